@@ -8,8 +8,10 @@
 const page = () =>
   (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 
-/** Anything may come first when a page is loaded again, and some front ends make a model only when it is asked for.
- * @param {Model} model */
+/**
+ * Return the library. The order of loading is not known: some front ends create a model only when it is used.
+ * @param {Model} model
+ */
 async function findLibrary(model) {
   const id = model.get("library") ?? "";
   for (let tries = 0; tries < 200 && !page().libraries.has(id); tries++) {
@@ -24,9 +26,9 @@ async function findLibrary(model) {
 export default {
   // Not awaited: messages to the model would wait for it.
   initialize(/** @type {{model: Model}} */ { model }) {
-    const found = findLibrary(model);
-    found.then((code) => code?.initialize({ model }));
-    return () => found.then((code) => code?.forget({ model }));
+    const library = findLibrary(model);
+    library.then((code) => code?.initialize({ model }));
+    return () => library.then((code) => code?.forget({ model }));
   },
   async render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     const code = await findLibrary(model);

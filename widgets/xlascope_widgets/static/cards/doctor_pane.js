@@ -19,13 +19,13 @@ registerPane({
   press: handleDoctorClick,
 });
 
-/** The card of the program shown; none where nothing was found and nobody asked. @param {Store} store */
+/** Draw the card of the program shown; return nothing where there is no finding and no request. @param {Store} store */
 function drawDoctor(store) {
-  const told = store.live.doctor?.[String(store.measured?.number)];
-  return told && drawCard(store, told.findings, told.rules, told.notes ?? []);
+  const report = store.live.doctor?.[String(store.measured?.number)];
+  return report && drawCard(store, report.findings, report.rules, report.notes ?? []);
 }
 
-/** What is asked about one of them. @param {Store} store @param {Advice} one */
+/** Return the what-if question of a finding. @param {Store} store @param {Advice} one */
 function buildQuestion(store, { what_if: [kind, ...values] = [""] }) {
   return {
     question: "whatif",
@@ -47,14 +47,14 @@ function drawCard(store, findings, rules, notes) {
       el(
         "ol",
         { class: "xs-doctor-list" },
-        findings.map((one) => drawFinding(store, one)),
+        findings.map((finding) => drawFinding(store, finding)),
       ),
     notes.map((note) => el("div", { class: "xs-doctor-note xs-muted" }, note)),
   ];
 }
 
-/** @param {Store} store @param {Advice} one */
-function drawFinding(store, one) {
+/** @param {Store} store @param {Advice} finding */
+function drawFinding(store, finding) {
   return el(
     "li",
     { class: "xs-doctor-row" },
@@ -64,49 +64,53 @@ function drawFinding(store, one) {
       el(
         "span",
         { class: "xs-doctor-bar", "aria-hidden": "true" },
-        el("span", { style: `width:${Math.round(100 * one.share)}%` }),
+        el("span", { style: `width:${Math.round(100 * finding.share)}%` }),
       ),
-      formatPercent(one.share),
+      formatPercent(finding.share),
     ),
     el(
       "div",
       { class: "xs-doctor-says" },
-      el("div", {}, one.says, " ", drawLocation(one)),
-      el("div", { class: "xs-doctor-do" }, el("b", {}, "Do: "), one.action),
-      one.what_if && drawWhatIf(store, one),
+      el("div", {}, finding.says, " ", drawLocation(finding)),
+      el("div", { class: "xs-doctor-do" }, el("b", {}, "Do: "), finding.action),
+      finding.what_if && drawWhatIf(store, finding),
     ),
   );
 }
 
-/** The change, tried: both programs, compared. @param {Store} store @param {Advice} one */
-function drawWhatIf(store, one) {
-  const asked = buildQuestion(store, one);
-  const text = store.queries.getText(asked);
+/**
+ * Draw the comparison of both programs after the suggested change was tried.
+ * @param {Store} store
+ * @param {Advice} finding
+ */
+function drawWhatIf(store, finding) {
+  const query = buildQuestion(store, finding);
+  const text = store.queries.getText(query);
   return text
     ? el("pre", { class: "xs-answer", tabindex: 0, role: "region", "aria-label": "as it is, and changed" }, text)
-    : drawQuery(store, asked, `what if? (${asked.from} ${asked.to})`);
+    : drawQuery(store, query, `what if? (${query.from} ${query.to})`);
 }
 
-/** Where it is: a button that goes there, if the program shows it. @param {Advice} one */
-function drawLocation(one) {
-  const words = [one.where, one.kernel].filter(Boolean).join(" · ");
+/** Draw a finding's location: a button that goes there, if the program shows it. @param {Advice} finding */
+function drawLocation(finding) {
+  const words = [finding.where, finding.kernel].filter(Boolean).join(" · ");
   if (!words) return null;
-  if (!one.equation && !one.kernel) return el("span", { class: "xs-mono xs-muted" }, words);
+  if (!finding.equation && !finding.kernel) return el("span", { class: "xs-mono xs-muted" }, words);
   return el(
     "button",
     {
       class: "xs-doctor-place xs-mono",
       type: "button",
       title: "show it in source, graph and kernels",
-      "data-finding": one.equation ?? "",
-      "data-of-kernel": one.kernel ?? "",
+      "data-finding": finding.equation ?? "",
+      "data-of-kernel": finding.kernel ?? "",
     },
     words,
   );
 }
 
 /**
- * A click on the card: the equation of a finding, or its kernel, is what is selected then.
+ * Handle a click on the card: select the equation or the kernel of a finding.
  * @param {Panel} panel
  * @param {Element} target
  */

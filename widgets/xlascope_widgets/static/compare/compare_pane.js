@@ -3,14 +3,7 @@
 
 import { el, fill } from "../ground/element.js";
 import { scrollInside } from "../parts/scrolling.js";
-import {
-  DIFF_SHOWN,
-  DIFF_WORDS,
-  countDifferences,
-  summarizeKernels,
-  buildDiffRows,
-  computeTimingScale,
-} from "./compare_rows.js";
+import { buildDiffRows, buildScale, countDiffs, DIFF_SHOWN, DIFF_WORDS, summarizeKernels } from "./compare_rows.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Diff} Diff */
 /** @typedef {import("./compare_rows.js").DiffRow} DiffRow */
@@ -32,11 +25,7 @@ function findComparison(store) {
     : undefined;
 }
 
-/**
- * What the comparison says of the equations of one side, by path; nothing of those that are alike.
- * @param {Diff} diff
- * @param {number} side
- */
+/** Return the signs of the equations of one side that differ, by path. @param {Diff} diff @param {number} side */
 function collectSigns(diff, side) {
   /** @type {Map<string, string>} */ const signs = new Map();
   for (const [sign, ...paths] of diff.equations) {
@@ -63,10 +52,10 @@ export class ComparePane {
   }
 
   draw() {
-    const found = findComparison(this.store);
-    this.host.hidden = !found;
-    if (!found) return;
-    const { diff, programs } = found;
+    const comparison = findComparison(this.store);
+    this.host.hidden = !comparison;
+    if (!comparison) return;
+    const { diff, programs } = comparison;
     programs.forEach((program, side) => (program.signs = collectSigns(diff, side)));
     // What stays as it is keeps its place, its focus, and how far it is scrolled.
     if (this.drawn === diff) return this.mark();
@@ -86,7 +75,7 @@ export class ComparePane {
           diff.labels.map((label, i) =>
             el("b", { class: "xs-mono", role: "columnheader", title: label }, `${DIFF_SIDES[i]}: ${label}`),
           ),
-          el("span", { class: "xs-muted xs-compare-why" }, countDifferences(diff)),
+          el("span", { class: "xs-muted xs-compare-why" }, countDiffs(diff)),
         ),
         rows.slice(0, MOST_DIFF_SHOWN).map((row) => drawDiffRow(row)),
         rows.length > MOST_DIFF_SHOWN && el("div", { class: "xs-empty" }, `${rows.length - MOST_DIFF_SHOWN} more rows`),
@@ -123,8 +112,8 @@ export class ComparePane {
     }
     const row = target.closest(".xs-compare-row[data-row]");
     if (!row) return;
-    const wanted = target.closest("[data-side]")?.getAttribute("data-side");
-    const side = [wanted, "after", "before"].find((name) => name && row.hasAttribute(`data-${name}`)) ?? "after";
+    const sideName = target.closest("[data-side]")?.getAttribute("data-side");
+    const side = [sideName, "after", "before"].find((name) => name && row.hasAttribute(`data-${name}`)) ?? "after";
     this.showEquation(side, row.getAttribute(`data-${side}`) ?? "");
   }
 
@@ -173,7 +162,7 @@ function drawDiffRow(row) {
       ),
     );
   const source = (row.after ?? row.before)?.source;
-  const said = [row.before?.title, row.after?.title].filter(Boolean).join(" → ");
+  const title = [row.before?.title, row.after?.title].filter(Boolean).join(" → ");
   return el(
     "div",
     {
@@ -181,7 +170,7 @@ function drawDiffRow(row) {
       role: "row",
       tabindex: 0,
       "data-row": "",
-      "aria-label": `${DIFF_WORDS[row.sign]}: ${said}, ${row.words} ${row.detail}`,
+      "aria-label": `${DIFF_WORDS[row.sign]}: ${title}, ${row.words} ${row.detail}`,
       "data-before": row.before?.path,
       "data-after": row.after?.path,
     },
@@ -234,9 +223,9 @@ function drawDiffKernels(diff) {
   ];
 }
 
-/** Each round as a dot, both programs on one scale. @param {NonNullable<Diff["timing"]>} timing */
+/** Draw each round as a dot, both programs on one scale. @param {NonNullable<Diff["timing"]>} timing */
 function drawDiffTiming({ seconds, words, verdict, source }) {
-  const place = computeTimingScale(seconds);
+  const scale = buildScale(seconds);
   return el(
     "div",
     { class: "xs-compare-timing" },
@@ -251,7 +240,7 @@ function drawDiffTiming({ seconds, words, verdict, source }) {
           "span",
           { class: "xs-compare-dots", "aria-hidden": "true" },
           seconds[i].map((value) =>
-            el("i", { class: `xs-compare-dot ${side}`, style: `left:${(place(value) * 98).toFixed(1)}%` }),
+            el("i", { class: `xs-compare-dot ${side}`, style: `left:${(scale(value) * 98).toFixed(1)}%` }),
           ),
         ),
         el("span", { class: "xs-mono xs-small" }, `${words[i]} a call`),

@@ -34,18 +34,18 @@ function describeSide(program, path) {
   return { path, title, types: shorten(types, 40), source: findSourceText(program, equation) };
 }
 
-/** The text of the line that made an equation. @param {Program} program @param {Equation} equation */
+/** Return the text of the line that made an equation. @param {Program} program @param {Equation} equation */
 function findSourceText(program, equation) {
   if (!equation.src) return "";
   const [file, line] = equation.src;
-  const source = program.heavy.sources?.find((each) => each.file === file);
+  const source = program.heavy.sources?.find((entry) => entry.file === file);
   const text = source?.text.split("\n", line - source.first + 1)[line - source.first] ?? "";
   return shorten(text.trim(), 80);
 }
 
 /**
- * Every equation of both programs in order; runs of those that are alike are folded. `opened` holds where folds that
- * are open begin.
+ * Return the equations of both programs in order, runs of equal ones folded. `opened` holds the starts of folds that
+ * are open.
  * @param {Diff} diff
  * @param {Program} before
  * @param {Program} after
@@ -81,23 +81,23 @@ export function buildDiffRows(diff, before, after, opened = new Set()) {
   return rows;
 }
 
-/** "12 alike, 3 changed, 1 added". @param {Diff} diff */
-export function countDifferences(diff) {
+/** Return the numbers of equations in words: "12 alike, 3 changed, 1 added". @param {Diff} diff */
+export function countDiffs(diff) {
   const parts = Object.entries(DIFF_WORDS).map(([sign, word]) => {
-    const number = diff.equations.filter((each) => each[0] === sign).length;
+    const number = diff.equations.filter((row) => row[0] === sign).length;
     return number ? `${number} ${word}` : "";
   });
   return `equations: ${parts.filter(Boolean).join(", ") || "none"}`;
 }
 
 /**
- * What became of the kernels, those that are the same counted only.
+ * Return what changed in the kernels; those that are the same are only counted.
  * @param {Diff} diff
  * @returns {{heading: string, rows: {sign: Sign, word: string, before: string, after: string, detail: string}[]}}
  */
 export function summarizeKernels(diff) {
-  const same = diff.kernels.filter((each) => each[0] === "same").length;
-  const others = diff.kernels.filter((each) => each[0] !== "same");
+  const same = diff.kernels.filter((row) => row[0] === "same").length;
+  const others = diff.kernels.filter((row) => row[0] !== "same");
   const rows = others.map(([kind, before, after, detail]) => ({
     sign: DIFF_KERNEL_SIGNS[kind] ?? "~",
     word: kind,
@@ -123,11 +123,11 @@ function formatKernelNames(names) {
 }
 
 /**
- * Where the seconds of a round stand between the least and the most of both.
+ * Return the function that places the seconds of a round between the least and the most of both.
  * @param {number[][]} sides
  * @returns {(value: number) => number} from 0 to 1
  */
-export function computeTimingScale(sides) {
+export function buildScale(sides) {
   const all = sides.flat();
   const [low, high] = [Math.min(...all), Math.max(...all)];
   return (value) => (high > low ? (value - low) / (high - low) : 0.5);

@@ -17,8 +17,8 @@ const stepsOfExplained = new WeakMap();
 
 /** @param {Explained} explained as sent @returns {Step[]} */
 export function decodeSteps(explained) {
-  const known = stepsOfExplained.get(explained.steps);
-  if (known) return known;
+  const cached = stepsOfExplained.get(explained.steps);
+  if (cached) return cached;
   const { texts, nodes } = explained;
   /** The equations behind a name now: a fusion stands for those of both that went in. @type {Map<string, string[]>} */
   const members = new Map();
@@ -61,18 +61,23 @@ export function decodeSteps(explained) {
   return steps;
 }
 
-/** Those of some answers that are about what is shown, the latest first.
- * @template {{target: string}} Told @param {Store} store @param {Told[]} all @returns {Told[]} */
+/**
+ * Return the answers about the target shown, the latest first.
+ * @template {{target: string}} Told
+ * @param {Store} store
+ * @param {Told[]} all
+ * @returns {Told[]}
+ */
 export function filterForTarget(store, all) {
   const { measured, aimed } = store;
-  const here = measured?.heavy.platform ?? "cpu";
-  const mine = all.filter((each) => (aimed ? each.target === aimed : !each.target || each.target === here));
+  const platform = measured?.heavy.platform ?? "cpu";
+  const mine = all.filter((answer) => (aimed ? answer.target === aimed : !answer.target || answer.target === platform));
   // Of a program that was only asked about there is nothing else to show.
   return (mine.length || aimed || measured?.heavy.kernels ? mine : [...all]).reverse();
 }
 
 /**
- * Everything heard about the decisions for what is shown, the latest first.
+ * Return all explanations of the decisions for the target shown, the latest first.
  * @param {Store} store
  * @returns {Explained[]}
  */
@@ -81,8 +86,8 @@ export function listExplanations(store) {
 }
 
 /**
- * What was decided about two sides, each a set of equations: that they were fused, or else the last refusal. A refusal
- * may be of a producer as such, whoever reads it. undefined when the two were never met.
+ * Return the decision about two sets of equations: their fusion, or else the last refusal. A refusal may name a
+ * producer only, whoever reads it. undefined when XLA never considered the two.
  * @param {Step[]} steps
  * @param {Set<string>} from
  * @param {Set<string>} to

@@ -5,8 +5,8 @@ import { el } from "../ground/element.js";
 import { formatBytes, formatInt, pluralize } from "../ground/format.js";
 import { listBoundaries } from "../program/kernel_boundaries.js";
 import { registerPane } from "../parts/panes.js";
-import { drawUnreadableKernels } from "../program/unreadable_notes.js";
-import { drawWhy, findSelectedPair, drawWhyNotButton } from "./why_pane.js";
+import { drawNoKernels } from "../program/unreadable_notes.js";
+import { drawWhy, drawWhyNotButton, findSelectedPair } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
@@ -17,10 +17,10 @@ export const MOST_LISTED = 400;
 function drawBoundaries(store) {
   const program = /** @type {Program} */ (store.program);
   const all = listBoundaries(program);
-  const total = all.reduce((sum, each) => sum + each.bytes * (1 + each.to.length), 0);
+  const total = all.reduce((sum, boundary) => sum + boundary.bytes * (1 + boundary.to.length), 0);
   if (!program.heavy.kernels)
     return el("div", { class: "xs-empty" }, "Not compiled yet: what crosses memory is known after compilation.");
-  const unread = drawUnreadableKernels(program);
+  const unread = drawNoKernels(program);
   if (unread) return unread;
   if (!all.length)
     return el(
@@ -35,7 +35,7 @@ function drawBoundaries(store) {
       `${pluralize(all.length, "array")} between kernels: ${formatBytes(total)} written and read back a call (our count). Each was not fused away.`,
     ),
     drawWhy(store),
-    all.slice(0, MOST_LISTED).map((each) => drawBoundary(store, each)),
+    all.slice(0, MOST_LISTED).map((boundary) => drawBoundary(store, boundary)),
     all.length > MOST_LISTED &&
       el("div", { class: "xs-kernel-tail xs-muted" }, `${formatInt(all.length - MOST_LISTED)} more not listed`),
   ];
@@ -50,15 +50,18 @@ registerPane({
   draw: drawBoundaries,
 });
 
-/** A TPU keeps some arrays in its own memory. @param {import("../program/kernel_boundaries.js").Crossing} each */
-export function formatBoundarySize(each) {
-  return each.bytes ? formatBytes(each.bytes) : "stays on the chip";
+/**
+ * Format the bytes of a value; a TPU keeps some of them on the chip.
+ * @param {import("../program/kernel_boundaries.js").Crossing} boundary
+ */
+export function formatBoundarySize(boundary) {
+  return boundary.bytes ? formatBytes(boundary.bytes) : "stays on the chip";
 }
 
-/** @param {Store} store @param {import("../program/kernel_boundaries.js").Crossing} each */
-function drawBoundary(store, each) {
-  const id = JSON.stringify([each.from, ...each.to]);
-  const on = store.selection.kind === "kernels" && (store.selection.id === id || isFromSelectedWriter(store, each));
+/** @param {Store} store @param {import("../program/kernel_boundaries.js").Crossing} boundary */
+function drawBoundary(store, boundary) {
+  const id = JSON.stringify([boundary.from, ...boundary.to]);
+  const on = store.selection.kind === "kernels" && (store.selection.id === id || isFromSelectedWriter(store, boundary));
   const { program } = store;
   const drawKernelName = (/** @type {string} */ name) =>
     el("span", { title: `XLA's name: ${name}` }, program?.describeKernel(name));
@@ -67,7 +70,7 @@ function drawBoundary(store, each) {
     {
       class: `xs-kernel xs-crossing${on ? " selected" : ""}`,
       "data-kernels": id,
-      "data-focus": `crossing ${each.result} ${each.from}`,
+      "data-focus": `crossing ${boundary.result} ${boundary.from}`,
       role: "button",
       tabindex: -1,
       "aria-expanded": String(on),
@@ -75,32 +78,32 @@ function drawBoundary(store, each) {
     el(
       "div",
       { class: "xs-kernel-head" },
-      el("b", { class: "xs-mono" }, each.type),
-      el("span", { class: "xs-num" }, formatBoundarySize(each)),
+      el("b", { class: "xs-mono" }, boundary.type),
+      el("span", { class: "xs-num" }, formatBoundarySize(boundary)),
     ),
     el(
       "div",
       { class: "xs-muted xs-small" },
       "written by ",
-      drawKernelName(each.from),
+      drawKernelName(boundary.from),
       " · read by ",
-      each.to.length > 3 && !on
-        ? `${each.to.length} kernels`
-        : each.to.map((name, i) => [
+      boundary.to.length > 3 && !on
+        ? `${boundary.to.length} kernels`
+        : boundary.to.map((name, i) => [
             i ? " · " : "",
             drawKernelName(name),
-            on && [" ", drawWhyNotButton(each.from, name)],
+            on && [" ", drawWhyNotButton(boundary.from, name)],
           ]),
     ),
   );
 }
 
 /**
- * One of a crossing's readers was asked about.
+ * Return whether the selected pair is the writer and a reader of this value.
  * @param {Store} store
- * @param {import("../program/kernel_boundaries.js").Crossing} each
+ * @param {import("../program/kernel_boundaries.js").Crossing} boundary
  */
-function isFromSelectedWriter(store, each) {
+function isFromSelectedWriter(store, boundary) {
   const pair = findSelectedPair(store);
-  return Boolean(pair && pair.from === each.from && each.to.includes(pair.to ?? ""));
+  return Boolean(pair && pair.from === boundary.from && boundary.to.includes(pair.to ?? ""));
 }

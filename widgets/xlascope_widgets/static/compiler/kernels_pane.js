@@ -5,20 +5,20 @@
  */
 
 import { el } from "../ground/element.js";
-import { formatBytes, formatInt, formatPercent, pluralize, formatTime, shorten } from "../ground/format.js";
+import { formatBytes, formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { drawQuery } from "../parts/question_form.js";
 import { registerPane } from "../parts/panes.js";
 import { listBoundaries } from "../program/kernel_boundaries.js";
 import {
   describeCollective,
   formatEstimates,
-  summarizeKernel,
+  formatKernels,
   sortKernelsByTime,
-  formatKernelsHeading,
+  labelKernel,
 } from "../program/stage_labels.js";
-import { drawUnreadableKernels } from "../program/unreadable_notes.js";
-import { MOST_LISTED, formatBoundarySize } from "./kernel_boundaries_pane.js";
-import { drawTargetTable, describeTarget } from "./target_tabs.js";
+import { drawNoKernels } from "../program/unreadable_notes.js";
+import { formatBoundarySize, MOST_LISTED } from "./kernel_boundaries_pane.js";
+import { describeTarget, drawTargetTable } from "./target_tabs.js";
 import { drawWhy, drawWhyNotButton } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -62,10 +62,10 @@ function drawKernels(store) {
         "not compiled yet: kernels are known when the function has been called, or after %fusions f(x), which compiles and does not run it",
       ),
     ];
-  const unread = drawUnreadableKernels(program);
+  const unread = drawNoKernels(program);
   if (unread) return [drawWhy(store), unread, drawTargetTable(store)];
   const shown = sortKernels(store);
-  const [all, known] = [program.heavy.kernels, shown.slice(0, MOST_LISTED)];
+  const [all, listed] = [program.heavy.kernels, shown.slice(0, MOST_LISTED)];
   const unknown = all.filter((kernel) => !kernel.eqns.length).length;
   const copies = all.filter((kernel) => kernel.moves).length;
   const single = all.filter((kernel) => new Set(kernel.eqns).size === 1).length;
@@ -82,11 +82,11 @@ function drawKernels(store) {
     el(
       "div",
       { class: "xs-list-head" },
-      el("div", { class: "xs-muted xs-small" }, describeTarget(program) || formatKernelsHeading(program)),
+      el("div", { class: "xs-muted xs-small" }, describeTarget(program) || formatKernels(program)),
       drawListTools(store, shown.length),
     ),
     drawWhy(store),
-    known.map((kernel) => drawKernel(store, program, kernel)),
+    listed.map((kernel) => drawKernel(store, program, kernel)),
     tail.length > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, tail.join(" · ")),
     drawTargetTable(store),
   ];
@@ -147,7 +147,7 @@ function sortKernels(store) {
 
 /** @param {Store} store @param {Program} program @param {Kernel} kernel */
 function drawKernel(store, program, kernel) {
-  const { title, facts, pass, time } = summarizeKernel(program, kernel);
+  const { title, facts, pass, time } = labelKernel(program, kernel);
   const { name } = kernel;
   const share = program.account?.kernels[name]?.[2] ?? 0;
   const single = new Set(kernel.eqns).size === 1;
@@ -198,15 +198,15 @@ function drawKernelTime(kernel, time) {
 }
 
 /**
- * All that is known of the kernel selected: its kind in words, sizes, and its neighbours.
+ * Draw the details of the selected kernel: its kind in words, its sizes and its neighbours.
  * @param {Store} store
  * @param {Program} program
  * @param {Kernel} kernel
  */
 function drawKernelDetails(store, program, kernel) {
   const all = listBoundaries(program);
-  const written = all.filter((each) => each.from === kernel.name);
-  const reads = all.filter((each) => each.to.includes(kernel.name));
+  const written = all.filter((boundary) => boundary.from === kernel.name);
+  const reads = all.filter((boundary) => boundary.to.includes(kernel.name));
   return el(
     "div",
     { class: "xs-more xs-small" },
@@ -222,47 +222,49 @@ function drawKernelDetails(store, program, kernel) {
       { class: "xs-muted" },
       [kernel.type, kernel.layout, kernel.launch, ...describeSizes(kernel)].filter(Boolean).join(" · "),
     ),
-    reads.map((each) => drawNeighbour(program, "reads", each, each.from, kernel.name, each.from)),
-    written.flatMap((each) => each.to.map((to) => drawNeighbour(program, "read by", each, kernel.name, to, to))),
+    reads.map((boundary) => drawNeighbour(program, "reads", boundary, boundary.from, kernel.name, boundary.from)),
+    written.flatMap((boundary) =>
+      boundary.to.map((to) => drawNeighbour(program, "read by", boundary, kernel.name, to, to)),
+    ),
     drawCode(store, kernel),
   );
 }
 
-/** The machine's code of a kernel, where its compiler gives that. @param {Store} store @param {Kernel} kernel */
+/** Draw the machine code of a kernel, where its compiler provides it. @param {Store} store @param {Kernel} kernel */
 function drawCode(store, kernel) {
   const [stage, word] =
     { cpu: ["asm", "assembly"], gpu: ["ptx", "PTX"], cuda: ["ptx", "PTX"] }[
       /** @type {"cpu"} */ (store.program?.heavy.platform)
     ] ?? [];
   if (!stage || !store.queries.questions.includes("code")) return null;
-  const asked = {
+  const query = {
     question: "code",
     program: store.measured?.number ?? 0,
     target: store.aimed,
     from: kernel.name,
     to: stage,
   };
-  const text = store.queries.getText(asked);
+  const text = store.queries.getText(query);
   return text
     ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": `${word} of ${kernel.name}` }, text)
-    : drawQuery(store, asked, `Show its ${word}`);
+    : drawQuery(store, query, `Show its ${word}`);
 }
 
 /**
  * @param {Program} program
  * @param {string} verb
- * @param {import("../program/kernel_boundaries.js").Crossing} each
+ * @param {import("../program/kernel_boundaries.js").Crossing} boundary
  * @param {string} from
  * @param {string} to
- * @param {string} shown
+ * @param {string} name
  */
-function drawNeighbour(program, verb, each, from, to, shown) {
+function drawNeighbour(program, verb, boundary, from, to, name) {
   return el(
     "div",
     { class: "xs-neighbour" },
     el("span", { class: "xs-muted" }, `${verb} `),
-    el("span", { title: `XLA's name: ${shown}` }, program.describeKernel(shown)),
-    el("span", { class: "xs-muted" }, ` ${each.type}, ${formatBoundarySize(each)} `),
+    el("span", { title: `XLA's name: ${name}` }, program.describeKernel(name)),
+    el("span", { class: "xs-muted" }, ` ${boundary.type}, ${formatBoundarySize(boundary)} `),
     drawWhyNotButton(from, to),
   );
 }
@@ -279,7 +281,12 @@ function describeSizes(kernel) {
     : facts;
 }
 
-/** What the line about a selected kernel says. @param {Program} program @param {Kernel} kernel @returns {string[]} */
+/**
+ * Return the facts for the line about a selected kernel.
+ * @param {Program} program
+ * @param {Kernel} kernel
+ * @returns {string[]}
+ */
 export function describeKernel(program, kernel) {
   const [time, runs, share] = program.account?.kernels[kernel.name] ?? [];
   const often = runs && runs > 1.5 ? ` in ${formatInt(runs)} runs` : "";
@@ -287,10 +294,14 @@ export function describeKernel(program, kernel) {
     time == null
       ? []
       : [`${formatTime(time)} a call${often}, ${formatPercent(share ?? 0)} of the kernels' time (measured)`];
-  return [summarizeKernel(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...describeSizes(kernel)];
+  return [labelKernel(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...describeSizes(kernel)];
 }
 
-/** "add ▸ tanh ▸ mul"; of repeats one. @param {Program} program @param {Kernel} kernel */
+/**
+ * Return the names of a kernel's equations, "add ▸ tanh ▸ mul"; repeats are listed once.
+ * @param {Program} program
+ * @param {Kernel} kernel
+ */
 function listEquationNames(program, kernel) {
   const { eqns, repeats = 1 } = kernel;
   const names = [...new Set(eqns.length % repeats ? eqns : eqns.filter((_, i) => i % repeats === 0))].map((path) =>
@@ -316,7 +327,7 @@ registerPane({
 });
 
 /**
- * A click in a list: what is asked about two kernels, what one array connects, one kernel more.
+ * Handle a click in a list: select two kernels, the kernels that one value connects, or one kernel more.
  * @param {import("../parts/panel_interface.js").Panel} panel
  * @param {Element} target
  * @param {boolean} add

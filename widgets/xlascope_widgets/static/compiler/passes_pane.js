@@ -26,9 +26,9 @@ function findPasses(store) {
 
 /** @param {Store} store */
 function drawPasses(store) {
-  const found = findPasses(store);
-  const asked = { question: "passes", program: store.measured?.number ?? 0, target: store.aimed };
-  if (!found)
+  const answer = findPasses(store);
+  const question = { question: "passes", program: store.measured?.number ?? 0, target: store.aimed };
+  if (!answer)
     return el(
       "div",
       { class: "xs-empty" },
@@ -37,12 +37,12 @@ function drawPasses(store) {
         {},
         "What each of XLA's passes changed, and which one removed an operation. Taken from a compilation of its own, apart from your program.",
       ),
-      drawQuery(store, asked, "Ask XLA"),
+      drawQuery(store, question, "Ask XLA"),
     );
   const { query } = store.list;
   const shown = query
-    ? findRemovingPasses(store, found, query)
-    : found.passes.map((/** @type {Pass} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
+    ? findRemovingPasses(store, answer, query)
+    : answer.passes.map((/** @type {Pass} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
   return [
     el(
       "div",
@@ -62,11 +62,11 @@ function drawPasses(store) {
         { class: "xs-muted xs-small", role: "status" },
         query
           ? describeRemoved(shown, query)
-          : `${pluralize(found.passes.length, "pass", "passes")} changed something · ${describeAnswer(found)}`,
-        found.note && ` · ${found.note}`,
+          : `${pluralize(answer.passes.length, "pass", "passes")} changed something · ${describeAnswer(answer)}`,
+        answer.note && ` · ${answer.note}`,
       ),
     ),
-    shown.map((each) => drawPass(store, each)),
+    shown.map((entry) => drawPass(store, entry)),
   ];
 }
 
@@ -76,17 +76,22 @@ function describeRemoved(shown, query) {
   return `“${query}” was removed or rewritten by ${pluralize(shown.length, "pass", "passes")}: ${[...new Set(shown.map(({ pass }) => pass.name))].join(", ")}`;
 }
 
-/** The passes after which nothing was left of an equation that is meant; if there are none, those that took lines away.
- * @param {Store} store @param {Passes} found @param {string} query @returns {Changed[]} */
-function findRemovingPasses(store, found, query) {
+/**
+ * Return the passes that removed the last trace of a matching equation, or else those that removed matching lines.
+ * @param {Store} store
+ * @param {Passes} answer
+ * @param {string} query
+ * @returns {Changed[]}
+ */
+function findRemovingPasses(store, answer, query) {
   const selectPassesBy = (/** @type {(pass: Pass) => string[]} */ gone) =>
-    found.passes.map((pass, at) => ({ pass, at, gone: gone(pass) })).filter((each) => each.gone.length);
+    answer.passes.map((pass, at) => ({ pass, at, gone: gone(pass) })).filter((entry) => entry.gone.length);
   const equations = selectPassesBy((/** @type {Pass} */ pass) => listRemovedEquations(store, pass, query));
   return equations.length ? equations : selectPassesBy((/** @type {Pass} */ pass) => listRemovedLines(pass, query));
 }
 
 /**
- * Equations of which nothing was left after a pass.
+ * Return the equations of which nothing was left after a pass.
  * @param {Store} store
  * @param {Pass} pass
  * @param {string} query
@@ -94,8 +99,8 @@ function findRemovingPasses(store, found, query) {
  */
 function listRemovedEquations(store, pass, query) {
   const { program } = store;
-  const found = (pass.gone ?? []).map((path) => ({ path, equation: program?.equations.get(path) }));
-  return found
+  const removed = (pass.gone ?? []).map((path) => ({ path, equation: program?.equations.get(path) }));
+  return removed
     .filter(({ path, equation }) => path === query || equation?.op.includes(query.toLowerCase()))
     .map(
       ({ path, equation }) =>
@@ -104,7 +109,7 @@ function listRemovedEquations(store, pass, query) {
 }
 
 /**
- * Lines that a pass took away for good: their instruction is not among the lines that it added.
+ * Return the lines that a pass removed for good: their instruction is not among the lines that it added.
  * @param {Pass} pass
  * @param {string} query
  */
@@ -205,7 +210,7 @@ function parseDiffLines(pass) {
 }
 
 /**
- * Lines about one instruction, or else about one equation, in one row.
+ * Pair lines about one instruction, or else about one equation, in one row.
  * @param {DiffLine[]} lines
  * @returns {DiffPair[]}
  */
@@ -219,18 +224,18 @@ export function pairDiffLines(lines) {
   ]) {
     const free = new Set(added.filter((line) => ![...partner.values()].includes(line)));
     for (const line of lines.filter(({ sign }) => sign === "-")) {
-      const other = partner.has(line) ? undefined : [...free].find((each) => alike(line, each));
+      const other = partner.has(line) ? undefined : [...free].find((candidate) => alike(line, candidate));
       if (other && free.delete(other)) partner.set(line, other);
     }
   }
-  const taken = new Set(partner.values());
+  const partners = new Set(partner.values());
   return lines
-    .filter((line) => !taken.has(line))
+    .filter((line) => !partners.has(line))
     .map((line) => (line.sign === "+" ? [null, line] : [line, partner.get(line) ?? null]));
 }
 
 /**
- * Before and after side by side where there is room, of what concerns the selection if something is selected.
+ * Draw before and after side by side where there is room, limited to the selection if there is one.
  * @param {Store} store
  * @param {Pass} pass
  */
@@ -297,7 +302,7 @@ registerPane({
   press: handlePassesClick,
 });
 
-/** A click on a pass; true when it was one. @param {{store: Store}} panel @param {Element} target */
+/** Handle a click on a pass; return whether it was one. @param {{store: Store}} panel @param {Element} target */
 function handlePassesClick({ store }, target) {
   const at = target.closest("[data-pass]")?.getAttribute("data-pass");
   if (target.closest("[data-whole]")) {

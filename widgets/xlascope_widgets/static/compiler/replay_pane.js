@@ -6,9 +6,9 @@
 import { el } from "../ground/element.js";
 import { formatInt, pluralize, shorten } from "../ground/format.js";
 import { describeAnswer, drawQuery } from "../parts/question_form.js";
-import { selectSidePane, registerPane } from "../parts/panes.js";
+import { registerPane, selectSidePane } from "../parts/panes.js";
 import { scrollInside } from "../parts/scrolling.js";
-import { listExplanations, decodeSteps } from "./fusion_decisions.js";
+import { decodeSteps, listExplanations } from "./fusion_decisions.js";
 import { describeCost } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("./fusion_decisions.js").Step} Step */
@@ -22,20 +22,20 @@ const BEFORE = 60,
 /** @type {WeakMap<Store, ReturnType<typeof setInterval>>} */
 const players = new WeakMap();
 
-/** The decisions that are stepped through: those picked, or the ones heard last. @param {Store} store */
+/** Return the explanation that is replayed: the chosen one, or the latest. @param {Store} store */
 function findReplay(store) {
   const all = listExplanations(store);
   return (
-    all.find((each) => each.steps === store.list.replayed) ??
+    all.find((entry) => entry.steps === store.list.replayed) ??
     [...all].sort((a, b) => b.steps.length - a.steps.length)[0]
   );
 }
 
 /** @param {Store} store */
 function drawReplay(store) {
-  const found = findReplay(store);
-  const asked = { question: "why", program: store.measured?.number ?? 0, target: store.aimed };
-  if (!found)
+  const answer = findReplay(store);
+  const query = { question: "why", program: store.measured?.number ?? 0, target: store.aimed };
+  if (!answer)
     return el(
       "div",
       { class: "xs-empty" },
@@ -44,21 +44,21 @@ function drawReplay(store) {
         {},
         "XLA's fusion decisions, step by step, with its reasons. They are heard from a compilation of its own, apart from your program, which takes longer than the first.",
       ),
-      drawQuery(store, asked, "Ask XLA"),
+      drawQuery(store, query, "Ask XLA"),
       drawExplainedSummary(store) && "XLA made no fusion decisions here.",
     );
-  const steps = decodeSteps(found);
+  const steps = decodeSteps(answer);
   if (!steps.length)
     return el(
       "div",
       { class: "xs-empty" },
       "XLA's fusion passes decided nothing here: ",
-      found.note || "there was nothing to fuse.",
+      answer.note || "there was nothing to fuse.",
     );
   const shown = filterSteps(store, steps);
   const at = Math.min(store.list.at, steps.length - 1);
   const fused = steps.filter((step) => step.fused).length;
-  const place = shown.findIndex((step) => step.at === at);
+  const index = shown.findIndex((step) => step.at === at);
   return [
     el(
       "div",
@@ -67,15 +67,15 @@ function drawReplay(store) {
       el(
         "div",
         { class: "xs-muted xs-small" },
-        place < 0
+        index < 0
           ? `${pluralize(shown.length, "step")}: `
-          : `step ${formatInt(place + 1)} of ${formatInt(shown.length)}: `,
-        `${formatInt(fused)} fused, ${formatInt(steps.length - fused)} refused · ${describeAnswer(found)}`,
-        found.cut > 0 && ` · ${formatInt(found.cut)} more not sent`,
-        found.note && ` · ${found.note}`,
+          : `step ${formatInt(index + 1)} of ${formatInt(shown.length)}: `,
+        `${formatInt(fused)} fused, ${formatInt(steps.length - fused)} refused · ${describeAnswer(answer)}`,
+        answer.cut > 0 && ` · ${formatInt(answer.cut)} more not sent`,
+        answer.note && ` · ${answer.note}`,
       ),
     ),
-    found.answer && el("div", { class: "xs-whynot" }, found.answer),
+    answer.answer && el("div", { class: "xs-whynot" }, answer.answer),
     drawRows(/** @type {Program} */ (store.program), shown, at),
   ];
 }
@@ -122,19 +122,24 @@ function drawTools(store) {
   ];
 }
 
-/** The rows around the current step. @param {Program} program @param {Step[]} shown @param {number} at */
+/**
+ * Draw the rows around the current step.
+ * @param {Program} program
+ * @param {Step[]} shown
+ * @param {number} at
+ */
 function drawRows(program, shown, at) {
-  const place = Math.max(
+  const index = Math.max(
     0,
     shown.findIndex((step) => step.at >= at),
   );
-  const first = Math.max(0, place - BEFORE);
-  const part = shown.slice(first, place + AFTER);
-  const rest = shown.length - first - part.length;
+  const first = Math.max(0, index - BEFORE);
+  const part = shown.slice(first, index + AFTER);
+  const after = shown.length - first - part.length;
   return [
     first > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${pluralize(first, "step")} before`),
     part.map((step) => drawStep(program, step, step.at === at)),
-    rest > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${pluralize(rest, "step")} after`),
+    after > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${pluralize(after, "step")} after`),
   ];
 }
 
@@ -192,7 +197,7 @@ function drawStep(program, step, on) {
   );
 }
 
-/** Which equations an instruction stands for: "tanh, line 9". @param {Program} program @param {string[]} paths */
+/** Describe the equations of an instruction: "tanh, line 9". @param {Program} program @param {string[]} paths */
 function describeEquations(program, paths) {
   if (!paths.length) return "no source known";
   const words = paths
@@ -225,7 +230,7 @@ function isReplayShown(store) {
   return selectSidePane(store).id === "replay";
 }
 
-/** A click in the replay; true when it was one. @param {{store: Store}} panel @param {Element} target */
+/** Handle a click in the replay; return whether it was one. @param {{store: Store}} panel @param {Element} target */
 function handleReplayClick({ store }, target) {
   const command = target.closest("[data-replay]")?.getAttribute("data-replay");
   const step = target.closest("[data-step]")?.getAttribute("data-step");
@@ -243,9 +248,9 @@ function handleReplayClick({ store }, target) {
 
 /** @param {Store} store @param {string} how */
 function stepReplay(store, how) {
-  const found = findReplay(store);
-  if (!found) return;
-  const shown = filterSteps(store, decodeSteps(found));
+  const answer = findReplay(store);
+  if (!answer) return;
+  const shown = filterSteps(store, decodeSteps(answer));
   const { at } = store.list;
   const next = {
     first: shown[0],
@@ -257,10 +262,10 @@ function stepReplay(store, how) {
   else stop(store);
 }
 
-/** One selection: the equations of both sides, wherever they are drawn. @param {Store} store @param {number} at */
+/** Show a step: select the equations of both sides, wherever they are drawn. @param {Store} store @param {number} at */
 function showStep(store, at) {
-  const found = findReplay(store);
-  const step = found && decodeSteps(found)[at];
+  const answer = findReplay(store);
+  const step = answer && decodeSteps(answer)[at];
   if (!step) return;
   store.list.at = at;
   store.selectPaths("step", String(at), { paths: [...step.from, ...step.to] });
@@ -269,8 +274,8 @@ function showStep(store, at) {
 /** @param {Store} store */
 function play(store) {
   if (players.has(store)) return stop(store);
-  const found = findReplay(store);
-  const shown = found ? filterSteps(store, decodeSteps(found)) : [];
+  const answer = findReplay(store);
+  const shown = answer ? filterSteps(store, decodeSteps(answer)) : [];
   if (!shown.length) return;
   players.set(
     store,
@@ -286,7 +291,7 @@ function stop(store) {
 }
 
 /**
- * Keys while the replay has the focus; true when one was used.
+ * Handle a key while the replay has the focus; return whether it was used.
  * @param {Store} store
  * @param {KeyboardEvent} event
  * @param {Element} target

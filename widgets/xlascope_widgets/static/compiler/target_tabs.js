@@ -8,7 +8,7 @@ import { formatBytes, formatInt, formatTime } from "../ground/format.js";
 /** @typedef {import("../ground/wire.js").Target} Target */
 /** @typedef {import("../ground/wire.js").Kernel} Kernel */
 
-/** Tabs in the panel's head: this device, other targets, and one more. @param {Store} store */
+/** Draw the target buttons: this device, other targets, and a choice of more. @param {Store} store */
 export function drawTargets(store) {
   const { measured, queries } = store;
   const names = Object.keys(queries.listFindings(measured).targets);
@@ -33,7 +33,7 @@ export function drawTargets(store) {
 }
 
 /**
- * The targets whose compilers are here, and those for which one has to be installed.
+ * Draw the choice of targets, grouped by what has to be installed for them.
  * @param {import("../store/queries.js").Queries} asks
  * @param {string[]} names
  */
@@ -53,7 +53,7 @@ function drawTargetChoice({ missing }, names) {
   );
 }
 
-/** What the whole is estimated to take on a target, and by whom. @param {Program} program */
+/** Describe the estimated time of the program on a target, and the source of the estimate. @param {Program} program */
 export function describeTarget(program) {
   const { target, estimated } = program;
   if (!target || !estimated) return "";
@@ -63,24 +63,24 @@ export function describeTarget(program) {
   return `compiled for ${target} in ${formatTime(estimated.seconds)}, not run · ${time}`;
 }
 
-/** This device and the targets side by side, once there is one. @param {Store} store */
+/** Draw this device and the targets side by side, once there is a target. @param {Store} store */
 export function drawTargetTable(store) {
   const { measured, queries } = store;
   const targets = Object.entries(queries.listFindings(measured).targets);
   if (!targets.length) return null;
   const { executed } = measured?.light ?? {};
   const { kernels, platform } = measured?.heavy ?? {};
-  const here = kernels && {
+  const local = kernels && {
     name: platform ?? "here",
     kernels,
     time: executed?.step ? `${formatTime(executed.step)} measured` : "not measured",
   };
-  const places = [
-    ...(here ? [here] : []),
-    ...targets.map(([name, found]) => ({
+  const rows = [
+    ...(local ? [local] : []),
+    ...targets.map(([name, result]) => ({
       name,
-      kernels: found.kernels,
-      time: found.estimate ? `${formatTime(found.estimate)} estimated` : "not estimated",
+      kernels: result.kernels,
+      time: result.estimate ? `${formatTime(result.estimate)} estimated` : "not estimated",
     })),
   ];
   const sumBytesMoved = (/** @type {Kernel[]} */ all) =>
@@ -94,11 +94,11 @@ export function drawTargetTable(store) {
       {},
       ["", "kernels", "read, written", "a call"].map((word) => el("th", {}, word)),
     ),
-    places.map((each) =>
+    rows.map((row) =>
       el(
         "tr",
         {},
-        [each.name, formatInt(each.kernels.length), formatBytes(sumBytesMoved(each.kernels)), each.time].map((word) =>
+        [row.name, formatInt(row.kernels.length), formatBytes(sumBytesMoved(row.kernels)), row.time].map((word) =>
           el("td", {}, word),
         ),
       ),

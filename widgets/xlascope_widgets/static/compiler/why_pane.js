@@ -5,18 +5,18 @@
  */
 
 import { el } from "../ground/element.js";
-import { formatBytes, formatInt, pluralize, formatTime } from "../ground/format.js";
+import { formatBytes, formatInt, formatTime, pluralize } from "../ground/format.js";
 import { describeAnswer, drawQuery } from "../parts/question_form.js";
-import { filterBoundaries, findKernelsOfEdge } from "../program/kernel_boundaries.js";
-import { findDecision, listExplanations, decodeSteps } from "./fusion_decisions.js";
+import { filterBoundaries, findEdgeKernels } from "../program/kernel_boundaries.js";
+import { decodeSteps, findDecision, listExplanations } from "./fusion_decisions.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("./fusion_decisions.js").Step} Step */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Explained} Explained */
 /** @typedef {{from: string|null, to: string|null, paths: string[]}} Pair */
 /**
- * What is known of a pair: a decision among all of an explanation, and whether XLA said it of just these.
- * @typedef {{step: Step|undefined, found: Explained, steps: Step[], said: boolean}} Answer
+ * What is known of a pair: a step of an explanation; with `isDecided`, of exactly this pair.
+ * @typedef {{step: Step|undefined, explanation: Explained, steps: Step[], isDecided: boolean}} Answer
  */
 
 /**
@@ -30,12 +30,12 @@ export function findSelectedPair(store) {
   const ids = JSON.parse(selection.id);
   if (ids.length !== 2) return null;
   if (selection.kind === "kernels") return { from: ids[0], to: ids[1], paths: [] };
-  const [from, to] = findKernelsOfEdge(program, ids[0], ids[1]);
+  const [from, to] = findEdgeKernels(program, ids[0], ids[1]);
   return { from, to, paths: ids };
 }
 
 /**
- * What the line about a selection of several says: an edge, kernels, a step of the replay.
+ * Describe a selection of several items: an edge, kernels, a step of the replay.
  * @param {Store} store
  * @returns {string[]|null}
  */
@@ -76,7 +76,7 @@ export function drawWhyNotButton(from, to) {
   );
 }
 
-/** The box about the pair that is selected; nothing when there is none. @param {Store} store */
+/** Draw the answer for the selected pair; return nothing when there is none. @param {Store} store */
 export function drawWhy(store) {
   const pair = findSelectedPair(store);
   if (!pair) return null;
@@ -93,7 +93,7 @@ function drawPair(store, pair) {
       { class: "xs-muted xs-small" },
       "XLA's name",
       names.length > 1 ? "s " : " ",
-      names.map((each, i) => [i ? " and " : "", el("span", { class: "xs-mono" }, each)]),
+      names.map((kernelName, i) => [i ? " and " : "", el("span", { class: "xs-mono" }, kernelName)]),
     );
   if (from == null || to == null) return drawFolded(store, pair);
   const answer = findAnswer(store, pair);
@@ -135,19 +135,19 @@ function drawFolded(store, pair) {
 
 /** @param {Store} store @param {string} from @param {string} to */
 function drawPassedValues(store, from, to) {
-  const passed = filterBoundaries(/** @type {Program} */ (store.program), from, to);
-  if (!passed.length)
+  const boundaries = filterBoundaries(/** @type {Program} */ (store.program), from, to);
+  if (!boundaries.length)
     return el(
       "div",
       { class: "xs-muted" },
       "Neither reads what the other writes: nothing passes directly between them.",
     );
-  return passed.map((each) =>
+  return boundaries.map((boundary) =>
     el(
       "div",
       { class: "xs-muted" },
-      `crosses memory: ${each.type}, ${formatBytes(each.bytes)} (our count)`,
-      each.to.length > 1 && `, read by ${pluralize(each.to.length, "kernel")}`,
+      `crosses memory: ${boundary.type}, ${formatBytes(boundary.bytes)} (our count)`,
+      boundary.to.length > 1 && `, read by ${pluralize(boundary.to.length, "kernel")}`,
     ),
   );
 }
@@ -166,34 +166,35 @@ function buildQuestion(store, pair) {
 }
 
 /**
- * What is known of a pair: the answer to just this question counts before what was heard in passing, and that only
- * where the program that was compiled for it came to the same.
+ * Return the answer for a pair. An answer to this exact question has priority over other explanations, which count only
+ * where the compiled program came to the same result.
  * @param {Store} store
  * @param {Pair} pair
  * @returns {Answer|undefined}
  */
 function findAnswer(store, pair) {
   const { program } = store;
-  const asked = JSON.stringify(buildQuestion(store, pair).edge);
+  const edge = JSON.stringify(buildQuestion(store, pair).edge);
   const [from, to] =
     pair.from === pair.to
       ? pair.paths.map((path) => [path])
       : [pair.from, pair.to].map((name) => program?.kernels.get(name ?? "")?.eqns ?? []);
   const all = listExplanations(store);
-  const mine = all.find((found) => found.edge && JSON.stringify(found.edge) === asked);
-  for (const found of mine ? [mine] : all) {
-    const steps = decodeSteps(found);
+  const mine = all.find((answer) => answer.edge && JSON.stringify(answer.edge) === edge);
+  for (const answer of mine ? [mine] : all) {
+    const steps = decodeSteps(answer);
     const step = findDecision(steps, new Set(from), new Set(to));
     const fits = step && step.fused === (pair.from === pair.to);
     // An equation may have lost its name to what became of it; its kernel is known all the same.
-    if (fits && (!mine || ["never", "gone"].includes(mine.outcome ?? ""))) return { step, found, steps, said: true };
+    if (fits && (!mine || ["never", "gone"].includes(mine.outcome ?? "")))
+      return { step, explanation: answer, steps, isDecided: true };
   }
   return (
     mine && {
       step: decodeSteps(mine)[mine.about?.at(-1) ?? -1],
-      found: mine,
+      explanation: mine,
       steps: decodeSteps(mine),
-      said: ["fused", "refused"].includes(mine.outcome ?? ""),
+      isDecided: ["fused", "refused"].includes(mine.outcome ?? ""),
     }
   );
 }
@@ -205,9 +206,9 @@ function listSharedEquations(store, pair) {
 }
 
 /** @param {Store} store @param {Pair} pair @param {Answer} answer */
-function drawDecision(store, pair, { step, found, steps, said }) {
+function drawDecision(store, pair, { step, explanation: answer, steps, isDecided }) {
   const shared = listSharedEquations(store, pair);
-  if (found.outcome === "fused" && shared.length) {
+  if (answer.outcome === "fused" && shared.length) {
     const names = [...new Set(shared.map((path) => store.program?.equations.get(path)?.op))].slice(0, 4).join(", ");
     return [
       el(
@@ -215,29 +216,29 @@ function drawDecision(store, pair, { step, found, steps, said }) {
         { class: "xs-plain" },
         `Both compute ${names}: XLA put that into each of them, so that it need not pass through memory.`,
       ),
-      el("div", { class: "xs-muted xs-small" }, describeAnswer(found)),
+      el("div", { class: "xs-muted xs-small" }, describeAnswer(answer)),
     ];
   }
   const cost = step && describeCost(step);
   return [
-    said && step?.reason && el("div", {}, `XLA: “${step.reason}”`),
-    el("div", { class: "xs-plain" }, said && step ? step.plain : found.answer),
+    isDecided && step?.reason && el("div", {}, `XLA: “${step.reason}”`),
+    el("div", { class: "xs-plain" }, isDecided && step ? step.plain : answer.answer),
     cost && el("div", { class: "xs-muted" }, cost),
     el(
       "div",
       { class: "xs-muted xs-small" },
-      said && step && ["decided by ", el("span", { class: "xs-mono" }, step.pass), " · "],
-      describeAnswer(found),
-      found.note && ` · ${found.note}`,
+      isDecided && step && ["decided by ", el("span", { class: "xs-mono" }, step.pass), " · "],
+      describeAnswer(answer),
+      answer.note && ` · ${answer.note}`,
     ),
-    said &&
+    isDecided &&
       step &&
       el(
         "button",
         {
           class: "xs-pill",
           type: "button",
-          "data-go": JSON.stringify([listExplanations(store).indexOf(found), step.at]),
+          "data-go": JSON.stringify([listExplanations(store).indexOf(answer), step.at]),
           "data-focus": "go",
         },
         `step ${formatInt(step.at + 1)} of ${formatInt(steps.length)} ▸`,
@@ -252,18 +253,18 @@ export function describeCost(step) {
   return `fused ${say(step.fusedSeconds)}, apart ${say(step.apartSeconds)} (XLA's estimate)`;
 }
 
-/** What would happen if they were apart: answered as text. @param {Store} store @param {Pair} pair */
+/** Draw the estimate for running both apart, which is answered as text. @param {Store} store @param {Pair} pair */
 function drawSplit(store, pair) {
   if (!pair.paths.length || store.aimed || !store.queries.canAsk("split")) return null;
-  const asked = { ...buildQuestion(store, pair), question: "split" };
-  const text = store.queries.getText(asked);
+  const query = { ...buildQuestion(store, pair), question: "split" };
+  const text = store.queries.getText(query);
   return text
     ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": "as it is, and split" }, text)
-    : drawQuery(store, asked, "What if they were split here?");
+    : drawQuery(store, query, "What if they were split here?");
 }
 
 /**
- * The key w on a node asks about it and the equation that is selected; true when it did.
+ * Handle the key w on a node: ask about it and the selected equation; return whether it was used.
  * @param {Store} store
  * @param {KeyboardEvent} event
  * @param {Element} target

@@ -17,7 +17,7 @@ const KEYS = ["data-bar", "data-time", "data-kernel", "data-row"];
 const LEAST_WIDTH = 320,
   MARGINS = 24;
 
-/** The element of the tabs; panes know it as their space. */
+/** Tabs below the graph; panes receive it as their space. */
 export class BottomTabs {
   /** @param {HTMLElement} pane @param {Store} store */
   constructor(pane, store) {
@@ -25,16 +25,16 @@ export class BottomTabs {
     this.store = store;
     this.width = 0;
     this.frame = 0;
-    for (const each of listPanes("below")) each.attach?.(this);
+    for (const entry of listPanes("below")) entry.attach?.(this);
     pane.addEventListener("click", (event) => this.handleClick(event), true);
     pane.addEventListener("keydown", (event) => this.handleKey(event));
   }
 
-  /** The pane that is shown: what was chosen, or what the magic asked for. @returns {Pane} */
+  /** Return the pane that is shown: the chosen one, or the one that the magic asked for. @returns {Pane} */
   get shown() {
     const panes = listPanes("below");
-    const wanted = chosenTabs.get(this.store) ?? this.store.live.tab;
-    return panes.find((pane) => pane.id === wanted) ?? panes[0];
+    const id = chosenTabs.get(this.store) ?? this.store.live.tab;
+    return panes.find((pane) => pane.id === id) ?? panes[0];
   }
 
   draw() {
@@ -46,8 +46,8 @@ export class BottomTabs {
     const list = pane.querySelector(".xs-time-list");
     const top = list?.scrollTop ?? 0;
     fill(pane, this.drawHead(shown), store.program && shown.draw(store, this));
-    const again = pane.querySelector(".xs-time-list");
-    if (again) again.scrollTop = top;
+    const newList = pane.querySelector(".xs-time-list");
+    if (newList) newList.scrollTop = top;
     if (focus)
       /** @type {HTMLElement|null} */ (
         key
@@ -74,7 +74,7 @@ export class BottomTabs {
     );
   }
 
-  /** Selection, drawn on what is there. */
+  /** Highlight the selection in what is drawn. */
   mark() {
     const { kernels, paths, lines } = this.store.selection;
     for (const part of this.pane.querySelectorAll("[data-kernel]"))
@@ -85,7 +85,7 @@ export class BottomTabs {
     }
   }
 
-  /** The selection has changed. */
+  /** Update after a change of the selection. */
   markOrDraw() {
     if (this.shown.follows) this.draw();
     else this.mark();
@@ -113,9 +113,9 @@ export class BottomTabs {
 
   /** @param {string} command what to do, and after a space with what */
   runCommand(command) {
-    const [what, value] = [command.split(" ")[0], command.slice(command.indexOf(" ") + 1)];
-    if (what === "tab") chosenTabs.set(this.store, value);
-    else for (const pane of listPanes("below")) pane.command?.(this, what, value);
+    const [name, value] = [command.split(" ")[0], command.slice(command.indexOf(" ") + 1)];
+    if (name === "tab") chosenTabs.set(this.store, value);
+    else for (const pane of listPanes("below")) pane.command?.(this, name, value);
     this.draw();
   }
 

@@ -8,14 +8,14 @@ import { listPanes } from "../parts/panes.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("./view.js").View} View */
 
-/** The elements of the cards of a place, empty. @param {Place} place */
+/** Draw the elements of the cards of a place, empty. @param {Place} place */
 export function drawCards(place) {
   return listPanes(place).map(({ id, title }) =>
     el("div", { class: `xs-${id}`, role: "region", "aria-label": title, hidden: "" }),
   );
 }
 
-/** All cards of a panel with their elements. @param {View} view @returns {[Pane, HTMLElement][]} */
+/** Return all cards of a panel with their elements. @param {View} view @returns {[Pane, HTMLElement][]} */
 export function listCards(view) {
   return [...listPanes("top"), ...listPanes("notes")].map((pane) => [pane, view.getPart(`xs-${pane.id}`)]);
 }
@@ -23,7 +23,7 @@ export function listCards(view) {
 /** What was drawn in a card. @type {WeakMap<Element, string>} */
 const drawn = new WeakMap();
 
-/** Draw the cards that have changed; one with nothing to say is hidden. @param {View} view */
+/** Draw the cards that have changed; hide those that are empty. @param {View} view */
 export function showCards(view) {
   for (const [pane, part] of listCards(view)) showCard(pane, part, view.store);
 }

@@ -3,7 +3,7 @@
 
 import { describeKernel } from "../compiler/kernels_pane.js";
 import { describeSelection } from "../compiler/why_pane.js";
-import { describePaths, describeSearchResult, drawJumpLinks } from "../graph/explorer.js";
+import { describePaths, describeSearch, drawJumpLinks } from "../graph/explorer.js";
 import { el } from "../ground/element.js";
 import { pluralize } from "../ground/format.js";
 import { describeEquation } from "../program/labels.js";
@@ -14,8 +14,8 @@ export function drawDetail(store) {
   const { program, selection } = store;
   if (store.query && !(selection.kind === "equation" && store.matches.has(selection.id)))
     return drawSearchResult(store);
-  const begun = describePaths(store);
-  if (begun && store.start) return [el("code", {}, begun[0]), el("span", { class: "xs-fact" }, begun[1])];
+  const pending = describePaths(store);
+  if (pending && store.start) return [el("code", {}, pending[0]), el("span", { class: "xs-fact" }, pending[1])];
   if (!program || !selection.kind)
     return el(
       "span",
@@ -23,26 +23,26 @@ export function drawDetail(store) {
       "Click an equation, a line, a kernel or a bar. Arrow keys walk, Enter opens, / searches, ? lists all keys.",
     );
   if (selection.kind === "equation") {
-    const [line, ...rest] = describeEquation(program, selection.id);
+    const [line, ...facts] = describeEquation(program, selection.id);
     return [
       store.query && el("div", {}, drawSearchResult(store)),
       el("code", {}, line),
       drawJumpLinks(store),
-      rest.map((part) => el("span", { class: "xs-fact" }, part)),
+      facts.map((part) => el("span", { class: "xs-fact" }, part)),
     ];
   }
   const several = describePaths(store) ?? describeSelection(store);
   if (several)
     return [el("code", {}, several[0]), several.slice(1).map((part) => el("span", { class: "xs-fact" }, part))];
   const kernel = selection.kind === "kernel" && program.kernels.get(selection.id);
-  const what = kernel ? selection.id : `line ${selection.id.split(":")[1]}`;
+  const title = kernel ? selection.id : `line ${selection.id.split(":")[1]}`;
   const words = kernel
     ? describeKernel(program, kernel)
     : [pluralize(selection.paths.size, "equation"), pluralize(selection.kernels.size, "kernel")];
-  return [el("code", {}, what), words.map((part) => el("span", { class: "xs-fact" }, part))];
+  return [el("code", {}, title), words.map((part) => el("span", { class: "xs-fact" }, part))];
 }
 
 /** @param {Store} store */
 function drawSearchResult(store) {
-  return el("span", { class: "xs-muted" }, describeSearchResult(store));
+  return el("span", { class: "xs-muted" }, describeSearch(store));
 }

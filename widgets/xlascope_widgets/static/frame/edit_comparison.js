@@ -19,45 +19,45 @@ function buildQuestion({ store }) {
 }
 
 /** Open the comparison, or close it. @param {View} view */
-export function toggleEditComparison(view) {
+export function toggleDiff(view) {
   const { store } = view;
   store.comparing = !store.comparing;
   if (store.comparing && store.queries.getState(buildQuestion(view))?.state !== "done")
     store.queries.ask(store, buildQuestion(view));
   view.drawStrip();
-  drawEditComparison(view);
+  drawEditDiff(view);
 }
 
-/** Draw the comparison where it was asked for; how far the answer is, until it is there. @param {View} view */
-export function drawEditComparison(view) {
+/** Draw the comparison; while it is not ready, its progress. @param {View} view */
+export function drawEditDiff(view) {
   const { store } = view;
   const part = view.getPart("xs-edited");
-  const asked = store.queries.getState(buildQuestion(view));
-  const found = store.queries.findings[asked?.id ?? ""]?.compared;
+  const state = store.queries.getState(buildQuestion(view));
+  const comparison = store.queries.findings[state?.id ?? ""]?.compared;
   const shown = shownIn.get(part);
   part.hidden = !store.comparing;
-  if (found && shown?.state === found && store.comparing) return;
+  if (comparison && shown?.state === comparison && store.comparing) return;
   shown?.remove();
   shownIn.delete(part);
   if (!store.comparing) return fill(part);
   fill(
     part,
-    found ? [] : el("div", { class: "xs-note" }, drawQuery(store, buildQuestion(view), "Compare") ?? "comparing"),
+    comparison ? [] : el("div", { class: "xs-note" }, drawQuery(store, buildQuestion(view), "Compare") ?? "comparing"),
   );
-  if (!found) return;
-  const compared = openComparisonView(view, found, part);
-  shownIn.set(part, { state: found, remove: () => compared.remove() });
+  if (!comparison) return;
+  const compared = openComparisonView(view, comparison, part);
+  shownIn.set(part, { state: comparison, remove: () => compared.remove() });
 }
 
 /**
  * @param {View} view
- * @param {NonNullable<import("../ground/wire.js").Finding["compared"]>} found
+ * @param {NonNullable<import("../ground/wire.js").Finding["compared"]>} comparison
  * @param {HTMLElement} part
  */
-function openComparisonView(view, found, part) {
+function openComparisonView(view, comparison, part) {
   const store = new Store();
   store.uid = `${view.store.uid} compared`;
-  store.takeLive(found.live);
-  store.takePrograms(found.programs);
+  store.takeLive(comparison.live);
+  store.takePrograms(comparison.programs);
   return view.openComparison(store, part);
 }

@@ -8,7 +8,7 @@ import { listOtherFailures } from "./strip.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Failure} Failure */
 
-/** Those with lines to show; seen under the strip, whether the panel is open or not. @param {Store} store */
+/** Draw the failures with source lines, under the strip, whether the panel is open or not. @param {Store} store */
 export function drawFailures(store) {
   const all = [...store.live.failures, ...listOtherFailures(store), store.measured?.light.failure ?? []].flat();
   return all

@@ -9,14 +9,14 @@ import { handleCloseClick } from "../parts/banners.js";
 import { scrollInside } from "../parts/scrolling.js";
 import { HEATS } from "../program/heat.js";
 import { listCards } from "./cards.js";
-import { toggleEditComparison } from "./edit_comparison.js";
+import { toggleDiff } from "./edit_comparison.js";
 import { toggleFullScreen } from "./layout_prefs.js";
 import { handleScriptClick } from "./script_card.js";
-import { handleSideKey, handleSideClick } from "./side_tabs.js";
+import { handleSideClick, handleSideKey } from "./side_tabs.js";
 import { openTab } from "./browser_tab.js";
 /** @typedef {import("./view.js").View} View */
 
-/** @param {View} view */
+/** Attach the handlers of a view. @param {View} view */
 export function listen(view) {
   view.root.addEventListener("keydown", (event) => handleKey(view, event));
   for (const kind of ["keyup", "keypress"]) view.root.addEventListener(kind, (event) => event.stopPropagation());
@@ -78,11 +78,7 @@ export function listen(view) {
     });
 }
 
-/**
- * Ask for the program as another target's compiler makes it, and look at it when it is there.
- * @param {View} view
- * @param {string} target
- */
+/** Compile the program for another target, and show it when it is ready. @param {View} view @param {string} target */
 function requestTarget(view, target) {
   const { queries } = view.store;
   queries.wanted = target in queries.missing ? target : "";
@@ -91,7 +87,12 @@ function requestTarget(view, target) {
   view.drawBar();
 }
 
-/** A click in source, kernels or timeline. @param {View} view @param {Element} target @param {boolean} [add] */
+/**
+ * Handle a click in source, kernels or timeline.
+ * @param {View} view
+ * @param {Element} target
+ * @param {boolean} [add]
+ */
 function handlePaneClick(view, target, add = false) {
   const { store } = view;
   if (handleQueryClick(store, target) || handleSideClick(view, target, add)) return;
@@ -125,7 +126,11 @@ function handleKey(view, event) {
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") moveFocusInList(event, target);
 }
 
-/** From item to item in the source and in the list of kernels. @param {KeyboardEvent} event @param {Element} target */
+/**
+ * Move the focus from item to item in the source and in the list of kernels.
+ * @param {KeyboardEvent} event
+ * @param {Element} target
+ */
 function moveFocusInList(event, target) {
   const pane = target.closest(".xs-source, .xs-kernels");
   if (!pane) return;
@@ -171,7 +176,7 @@ function runCommand(view, target) {
 
 /** @param {View} view @param {Element} target */
 function handleStripClick(view, target) {
-  if (target.closest("[data-compare]")) return toggleEditComparison(view);
+  if (target.closest("[data-compare]")) return toggleDiff(view);
   if (!target.closest(".xs-why")) return view.setOpen(!view.isOpen);
   view.store.why = true;
   view.setOpen(true);

@@ -32,12 +32,12 @@ export function saveLayoutPrefs(change) {
   }
 }
 
-/** Give panes the room that was chosen, and let it be chosen. @param {View} view */
-export function initializeSplitters(view) {
+/** Apply the saved sizes of the panes, and let the user change them. @param {View} view */
+export function initSplitters(view) {
   const panes = view.getPart("xs-panes");
-  const chosen = readLayoutPrefs();
+  const prefs = readLayoutPrefs();
   for (const side of /** @type {const} */ (["left", "right", "half"]))
-    if (chosen[side]) panes.style.setProperty(`--xs-${side}`, `${chosen[side]}%`);
+    if (prefs[side]) panes.style.setProperty(`--xs-${side}`, `${prefs[side]}%`);
   for (const splitter of /** @type {HTMLElement[]} */ ([...panes.querySelectorAll(".xs-split")]))
     attachSplitter(view, panes, splitter);
 }
@@ -80,10 +80,7 @@ function attachSplitter(view, panes, splitter) {
   });
 }
 
-/**
- * All of the screen for a panel, or back again; where a page may not ask for that, all of the page.
- * @param {View} view
- */
+/** Toggle full screen for a panel; where the page may not use full screen, fill the page. @param {View} view */
 export async function toggleFullScreen(view) {
   const { root } = view;
   const page = root.ownerDocument;
@@ -101,7 +98,7 @@ export function isFullScreen({ root }) {
   return root.ownerDocument.fullscreenElement === root || root.classList.contains("xs-full");
 }
 
-/** The graph takes what the screen has. @param {View} view */
+/** Give the graph the height of the screen. @param {View} view */
 export function updateFullScreen(view) {
   const full = isFullScreen(view);
   view.graph.mostHigh = full ? Math.max(400, view.root.clientHeight - 330) : 0;

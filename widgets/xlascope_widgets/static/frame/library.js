@@ -17,7 +17,10 @@
 /** How long a view is kept that left the page: an output that is drawn anew gets it back as it was. */
 const KEPT = 1000;
 
-/** @returns {Page} what all versions and kernels in this page share */
+/**
+ * Return the state that all versions and kernels in this page share.
+ * @returns {Page} what all versions and kernels in this page share
+ */
 function getPageState() {
   return (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 }
@@ -39,7 +42,9 @@ export function openLibrary(model, code) {
   model.save_changes();
 }
 
-/** A picture that becomes a panel: only looks for its library; what then happens is that library's own version. */
+/**
+ * Define the element whose picture becomes a panel. It only looks up its library; that library's version does the rest.
+ */
 function defineElement() {
   if (customElements.get("xlascope-panel")) return;
   customElements.define(
@@ -76,7 +81,7 @@ function defineElement() {
 const keptViews = new Map();
 
 /**
- * Show a panel in place of an element's picture; returns what ends that.
+ * Show a panel in place of an element's picture; return a function that ends that.
  * @param {PanelElement} element
  * @param {Manager} manager
  * @param {Code} code
@@ -84,7 +89,7 @@ const keptViews = new Map();
 function mountPanel(element, manager, code) {
   const id = element.getAttribute("panel") ?? "";
   /** @type {Kept|undefined} */ let view = keptViews.get(id);
-  let gone = false;
+  let removed = false;
   const show = () => {
     const picture = /** @type {HTMLElement|null} */ (element.firstElementChild);
     if (picture) picture.hidden = true;
@@ -98,27 +103,32 @@ function mountPanel(element, manager, code) {
     show();
     if (view.focused?.isConnected) view.focused.focus({ preventScroll: true });
   } else {
-    fetchModel(manager, id, () => gone).then((model) => {
-      if (gone || !model) return; // the kernel has forgotten it: the picture stays
+    fetchModel(manager, id, () => removed).then((model) => {
+      if (removed || !model) return; // the kernel has forgotten it: the picture stays
       view = createView(model, code);
       show();
     });
   }
   return () => {
-    gone = true;
+    removed = true;
     if (!view) return;
-    const kept = view;
+    const detached = view;
     keptViews.get(id)?.remove();
-    keptViews.set(id, kept);
-    kept.timer = setTimeout(() => {
-      if (keptViews.get(id) === kept) keptViews.delete(id);
-      kept.remove();
+    keptViews.set(id, detached);
+    detached.timer = setTimeout(() => {
+      if (keptViews.get(id) === detached) keptViews.delete(id);
+      detached.remove();
     }, KEPT);
   };
 }
 
-/** The model of this number, which may come later than its element: undefined when it has not come after ten seconds.
- * @param {Manager} manager @param {string} id @param {() => boolean} gone @returns {Promise<Model|undefined>} */
+/**
+ * Return the model with this id, which may come later than its element; undefined after ten seconds.
+ * @param {Manager} manager
+ * @param {string} id
+ * @param {() => boolean} gone
+ * @returns {Promise<Model|undefined>}
+ */
 async function fetchModel(manager, id, gone) {
   for (let tries = 0; tries < 50 && !gone(); tries++) {
     const model = await Promise.resolve()

@@ -4,17 +4,17 @@
 import { el } from "../ground/element.js";
 import { pluralize } from "../ground/format.js";
 import { drawBanner } from "../parts/banners.js";
-import { listUnreadableNotes } from "../program/unreadable_notes.js";
+import { listNotes } from "../program/unreadable_notes.js";
 import { buildFailureKey } from "./failure_card.js";
 import { listOtherFailures } from "./strip.js";
 /** @typedef {import("../store/store.js").Store} Store */
 
-/** Failures of all functions, in full; what could not be read of the one shown. @param {Store} store */
+/** Draw the failures of all functions in full, and the notes of the program shown. @param {Store} store */
 export function drawNotes(store) {
   const { live } = store;
   const failures = [...live.failures, ...listOtherFailures(store), store.measured?.light.failure ?? []].flat();
   /** @type {(import("../ground/element.js").Tree|null)[]} */
-  const found = failures
+  const banners = failures
     .filter((failure) => !failure.text)
     .map((failure) =>
       drawBanner(
@@ -26,8 +26,8 @@ export function drawNotes(store) {
         el("pre", {}, failure.message),
       ),
     );
-  found.push(...listUnreadableNotes(store.program).map((note) => drawBanner(note, {}, note)));
+  banners.push(...listNotes(store.program).map((note) => drawBanner(note, {}, note)));
   if (live.more)
-    found.push(drawBanner(`${store.uid} more`, {}, `${pluralize(live.more, "small program")} more, not listed`));
-  return found;
+    banners.push(drawBanner(`${store.uid} more`, {}, `${pluralize(live.more, "small program")} more, not listed`));
+  return banners;
 }

@@ -1,12 +1,15 @@
 // @ts-check
 /** The widget, as its host calls it. Everything that is only looking happens here, without the kernel. */
 
-import { subscribeStore, removeStore, getStore } from "../store/stores.js";
+import { getStore, removeStore, subscribeStore } from "../store/stores.js";
 import { openLibrary } from "./library.js";
 import { View } from "./view.js";
 /** @typedef {import("../ground/wire.js").Model} Model */
 
-/** Called once for a model, before any view: data that arrives early is not lost. @param {{model: Model}} context */
+/**
+ * Prepare a model before any view exists, so that data that arrives early is not lost.
+ * @param {{model: Model}} context
+ */
 export function initialize({ model }) {
   if (model.get("is_library"))
     return openLibrary(model, {
@@ -20,7 +23,7 @@ export function initialize({ model }) {
   return () => removeStore(model);
 }
 
-/** Called for every view. @param {{model: Model, el: HTMLElement}} context */
+/** Create a view of a model. @param {{model: Model, el: HTMLElement}} context */
 export function render({ model, el: host }) {
   const store = getStore(model);
   if (!store.stop) initialize({ model });

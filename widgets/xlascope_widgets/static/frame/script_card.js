@@ -2,7 +2,7 @@
 /** The card of a script that was watched: what ran, what took its time, and its programs, each of which opens below. */
 
 import { el, fill } from "../ground/element.js";
-import { formatInt, formatPercent, pluralize, formatTime, shorten } from "../ground/format.js";
+import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Script} Script */
 /** @typedef {import("../ground/wire.js").Share} Share */
@@ -15,7 +15,7 @@ const LEAST = 5,
   SMALL = 0.01;
 
 /**
- * Draw the card when it has changed; none where no script was watched.
+ * Draw the card when it has changed; hide it where no script was watched.
  * @param {HTMLElement} part
  * @param {Store} store
  */
@@ -42,7 +42,7 @@ export function updateScriptCard(part, store) {
 }
 
 /**
- * A click on the card: the program that is shown then, or the rest of the list; false for any other.
+ * Handle a click on the card: show a program, or list all programs; return whether it was used.
  * @param {Store} store
  * @param {Element} target
  */
@@ -54,7 +54,7 @@ export function handleScriptClick(store, target) {
 }
 
 /** @param {Script} script */
-function drawHead({ command, folder, began, ended, seconds: passed, facts }) {
+function drawHead({ command, folder, began, ended, seconds: elapsed, facts }) {
   const well = ended === "ended" || !ended;
   return [
     el(
@@ -66,7 +66,7 @@ function drawHead({ command, folder, began, ended, seconds: passed, facts }) {
         { class: "xs-stage" },
         el("i", { class: `xs-dot ${well ? "" : "bad"}` }),
         el("b", {}, ended || "still running"),
-        el("span", { class: "xs-muted" }, `after ${formatLongDuration(passed)}`),
+        el("span", { class: "xs-muted" }, `after ${formatLongDuration(elapsed)}`),
       ),
     ),
     el(
@@ -79,19 +79,19 @@ function drawHead({ command, folder, began, ended, seconds: passed, facts }) {
   ];
 }
 
-/** "1 h 5 min", "62.0 s". @param {number} value */
+/** Format a long duration: "1 h 5 min", "62.0 s". @param {number} value */
 function formatLongDuration(value) {
   const minutes = Math.round(value / 60);
   if (value >= 3600) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   return value >= 600 ? `${minutes} min` : formatTime(value);
 }
 
-/** What took the time. @param {Script} script */
-function drawTimes({ programs, making, seconds: passed }) {
-  const running = programs.reduce((sum, [, , , each]) => sum + each, 0);
-  const rest = Math.max(0, passed - making - running);
+/** Draw how the time is divided. @param {Script} script */
+function drawTimes({ programs, making, seconds: elapsed }) {
+  const running = programs.reduce((sum, [, , , time]) => sum + time, 0);
+  const other = Math.max(0, elapsed - making - running);
   // Calls may go on while the next program is made, or beside each other.
-  const whole = making + running + rest || 1;
+  const total = making + running + other || 1;
   const parts = /** @type {[string, number, string, string][]} */ ([
     [
       "run",
@@ -100,7 +100,7 @@ function drawTimes({ programs, making, seconds: passed }) {
       "calls times the time of one: that of the devices where the profiler saw whole calls, else the host’s (measured)",
     ],
     ["make", making, "making them", "tracing, lowering and compiling (measured)"],
-    ["rest", rest, "everything else", "Python, input, waiting: what is left of the time"],
+    ["rest", other, "everything else", "Python, input, waiting: what is left of the time"],
   ]);
   return el(
     "div",
@@ -109,7 +109,7 @@ function drawTimes({ programs, making, seconds: passed }) {
       "div",
       { class: "xs-script-bar", "aria-hidden": "true" },
       parts.map(([name, value]) =>
-        el("i", { class: `of-${name}`, style: `width:${((100 * value) / whole).toFixed(2)}%` }),
+        el("i", { class: `of-${name}`, style: `width:${((100 * value) / total).toFixed(2)}%` }),
       ),
     ),
     parts.map(([name, value, words, tip]) =>
@@ -119,7 +119,7 @@ function drawTimes({ programs, making, seconds: passed }) {
         el("i", { class: `xs-chip of-${name}` }),
         `${words} `,
         el("b", {}, formatTime(value)),
-        el("span", { class: "xs-muted" }, formatPercent(value / whole)),
+        el("span", { class: "xs-muted" }, formatPercent(value / total)),
       ),
     ),
   );
@@ -128,10 +128,10 @@ function drawTimes({ programs, making, seconds: passed }) {
 /** @param {Script} script @param {number|undefined} shown @param {boolean} all */
 function drawTable({ programs }, shown, all) {
   const most = Math.max(...programs.map(totalTime), 1e-12);
-  const whole = programs.reduce((sum, each) => sum + totalTime(each), 0) || 1;
+  const total = programs.reduce((sum, share) => sum + totalTime(share), 0) || 1;
   const single = programs.filter(([number]) => number >= 0);
   let first = Math.min(LEAST, single.length);
-  while (first < Math.min(MOST, single.length) && totalTime(single[first]) > SMALL * whole) first += 1;
+  while (first < Math.min(MOST, single.length) && totalTime(single[first]) > SMALL * total) first += 1;
   const listed = all ? single : single.slice(0, first);
   const others = /** @type {Share[]} */ (all ? [] : single.slice(first)).concat(
     programs.filter(([number]) => number < 0),
@@ -170,13 +170,13 @@ function drawTable({ programs }, shown, all) {
 }
 
 /** @param {Share} share */
-function totalTime([, , , running, made]) {
-  return running + made;
+function totalTime([, , , running, compiling]) {
+  return running + compiling;
 }
 
 /** @param {Share} share @param {boolean} on @param {number} most */
 function drawRow(share, on, most) {
-  const [number, name, calls, running, made, , here] = share;
+  const [number, name, calls, running, compiling, , here] = share;
   const width = (/** @type {number} */ value) => `width:${((100 * value) / most).toFixed(2)}%`;
   const title = here ? "show it below" : "its times alone were kept: others took more";
   return el(
@@ -202,17 +202,17 @@ function drawRow(share, on, most) {
     drawCell(running),
     el("td", {}, calls ? formatInt(calls) : ""),
     drawCell(calls ? running / calls : 0),
-    drawCell(made),
+    drawCell(compiling),
     el(
       "td",
       { class: "xs-script-share", "aria-hidden": "true" },
       el("i", { class: "of-run", style: width(running) }),
-      el("i", { class: "of-make", style: width(made) }),
+      el("i", { class: "of-make", style: width(compiling) }),
     ),
   );
 }
 
-/** Those that are not listed, in a line. @param {Share[]} others */
+/** Draw the programs that are not listed, in one row. @param {Share[]} others */
 function drawOtherShares(others) {
   const sum = (/** @type {number} */ field) => others.reduce((total, share) => total + Number(share[field]), 0);
   return el(

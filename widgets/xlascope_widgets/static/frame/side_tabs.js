@@ -2,48 +2,44 @@
 /** The tabs beside the graph: what was compiled, pane by pane. */
 
 import { el, toNode } from "../ground/element.js";
-import { selectSidePane, listPanes } from "../parts/panes.js";
+import { listPanes, selectSidePane } from "../parts/panes.js";
 import { scrollInside } from "../parts/scrolling.js";
 /** @typedef {import("../ground/element.js").Child} Child */
 /** @typedef {import("../parts/panel_interface.js").Panel} Panel */
 /** @typedef {import("../store/store.js").Store} Store */
 
-/**
- * Draw the pane that is chosen, and leave its scroll position and its focus where they were.
- * @param {Element} element
- * @param {Store} store
- */
+/** Draw the chosen pane; keep its scroll position and its focus. @param {Element} element @param {Store} store */
 export function updateSide(element, store) {
   const top = element.scrollTop;
   const active = element.contains(element.ownerDocument.activeElement) ? element.ownerDocument.activeElement : null;
   const focus = active?.getAttribute("data-focus") ?? active?.getAttribute("data-kernel");
   const cursor = active instanceof HTMLInputElement ? active.selectionStart : null;
-  replaceChangedChildren(element, drawSide(store));
+  updateChildren(element, drawSide(store));
   element.scrollTop = top;
   if (!active || active.isConnected) return;
-  const again = focus
+  const target = focus
     ? element.querySelector(`[data-focus="${CSS.escape(focus)}"], [data-kernel="${CSS.escape(focus)}"]`)
     : null;
-  /** @type {HTMLElement} */ (again ?? element).focus({ preventScroll: true });
-  if (again instanceof HTMLInputElement && cursor != null) again.setSelectionRange(cursor, cursor);
+  /** @type {HTMLElement} */ (target ?? element).focus({ preventScroll: true });
+  if (target instanceof HTMLInputElement && cursor != null) target.setSelectionRange(cursor, cursor);
 }
 
 /** What was drawn as which element's children. @type {WeakMap<Element, string[]>} */
 const drawnChildren = new WeakMap();
 
 /**
- * Replace those children that have changed: an open list, a focus and a hover of the others stay.
+ * Replace the children that have changed; the others keep their open lists, focus and hover.
  * @param {Element} parent
  * @param {Child[]} trees
  */
-function replaceChangedChildren(parent, trees) {
-  const kept = trees.flat(Infinity).filter(Boolean);
-  const [texts, before] = [kept.map((tree) => JSON.stringify(tree)), drawnChildren.get(parent) ?? []];
-  kept.forEach((tree, i) => {
+function updateChildren(parent, trees) {
+  const children = trees.flat(Infinity).filter(Boolean);
+  const [texts, before] = [children.map((tree) => JSON.stringify(tree)), drawnChildren.get(parent) ?? []];
+  children.forEach((tree, i) => {
     if (!parent.children[i]) parent.append(toNode(tree));
     else if (texts[i] !== before[i]) parent.children[i].replaceWith(toNode(tree));
   });
-  while (parent.children.length > kept.length) parent.lastElementChild?.remove();
+  while (parent.children.length > children.length) parent.lastElementChild?.remove();
   drawnChildren.set(parent, texts);
 }
 
@@ -79,8 +75,8 @@ function drawTab(id, title, tip, on) {
   );
 }
 
-/** Show what is selected. @param {Element} element @param {Store} store */
-export function highlightSelection(element, store) {
+/** Highlight the selection. @param {Element} element @param {Store} store */
+export function highlight(element, store) {
   updateSide(element, store);
   const { mark } = selectSidePane(store);
   if (mark) return mark(element);
@@ -89,7 +85,7 @@ export function highlightSelection(element, store) {
 }
 
 /**
- * A click in the tabs or in a pane; true when it was used.
+ * Handle a click in the tabs or in a pane; return whether it was used.
  * @param {Panel} panel
  * @param {Element} target
  * @param {boolean} add
@@ -106,7 +102,7 @@ export function handleSideClick(panel, target, add) {
 }
 
 /**
- * A key in the panel; true when a pane used it.
+ * Handle a key in the panel; return whether a pane used it.
  * @param {Panel} panel
  * @param {KeyboardEvent} event
  * @param {Element} target

@@ -4,7 +4,7 @@
 import { el } from "../ground/element.js";
 import { drawCards } from "./cards.js";
 
-/** What a view fills. */
+/** Draw the elements that a view fills. */
 export function drawSkeleton() {
   return el(
     "div",
@@ -53,7 +53,7 @@ export function drawSkeleton() {
   );
 }
 
-/** What is dragged to make panes wider. @param {string} side @param {string} label */
+/** Draw the handle that changes the width of a pane. @param {string} side @param {string} label */
 function drawSplitter(side, label) {
   return el("div", {
     class: `xs-split ${side}`,

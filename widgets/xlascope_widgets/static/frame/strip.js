@@ -3,7 +3,7 @@
 
 import { drawWhyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";
-import { formatPercent, pluralize, formatTime, shorten } from "../ground/format.js";
+import { formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { listStages } from "../program/stage_labels.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -16,9 +16,9 @@ const RUNNING = { trace: "tracing", lower: "lowering", compile: "compiling", run
 /** @param {Store} store @param {boolean} open */
 export function drawStrip(store, open) {
   const { measured: program, live } = store;
-  const shown = program ? listStages(program) : [];
+  const stages = program ? listStages(program) : [];
   const running = !live.finished && program?.light.executed;
-  const items = shown.map((stage) =>
+  const items = stages.map((stage) =>
     drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)),
   );
   items.push(
@@ -34,7 +34,7 @@ export function drawStrip(store, open) {
           kind: "bad",
           name: "failed",
           strong: shorten(failure.error, 48),
-          pieces: [{ text: formatFailureLocation(failure) }],
+          pieces: [{ text: formatLocation(failure) }],
         },
         false,
       ),
@@ -45,13 +45,13 @@ export function drawStrip(store, open) {
   return [...items, ...drawBusyBars(program), drawAsides(store, open)];
 }
 
-/** Failures of functions other than the one shown, which tells of its own. @param {Store} store */
+/** Return the failures of functions other than the one shown, which reports its own. @param {Store} store */
 export function listOtherFailures({ measured, live }) {
   return live.programs.filter((light) => light.number !== measured?.number).flatMap((light) => light.failure ?? []);
 }
 
-/** "in update, line 9". @param {import("../ground/wire.js").Failure} failure */
-function formatFailureLocation(failure) {
+/** Format where a failure was: "in update, line 9". @param {import("../ground/wire.js").Failure} failure */
+function formatLocation(failure) {
   return `in ${shorten(failure.function, 48)}` + (failure.line ? `, line ${failure.line}` : "");
 }
 
@@ -72,7 +72,7 @@ function drawStage(stage, running) {
   );
 }
 
-/** What goes on right now; the time is advanced by the browser's own clock. @param {Store} store */
+/** Draw the running stages; the browser's clock advances their times. @param {Store} store */
 function drawActiveStages(store) {
   const active = store.live.programs.filter((light) => light.stage && !light.failure);
   if (store.live.finished) return active.filter((light) => light.stage !== "run").map(drawStoppedStage);
@@ -94,24 +94,24 @@ function drawActiveStages(store) {
     );
 }
 
-/** What the doctor found to be computed in many kernels: its card says what to do. @param {Store} store */
+/** Draw the doctor's finding that something is computed in many kernels. @param {Store} store */
 function drawRecomputation({ live, measured }) {
-  const found = live.doctor?.[String(measured?.number)]?.findings.find((one) => one.rule === "computed again");
-  if (!found) return [];
+  const finding = live.doctor?.[String(measured?.number)]?.findings.find((item) => item.rule === "computed again");
+  if (!finding) return [];
   return [
     el(
       "span",
-      { class: "xs-stage", title: `${found.says}. Do: ${found.action}` },
+      { class: "xs-stage", title: `${finding.says}. Do: ${finding.action}` },
       el("i", { class: "xs-dot bad" }),
       el("span", {}, "computed"),
-      el("b", {}, `${found.evidence[0][1]} times`),
-      el("span", { class: "xs-muted xs-medium" }, found.where ?? ""),
+      el("b", {}, `${finding.evidence[0][1]} times`),
+      el("span", { class: "xs-muted xs-medium" }, finding.where ?? ""),
     ),
   ];
 }
 
 /**
- * What is compiled in the background: for a call that was interrupted, or to replace a version compiled quickly.
+ * Draw the compilations in the background: of an interrupted call, or of the optimized version of a program.
  * @param {Store} store
  */
 function drawCompiling(store) {
@@ -130,7 +130,7 @@ function drawCompiling(store) {
     );
 }
 
-/** The cell ended, by an interrupt say, before the stage did. @param {Light} light */
+/** Draw a stage that was running when the cell ended, by an interrupt for example. @param {Light} light */
 function drawStoppedStage(light) {
   const words = `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 24)}`;
   return drawStage({ kind: "bad", name: "stopped while", strong: "", pieces: [{ text: words }] }, false);
@@ -166,14 +166,14 @@ function drawBusyBars(program) {
   return shown;
 }
 
-/** No window held a call from begin to end: that is no picture of one. */
+/** Draw the note that no profiling window held a whole call. */
 function drawPartialStepNote() {
   const tip =
     "The profiler’s windows have not held a whole call yet: what the timeline shows is a part of a step, and nothing is ranked by it. Windows grow until a call fits.";
   return el("span", { class: "xs-stage xs-muted xs-wide", title: tip }, "part of a step seen");
 }
 
-/** What has changed since the cell ran before: "was 5.40 ms (one kernel fewer: diff)". @param {Store} store */
+/** Draw what changed since the cell's previous run: "was 5.40 ms (one kernel fewer: diff)". @param {Store} store */
 function drawEditSummary(store) {
   const { measured: program, queries } = store;
   const edited = program?.light.edited;
@@ -241,7 +241,7 @@ function listOtherPrograms(live, program) {
 }
 
 /**
- * Say what goes on, for those who do not see it: stages, not the numbers, which would never stop.
+ * Announce the stages to a screen reader, without the numbers, which change all the time.
  * @param {Element} part
  * @param {Store} store
  */
@@ -261,7 +261,7 @@ export function announceStages(part, { live }) {
 }
 
 /** Advance the running times. @param {Element} root @param {Store} store */
-export function updateRunningTimes(root, store) {
+export function updateTimes(root, store) {
   for (const clock of root.querySelectorAll("[data-since]"))
     clock.textContent = formatTime(Math.max(0, store.now - Number(clock.getAttribute("data-since"))));
 }

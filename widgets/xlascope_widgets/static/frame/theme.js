@@ -1,7 +1,7 @@
 // @ts-check
 /** Dark or light, as the host is, and following it when it changes. */
 
-/** Dark when the host says so: JupyterLab, VS Code, Colab, or else the system. */
+/** Return whether the host is dark: JupyterLab, VS Code, Colab, or else the system. */
 function isHostDark() {
   const { body, documentElement } = document;
   const lab = body.getAttribute("data-jp-theme-light");
@@ -11,7 +11,11 @@ function isHostDark() {
   return colab ? colab === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** Marks the panel as dark; returns what ends that. @param {HTMLElement} root @returns {() => void} */
+/**
+ * Mark the panel as dark when the host is; return a function that ends that.
+ * @param {HTMLElement} root
+ * @returns {() => void}
+ */
 export function watchTheme(root) {
   const apply = () => root.classList.toggle("dark", isHostDark());
   const observer = new MutationObserver(apply);

@@ -2,7 +2,7 @@
 /** The bar above the panes: which program, for which target, what colours mean, how equations are grouped. */
 
 import { drawTargets } from "../compiler/target_tabs.js";
-import { drawGroupingChoice } from "../graph/explorer.js";
+import { drawGrouping } from "../graph/explorer.js";
 import { el } from "../ground/element.js";
 import { pluralize, shorten } from "../ground/format.js";
 import { HEATS } from "../program/heat.js";
@@ -32,7 +32,7 @@ export function drawToolbar(store, isFull = false) {
         el("button", { class: "xs-pill", type: "button", "data-command": name }, `${name} all`),
       ),
     el("button", { class: "xs-pill", type: "button", "data-command": "fit", title: "all of the graph (0)" }, "fit"),
-    drawGroupingChoice(store),
+    drawGrouping(store),
     el(
       "button",
       {
@@ -71,7 +71,7 @@ function drawProgramChoice(store) {
   return el("select", { class: "xs-choice xs-mono", "aria-label": "program" }, options);
 }
 
-/** Is there a box that opens: an equation with a body, or a group? @param {Program|undefined} program */
+/** Return whether a box can be opened: an equation with a body, or a group. @param {Program|undefined} program */
 export function hasNestings(program) {
   return Boolean(
     program?.heavy.jaxpr && program.groupedLevel(program.heavy.jaxpr).equations.some((equation) => equation.bodies),

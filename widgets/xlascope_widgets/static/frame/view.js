@@ -1,12 +1,12 @@
 // @ts-check
 /** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
 
-import { drawEditComparison } from "./edit_comparison.js";
+import { drawEditDiff } from "./edit_comparison.js";
 import { ComparePane } from "../compare/compare_pane.js";
 import { GraphPane } from "../graph/graph_pane.js";
 import { el, fill, toNode } from "../ground/element.js";
 import { formatInt } from "../ground/format.js";
-import { drawPendingTargets } from "../parts/question_form.js";
+import { drawPending } from "../parts/question_form.js";
 import { drawSource, highlightSource, refreshTimes, showFirstLine } from "../source/source_pane.js";
 import { BottomTabs } from "./bottom_tabs.js";
 import { drawToolbar } from "./toolbar.js";
@@ -16,17 +16,11 @@ import { drawFailures } from "./failure_card.js";
 import { listen } from "./input.js";
 import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
-import {
-  readLayoutPrefs,
-  isFullScreen,
-  saveLayoutPrefs,
-  initializeSplitters,
-  updateFullScreen,
-} from "./layout_prefs.js";
+import { initSplitters, isFullScreen, readLayoutPrefs, saveLayoutPrefs, updateFullScreen } from "./layout_prefs.js";
 import { updateScriptCard } from "./script_card.js";
-import { highlightSelection, updateSide } from "./side_tabs.js";
+import { highlight, updateSide } from "./side_tabs.js";
 import { drawSkeleton } from "./skeleton.js";
-import { announceStages, drawStrip, updateRunningTimes } from "./strip.js";
+import { announceStages, drawStrip, updateTimes } from "./strip.js";
 import { watchTheme } from "./theme.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../store/store.js").Change} Change */
@@ -62,14 +56,14 @@ export class View {
     this.time = new BottomTabs(this.getPart("xs-timeline"), store);
     this.diff = new ComparePane(this.getPart("xs-compare"), store, () => this.graph.showSelection());
     listen(this);
-    initializeSplitters(this);
+    initSplitters(this);
     const { graph: high } = readLayoutPrefs();
     if (high) this.graph.pane.style.height = `${high}px`;
     this.onFull = () => isFullScreen(this) || updateFullScreen(this);
     this.root.ownerDocument.addEventListener("fullscreenchange", this.onFull);
     this.onChange = (/** @type {Change} */ change) => this.handleChange(change);
     store.listeners.add(this.onChange);
-    this.clock = setInterval(() => updateRunningTimes(this.strip, store), 100);
+    this.clock = setInterval(() => updateTimes(this.strip, store), 100);
     this.watchWidth();
     this.unwatchTheme = watchTheme(this.root);
     this.onRelease = () => this.handlePointerUp();
@@ -82,12 +76,12 @@ export class View {
     return /** @type {HTMLElement} */ (this.root.querySelector(`.${name}`));
   }
 
-  /** The window that the panel is in, which a tab may be. */
+  /** Return the window of the panel, which may be a tab of its own. */
   get window() {
     return this.root.ownerDocument.defaultView ?? window;
   }
 
-  /** What has the focus there. */
+  /** Return the element that has the focus in the panel's document. */
   get active() {
     return this.root.ownerDocument.activeElement;
   }
@@ -96,7 +90,7 @@ export class View {
     return this.inTab || Boolean(this.model.get("opened"));
   }
 
-  /** The pointer is up, wherever that was: what has waited is drawn after the click. */
+  /** Draw what was delayed while the pointer was pressed. */
   handlePointerUp() {
     this.pressed = false;
     // The corner of the graph was dragged.
@@ -107,12 +101,12 @@ export class View {
     if (waiting) setTimeout(() => this.handleChange(waiting));
   }
 
-  /** Another view of the same, in a page of its own. @param {HTMLElement} host */
+  /** Open another view of the same store in a page of its own. @param {HTMLElement} host */
   openSecondView(host) {
     return new View(this.model, this.store, host, true);
   }
 
-  /** A view of a comparison, which is always open. @param {Store} store @param {HTMLElement} host */
+  /** Open the view of a comparison, which is always open. @param {Store} store @param {HTMLElement} host */
   openComparison(store, host) {
     // Nothing of it is kept: it is open until it goes.
     const model = /** @type {Model} */ ({ get: () => undefined, set() {}, save_changes() {}, on() {}, off() {} });
@@ -132,7 +126,7 @@ export class View {
     this.handleChange("open");
   }
 
-  /** Redraw what a change concerns, and nothing else. @param {Change} change */
+  /** Redraw what depends on a change, and nothing else. @param {Change} change */
   handleChange(change) {
     // An element that is replaced between press and release gets no click: news waits for the release.
     if (this.pressed && (change === "live" || change === "data")) {
@@ -140,7 +134,7 @@ export class View {
       return;
     }
     if (change === "data" || change === "live" || change === "open" || change === "asks") this.drawStrip();
-    if (change === "asks" || change === "data") drawEditComparison(this);
+    if (change === "asks" || change === "data") drawEditDiff(this);
     this.panel.hidden = !this.isOpen;
     if (!this.isOpen) {
       this.stale = this.stale || change !== "open";
@@ -180,7 +174,7 @@ export class View {
     fill(this.getPart("xs-source"), drawSource(this.store));
     showFirstLine(this.getPart("xs-source"));
     updateSide(this.getPart("xs-kernels"), this.store);
-    fill(this.getPart("xs-asks"), drawPendingTargets(this.store));
+    fill(this.getPart("xs-asks"), drawPending(this.store));
     this.drawTime();
     this.graph.draw();
     this.drawLegend();
@@ -203,7 +197,7 @@ export class View {
     ]);
     if (targets !== this.targets) this.drawBar();
     this.targets = targets;
-    fill(this.getPart("xs-asks"), drawPendingTargets(this.store));
+    fill(this.getPart("xs-asks"), drawPending(this.store));
     showCards(this);
     updateSide(this.getPart("xs-kernels"), this.store);
   }
@@ -235,7 +229,7 @@ export class View {
 
   markPanes() {
     highlightSource(this.getPart("xs-source"), this.store);
-    highlightSelection(this.getPart("xs-kernels"), this.store);
+    highlight(this.getPart("xs-kernels"), this.store);
     this.time.markOrDraw();
     this.drawDetail();
   }
@@ -265,7 +259,7 @@ export class View {
       : "";
   }
 
-  /** Redraw what depends on the width when that changes. */
+  /** Redraw what depends on the width when it changes. */
   watchWidth() {
     let width = 0;
     this.resize = new ResizeObserver(() => {

@@ -103,7 +103,7 @@ export class CanvasGraph {
     this.moveBitmap();
   }
 
-  /** Colours are read once, and again when the host changes them. */
+  /** Read the colours once, and again when the host changes them. */
   followTheme() {
     this.unwatch ??= watchColours(this.host.closest(".xs-root") ?? document.body, () => {
       this.theme = readTheme(this.host);
@@ -117,7 +117,7 @@ export class CanvasGraph {
     this.waiting ||= (this.host.ownerDocument.defaultView ?? window).requestAnimationFrame(() => this.paint());
   }
 
-  /** Apply the zoom: move what is painted, and paint anew when that does not reach or is out of focus. */
+  /** Apply the zoom: move the bitmap, and paint again where it does not reach or is blurred. */
   place() {
     if (!this.painted) return;
     this.moveBitmap();
@@ -150,7 +150,7 @@ export class CanvasGraph {
     this.schedulePaint();
   }
 
-  /** What is under the pointer. @param {PointerEvent|MouseEvent} event */
+  /** Return what is under the pointer. @param {PointerEvent|MouseEvent} event */
   hit(event) {
     const { x: px, y: py } = this.pane.toScenePoint(event);
     const scene = /** @type {Scene} */ (this.pane.scene);
@@ -186,7 +186,7 @@ export class CanvasGraph {
     this.schedulePaint();
   }
 
-  /** The node that has the focus, by its item in the list. */
+  /** Return the node that has the focus, by its item in the list. */
   get focused() {
     return this.outline.focused || this.cursor;
   }
@@ -209,7 +209,7 @@ export class CanvasGraph {
 }
 
 /**
- * The innermost node at a point of the scene: nodes stand in it after the box that holds them.
+ * Return the innermost node at a point of the scene: nodes come after the box that holds them.
  * @param {Scene} scene
  * @param {number} x
  * @param {number} y

@@ -3,18 +3,18 @@
 
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";
-import { scaleLetters, pickLabels } from "../layout/semantic_zoom.js";
+import { pickLabels, scaleLetters } from "../layout/semantic_zoom.js";
 import { buildHeatScale } from "../program/heat.js";
-import { SUB_LETTER, formatOutTypes } from "../program/labels.js";
+import { formatOutTypes, SUB_LETTER } from "../program/labels.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
 import {
-  getCardOffsets,
-  listHullKernels,
-  groupEdgesBySource,
   countLetters,
-  isHullInformative,
-  formatSubtitle,
   countTitleLetters,
+  formatSubtitle,
+  getCardOffsets,
+  groupEdges,
+  isHullInformative,
+  listHullKernels,
 } from "./draw_svg.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
 /** @typedef {import("./marks.js").Mark} Mark */
@@ -101,7 +101,7 @@ function drawEdges(context, { scene, seen, theme, k, isSelectedEdge, marks }) {
 }
 
 /**
- * From afar a curve is a line, and many lines are one path.
+ * Draw edges as straight lines in one path, for small zooms.
  * @param {CanvasRenderingContext2D} context
  * @param {SceneEdge[]} edges
  * @param {Picture["seen"]} seen
@@ -128,7 +128,7 @@ function drawStraightEdges(context, edges, seen) {
  * @param {number} h
  * @param {number} r
  */
-function traceRoundedBox(context, x, y, w, h, r) {
+function traceBox(context, x, y, w, h, r) {
   context.beginPath();
   if (r) context.roundRect(x, y, w, h, r);
   else context.rect(x, y, w, h);
@@ -167,7 +167,7 @@ function drawLeaf(context, picture, node, heat) {
   context.strokeStyle = mark?.selected || mark?.related || mark?.start ? theme.sel : colour;
   context.lineWidth = (mark?.selected || mark?.start || focused === node.id ? 2.6 : 1.3) * Math.max(1, 0.5 / k);
   context.setLineDash(mark?.related ? [4, 3] : []);
-  traceRoundedBox(context, left, top, node.w, node.h, radius);
+  traceBox(context, left, top, node.w, node.h, radius);
   context.fill();
   context.stroke();
   context.setLineDash([]);
@@ -188,7 +188,7 @@ function drawCard(context, { theme, k }, node, shift, colour) {
   context.fillStyle = theme.bg;
   context.strokeStyle = colour;
   context.lineWidth = 1;
-  traceRoundedBox(context, node.x - node.w / 2 + shift, node.y - node.h / 2 + shift, node.w, node.h, k > ROUND ? 6 : 0);
+  traceBox(context, node.x - node.w / 2 + shift, node.y - node.h / 2 + shift, node.w, node.h, k > ROUND ? 6 : 0);
   context.fill();
   context.stroke();
 }
@@ -236,7 +236,7 @@ function drawOpenBox(context, picture, node) {
   const mark = marks.get(node.path);
   context.globalAlpha = 0.75;
   context.fillStyle = theme.bg2;
-  traceRoundedBox(context, left, top, node.w, node.h, 10);
+  traceBox(context, left, top, node.w, node.h, 10);
   context.fill();
   context.globalAlpha = mark?.selected ? 1 : 0.65;
   context.strokeStyle = mark?.selected ? theme.sel : getPassColour(picture, node);
@@ -258,8 +258,8 @@ function drawOpenBox(context, picture, node) {
 }
 
 /**
- * A fusion's members, padded, and the edges between them, made broad: the outline first, so that those of one kernel
- * run together.
+ * Draw the members of each fusion, padded, and the edges between them, widened. All outlines come first, so that those
+ * of one kernel merge.
  * @param {CanvasRenderingContext2D} context
  * @param {Picture} picture
  * @param {GraphNode[]} leaves
@@ -268,7 +268,7 @@ function drawHulls(context, { program, scene, theme, kernels, k }, leaves) {
   const byKernel = new Map();
   for (const node of leaves)
     for (const kernel of node.path ? listHullKernels(program, node) : []) append(byKernel, kernel.name, node);
-  const joins = (scene.joins ??= groupEdgesBySource(scene));
+  const joins = (scene.joins ??= groupEdges(scene));
   for (const [name, members] of byKernel) {
     if (!isHullInformative(program, name, members)) continue;
     const ids = new Set(members.map((/** @type {GraphNode} */ node) => node.id));
@@ -284,14 +284,7 @@ function drawHulls(context, { program, scene, theme, kernels, k }, leaves) {
       context.lineWidth = 14 + 2 * pad;
       for (const edge of edges) context.stroke((edge.shape ??= new Path2D(edge.d)));
       for (const node of members) {
-        traceRoundedBox(
-          context,
-          node.x - node.w / 2 - pad,
-          node.y - node.h / 2 - pad,
-          node.w + 2 * pad,
-          node.h + 2 * pad,
-          11,
-        );
+        traceBox(context, node.x - node.w / 2 - pad, node.y - node.h / 2 - pad, node.w + 2 * pad, node.h + 2 * pad, 11);
         context.fill();
       }
     }

@@ -6,12 +6,12 @@ import { round, shorten } from "../ground/format.js";
 import { pickLabels } from "../layout/semantic_zoom.js";
 import { buildHeatScale } from "../program/heat.js";
 import {
-  SUB_LETTER,
-  TITLE_LETTER,
   describeEquation,
-  formatEquationSubtitle,
+  formatSubline,
   formatNodeLabel,
   formatOutTypes,
+  SUB_LETTER,
+  TITLE_LETTER,
 } from "../program/labels.js";
 /** @typedef {import("../layout/layout.js").Scene} Scene */
 /** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */
@@ -34,7 +34,7 @@ const SIGN_MARKS = { "+": " sign-added", "−": " sign-removed", "~": " sign-cha
  * @param {(item: {top: number, bottom: number, left: number, right: number}) => boolean} [visible]
  */
 export function drawScene(program, scene, look, visible = () => true) {
-  const nodes = scene.nodes.filter((node) => visible(formatTransform(node)));
+  const nodes = scene.nodes.filter((node) => visible(getBounds(node)));
   const boxes = nodes.filter((node) => node.inner);
   const leaves = nodes.filter((node) => !node.inner);
   const edges = scene.edges.filter((e) => visible(e));
@@ -56,7 +56,7 @@ export function drawScene(program, scene, look, visible = () => true) {
 }
 
 /** @param {GraphNode} node */
-function formatTransform(node) {
+function getBounds(node) {
   return {
     top: node.y - node.h / 2,
     bottom: node.y + node.h / 2,
@@ -80,7 +80,7 @@ function drawEdge(edge) {
 }
 
 /** @param {Program} program @param {GraphNode} node @returns {Record<string, any>} */
-function buildNodeAttributes(program, node) {
+function buildAttributes(program, node) {
   const equation = program.at(node.path);
   const pass = equation ? program.getPass(node.path) : "given";
   return {
@@ -103,13 +103,13 @@ function buildNodeAttributes(program, node) {
  * @param {Look} look
  */
 function drawNode(program, node, heat, look) {
-  const { left, top } = formatTransform(node);
+  const { left, top } = getBounds(node);
   const step = heat(node);
-  const attributes = buildNodeAttributes(program, node);
+  const attributes = buildAttributes(program, node);
   if (step != null) attributes.class += ` heat-${step}`;
   const equation = program.at(node.path);
   const up = look.up ?? 1;
-  const said = pickLabels(up);
+  const parts = pickLabels(up);
   const toggle = equation?.bodies ? 2 : 0;
   return el(
     "g",
@@ -134,13 +134,13 @@ function drawNode(program, node, heat, look) {
       rx: 6,
     }),
     el("rect", { class: "xs-side", x: round(left), y: round(top), width: 4, height: node.h, rx: 2 }),
-    said !== "none" &&
+    parts !== "none" &&
       el(
         "text",
         {
           class: "xs-title",
           x: round(node.x),
-          y: round(said === "all" ? node.y - 2.5 : node.y + 4 * up),
+          y: round(parts === "all" ? node.y - 2.5 : node.y + 4 * up),
         },
         up > 1 ? shorten(node.title, countTitleLetters(node, up) - toggle) : node.title,
         toggle > 0 && el("tspan", { class: "xs-toggle" }, " ⊞"),
@@ -153,18 +153,18 @@ function drawNode(program, node, heat, look) {
         width: 34,
         height: 20,
       }),
-    said === "all" &&
+    parts === "all" &&
       el(
         "text",
         { class: "xs-sub", x: round(node.x), y: round(node.y + 12) },
         shorten(formatSubtitle(program, node, equation, look.heat), countLetters(node, up)),
       ),
-    said === "all" && drawEdgeLabel(program, node),
+    parts === "all" && drawEdgeLabel(program, node),
   );
 }
 
 /**
- * How far behind a box the cards of a stack lie: a loop and repeated layers are several.
+ * Return the offsets of the cards behind a box: loops and repeated layers look like a stack.
  * @param {Equation|undefined} equation
  * @returns {number[]}
  */
@@ -184,14 +184,10 @@ export const countTitleLetters = (node, up) => Math.max(3, Math.floor((node.w - 
 
 /** @param {Program} program @param {GraphNode} node @param {Equation|undefined} equation @param {string} heat */
 export function formatSubtitle(program, node, equation, heat) {
-  return equation && heat !== "pass" ? formatEquationSubtitle(program, equation, heat) : node.sub;
+  return equation && heat !== "pass" ? formatSubline(program, equation, heat) : node.sub;
 }
 
-/**
- * The type of what leaves a node, written beside the start of its edge.
- * @param {Program} program
- * @param {GraphNode} node
- */
+/** Draw the type of a node's result beside the start of its edge. @param {Program} program @param {GraphNode} node */
 function drawEdgeLabel(program, node) {
   const equation = program.at(node.path);
   if (!node.type || !equation) return null;
@@ -201,11 +197,11 @@ function drawEdgeLabel(program, node) {
 
 /** @param {Program} program @param {GraphNode} node @param {Look} look */
 function drawBox(program, node, { up = 1 }) {
-  const { left, top } = formatTransform(node);
-  const said = pickLabels(up);
+  const { left, top } = getBounds(node);
+  const parts = pickLabels(up);
   return el(
     "g",
-    buildNodeAttributes(program, node),
+    buildAttributes(program, node),
     el("title", {}, describeEquation(program, node.path).join("\n")),
     el("rect", {
       class: "xs-body",
@@ -216,7 +212,7 @@ function drawBox(program, node, { up = 1 }) {
       rx: 10,
     }),
     el("rect", { class: "xs-toggle hit", x: round(left), y: round(top), width: 28, height: 24 }),
-    said !== "none" &&
+    parts !== "none" &&
       el(
         "text",
         { class: "xs-title", x: round(left + 12), y: round(top + 10 + 6 * up) },
@@ -224,7 +220,7 @@ function drawBox(program, node, { up = 1 }) {
         up > 1 ? shorten(node.title, countTitleLetters(node, up) - 4) : node.title,
         up === 1 && el("tspan", { class: "xs-sub", dx: 8 }, node.sub),
       ),
-    said === "all" && drawEdgeLabel(program, node),
+    parts === "all" && drawEdgeLabel(program, node),
   );
 }
 
@@ -236,14 +232,14 @@ function drawHulls(program, scene, nodes, { up = 1 }) {
       if (!byKernel.has(kernel.name)) byKernel.set(kernel.name, []);
       byKernel.get(kernel.name).push(node);
     }
-  const joins = groupEdgesBySource(scene);
+  const joins = groupEdges(scene);
   return [...byKernel]
     .filter(([name, members]) => isHullInformative(program, name, members))
     .map(([name, members]) => drawHull(program, name, members, joins, up));
 }
 
 /**
- * Of a fusion of which one equation is seen and the others are in closed boxes there is nothing to see.
+ * Return whether a hull shows something: not where only one equation is drawn and the others are in closed boxes.
  * @param {Program} program
  * @param {string} name
  * @param {GraphNode[]} members
@@ -267,8 +263,8 @@ export function listHullKernels(program, node) {
   return box?.bodies && kernels.length > 1 ? [] : kernels;
 }
 
-/** The short edges that leave each node. @param {Scene} scene @returns {Map<string, SceneEdge[]>} */
-export function groupEdgesBySource(scene) {
+/** Return the short edges that leave each node. @param {Scene} scene @returns {Map<string, SceneEdge[]>} */
+export function groupEdges(scene) {
   const joins = new Map();
   for (const edge of scene.edges) {
     if (edge.kind !== "near") continue;
@@ -317,7 +313,7 @@ function drawHull(program, name, members, joins, up) {
 
 /** @param {GraphNode} node @param {string} kind @param {number} pad */
 function drawPaddedRect(node, kind, pad) {
-  const { left, top } = formatTransform(node);
+  const { left, top } = getBounds(node);
   return el("rect", {
     class: `xs-pad ${kind}`,
     x: round(left - pad),

@@ -37,7 +37,7 @@ const KEYS = [
 ];
 
 /** @param {Store} store */
-export function drawGroupingChoice(store) {
+export function drawGrouping(store) {
   if (!store.program?.heavy.jaxpr) return null;
   const options = GROUPINGS.map((name) =>
     el("option", { value: name, selected: store.grouping === name ? "" : null }, name),
@@ -76,7 +76,7 @@ export function drawGroupingChoice(store) {
   ];
 }
 
-/** Links from a selected equation to those that it transposes, or that transpose it. @param {Store} store */
+/** Draw links from a selected equation to those that it transposes, or that transpose it. @param {Store} store */
 export function drawJumpLinks(store) {
   const { program, selection } = store;
   if (!program || selection.kind !== "equation") return null;
@@ -101,7 +101,7 @@ export function drawJumpLinks(store) {
   );
 }
 
-/** What is said of what lies between two. @param {Store} store @returns {string[]|null} */
+/** Describe the equations on the paths between two selected ones. @param {Store} store @returns {string[]|null} */
 export function describePaths(store) {
   const { program, selection, start } = store;
   if (program && start)
@@ -120,8 +120,8 @@ export function describePaths(store) {
 
 /** @param {Program} program @param {string} from @param {string} to */
 function dependsOn(program, from, to) {
-  const made = new Set(program.at(from)?.out ?? []);
-  return (program.at(to)?.in ?? []).some((name) => made.has(name));
+  const outputs = new Set(program.at(from)?.out ?? []);
+  return (program.at(to)?.in ?? []).some((name) => outputs.has(name));
 }
 
 /** @param {Program} program @param {string} path */
@@ -131,8 +131,8 @@ function formatName(program, path) {
   return shorten(equation?.name ?? equation?.op ?? path, 24) + (line ? ` (${line})` : "");
 }
 
-/** "7 of 182 equations", and which of them is shown. @param {Store} store */
-export function describeSearchResult(store) {
+/** Describe the search result: "7 of 182 equations", and the number of the one shown. @param {Store} store */
+export function describeSearch(store) {
   const at = [...store.matches].indexOf(store.selection.id) + 1;
   const words = [
     `${formatMatchCount(store)} ${store.matches.size === 1 ? "fits" : "fit"} “${shorten(store.query, 80)}”`,
@@ -146,13 +146,13 @@ export function describeSearchResult(store) {
   return words.join(" · ");
 }
 
-/** "7 of 182 equations". @param {Store} store */
+/** Format the number of matches: "7 of 182 equations". @param {Store} store */
 export function formatMatchCount({ matches, program }) {
   return `${formatInt(matches.size)} of ${pluralize(program?.equations.size ?? 0, "equation")}`;
 }
 
 /**
- * The keys of the explorer.
+ * Handle a key of the explorer.
  * @param {Panel} view
  * @param {KeyboardEvent} event
  * @param {Element} target
@@ -185,7 +185,11 @@ function jumpToCounterpart(view, path) {
   view.graph.focusOn(next);
 }
 
-/** The first press says where it begins, the second where it ends. @param {Store} store @param {string} path */
+/**
+ * Select an end of the paths between two equations: the first call the start, the second the end.
+ * @param {Store} store
+ * @param {string} path
+ */
 function selectPathEnd(store, path) {
   if (!path) return;
   if (store.start && store.start !== path) {

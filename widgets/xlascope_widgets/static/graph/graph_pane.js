@@ -1,13 +1,13 @@
 // @ts-check
 /** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
 
-import { findBoxToOpen, findBoxesToClose, computeZoomInto } from "../layout/semantic_zoom.js";
-import { layoutProgram, computeRoom } from "../layout/layout.js";
-import { READABLE, computeFitZoom, computeHeight, computeZoomAbout, computeZoomShowing } from "../layout/viewport.js";
-import { formatEquationSubtitle } from "../program/labels.js";
+import { computeZoomInto, findBoxesToClose, findBoxToOpen } from "../layout/semantic_zoom.js";
+import { computeRoom, layoutProgram } from "../layout/layout.js";
+import { computeFitZoom, computeHeight, computeZoomAbout, computeZoomShowing, READABLE } from "../layout/viewport.js";
+import { formatSubline } from "../program/labels.js";
 import { CanvasGraph } from "./canvas_graph.js";
 import { computeMarks } from "./marks.js";
-import { Outline, describeTooLarge } from "./outline.js";
+import { describeTooLarge, Outline } from "./outline.js";
 import { MouseInput } from "./mouse.js";
 import { SvgGraph } from "./svg_graph.js";
 import { handleGraphKey } from "./keyboard.js";
@@ -59,7 +59,7 @@ export class GraphPane {
       host.addEventListener("keydown", (event) => handleGraphKey(this, event));
   }
 
-  /** What takes the focus first. */
+  /** Return the element that takes the focus first. */
   get svg() {
     return this.outline.how === "seen" ? this.outline.host : this.shown.host;
   }
@@ -75,21 +75,21 @@ export class GraphPane {
       return;
     }
     const before = anchor && this.byId.get(anchor);
-    const known = this.zooms.get(program.number);
-    const fresh = !known || fit;
+    const saved = this.zooms.get(program.number);
+    const fresh = !saved || fit;
     // How wide it may be is chosen once: opening a box moves nothing from one row to another.
     if (fresh || !this.rooms.has(program.number))
       this.rooms.set(program.number, computeRoom(program, this.store.open, this.getSize().width / READABLE));
     this.scene = layoutProgram(program, this.store.open, this.rooms.get(program.number));
     this.byId = new Map(this.scene.nodes.map((/** @type {GraphNode} */ node) => [node.id, node]));
     this.selectRenderer(this.scene.nodes.length > MOST_ELEMENTS);
-    if (!fresh) this.zoom = known;
+    if (!fresh) this.zoom = saved;
     else this.fitInitially();
     if (before) this.keepInPlace(before, this.byId.get(anchor));
     this.paint();
   }
 
-  /** No graph: the list of equations, if there are any. @param {number} visible */
+  /** Draw the list of equations instead of the graph. @param {number} visible */
   drawList(visible) {
     this.scene = null;
     this.byId = new Map();
@@ -100,11 +100,11 @@ export class GraphPane {
     this.mark();
   }
 
-  /** Choose how to draw. @param {boolean} onCanvas */
+  /** Choose between canvas and SVG. @param {boolean} onCanvas */
   selectRenderer(onCanvas) {
-    const chosen = onCanvas ? this.pixels : this.elements;
-    if (chosen !== this.shown) this.shown.clear();
-    this.shown = chosen;
+    const renderer = onCanvas ? this.pixels : this.elements;
+    if (renderer !== this.shown) this.shown.clear();
+    this.shown = renderer;
     this.elements.host.style.display = onCanvas ? "none" : "";
     this.pixels.host.hidden = !onCanvas;
     this.outline.show(onCanvas ? "unseen" : "off");
@@ -128,7 +128,7 @@ export class GraphPane {
     if (focused && this.shown === this.elements) this.shown.focus(focused);
   }
 
-  /** The part of the scene on the screen, and a share of it on every side. @param {number} share */
+  /** Return the part of the scene on the screen, with a margin on every side. @param {number} share */
   visibleRegion(share) {
     const { width, height } = this.getSize();
     const { x, y, k } = this.zoom;
@@ -137,7 +137,7 @@ export class GraphPane {
   }
 
   /**
-   * Does a part of the scene fill the screen?
+   * Return whether a part of the scene fills the screen.
    * @param {{left: number, right: number, top: number, bottom: number}} part
    */
   coversScreen(part) {
@@ -159,7 +159,7 @@ export class GraphPane {
     this.whereabouts.update();
   }
 
-  /** The first sight of a program: a pane of the height that it needs, and all of it in it. */
+  /** Fit a program that is shown for the first time: set the height of the pane, and show everything in it. */
   fitInitially() {
     if (this.scene && !this.chosenHeight) {
       const high =
@@ -170,7 +170,7 @@ export class GraphPane {
     this.fit(false);
   }
 
-  /** The height that somebody dragged the pane to; 0 while nobody has. */
+  /** Return the height that the user dragged the pane to, or 0. */
   get chosenHeight() {
     return !this.mostHigh && this.pane.style.height && this.pane.style.height !== this.ownHeight
       ? this.pane.getBoundingClientRect().height
@@ -185,7 +185,7 @@ export class GraphPane {
     this.place();
   }
 
-  /** Amber where selected, faint where a search does not find. */
+  /** Highlight the selection; fade what does not match a search. */
   mark() {
     const marks = computeMarks(
       this.store,
@@ -203,7 +203,7 @@ export class GraphPane {
     return selection.kind === "equation" && (from === selection.id || to === selection.id);
   }
 
-  /** New measured times, without drawing anything else anew. */
+  /** Update measured times without drawing anything else again. */
   refreshNumbers() {
     const { program, heat } = this.store;
     if (!program || !this.scene) return;
@@ -211,7 +211,7 @@ export class GraphPane {
     for (const node of this.scene.nodes) {
       const equation = program.at(node.path);
       if (!equation) continue;
-      const sub = formatEquationSubtitle(program, equation);
+      const sub = formatSubline(program, equation);
       if (sub === node.sub) continue;
       node.sub = sub;
       this.shown.refresh(node, equation);
@@ -223,7 +223,7 @@ export class GraphPane {
     return this.shown.element(id);
   }
 
-  /** Bring a node into sight. @param {string} id */
+  /** Scroll a node into view. @param {string} id */
   show(id) {
     const node = this.byId.get(id);
     if (!node) return this.outline.how === "seen" && this.outline.focus(id);
@@ -231,7 +231,7 @@ export class GraphPane {
     this.place();
   }
 
-  /** Bring a box into sight, as large as it can be read. @param {string} path */
+  /** Zoom to a box, as large as it can be read. @param {string} path */
   showBox(path) {
     const node = this.byId.get(path);
     if (!node) return;
@@ -240,15 +240,15 @@ export class GraphPane {
     this.place();
   }
 
-  /** Bring the first selected equation into sight, unless one is already. */
+  /** Scroll the first selected equation into view, unless one is visible. */
   showSelection() {
     const { selection, open } = this.store;
     const first = [...selection.paths].slice(0, 200);
-    const shown = first.flatMap((path) => this.findDrawnNode(path, open) ?? []);
-    if (shown.length && !shown.some((node) => this.isInSight(node))) this.show(shown[0].id);
+    const nodes = first.flatMap((path) => this.findDrawnNode(path, open) ?? []);
+    if (nodes.length && !nodes.some((node) => this.isInSight(node))) this.show(nodes[0].id);
   }
 
-  /** The node that is, or closes over, a path. @param {string} path @param {Set<string>} open */
+  /** Return the node of a path, or the closed box around it. @param {string} path @param {Set<string>} open */
   findDrawnNode(path, open) {
     const chain = this.store.program?.listEnclosing(path) ?? [];
     const closed = chain.find((outer) => !open.has(outer)) ?? path;
@@ -261,7 +261,7 @@ export class GraphPane {
     return node.x > left && node.x < right && node.y > top && node.y < bottom;
   }
 
-  /** A point of the screen in the scene's own units. @param {PointerEvent|MouseEvent} event */
+  /** Convert a point of the screen to the units of the scene. @param {PointerEvent|MouseEvent} event */
   toScenePoint(event) {
     const box = this.shown.host.getBoundingClientRect();
     return {
@@ -270,7 +270,11 @@ export class GraphPane {
     };
   }
 
-  /** Select; with shift, what lies between this and what was selected. @param {string} path @param {boolean} shift */
+  /**
+   * Select a node; with shift, the paths between it and the selected one.
+   * @param {string} path
+   * @param {boolean} shift
+   */
   selectNode(path, shift) {
     const { selection } = this.store;
     if (shift && selection.kind === "equation" && selection.id !== path) this.store.selectBetween(selection.id, path);
@@ -284,24 +288,28 @@ export class GraphPane {
     this.focusOn(path);
   }
 
-  /** Zoom about a point of the screen: in, until the box there dissolves into what it holds; out, until boxes gather.
-   * @param {number} px @param {number} py @param {number} factor */
+  /**
+   * Zoom about a point of the screen. Zooming in opens the box there, zooming out closes boxes.
+   * @param {number} px
+   * @param {number} py
+   * @param {number} factor
+   */
   zoomAt(px, py, factor) {
     const { scene, store } = this;
-    const wanted = computeZoomAbout(this.zoom, px, py, factor);
-    const point = { x: (px - wanted.x) / wanted.k, y: (py - wanted.y) / wanted.k };
+    const zoom = computeZoomAbout(this.zoom, px, py, factor);
+    const point = { x: (px - zoom.x) / zoom.k, y: (py - zoom.y) / zoom.k };
     const holds = (/** @type {GraphNode} */ node) => Boolean(store.program?.at(node.path)?.bodies);
-    const box = scene && factor > 1 && findBoxToOpen(scene, holds, wanted.k, point);
-    const closing = scene && factor < 1 ? findBoxesToClose(scene, wanted.k) : [];
+    const box = scene && factor > 1 && findBoxToOpen(scene, holds, zoom.k, point);
+    const closing = scene && factor < 1 ? findBoxesToClose(scene, zoom.k) : [];
     if (box) this.openBox(box);
-    else if (closing.length) this.closeBoxes(closing, wanted);
+    else if (closing.length) this.closeBoxes(closing, zoom);
     else {
       // Of an overview with nothing left to gather, all is seen.
       const least =
         scene && store.grouping === "auto"
           ? Math.min(this.zoom.k, READABLE, computeFitZoom(scene, this.getSize(), true).k)
           : 0;
-      this.zoom = wanted.k < least ? computeFitZoom(/** @type {Scene} */ (scene), this.getSize(), true) : wanted;
+      this.zoom = zoom.k < least ? computeFitZoom(/** @type {Scene} */ (scene), this.getSize(), true) : zoom;
       this.place();
     }
   }
@@ -316,23 +324,23 @@ export class GraphPane {
     this.paint();
   }
 
-  /** @param {GraphNode[]} boxes @param {import("../layout/viewport.js").Zoom} wanted */
-  closeBoxes(boxes, wanted) {
+  /** @param {GraphNode[]} boxes @param {import("../layout/viewport.js").Zoom} zoom */
+  closeBoxes(boxes, zoom) {
     this.looked = null;
     const { width, height } = this.getSize();
-    const middle = { x: (width / 2 - wanted.x) / wanted.k, y: (height / 2 - wanted.y) / wanted.k };
+    const middle = { x: (width / 2 - zoom.x) / zoom.k, y: (height / 2 - zoom.y) / zoom.k };
     const away = (/** @type {GraphNode} */ node) => Math.hypot(node.x - middle.x, node.y - middle.y);
     const nearest = boxes.reduce((a, b) => (away(b) < away(a) ? b : a));
     this.store.closeAll(boxes.map((box) => box.path));
     const closed = this.byId.get(nearest.id);
-    const k = Math.max(wanted.k, READABLE);
+    const k = Math.max(zoom.k, READABLE);
     const all = this.scene && computeFitZoom(this.scene, this.getSize(), true);
     if (all && all.k >= READABLE) this.zoom = all;
     else if (closed)
       this.zoom = {
         k,
-        x: nearest.x * wanted.k + wanted.x - closed.x * k,
-        y: nearest.y * wanted.k + wanted.y - closed.y * k,
+        x: nearest.x * zoom.k + zoom.x - closed.x * k,
+        y: nearest.y * zoom.k + zoom.y - closed.y * k,
       };
     this.paint();
   }
@@ -343,13 +351,13 @@ export class GraphPane {
     else this.outline.focus(path);
   }
 
-  /** Has the graph the focus, drawn or as a list? */
+  /** Return whether the graph or its list has the focus. */
   get hasFocus() {
     const { activeElement } = this.pane.ownerDocument;
     return this.shown.host.contains(activeElement) || this.outline.host.contains(activeElement);
   }
 
-  /** The node that keys act on: the focused one, or the selected one. */
+  /** Return the path of the node that keys act on: the focused or the selected one. */
   get current() {
     const id = this.outline.focused || this.shown.focused;
     return (
@@ -365,7 +373,7 @@ export class GraphPane {
 }
 
 /**
- * How many nodes a layout would have.
+ * Return the number of nodes that a layout would have.
  * @param {Program} program
  * @param {Jaxpr} jaxpr
  * @param {Set<string>} open

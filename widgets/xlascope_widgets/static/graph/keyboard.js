@@ -4,7 +4,7 @@
 import { findNearest } from "../layout/viewport.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 
-/** @param {GraphPane} pane @param {KeyboardEvent} event */
+/** Handle a key in the graph. @param {GraphPane} pane @param {KeyboardEvent} event */
 export function handleGraphKey(pane, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const { key } = event;
@@ -23,7 +23,7 @@ export function handleGraphKey(pane, event) {
 }
 
 /**
- * Enter selects; on what is selected already it opens or closes.
+ * Select a node; open or close it when it is selected already.
  * @param {GraphPane} pane
  * @param {string} id
  * @param {boolean} shift
@@ -37,7 +37,7 @@ function selectOrToggle(pane, id, shift) {
 }
 
 /**
- * To the nearest node in a direction.
+ * Move the focus to the nearest node in a direction.
  * @param {GraphPane} pane
  * @param {string} id
  * @param {number} dx

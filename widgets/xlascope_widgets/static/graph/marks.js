@@ -14,14 +14,14 @@ import { getMark } from "../program/selection.js";
 export function computeMarks(store, drawn) {
   const { program, selection, open, query, matches, start } = store;
   /** @type {Map<string, Mark>} */ const marks = new Map();
-  const searched = query ? matches : null;
-  if (!program || (!selection.kind && !searched && !start)) return marks;
+  const results = query ? matches : null;
+  if (!program || (!selection.kind && !results && !start)) return marks;
   const between = selection.kind === "between";
   const ends = between ? JSON.parse(selection.id) : [];
   for (const { path } of drawn) {
     if (!path || marks.has(path)) continue;
     const mark = getMark(program, selection, path, open.has(path));
-    const faint = Boolean(searched && !program.listInside(path).some((inner) => searched.has(inner)));
+    const faint = Boolean(results && !program.listInside(path).some((inner) => results.has(inner)));
     marks.set(path, {
       selected: mark === "selected" && !between,
       related: mark === "related",

@@ -20,6 +20,7 @@ const EDGE = 6;
 /** Nodes from which on a map is drawn of the boxes alone. */
 const MOST_MAPPED = 4000;
 
+/** Map of the whole graph, and the boxes around the part that is visible or selected. */
 export class Minimap {
   /** @param {GraphPane} pane */
   constructor(pane) {
@@ -45,7 +46,7 @@ export class Minimap {
       this.map.addEventListener(kind, (event) => this.handleDrag(event));
   }
 
-  /** After the zoom, the scene or the selection have changed. */
+  /** Update after a change of the zoom, the scene or the selection. */
   update() {
     this.drawCrumbs();
     const { scene } = this.pane;
@@ -66,7 +67,7 @@ export class Minimap {
     });
   }
 
-  /** Every node as a spot of its colour. @param {Scene} scene */
+  /** Draw every node as a rectangle of its colour. @param {Scene} scene */
   drawMap(scene) {
     const { program } = this.pane.store;
     this.mapped = scene;
@@ -89,7 +90,7 @@ export class Minimap {
     }
   }
 
-  /** The boxes around what is selected, or around what was zoomed to, or the middle of what is seen. */
+  /** Return the boxes around the selection, around the target of the last zoom, or around the middle of the screen. */
   findEnclosingBoxes() {
     const { scene, store, byId } = this.pane;
     const { selection, program } = store;
@@ -112,9 +113,9 @@ export class Minimap {
   drawCrumbs() {
     const { program } = this.pane.store;
     const around = this.findEnclosingBoxes();
-    const said = JSON.stringify([program?.function, around.map((node) => node.id)]);
-    if (said === this.said) return;
-    this.said = said;
+    const key = JSON.stringify([program?.function, around.map((node) => node.id)]);
+    if (key === this.said) return;
+    this.said = key;
     this.crumbs.hidden = !around.length;
     if (!program || !around.length) return;
     const drawCrumb = (/** @type {string} */ path, /** @type {string} */ words, /** @type {string} */ tip) =>
@@ -133,10 +134,7 @@ export class Minimap {
     this.placeCrumbs();
   }
 
-  /**
-   * The crumbs go where they cover the fewest words: along the upper edge, or the lower one, where the map has its
-   * corner.
-   */
+  /** Place the breadcrumbs where they cover the fewest labels, at the upper or the lower edge. */
   placeCrumbs() {
     const { width, height } = this.pane.getSize();
     const { width: w, height: h } = this.crumbs.getBoundingClientRect();
@@ -158,7 +156,7 @@ export class Minimap {
   }
 
   /**
-   * How many nodes have words in a part of the screen: an open box has them at its top.
+   * Return the number of nodes with labels in a part of the screen; the label of an open box is at its top.
    * @param {number} x
    * @param {number} y
    * @param {number} w
@@ -189,7 +187,7 @@ export class Minimap {
     this.pane.focusOn(path);
   }
 
-  /** The middle of what is seen follows the pointer. @param {PointerEvent} event */
+  /** Center the visible part at the pointer. @param {PointerEvent} event */
   handleDrag(event) {
     const { scene, zoom } = this.pane;
     if (!scene || !(event.buttons & 1)) return;

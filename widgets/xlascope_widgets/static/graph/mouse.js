@@ -46,7 +46,7 @@ export class MouseInput {
   }
 
   /**
-   * What is under the pointer: a node, or else an edge between equations.
+   * Return what is under the pointer: a node, or else an edge between equations.
    * @param {PointerEvent|MouseEvent} event
    * @returns {Hit|null}
    */
@@ -96,8 +96,10 @@ export class MouseInput {
     if (hit?.path && !hit.toggle && this.pane.store.program?.at(hit.path)?.bodies) this.pane.toggle(hit.path);
   }
 
-  /** Ctrl and the wheel zoom; the wheel alone moves a graph that has the focus, and otherwise scrolls the notebook.
-   * @param {WheelEvent} event */
+  /**
+   * Handle the wheel: with Ctrl it zooms; alone it moves a focused graph, and otherwise scrolls the notebook.
+   * @param {WheelEvent} event
+   */
   handleWheel(event) {
     const { host } = this.pane.shown;
     if (event.ctrlKey || event.metaKey) {

@@ -43,7 +43,11 @@ export class Outline {
     this.host.addEventListener("click", (event) => this.handleClick(event));
   }
 
-  /** Take in what is open. @param {"seen"|"unseen"|"off"} how @param {string} [why] said above the list */
+  /**
+   * Update the rows from the open boxes.
+   * @param {"seen"|"unseen"|"off"} how
+   * @param {string} [why] said above the list
+   */
   show(how, why = "") {
     this.how = how;
     this.host.hidden = how === "off";
@@ -58,7 +62,7 @@ export class Outline {
     this.draw();
   }
 
-  /** The rows that exist. */
+  /** Return the range of rows that are drawn. */
   visibleRange() {
     if (this.how === "unseen") return [Math.max(0, this.at - ROUND_FOCUS), this.at + ROUND_FOCUS];
     const first = Math.max(0, Math.floor(this.host.scrollTop / OUTLINE_ROW) - 5);
@@ -100,11 +104,11 @@ export class Outline {
 
   /** @param {string} path */
   focus(path) {
-    const place = this.places.get(path);
-    if (place == null) return;
-    this.at = place;
+    const index = this.places.get(path);
+    if (index == null) return;
+    this.at = index;
     if (this.how === "seen") {
-      const [top, bottom] = [place * OUTLINE_ROW, place * OUTLINE_ROW + 2 * OUTLINE_ROW];
+      const [top, bottom] = [index * OUTLINE_ROW, index * OUTLINE_ROW + 2 * OUTLINE_ROW];
       if (top < this.host.scrollTop) this.host.scrollTop = top;
       else if (bottom > this.host.scrollTop + this.host.clientHeight)
         this.host.scrollTop = bottom - this.host.clientHeight;
@@ -113,7 +117,7 @@ export class Outline {
     this.element(path)?.focus({ preventScroll: true });
   }
 
-  /** Walk the list. @param {string} key @returns {boolean} whether the key meant something */
+  /** Handle a key in the list. @param {string} key @returns {boolean} whether the key meant something */
   handleKey(key) {
     const row = this.rows[this.places.get(this.focused) ?? this.at];
     const to = {
@@ -153,7 +157,7 @@ export class Outline {
 }
 
 /**
- * Every equation and group that is not inside of something closed.
+ * Return a row for every equation and group that is not inside a closed box.
  * @param {Program} program
  * @param {Set<string>} open
  * @returns {Row[]}
@@ -206,7 +210,7 @@ function drawRow(program, row, mark) {
   );
 }
 
-/** What is said above a list that is there because a graph would be too large. @param {number} equations */
+/** Return the text above a list that replaces a graph too large to draw. @param {number} equations */
 export function describeTooLarge(equations) {
   return `${formatInt(equations)} equations: too many to draw as a graph, so here is the list. Grouped, they can be drawn.`;
 }

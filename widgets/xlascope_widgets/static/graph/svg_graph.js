@@ -4,10 +4,10 @@
  * to a screen reader.
  */
 
-import { SVG, el, fill, toNode } from "../ground/element.js";
+import { el, fill, SVG, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
 import { scaleLetters } from "../layout/semantic_zoom.js";
-import { drawScene, countLetters, formatSubtitle } from "./draw_svg.js";
+import { countLetters, drawScene, formatSubtitle } from "./draw_svg.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */
@@ -70,7 +70,7 @@ export class SvgGraph {
     }
   }
 
-  /** New words on a node without drawing it anew. @param {GraphNode} node @param {Equation} equation */
+  /** Update the text of a node. @param {GraphNode} node @param {Equation} equation */
   refresh(node, equation) {
     const words = shorten(
       formatSubtitle(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat),
@@ -86,7 +86,7 @@ export class SvgGraph {
   }
 
   /**
-   * What was pressed.
+   * Return what is under the pointer.
    * @param {PointerEvent|MouseEvent} event
    * @returns {{id: string, path: string, toggle: boolean, kernel: string}}
    */
@@ -101,7 +101,7 @@ export class SvgGraph {
     };
   }
 
-  /** The node that has the focus. */
+  /** Return the node that has the focus. */
   get focused() {
     return this.host.ownerDocument.activeElement?.closest?.(".xs-graph-svg .xs-node")?.getAttribute("data-id") ?? "";
   }

@@ -46,7 +46,7 @@ export function formatFlops(value) {
   ]);
 }
 
-/** A round duration on an axis: "1.5 ms", not "1.50 ms". @param {number} value */
+/** Format a round duration on an axis: "1.5 ms", not "1.50 ms". @param {number} value */
 export function formatAxisTime(value) {
   return value
     ? formatTime(value)
@@ -55,14 +55,14 @@ export function formatAxisTime(value) {
     : "0";
 }
 
-/** 3214 -> "3,214". @param {number} value */
+/** Format an integer: 3214 becomes "3,214". @param {number} value */
 export function formatInt(value) {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** @param {number} value @param {string} one @param {string} [many] */
-export function pluralize(value, one, many = `${one}s`) {
-  return `${formatInt(value)} ${value === 1 ? one : many}`;
+/** @param {number} value @param {string} singular @param {string} [many] */
+export function pluralize(value, singular, many = `${singular}s`) {
+  return `${formatInt(value)} ${value === 1 ? singular : many}`;
 }
 
 /** @param {number} share between 0 and 1 */
@@ -78,20 +78,25 @@ export function shorten(text, length) {
   return text.length <= length ? text : `${text.slice(0, Math.max(1, length - 1))}…`;
 }
 
-/** Lines of at most so many letters, broken at spaces where there are any; at most `most` of them.
- * @param {string} text @param {number} letters @param {number} [most] @returns {string[]} */
-export function wrapText(text, letters, most = 8) {
+/**
+ * Wrap a text into lines, at spaces where there are any.
+ * @param {string} text
+ * @param {number} letters
+ * @param {number} [maxLines]
+ * @returns {string[]}
+ */
+export function wrapText(text, letters, maxLines = 8) {
   const lines =
-    shorten(text, letters * most).match(new RegExp(`[^]{1,${letters}}(?:\\s+|$)|[^]{${letters}}`, "gu")) ?? [];
-  const shown = lines.slice(0, most).map((line) => line.trim());
-  if (lines.length > most) shown[most - 1] += " …";
+    shorten(text, letters * maxLines).match(new RegExp(`[^]{1,${letters}}(?:\\s+|$)|[^]{${letters}}`, "gu")) ?? [];
+  const shown = lines.slice(0, maxLines).map((line) => line.trim());
+  if (lines.length > maxLines) shown[maxLines - 1] += " …";
   return shown;
 }
 
-/** Positions of about `wanted` round ticks from 0 to `end`. @param {number} end @param {number} wanted */
-export function computeTicks(end, wanted) {
+/** Return the positions of about `target` round ticks from 0 to `end`. @param {number} end @param {number} target */
+export function computeTicks(end, target) {
   if (!(end > 0)) return [0];
-  const raw = end / Math.max(1, wanted);
+  const raw = end / Math.max(1, target);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999) ?? raw;
   return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, i) => i * step);

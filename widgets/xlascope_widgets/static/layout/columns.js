@@ -18,7 +18,7 @@ const LONGEST_LED = 6;
 const SWEEPS = 4;
 
 /**
- * Places the rows of one phase; x of every node is its centre.
+ * Place the rows of one phase; x of every node is its center.
  * @param {GraphNode[][]} rows nodes from top to bottom
  * @param {Edge[]} edges
  * @returns {{width: number, leads: Map<Edge, Slot[]>}} the stand-ins of each edge that was led around
@@ -64,8 +64,14 @@ function makeSlots(rows, edges) {
   return { slots, leads };
 }
 
-/** Stand-ins must not push the nodes apart: no row takes many more of them than it has nodes. @param {Slot[][]} slots
- * @param {GraphNode[][]} rows @param {number} from @param {number} to @param {number} step */
+/**
+ * Return whether stand-ins fit: no row takes many more of them than it has nodes, or they would push nodes apart.
+ * @param {Slot[][]} slots
+ * @param {GraphNode[][]} rows
+ * @param {number} from
+ * @param {number} to
+ * @param {number} step
+ */
 function hasRoom(slots, rows, from, to, step) {
   for (let row = from; row !== to; row += step) if (slots[row].length > rows[row].length * 1.5 + 3) return false;
   return true;
@@ -99,7 +105,7 @@ function computeMeanOrder(others, slot) {
   return others.reduce((sum, other) => sum + other.order, 0) / others.length;
 }
 
-/** First places: side by side around zero. @param {Slot[]} row */
+/** Place a row side by side around zero, as the first guess. @param {Slot[]} row */
 function spreadRow(row) {
   let x = 0;
   for (const slot of row) {
@@ -112,30 +118,34 @@ function spreadRow(row) {
 /** @param {Slot[][]} slots @param {boolean} down */
 function placeSweep(slots, down) {
   for (const row of down ? slots : [...slots].reverse())
-    resolveOverlaps(row, row.map(computeTargetX), row.map(computePull));
+    resolveOverlaps(row, row.map(computeTargetX), row.map(computeWeight));
 }
 
-/** A node wants to stand under or over the middle of its neighbours. @param {Slot} slot */
+/** Return the mean position of a node's neighbours. @param {Slot} slot */
 function computeTargetX(slot) {
   const others = [...slot.above, ...slot.below];
   return others.length ? others.reduce((sum, other) => sum + other.x, 0) / others.length : slot.x;
 }
 
 /** @param {Slot} slot */
-function computePull(slot) {
+function computeWeight(slot) {
   return slot.node ? 1 + slot.above.length + slot.below.length : 4;
 }
 
-/** The places closest to the wanted ones (least squares) that keep order and gaps: pooled neighbours share one offset.
- * @param {Slot[]} row @param {number[]} wanted @param {number[]} weights */
-function resolveOverlaps(row, wanted, weights) {
+/**
+ * Return the places closest to the targets (least squares) that keep order and gaps; pooled neighbours share an offset.
+ * @param {Slot[]} row
+ * @param {number[]} targets
+ * @param {number[]} weights
+ */
+function resolveOverlaps(row, targets, weights) {
   /** @type {{sum: number, weight: number, size: number}[]} */ const pools = [];
   /** @type {number[]} */ const offsets = [];
   let offset = 0;
   row.forEach((slot, i) => {
     if (i) offset += (row[i - 1].w + slot.w) / 2 + GAP;
     offsets.push(offset);
-    pools.push({ sum: (wanted[i] - offset) * weights[i], weight: weights[i], size: 1 });
+    pools.push({ sum: (targets[i] - offset) * weights[i], weight: weights[i], size: 1 });
     while (pools.length > 1 && computeMean(pools[pools.length - 2]) > computeMean(pools[pools.length - 1])) {
       const right = /** @type {{sum: number, weight: number, size: number}} */ (pools.pop());
       const left = pools[pools.length - 1];

@@ -47,7 +47,7 @@ export function routeEdges(scene, level) {
   }
 }
 
-/** Where each edge enters its target: side by side, in the order of the sources. @param {Edge[]} edges */
+/** Return where each edge enters its target: side by side, in the order of the sources. @param {Edge[]} edges */
 function assignTargetPorts(edges) {
   const entering = new Map();
   for (const edge of edges) append(entering, edge.to, edge);
@@ -63,7 +63,7 @@ function assignTargetPorts(edges) {
 }
 
 /**
- * Down (or up) from node to node, straight through the rows where a stand-in keeps a place free.
+ * Route an edge down (or up) from node to node, straight through the rows where a stand-in keeps a place free.
  * @param {GraphNode} from
  * @param {GraphNode} to
  * @param {number} port
@@ -86,18 +86,14 @@ function routeAlong(from, to, port, lead) {
   return d;
 }
 
-/**
- * Past what stands between, where nodes stand straight below one another.
- * @param {GraphNode} from
- * @param {GraphNode} to
- */
+/** Route an edge around what stands between two nodes in a column. @param {GraphNode} from @param {GraphNode} to */
 function routeAround(from, to) {
   const [x1, x2] = [from.x + from.w / 2, to.x + to.w / 2];
   const out = Math.max(x1, x2) + NARROW_GAP - 6;
   return `M${round(x1)},${round(from.y)}C${round(out)},${round(from.y)} ${round(out)},${round(to.y)} ${round(x2)},${round(to.y)}`;
 }
 
-/** From side to side: residuals, and what stands in one row. @param {GraphNode} from @param {GraphNode} to */
+/** Route an edge from side to side: residuals, and edges within a row. @param {GraphNode} from @param {GraphNode} to */
 function routeAcross(from, to) {
   const sign = to.x > from.x ? 1 : -1;
   const [x1, x2] = [from.x + (sign * from.w) / 2, to.x - (sign * to.w) / 2];

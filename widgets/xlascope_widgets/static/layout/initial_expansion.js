@@ -1,10 +1,7 @@
 // @ts-check
-/**
- * Which boxes of a program are open: at first, so that one sight shows as much as can be read, and when everything is
- * to be opened.
- */
+/** Initial expansion: which boxes of a program are open at first, and which when everything is to be opened. */
 
-import { layoutProgram, computeRoom } from "./layout.js";
+import { computeRoom, layoutProgram } from "./layout.js";
 import { READABLE } from "./viewport.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
@@ -53,11 +50,11 @@ export function openAtFirst(program, screen = USUAL_SCREEN) {
   if (!program.heavy.jaxpr) return open;
   const boxes = [...program.groupedLevel(program.heavy.jaxpr).equations];
   // Who chose a grouping chose what to see.
-  const chosen = program.grouping !== "auto";
+  const isGrouped = program.grouping !== "auto";
   /** Looked at and left closed. @type {Set<Equation>} */ const closed = new Set();
   for (
     let drawn = boxes.length;
-    chosen ? drawn === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : drawn < WANTED;
+    isGrouped ? drawn === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : drawn < WANTED;
   ) {
     const next = findHeaviest(
       program,
@@ -80,13 +77,18 @@ export function openAtFirst(program, screen = USUAL_SCREEN) {
   return open;
 }
 
-/** What a box shows when it is open. @param {Program} program @param {Equation} box @returns {Equation[]} */
+/**
+ * Return what a box shows when it is open.
+ * @param {Program} program
+ * @param {Equation} box
+ * @returns {Equation[]}
+ */
 function listShownInside(program, box) {
   return (box.bodies ?? []).flatMap((body) => program.groupedLevel(body).equations);
 }
 
 /**
- * The box with most time, or most equations; those that are layers all alike only if asked for.
+ * Return the box with most time, or most equations; boxes of equal layers only if `alike`.
  * @param {Program} program
  * @param {Equation[]} boxes
  * @param {boolean} alike
@@ -99,11 +101,17 @@ function findHeaviest(program, boxes, alike) {
     boxes.filter((box) => alike || (box.group?.times ?? 1) === 1).map((box) => [box, weight(box)]),
   );
   let best;
-  for (const [box, own] of weights) if (own > (best ? (weights.get(best) ?? 0) : alike ? 0 : LITTLE)) best = box;
+  for (const [box, boxWeight] of weights)
+    if (boxWeight > (best ? (weights.get(best) ?? 0) : alike ? 0 : LITTLE)) best = box;
   return best;
 }
 
-/** Can everything be seen at once? @param {Program} program @param {Set<string>} open @param {Screen} screen */
+/**
+ * Return whether everything can be seen at once.
+ * @param {Program} program
+ * @param {Set<string>} open
+ * @param {Screen} screen
+ */
 function fitsScreen(program, open, screen) {
   const { width, height } = layoutProgram(program, open, computeRoom(program, open, screen.width / READABLE));
   return width * READABLE <= screen.width && height * READABLE <= screen.height;

@@ -4,10 +4,10 @@
 
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";
-import { SUB_LETTER, TITLE_LETTER, formatEquation, formatVariable } from "../program/labels.js";
+import { formatEquation, formatVariable, SUB_LETTER, TITLE_LETTER } from "../program/labels.js";
 import { placeColumn } from "./columns.js";
-import { NARROW_GAP, ROW_GAP, routeEdges } from "./edges.js";
-import { ROOMY, groupNodes, readLevel } from "./level.js";
+import { NARROW_GAP, routeEdges, ROW_GAP } from "./edges.js";
+import { groupNodes, readLevel, ROOMY } from "./level.js";
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("./level.js").Edge} Edge */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -59,8 +59,13 @@ export function layoutProgram(program, open, room = ROOMY) {
   return flatten(layoutLevel(program, /** @type {Jaxpr} */ (program.heavy.jaxpr), "", 0, open, room));
 }
 
-/** How few nodes fit into a width, or come close to that. @param {Program} program @param {Set<string>} open
- * @param {number} width @returns {import("./level.js").Room} */
+/**
+ * Return the limits of a layout that fits a width, or comes close to it.
+ * @param {Program} program
+ * @param {Set<string>} open
+ * @param {number} width
+ * @returns {import("./level.js").Room}
+ */
 export function computeRoom(program, open, width) {
   for (const room of ROOMS) {
     const scene = layoutProgram(program, open, room);
@@ -140,7 +145,7 @@ function openNode(program, node, equation, open, room) {
 }
 
 /**
- * How far down the boxes that are open have moved what stands at a height.
+ * Return the function that tells how far the open boxes have moved what stands at a height.
  * @param {GraphNode[]} nodes
  * @returns {(y: number) => number}
  */
@@ -158,8 +163,11 @@ function computeLowering(nodes) {
   };
 }
 
-/** Heights: a band is as high as its highest stack; each stack stands in its middle. Returns the total height.
- * @param {GraphNode[][]} stacked the nodes of each phase and band @param {(node: GraphNode) => number} heightOf */
+/**
+ * Stack the bands: a band is as high as its highest stack; each stack is centered in it. Return the total height.
+ * @param {GraphNode[][]} stacked the nodes of each phase and band
+ * @param {(node: GraphNode) => number} heightOf
+ */
 function stackBands(stacked, heightOf) {
   /** @type {Map<number, number>} */ const heights = new Map();
   const stacks = stacked.map((group) => {
@@ -187,7 +195,8 @@ function stackBands(stacked, heightOf) {
 }
 
 /**
- * Rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Returns the height.
+ * Stack the rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Return the
+ * height.
  * @param {GraphNode[]} nodes
  * @param {Edge[]} edges
  * @param {(y: number) => number} lowered
@@ -210,7 +219,7 @@ function stackFreely(nodes, edges, lowered, room) {
   return bottom;
 }
 
-/** Rows of more nodes than may stand side by side become several. @param {GraphNode[]} nodes @param {number} widest */
+/** Split rows that have too many nodes side by side. @param {GraphNode[]} nodes @param {number} widest */
 function narrowRows(nodes, widest) {
   /** @type {Map<number, GraphNode[]>} */ const rows = new Map();
   for (const node of nodes) append(rows, node.row, node);
@@ -240,32 +249,37 @@ function assignFreeRows(nodes, edges) {
     node.row = Math.max(1, ...(rows ?? []));
   }
   // What waits for nothing stands just above its first use; so do the inputs.
-  const hasPlacedOperands = (/** @type {GraphNode} */ node) =>
+  const hasOnlyInputOperands = (/** @type {GraphNode} */ node) =>
     !entering.get(node)?.some((from) => from.kind !== "input");
   for (const node of [
-    ...computed.filter(hasPlacedOperands).reverse(),
-    ...nodes.filter((each) => each.kind === "input"),
+    ...computed.filter(hasOnlyInputOperands).reverse(),
+    ...nodes.filter((candidate) => candidate.kind === "input"),
   ]) {
     const uses = leaving.get(node)?.map((to) => to.row) ?? [];
     if (uses.length) node.row = Math.max(0, Math.min(...uses) - 1);
   }
 }
 
-/** One column per phase, from left to right. @param {GraphNode[]} nodes @param {Edge[]} edges @param {number} gap */
+/**
+ * Place the phases from left to right, one column for each.
+ * @param {GraphNode[]} nodes
+ * @param {Edge[]} edges
+ * @param {number} gap
+ */
 function placePhases(nodes, edges, gap) {
   const columns = [];
   const leads = new Map();
   let left = 0;
   for (const phase of [...new Set(nodes.map((node) => node.phase))].sort((a, b) => a - b)) {
     const mine = nodes.filter((node) => node.phase === phase);
-    const own = edges.filter((edge) => edge.from.phase === phase && edge.to.phase === phase);
+    const edgesHere = edges.filter((edge) => edge.from.phase === phase && edge.to.phase === phase);
     const rows = new Map();
     for (const node of mine) append(rows, node.y, node);
     const levels = [...rows.keys()].sort((a, b) => a - b);
     const heights = levels.map((y) => Math.max(...rows.get(y).map((/** @type {GraphNode} */ node) => node.h)));
     const column = placeColumn(
       levels.map((y) => rows.get(y)),
-      own,
+      edgesHere,
     );
     for (const node of mine) node.x += left;
     for (const [edge, slots] of column.leads)
@@ -280,7 +294,7 @@ function placePhases(nodes, edges, gap) {
 }
 
 /**
- * Absolute places: boxes, nodes and edges of all open levels in one list each.
+ * Return the boxes, nodes and edges of all open levels in one list each, in absolute places.
  * @param {Level} level
  * @returns {Scene}
  */

@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * Zooming as reading: near, a box becomes what it holds; from afar, boxes become the one that holds them. Letters keep
- * their size.
- */
+/** Semantic zoom: zooming in opens boxes, zooming out closes them. Letters keep their size on the screen. */
 
 import { READABLE } from "./viewport.js";
 /** @typedef {import("./layout.js").Scene} Scene */
@@ -20,7 +17,7 @@ const TITLES_ONLY = 1.35,
   NOTHING = 2.2;
 
 /**
- * The box that dissolves when one has zoomed in to a point of the scene, or none.
+ * Return the box that opens after zooming in to a point of the scene, or none.
  * @param {Scene} scene
  * @param {(node: GraphNode) => boolean} holds
  * @param {number} k
@@ -40,7 +37,7 @@ export function findBoxToOpen(scene, holds, k, point) {
 }
 
 /**
- * The open boxes that close when one has zoomed out: the innermost ones.
+ * Return the open boxes that close after zooming out: the innermost ones.
  * @param {Scene} scene
  * @param {number} k
  * @returns {GraphNode[]}
@@ -53,7 +50,7 @@ export function findBoxesToClose(scene, k) {
 }
 
 /**
- * The zoom that shows a box that was just opened where it was closed, as much of it as can be read.
+ * Return the zoom that shows a box, just opened, where it was closed, as much of it as can be read.
  * @param {GraphNode} node
  * @param {{x: number, y: number}} at where on the screen its middle was
  * @param {Screen} screen
@@ -72,15 +69,14 @@ export function computeZoomInto(node, at, screen) {
 }
 
 /**
- * How much larger than planned letters are drawn, so that they can be read at a zoom: in steps, for each step is drawn
- * anew.
+ * Return the scale of letters that keeps them readable at a zoom, in steps, since each step is drawn again.
  * @param {number} k
  */
 export function scaleLetters(k) {
   return k >= READABLE ? 1 : Math.ceil((READABLE / k) * 8) / 8;
 }
 
-/** What there is room to say of a node with letters so large. @param {number} up @returns {"all"|"title"|"none"} */
+/** Return which labels fit a node with letters of a scale. @param {number} up @returns {"all"|"title"|"none"} */
 export function pickLabels(up) {
   return up <= TITLES_ONLY ? "all" : up <= NOTHING ? "title" : "none";
 }

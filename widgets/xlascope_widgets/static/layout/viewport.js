@@ -16,16 +16,16 @@ export const READABLE = 1;
 const COMFORTABLE = 1.25;
 
 /**
- * Everything, as large as it fits; what would be too small to be read that way begins at its beginning, unless
- * everything is asked for.
+ * Return the zoom that shows everything; a scene that would be too small to read starts at its beginning, unless
+ * `everything`.
  * @param {{width: number, height: number, nodes: GraphNode[]}} scene
  * @param {{width: number, height: number}} screen
  * @param {boolean} everything
  * @returns {Zoom}
  */
 export function computeFitZoom(scene, screen, everything) {
-  const whole = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
-  const k = everything ? Math.max(SMALLEST, whole) : Math.max(READABLE, whole);
+  const scale = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
+  const k = everything ? Math.max(SMALLEST, scale) : Math.max(READABLE, scale);
   const spare = screen.width - scene.width * k;
   // Of what is wider than the screen, the beginning is shown.
   const first = spare < 0 && scene.nodes.find((node) => node.path);
@@ -34,7 +34,7 @@ export function computeFitZoom(scene, screen, everything) {
 }
 
 /**
- * How high a pane has to be for the whole of a scene.
+ * Return the height of a pane for the whole of a scene.
  * @param {{width: number, height: number}} scene
  * @param {number} width of the pane
  */
@@ -43,7 +43,7 @@ export function computeHeight(scene, width) {
 }
 
 /**
- * The zoom that keeps a point of the screen in place.
+ * Return the zoom that keeps a point of the screen in place.
  * @param {Zoom} zoom
  * @param {number} px
  * @param {number} py
@@ -57,7 +57,7 @@ export function computeZoomAbout(zoom, px, py, factor) {
 }
 
 /**
- * The zoom that brings a node into sight: unchanged where it is.
+ * Return the zoom that shows a node: unchanged where it is visible.
  * @param {Zoom} zoom
  * @param {{width: number, height: number}} screen
  * @param {{x: number, y: number, w: number, h: number}} node
@@ -93,7 +93,7 @@ export function findNearest(nodes, from, dx, dy) {
 }
 
 /**
- * The edge within reach of a point of the scene, the last drawn.
+ * Return the edge within reach of a point of the scene, the last drawn.
  * @param {Scene} scene
  * @param {number} x
  * @param {number} y

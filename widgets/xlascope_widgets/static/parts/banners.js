@@ -1,5 +1,5 @@
 // @ts-check
-/** What a banner is about may be known already: it can be closed, and does not come back. */
+/** Banners that the user can close for good. */
 
 import { el } from "../ground/element.js";
 /** @typedef {import("../ground/element.js").Child} Child */
@@ -14,18 +14,18 @@ const closedHere = new Set();
 /** @returns {string[]} */
 function readClosedBanners() {
   try {
-    const known = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(known) ? known : [];
+    const closed = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(closed) ? closed : [];
   } catch {
     return [];
   }
 }
 
-/** Texts may be long: a number stands for them. @param {string} text */
+/** Return a short key of a text, which may be long. @param {string} text */
 function hashText(text) {
-  let found = 5381;
-  for (let i = 0; i < text.length; i++) found = (Math.imul(found, 33) ^ text.charCodeAt(i)) >>> 0;
-  return `${found.toString(36)}.${text.length}`;
+  let hash = 5381;
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 33) ^ text.charCodeAt(i)) >>> 0;
+  return `${hash.toString(36)}.${text.length}`;
 }
 
 /** @param {string} about */
@@ -33,7 +33,7 @@ export function isClosed(about) {
   return closedHere.has(hashText(about)) || readClosedBanners().includes(hashText(about));
 }
 
-/** A button that closes what says that. @param {string} about */
+/** Draw the button that closes a banner. @param {string} about */
 export function drawCloseButton(about) {
   return el(
     "button",
@@ -49,7 +49,7 @@ export function drawCloseButton(about) {
 }
 
 /**
- * A banner, or nothing where one about this was closed.
+ * Draw a banner, or nothing where it was closed.
  * @param {string} about
  * @param {Record<string, string|null>} attributes
  * @param {...Child} children
@@ -58,7 +58,7 @@ export function drawBanner(about, attributes, ...children) {
   return isClosed(about) ? null : el("div", { class: "xs-note", ...attributes }, drawCloseButton(about), children);
 }
 
-/** A click on a button that closes; true when it was one. @param {Element} target */
+/** Handle a click on a close button; return whether it was one. @param {Element} target */
 export function handleCloseClick(target) {
   const number = target.closest("[data-close]")?.getAttribute("data-close");
   if (!number) return false;
@@ -66,7 +66,7 @@ export function handleCloseClick(target) {
   try {
     localStorage.setItem(
       KEY,
-      JSON.stringify([...readClosedBanners().filter((each) => each !== number), number].slice(-MOST)),
+      JSON.stringify([...readClosedBanners().filter((other) => other !== number), number].slice(-MOST)),
     );
   } catch {
     // It holds as long as the page.

@@ -54,12 +54,16 @@ export function registerPane(pane) {
   panes.set(pane.id, pane);
 }
 
-/** The panes of a place, in their order. @param {Place} place @returns {Pane[]} */
+/** Return the panes of a place, in their order. @param {Place} place @returns {Pane[]} */
 export function listPanes(place) {
   return [...panes.values()].filter((pane) => pane.place === place).sort((a, b) => a.order - b.order);
 }
 
-/** The pane beside the graph: what was chosen, or else what there is. @param {Store} store @returns {Pane} */
+/**
+ * Return the pane beside the graph: the chosen one, or else the first that has something to show.
+ * @param {Store} store
+ * @returns {Pane}
+ */
 export function selectSidePane(store) {
   const beside = listPanes("side");
   const chosen = beside.find((pane) => pane.id === store.list.tab);

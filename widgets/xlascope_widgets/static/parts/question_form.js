@@ -1,5 +1,5 @@
 // @ts-check
-/** What asks the kernel: a button, how far its answer is, and what was said of it. */
+/** Form of a question to the kernel: a button, the progress of the answer, and errors. */
 
 import { el } from "../ground/element.js";
 import { formatPercent, formatTime } from "../ground/format.js";
@@ -15,22 +15,22 @@ import { drawBanner } from "./banners.js";
 const NEEDS_KERNEL = "needs the kernel that made this: run the cell again";
 
 /**
- * A button that asks, or how far the answer is; nothing when it has been given.
+ * Draw the button of a question, or the progress of its answer; return nothing when it is answered.
  * @param {Store} store
  * @param {Question} question
  * @param {string} label
  */
 export function drawQuery(store, question, label) {
-  const known = store.queries.getState(question);
-  if (known?.state === "working") return drawProgress(known);
-  if (known && ["sent", "late", "lost"].includes(known.state)) return drawWaiting(known);
-  if (known?.state === "done") return null;
+  const state = store.queries.getState(question);
+  if (state?.state === "working") return drawProgress(state);
+  if (state && ["sent", "late", "lost"].includes(state.state)) return drawWaiting(state);
+  if (state?.state === "done") return null;
   const can = store.queries.canAsk(question.question);
   return el(
     "div",
     { class: "xs-ask" },
-    known?.state === "failed" && el("div", { class: "xs-ask-bad", role: "alert" }, known.message),
-    known?.state === "cancelled" && el("span", { class: "xs-muted" }, "cancelled "),
+    state?.state === "failed" && el("div", { class: "xs-ask-bad", role: "alert" }, state.message),
+    state?.state === "cancelled" && el("span", { class: "xs-muted" }, "cancelled "),
     el(
       "button",
       {
@@ -40,15 +40,15 @@ export function drawQuery(store, question, label) {
         "data-ask": JSON.stringify(question),
         "data-focus": getQuestionKey(question),
       },
-      known ? "ask again" : label,
+      state ? "ask again" : label,
     ),
     !can && el("span", { class: "xs-muted xs-small" }, ` ${NEEDS_KERNEL}`),
   );
 }
 
-/** @param {AskState} known */
-function drawProgress(known) {
-  const share = known.progress;
+/** @param {AskState} state */
+function drawProgress(state) {
+  const share = state.progress;
   const bar = {
     class: "xs-progress",
     role: "progressbar",
@@ -67,17 +67,17 @@ function drawProgress(known) {
     el(
       "span",
       { class: "xs-muted xs-small" },
-      [known.message || "compiling once more, apart from your program", share != null && formatPercent(share)]
+      [state.message || "compiling once more, apart from your program", share != null && formatPercent(share)]
         .filter(Boolean)
         .join(" · "),
       " ",
     ),
-    drawCancelButton(known),
+    drawCancelButton(state),
   );
 }
 
-/** @param {AskState} known */
-function drawWaiting(known) {
+/** @param {AskState} state */
+function drawWaiting(state) {
   const words = {
     sent: "asked",
     late: "queued: the kernel is busy",
@@ -86,50 +86,47 @@ function drawWaiting(known) {
   return el(
     "div",
     { class: "xs-ask", role: "status" },
-    el("span", { class: "xs-muted xs-small" }, `${words[/** @type {"sent"} */ (known.state)]} `),
-    drawCancelButton(known),
+    el("span", { class: "xs-muted xs-small" }, `${words[/** @type {"sent"} */ (state.state)]} `),
+    drawCancelButton(state),
   );
 }
 
-/** @param {AskState} known */
-function drawCancelButton(known) {
-  return el("button", { class: "xs-pill", type: "button", "data-cancel": known.id, "data-focus": "cancel" }, "cancel");
+/** @param {AskState} state */
+function drawCancelButton(state) {
+  return el("button", { class: "xs-pill", type: "button", "data-cancel": state.id, "data-focus": "cancel" }, "cancel");
 }
 
-/**
- * Everything that is asked just now about other targets: there is no tab yet in which it could be said.
- * @param {Store} store
- */
-export function drawPendingTargets(store) {
+/** Draw the running compilations for other targets, which have no tab yet. @param {Store} store */
+export function drawPending(store) {
   const { measured } = store;
-  const told = Object.values(store.queries.answers).map((answer) => answer.question);
+  const answered = Object.values(store.queries.answers).map((answer) => answer.question);
   const sent = [...store.queries.sent.values()]
     .map(({ key }) => key.split("\n"))
     .map(([question, program, target]) => ({ question, program: Number(program), target }));
-  const all = [...told, ...sent].filter(
+  const all = [...answered, ...sent].filter(
     (question) => question.question === "target" && question.program === measured?.number,
   );
   const latest = new Map(all.map((question) => [question.target, question]));
   return [
     drawInstallNote(store.queries),
     [...latest.values()].map((question) => {
-      const drawn = store.queries.listFindings(measured).targets[question.target ?? ""]
+      const form = store.queries.listFindings(measured).targets[question.target ?? ""]
         ? null
         : drawQuery(store, question, "");
       return (
-        drawn &&
+        form &&
         drawBanner(
           `${store.uid} ${question.target} ${store.queries.getState(question)?.id}`,
           {},
           el("b", {}, `${question.target} `),
-          drawn,
+          form,
         )
       );
     }),
   ];
 }
 
-/** What to install for a target that was chosen and has no compiler here. @param {Asks} asks */
+/** Draw what to install for a chosen target without a compiler. @param {Asks} asks */
 function drawInstallNote({ wanted, missing }) {
   const line = missing[wanted];
   if (!line) return null;
@@ -149,7 +146,11 @@ function drawInstallNote({ wanted, missing }) {
   );
 }
 
-/** A click on something that asks or cancels; true when it was one. @param {Store} store @param {Element} target */
+/**
+ * Handle a click on a button that asks or cancels; return whether it was one.
+ * @param {Store} store
+ * @param {Element} target
+ */
 export function handleQueryClick(store, target) {
   const question = target.closest("[data-ask]")?.getAttribute("data-ask");
   const id = target.closest("[data-cancel]")?.getAttribute("data-cancel");
@@ -161,8 +162,8 @@ export function handleQueryClick(store, target) {
   return Boolean(question || id || unwanted);
 }
 
-/** How long an answer took to compile, and for which program. @param {Explained|Passes} found */
-export function describeAnswer(found) {
-  const whole = found.complete ? "" : " · stopped at its time limit: not all of it is here";
-  return `${found.module || "the program"}, compiled for this in ${formatTime(found.seconds)}${whole}`;
+/** Describe for which program an answer was compiled, and how long that took. @param {Explained|Passes} answer */
+export function describeAnswer(answer) {
+  const limit = answer.complete ? "" : " · stopped at its time limit: not all of it is here";
+  return `${answer.module || "the program"}, compiled for this in ${formatTime(answer.seconds)}${limit}`;
 }

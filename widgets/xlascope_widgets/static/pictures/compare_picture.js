@@ -1,11 +1,11 @@
 // @ts-check
 /** A comparison of two programs as a standing picture. */
 
-import { DIFF_SHOWN, countDifferences, summarizeKernels, buildDiffRows } from "../compare/compare_rows.js";
-import { SVG, el, toMarkup } from "../ground/element.js";
+import { buildDiffRows, countDiffs, DIFF_SHOWN, summarizeKernels } from "../compare/compare_rows.js";
+import { el, SVG, toMarkup } from "../ground/element.js";
 import { round, shorten } from "../ground/format.js";
 import { Program } from "../program/program.js";
-import { PALETTE, inlineCssVariables } from "./picture.js";
+import { inlineVariables, PALETTE } from "./picture.js";
 /** @typedef {import("../ground/wire.js").Diff} Diff */
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/element.js").Child} Child */
@@ -44,7 +44,7 @@ export function drawDiffPicture(diff, heavies, options) {
     put(`measured: ${diff.timing.source}`, 36, "xs-sub");
     next(22);
   }
-  put(countDifferences(diff), 14, "xs-title", PALETTE.ink2);
+  put(countDiffs(diff), 14, "xs-title", PALETTE.ink2);
   next();
   const rows = buildDiffRows(diff, before, after);
   for (const row of rows.slice(0, MOST_DIFF_ROWS)) {
@@ -93,7 +93,7 @@ export function drawDiffPicture(diff, heavies, options) {
     put(source, 580, "xs-sub");
     next();
   }
-  const label = `${diff.labels[0]} compared with ${diff.labels[1]}: ${countDifferences(diff)}`;
+  const label = `${diff.labels[0]} compared with ${diff.labels[1]}: ${countDiffs(diff)}`;
   return toMarkup(
     el(
       "svg",
@@ -106,7 +106,7 @@ export function drawDiffPicture(diff, heavies, options) {
         "aria-label": label,
       },
       el("title", {}, label),
-      el("style", {}, inlineCssVariables(options.css)),
+      el("style", {}, inlineVariables(options.css)),
       el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }),
       parts,
     ),

@@ -4,21 +4,21 @@
  */
 
 import { drawScene } from "../graph/draw_svg.js";
-import { SVG, el, toMarkup } from "../ground/element.js";
-import { pluralize, round, formatTime, shorten, wrapText } from "../ground/format.js";
-import { PAD, layoutProgram } from "../layout/layout.js";
+import { el, SVG, toMarkup } from "../ground/element.js";
+import { formatTime, pluralize, round, shorten, wrapText } from "../ground/format.js";
+import { layoutProgram, PAD } from "../layout/layout.js";
 import { openAtFirst } from "../layout/initial_expansion.js";
 import { isGroupId } from "../program/groups.js";
 import { Program } from "../program/program.js";
 import {
-  summarizeKernel,
-  sortKernelsByTime,
-  formatKernelsHeading,
+  formatKernels,
   formatStage,
-  listStages,
   formatStrip,
+  listStages,
+  sortKernelsByTime,
+  labelKernel,
 } from "../program/stage_labels.js";
-import { drawTimeline, findStepEnd, describeTimeline } from "../time/draw_timeline.js";
+import { describeTimeline, drawTimeline, findStepEnd } from "../time/draw_timeline.js";
 /** @typedef {import("../ground/element.js").Tree} Tree */
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/wire.js").Light} Light */
@@ -80,9 +80,9 @@ export function drawPicture(heavy, light, options) {
   ];
   let height = beside ? Math.max(graph.height, table.height) + 48 : graph.height + table.height + 64;
   const timeline = drawTimeline(program, width - 2 * MARGIN);
-  const said = drawNoteLines([`timeline · ${describeTimeline(program)}`], width - 2 * MARGIN);
-  parts.push(translate(MARGIN, height + 12 - NOTE_LINE, said));
-  height += (said.length - 1) * NOTE_LINE;
+  const lines = drawNoteLines([`timeline · ${describeTimeline(program)}`], width - 2 * MARGIN);
+  parts.push(translate(MARGIN, height + 12 - NOTE_LINE, lines));
+  height += (lines.length - 1) * NOTE_LINE;
   parts.push(translate(MARGIN, height + 22, timeline.tree));
   height += timeline.height + 32;
   const unread = findStepEnd(program) ? [] : drawNoteLines(program.light.executed?.notes, width - 2 * MARGIN);
@@ -99,7 +99,7 @@ export function drawPicture(heavy, light, options) {
       "aria-label": formatStrip(program),
     },
     el("title", {}, formatStrip(program)),
-    el("style", {}, inlineCssVariables(options.css)),
+    el("style", {}, inlineVariables(options.css)),
     el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }),
     parts,
   );
@@ -111,8 +111,8 @@ export function drawPicture(heavy, light, options) {
 /** @param {Part} tree @returns {Part} */
 function simplifyTree(tree) {
   if (typeof tree === "string" || typeof tree === "number") return tree;
-  const kept = Object.entries(tree.attributes).filter(([name]) => !/^(aria|data|role|tabindex)/.test(name));
-  const attributes = Object.fromEntries(kept.map(([name, value]) => [name, simplifyValue(name, value)]));
+  const visible = Object.entries(tree.attributes).filter(([name]) => !/^(aria|data|role|tabindex)/.test(name));
+  const attributes = Object.fromEntries(visible.map(([name, value]) => [name, simplifyValue(name, value)]));
   const children = tree.children
     .filter((child) => typeof child !== "object" || child.tag !== "title")
     .map(simplifyTree);
@@ -120,7 +120,7 @@ function simplifyTree(tree) {
 }
 
 /** @param {string} css */
-export function inlineCssVariables(css) {
+export function inlineVariables(css) {
   // Drawing programs other than browsers do not know CSS variables.
   return css
     .replace(/\/\*[^]*?\*\//g, "")
@@ -134,7 +134,7 @@ function translate(x, y, tree) {
   return el("g", { transform: `translate(${round(x)},${round(y)})` }, tree);
 }
 
-/** Whole pixels, and only the classes that have a style. @param {string} name @param {string|number} value */
+/** Round to whole pixels, and drop classes without a style. @param {string} name @param {string|number} value */
 function simplifyValue(name, value) {
   if (name === "class") return String(value).replace(/ (equation|input|output|holds|near|pass-given)\b/g, "");
   return name === "style" || name === "fill" ? value : String(value).replace(/(\d)\.\d+/g, "$1");
@@ -144,9 +144,9 @@ function simplifyValue(name, value) {
 function drawGraphPart(program, options) {
   if (!program.heavy.jaxpr) return { width: 0, height: 0 };
   // A picture cannot be opened: of a program that can be drawn whole, it has every equation.
-  const whole = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(isGroupId);
-  program.groupBy(options.grouping === "auto" && whole ? "none" : options.grouping);
-  if (options.grouping === "auto" && whole && !options.open.length && !limitToPage(program)) program.groupBy("auto");
+  const fits = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(isGroupId);
+  program.groupBy(options.grouping === "auto" && fits ? "none" : options.grouping);
+  if (options.grouping === "auto" && fits && !options.open.length && !fitsPage(program)) program.groupBy("auto");
   const drawn = program.groupedLevel(program.heavy.jaxpr).equations.length;
   if (drawn > options.most) {
     const words = `${pluralize(program.equations.size, "equation")}: too many for a picture; open the panel for the outline.`;
@@ -159,12 +159,12 @@ function drawGraphPart(program, options) {
 }
 
 /** @param {Program} program */
-function limitToPage(program) {
+function fitsPage(program) {
   const { width, height } = layoutProgram(program, new Set());
   return width <= MOST_WIDE && height <= MOST_HIGH;
 }
 
-/** What the colours mean. @param {Program} program */
+/** Draw the meaning of the colours. @param {Program} program */
 function drawLegendLine(program) {
   const passes = new Set(program.passes.values());
   const keys = [
@@ -221,7 +221,7 @@ function drawKernelTable(program, columns) {
     return { tree: unread, height: unread.length * NOTE_LINE };
   }
   const rows = kernels.slice(0, MOST_TABLE_ROWS).map((kernel, i) => {
-    const { title, facts, pass, time } = summarizeKernel(program, kernel);
+    const { title, facts, pass, time } = labelKernel(program, kernel);
     return translate((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
       el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
       el("text", { class: "xs-title", x: 12, y: 10 }, shorten(title, 30)),
@@ -233,7 +233,7 @@ function drawKernelTable(program, columns) {
   const more = kernels.length - rows.length;
   const high = Math.ceil(rows.length / columns);
   if (more > 0) rows.push(el("text", { class: "xs-sub", x: 12, y: 38 + high * 34 }, `${more} more`));
-  const [words, note] = formatKernelsHeading(program).split(/ · (.*)/);
+  const [words, note] = formatKernels(program).split(/ · (.*)/);
   const heading = columns > 1 ? [[words, note].filter(Boolean).join(" · ")] : [words, note];
   const lines = heading
     .filter(Boolean)
@@ -242,7 +242,7 @@ function drawKernelTable(program, columns) {
 }
 
 /**
- * Sentences in lines that fit: what could not be read, in the place of what it would have shown.
+ * Draw notes about input that could not be read, wrapped to a width.
  * @param {string[]|undefined} notes
  * @param {number} width
  */

@@ -1,7 +1,7 @@
 // @ts-check
-/** What lies between two equations: everything on a path of values from one to the other. */
+/** Equations on the paths of values between two equations. */
 
-import { listAncestors, getParentPath } from "../ground/path.js";
+import { getParentPath, listAncestors } from "../ground/path.js";
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("./unpack.js").Equation} Equation */
 
@@ -10,15 +10,15 @@ import { listAncestors, getParentPath } from "../ground/path.js";
 export function findPathsBetween(program, a, b) {
   const level = findCommonLevel(program, a, b);
   if (!level) return null;
-  const forth = listEquationsBetween(level.equations, level.ends[0], level.ends[1]);
-  const back = forth ?? listEquationsBetween(level.equations, level.ends[1], level.ends[0]);
+  const forth = listBetween(level.equations, level.ends[0], level.ends[1]);
+  const back = forth ?? listBetween(level.equations, level.ends[1], level.ends[0]);
   if (!back) return null;
   const paths = back.flatMap((path) => program.listInside(path));
   return { ends: forth ? [a, b] : [b, a], paths };
 }
 
 /**
- * The innermost program that holds both, and what of it holds each.
+ * Return the innermost program that holds both, and the part of it that holds each.
  * @param {Program} program
  * @param {string} a
  * @param {string} b
@@ -35,19 +35,19 @@ function findCommonLevel(program, a, b) {
   if ([...ends[0]].some((path) => ends[1].has(path))) return null;
   const holder = depth && program.equations.get(outer[depth - 1]);
   const bodies = (holder ? holder.bodies : program.heavy.jaxpr && [program.heavy.jaxpr]) ?? [];
-  const [one] = ends[0];
-  const body = bodies.find((jaxpr) => jaxpr.equations.some((e) => e.path === one));
+  const [start] = ends[0];
+  const body = bodies.find((jaxpr) => jaxpr.equations.some((e) => e.path === start));
   return body && { equations: body.equations, ends };
 }
 
 /** @param {Equation[]} equations in order @param {Set<string>} from @param {Set<string>} to @returns {string[]|null} */
-function listEquationsBetween(equations, from, to) {
+function listBetween(equations, from, to) {
   const reached = new Set(),
     needed = new Set();
   const after = equations.map((equation) => {
-    const is = from.has(equation.path) || equation.in.some((name) => reached.has(name));
-    if (is) for (const name of equation.out) reached.add(name);
-    return is;
+    const depends = from.has(equation.path) || equation.in.some((name) => reached.has(name));
+    if (depends) for (const name of equation.out) reached.add(name);
+    return depends;
   });
   const before = new Set();
   for (let i = equations.length - 1; i >= 0; i--) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** What a program's author calls things. */
+/** Names that the program's author gave to functions and equations. */
 
 /** @typedef {import("./unpack.js").Equation} Equation */
 
@@ -8,13 +8,16 @@ export function getFunctionName(equation) {
   return (equation.src?.[3] ?? "").split(".").pop() ?? "";
 }
 
-/** What a box is called; a lambda, by the function that most of it is in. @param {Equation} equation */
+/**
+ * Return the name of a box; for a lambda, the function that most of its equations are in.
+ * @param {Equation} equation
+ */
 export function getName(equation) {
   const name = equation.name?.replace(/^_+/, "") || equation.op;
   if (!name.startsWith("<")) return name;
   const counts = new Map();
-  for (const each of (equation.bodies ?? []).flatMap((body) => body.equations))
-    counts.set(getFunctionName(each), (counts.get(getFunctionName(each)) ?? 0) + 1);
+  for (const inner of (equation.bodies ?? []).flatMap((body) => body.equations))
+    counts.set(getFunctionName(inner), (counts.get(getFunctionName(inner)) ?? 0) + 1);
   const [most = ""] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
   return most && !most.startsWith("<") ? most : name;
 }

@@ -9,7 +9,7 @@
 
 import { append } from "../ground/collections.js";
 import { getFunctionName } from "./equation_names.js";
-import { bundleNames, mergeItems, buildOverview } from "./overview.js";
+import { buildOverview, bundleNames, mergeItems } from "./overview.js";
 import { computePhases } from "./phases.js";
 import { findRepeats, isWorthFolding } from "./repeats.js";
 import { mixHash } from "./unpack.js";
@@ -45,7 +45,7 @@ const getMembers = (item) => (isGroup(item) ? item.members : [item]);
 const splitScope = (equation) => (equation.scope ? equation.scope.split("/") : []);
 
 /**
- * What an equation is grouped by.
+ * Return the key by which an equation is grouped.
  * @param {string} kind
  * @param {number} depth of a scope within scopes
  * @param {Equation} equation
@@ -72,7 +72,7 @@ function getGroupTitle(kind, first, depth = 0) {
 }
 
 /**
- * The level with groups in the place of their equations.
+ * Return the level with groups in place of their equations.
  * @param {Structure} program
  * @param {Jaxpr} jaxpr
  * @param {string} choice one of GROUPINGS
@@ -87,7 +87,7 @@ export function groupLevel(program, jaxpr, choice) {
   const all =
     choice === "auto"
       ? buildOverview(program, ordered, 0, buildOverviewTools(program)).flat()
-      : splitIntoStretches(ordered.map((equations) => groupEquations(equations, choice, 0)));
+      : splitStretches(ordered.map((equations) => groupEquations(equations, choice, 0)));
   if (!all.some(isGroup)) return jaxpr;
   const equations = buildBoxes(program, all, new Set(jaxpr.outputs));
   if (choice !== "auto") return { ...jaxpr, equations };
@@ -97,30 +97,34 @@ export function groupLevel(program, jaxpr, choice) {
     : { ...jaxpr, equations, overview: true, quiet: true };
 }
 
-/** What an overview is made with. @param {Structure} program @returns {import("./overview.js").Tools} */
+/**
+ * Return the functions that an overview is built with.
+ * @param {Structure} program
+ * @returns {import("./overview.js").Tools}
+ */
 function buildOverviewTools(program) {
   /** @type {import("./overview.js").Tools} */
   const tools = {
     runs: (equations, key, make) =>
       splitIntoRuns(equations, key, (members) => unwrapRepeats(make(members), tools.fold)),
-    fold: (items) => foldItems(items, (own) => buildOverview(program, [own.flatMap(getMembers)], 0, tools)[0]),
+    fold: (items) => foldItems(items, (members) => buildOverview(program, [members.flatMap(getMembers)], 0, tools)[0]),
   };
   return tools;
 }
 
 /**
- * Equations of one phase by key, repeats folded.
+ * Group the equations of one phase by key, and fold repeats.
  * @param {Equation[]} equations
  * @param {string} kind
  * @param {number} depth
  * @returns {Item[]}
  */
 function groupEquations(equations, kind, depth) {
-  return foldItems(splitIntoRunsByKey(equations, kind, depth));
+  return foldItems(splitByKey(equations, kind, depth));
 }
 
 /**
- * Equations that follow one another with equal keys, as what `make` makes of them.
+ * Split equations into runs of equal keys, each converted by `make`.
  * @param {Equation[]} equations
  * @param {(equation: Equation, i: number) => string} keyOf
  * @param {(members: Equation[]) => Group|null} make
@@ -140,7 +144,7 @@ function splitIntoRuns(equations, keyOf, make) {
 }
 
 /** @param {Equation[]} equations @param {string} kind @param {number} depth @returns {Item[]} */
-function splitIntoRunsByKey(equations, kind, depth) {
+function splitByKey(equations, kind, depth) {
   return splitIntoRuns(
     equations,
     (equation) => getGroupKey(kind, depth, equation),
@@ -152,7 +156,7 @@ function splitIntoRunsByKey(equations, kind, depth) {
 }
 
 /**
- * A group that holds nothing but repeats, as that.
+ * Return the repeats of a group that contains nothing else.
  * @param {Group} group
  * @param {(items: Item[]) => Item[]} fold
  * @returns {Group}
@@ -167,8 +171,13 @@ function unwrapRepeats(group, fold) {
     : { ...only, title: `${group.title} × ${only.times}` };
 }
 
-/** A run of equations as a group; if it is one sequence repeated, as that: a box in a box would say nothing more.
- * @param {Equation[]} members @param {string} kind @param {number} depth @returns {Group} */
+/**
+ * Build the group of a run of equations; a run that is one repeated sequence becomes that, without a box around it.
+ * @param {Equation[]} members
+ * @param {string} kind
+ * @param {number} depth
+ * @returns {Group}
+ */
 function buildRunGroup(members, kind, depth) {
   const title = getGroupTitle(kind, members[0], depth);
   const items = listInnerItems(members, kind, depth + 1);
@@ -178,17 +187,22 @@ function buildRunGroup(members, kind, depth) {
   return kind === "scope" ? only : { ...only, title: `${title} × ${only.times}` };
 }
 
-/** What a group holds. A scope with nothing but one scope in it opens to what is in that. @param {Equation[]} members
- * @param {string} kind @param {number} depth @returns {Item[]} */
+/**
+ * Return the items of a group. A scope that holds a single scope opens to the items of that.
+ * @param {Equation[]} members
+ * @param {string} kind
+ * @param {number} depth
+ * @returns {Item[]}
+ */
 function listInnerItems(members, kind, depth) {
   if (kind !== "scope") return foldItems(members);
-  const items = splitIntoRunsByKey(members, kind, depth);
+  const items = splitByKey(members, kind, depth);
   const only = items.length === 1 && items[0];
   return only && isGroup(only) ? listInnerItems(members, kind, depth + 1) : foldItems(items);
 }
 
 /**
- * Repeats of a sequence as one item each.
+ * Fold the repeats of a sequence into one item each.
  * @param {Item[]} items
  * @param {(items: Item[]) => Item[]} [view] what is shown of one of the repeats in an overview, in which boxes weigh as
  * much as they hold
@@ -213,7 +227,7 @@ function foldItems(items, view) {
 }
 
 /**
- * Is a repeated sequence of boxes worth one box? As one of equations is that is as long.
+ * Return whether a repeated sequence of boxes is worth a box, by its number of equations.
  * @param {Item[]} items
  * @param {number} start
  * @param {number} period
@@ -236,14 +250,14 @@ function buildLayers(items, period, times, view) {
   const members = items.flatMap(getMembers);
   const name = findCommonName(items, period, members);
   const buildLayer = (/** @type {number} */ i) => {
-    const own = items.slice(i * period, (i + 1) * period);
-    if (period === 1) return own[0];
+    const part = items.slice(i * period, (i + 1) * period);
+    if (period === 1) return part[0];
     return {
       kind: "layer",
       title: `${name} ${i + 1}`,
-      members: own.flatMap(getMembers),
+      members: part.flatMap(getMembers),
       times: 1,
-      inner: () => (view ? view(own) : own),
+      inner: () => (view ? view(part) : part),
     };
   };
   const buildAllLayers = () => Array.from({ length: times }, (_, i) => buildLayer(i));
@@ -256,8 +270,12 @@ function buildLayers(items, period, times, view) {
   };
 }
 
-/** What all of them are called: an item that is repeated alone, a function, a scope, or else a layer.
- * @param {Item[]} items @param {number} period @param {Equation[]} members */
+/**
+ * Return the common name of repeats: of the single item, a function, a scope, or else "layer".
+ * @param {Item[]} items
+ * @param {number} period
+ * @param {Equation[]} members
+ */
 function findCommonName(items, period, members) {
   const [first] = items;
   if (period === 1) return isGroup(first) ? first.title.replace(/ ?\d+$/, "") : (first.name ?? first.op);
@@ -267,7 +285,7 @@ function findCommonName(items, period, members) {
 }
 
 /**
- * A number for each item, equal when operations, parameters, shapes and passes are.
+ * Return a number for each item, equal when operations, parameters, shapes and passes are.
  * @param {Item[]} items
  * @returns {number[]}
  */
@@ -278,23 +296,22 @@ function computeSignatures(items) {
 }
 
 /**
- * How many values made before each item are used in it or after it; of equal places, that counts as less where the
- * source begins again, as a loop's body does.
+ * Return the number of values alive before each item; at ties, places where the source begins again count less.
  * @param {Item[]} items
  * @returns {number[]}
  */
 function countLiveValues(items) {
-  const made = new Map();
+  const makers = new Map();
   const change = new Array(items.length + 1).fill(0);
   const last = new Map();
   items.forEach((item, i) => {
     for (const equation of getMembers(item)) {
-      for (const name of equation.in) if (made.has(name)) last.set(name, i);
-      for (const name of equation.out) made.set(name, i);
+      for (const name of equation.in) if (makers.has(name)) last.set(name, i);
+      for (const name of equation.out) makers.set(name, i);
     }
   });
   for (const [name, use] of last) {
-    change[(made.get(name) ?? 0) + 1]++;
+    change[(makers.get(name) ?? 0) + 1]++;
     change[use + 1]--;
   }
   let alive = 0;
@@ -306,38 +323,43 @@ function countLiveValues(items) {
   });
 }
 
-/** Too many boxes for one level become stretches of it. @param {Item[][]} streams @returns {Item[]} */
-function splitIntoStretches(streams) {
+/** Split a level with too many boxes into stretches. @param {Item[][]} streams @returns {Item[]} */
+function splitStretches(streams) {
   const total = streams.reduce((sum, items) => sum + items.length, 0);
   const size = total > MOST_BOXES ? Math.ceil(total / STRETCHES) : 1;
   return streams.flatMap((items) => {
-    /** @type {Item[]} */ const found = [];
+    /** @type {Item[]} */ const stretches = [];
     for (let start = 0; start < items.length; start += size) {
-      const own = items.slice(start, start + size);
-      if (own.length === 1) found.push(own[0]);
-      else found.push(buildStretch(own));
+      const part = items.slice(start, start + size);
+      if (part.length === 1) stretches.push(part[0]);
+      else stretches.push(buildStretch(part));
     }
-    return found;
+    return stretches;
   });
 }
 
 /** @param {Item[]} items @returns {Group} */
 function buildStretch(items) {
   const members = items.flatMap(getMembers);
-  return { kind: "stretch", title: listMostFrequentOps(members), members, times: 1, inner: () => items };
+  return { kind: "stretch", title: listTopOps(members), members, times: 1, inner: () => items };
 }
 
-/** "dot_general, add, …". @param {Equation[]} members */
-function listMostFrequentOps(members) {
+/** Return the most frequent operations: "dot_general, add, …". @param {Equation[]} members */
+function listTopOps(members) {
   const counts = new Map();
   for (const equation of members) counts.set(equation.op, (counts.get(equation.op) ?? 0) + 1);
   const names = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   return names.slice(0, 2).join(", ") + (names.length > 2 ? ", …" : "");
 }
 
-/** Items as equations: a group takes what its members take from outside and gives what is used outside.
- * @param {Structure} program @param {Item[]} items @param {Set<string>} wanted @returns {Equation[]} */
-function buildBoxes(program, items, wanted) {
+/**
+ * Convert items to equations: a group takes the operands of its members and gives the results used outside.
+ * @param {Structure} program
+ * @param {Item[]} items
+ * @param {Set<string>} outputs
+ * @returns {Equation[]}
+ */
+function buildBoxes(program, items, outputs) {
   const owner = new Map();
   items.forEach((item, i) => {
     for (const equation of getMembers(item)) for (const name of equation.out) owner.set(name, i);
@@ -354,7 +376,7 @@ function buildBoxes(program, items, wanted) {
     return [...names];
   });
   return items.map((item, i) =>
-    isGroup(item) ? buildBox(program, item, entering[i], (name) => wanted.has(name) || leaving.has(name)) : item,
+    isGroup(item) ? buildBox(program, item, entering[i], (name) => outputs.has(name) || leaving.has(name)) : item,
   );
 }
 
@@ -380,11 +402,11 @@ function buildBox(program, group, inputs, isWanted) {
     // Dozens of values that come and go would bury what is in the box.
     quiet: program.grouping === "auto" || inputs.length + outputs.length > FEW_ENDS,
     get equations() {
-      return (inner ??= buildBoxes(program, splitIntoStretches([group.inner()]), new Set(outputs)));
+      return (inner ??= buildBoxes(program, splitStretches([group.inner()]), new Set(outputs)));
     },
   };
   const anchors = members.filter((equation) => equation.of);
-  const known = {
+  const fields = {
     path,
     op: kind,
     name: title,
@@ -398,6 +420,6 @@ function buildBox(program, group, inputs, isWanted) {
     flops: members.reduce((sum, equation) => sum + (equation.flops ?? 0), 0) || undefined,
     bodies: [body],
   };
-  program.groups.set(path, known);
-  return known;
+  program.groups.set(path, fields);
+  return fields;
 }

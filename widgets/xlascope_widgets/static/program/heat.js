@@ -30,7 +30,7 @@ export const HEAT_WORDS = {
 };
 
 /**
- * The number that a heat is about, or null where none is known.
+ * Return the number that a heat stands for, or null where it is not known.
  * @param {Program} program
  * @param {Equation} equation
  * @param {string} heat
@@ -43,7 +43,12 @@ export function getHeat(program, equation, heat) {
   return heat === "bytes" ? program.countBytes(equation) : null;
 }
 
-/** The same in words. @param {Program} program @param {Equation} equation @param {string} heat */
+/**
+ * Format the number that a heat stands for.
+ * @param {Program} program
+ * @param {Equation} equation
+ * @param {string} heat
+ */
 export function formatHeat(program, equation, heat) {
   const value = getHeat(program, equation, heat);
   if (value == null) return heat === "pass" ? "" : heat === "time" ? "not measured" : "not known";
@@ -51,7 +56,7 @@ export function formatHeat(program, equation, heat) {
 }
 
 /**
- * Heat in steps 0..4 of the square root of a share of the largest, or null when colour means the pass.
+ * Return the function from nodes to heat in steps 0..4 (square root of the share of the largest); null for passes.
  * @param {Program} program
  * @param {string} heat
  * @param {DrawnNode[]} nodes
@@ -73,7 +78,7 @@ export function buildHeatScale(program, heat, nodes) {
 }
 
 /**
- * The shortest time in which a machine could run an equation by itself, and what limits it.
+ * Return the shortest time in which a machine can run an equation alone, and what limits it.
  * @param {Program} program
  * @param {Equation} equation
  * @param {{flops_per_s: number, bytes_per_s: number}|undefined} ceilings
@@ -87,7 +92,7 @@ export function computeRoofline(program, equation, ceilings) {
 }
 
 /**
- * How often a loop runs its body: a number, null for one that decides while it runs, 1 for what is no loop.
+ * Return how often a loop runs its body: null for a `while`, 1 for other equations.
  * @param {Equation} equation
  * @returns {number|null}
  */

@@ -1,17 +1,17 @@
 // @ts-check
-/** The words on a node, in a tooltip, and in the line that describes a selection. */
+/** Labels of nodes, tooltips, and the line that describes a selection. */
 
 import {
   formatBytes,
-  formatInt,
   formatFlops,
+  formatInt,
   formatPercent,
-  pluralize,
   formatTime,
+  pluralize,
   shorten,
 } from "../ground/format.js";
 import { getName } from "./equation_names.js";
-import { formatHeat, computeRoofline, getTripCount } from "./heat.js";
+import { computeRoofline, formatHeat, getTripCount } from "./heat.js";
 /** @typedef {import("./heat.js").DrawnNode} DrawnNode */
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("./unpack.js").Equation} Equation */
@@ -27,20 +27,20 @@ export function formatEquation(program, equation) {
   // In a comparison: whether the other program has it too.
   const sign = program.signs?.get(equation.path);
   const title = `${countMaterialized(program, equation) ? MATERIALIZED_MARK : ""}${formatTitle(program, equation)}`;
-  return { title: sign ? shorten(`${sign} ${title}`, 27) : title, sub: formatEquationSubtitle(program, equation) };
+  return { title: sign ? shorten(`${sign} ${title}`, 27) : title, sub: formatSubline(program, equation) };
 }
 
 /** Stands before the name of what is kept in memory, where XLA would compute it again. */
 export const MATERIALIZED_MARK = "▣ ";
 
 /**
- * How many results of an equation, or of those in a group, are kept.
+ * Return how many results of an equation, or of a group's members, are kept in memory.
  * @param {Program} program
  * @param {Equation} equation
  */
 function countMaterialized(program, equation) {
   if (!program.materialized.size) return 0;
-  return (equation.members ?? [equation]).filter((each) => program.materialized.has(each.path)).length;
+  return (equation.members ?? [equation]).filter((member) => program.materialized.has(member.path)).length;
 }
 
 /**
@@ -64,25 +64,25 @@ export function formatLiteral(text) {
 }
 
 /**
- * The second line of a node; with a heat, the number that the colour stands for.
+ * Format the second line of a node; with a heat, the number that the colour stands for.
  * @param {Program} program
  * @param {Equation} equation
  * @param {string} [heat]
  */
-export function formatEquationSubtitle(program, equation, heat = "pass") {
+export function formatSubline(program, equation, heat = "pass") {
   if (heat !== "pass") return formatHeat(program, equation, heat);
   if (equation.members) return formatGroupSubtitle(program, equation);
-  const of = program.origins.get(equation.path);
+  const origin = program.origins.get(equation.path);
   if (equation.bodies)
     return formatBoxSubtitle(
       program,
       equation,
-      of ? formatTransposed(program, of) : pluralize(program.listInside(equation.path).length - 1, "equation"),
+      origin ? formatTransposed(program, origin) : pluralize(program.listInside(equation.path).length - 1, "equation"),
     );
   const time = program.getOwnSeconds(equation.path);
   const parts = [];
-  if (of && time != null) return `${formatTime(time)} · of ${program.formatLine(of) ?? "an unknown line"}`;
-  if (of) parts.push(formatTransposed(program, of));
+  if (origin && time != null) return `${formatTime(time)} · of ${program.formatLine(origin) ?? "an unknown line"}`;
+  if (origin) parts.push(formatTransposed(program, origin));
   else if (time == null) parts.push(program.formatLine(equation.path) ?? "no source known");
   if (time != null) parts.push(formatTime(time));
   if (time != null && equation.flops) parts.push(formatFlops(equation.flops));
@@ -100,15 +100,15 @@ function formatGroupSubtitle(program, group) {
 }
 
 /**
- * What a box has of the time, and what it is; where nothing is measured, its work.
+ * Format the share of time of a box; where nothing is measured, its work.
  * @param {Program} program
  * @param {Equation} box
- * @param {string} what
+ * @param {string} text
  */
-function formatBoxSubtitle(program, box, what) {
+function formatBoxSubtitle(program, box, text) {
   const part = formatTimeFraction(program, box.path);
-  if (part) return `${part} · ${what}`;
-  return box.flops ? `${what} · ${formatFlops(box.flops)}` : what;
+  if (part) return `${part} · ${text}`;
+  return box.flops ? `${text} · ${formatFlops(box.flops)}` : text;
 }
 
 /**
@@ -121,13 +121,13 @@ export function formatTimeFraction(program, path) {
   const part = program.getTimeFraction(path);
   if (part == null) return "";
   const words = formatPercent(part);
-  return part < 0.01 || program.haveOnlyEquationsOf(path, program.listKernels(path)) ? words : `≈ ${words}`;
+  return part < 0.01 || program.coversKernels(path, program.listKernels(path)) ? words : `≈ ${words}`;
 }
 
 /** @param {Program} program @param {Equation} group */
 function findGroupLine(program, group) {
   // Constants that stand in front may be another line's.
-  const first = group.members?.find((each) => each.op !== "broadcast_in_dim") ?? group.members?.[0];
+  const first = group.members?.find((member) => member.op !== "broadcast_in_dim") ?? group.members?.[0];
   return program.formatLine(first?.path ?? "");
 }
 
@@ -153,7 +153,7 @@ function formatBundle(program, { bundle = [], kind }) {
   for (const label of labels) while (!label.startsWith(common)) common = common.slice(0, -1);
   const name = common.replace(/[[.]['"]?$/, "");
   const words = pluralize(bundle.length, kind === "input" ? "input" : "result");
-  const types = [...new Set(bundle.map((each) => program.getType(each)))];
+  const types = [...new Set(bundle.map((variable) => program.getType(variable)))];
   if (name.length < 2 || kind !== "input") return { title: words, sub: formatTypes(types) };
   return { title: `${shorten(name, 18)} · ${formatInt(bundle.length)}`, sub: formatTypes(types) };
 }
@@ -164,8 +164,7 @@ function formatTypes(types) {
 }
 
 /**
- * The types that a node gives, for the edge that leaves it, as far as there is room; of a box, of what goes along that
- * edge.
+ * Format the types of a node's results beside its edge, as far as there is room; of a box, those along that edge.
  * @param {Program} program
  * @param {Equation} equation
  * @param {DrawnNode} node
@@ -180,7 +179,7 @@ export function formatOutTypes(program, equation, node) {
 }
 
 /**
- * One line that says everything known of an equation, each number with its source.
+ * Return all facts about an equation, each number with its source.
  * @param {Program} program
  * @param {string} path
  * @returns {string[]}
@@ -211,10 +210,10 @@ export function describeEquation(program, path) {
   return parts;
 }
 
-/** What a group is. @param {Program} program @param {Equation} group */
+/** Return the facts about a group. @param {Program} program @param {Equation} group */
 function describeGroup(program, group) {
   const { kind = "", times = 1 } = group.group ?? {};
-  const what = {
+  const kindLabel = {
     scope: "scope",
     function: "function",
     line: "",
@@ -225,10 +224,12 @@ function describeGroup(program, group) {
   const lines = new Set();
   for (const { src } of group.members ?? []) if (src && lines.size < 4) lines.add(`line ${src[1]}`);
   const parts = [`${group.name}: ${pluralize(program.listInside(group.path).length, "equation")}`];
-  if (what) parts.push(times > 1 ? `${what} ${formatInt(times)} times, equal in operations and shapes` : what);
+  if (kindLabel)
+    parts.push(times > 1 ? `${kindLabel} ${formatInt(times)} times, equal in operations and shapes` : kindLabel);
   if (lines.size) parts.push(lines.size > 3 ? "several lines" : [...lines].join(", "));
-  const kept = countMaterialized(program, group);
-  if (kept) parts.push(`${formatInt(kept)} of them kept in memory: XLA would compute them again in several kernels`);
+  const materialized = countMaterialized(program, group);
+  if (materialized)
+    parts.push(`${formatInt(materialized)} of them kept in memory: XLA would compute them again in several kernels`);
   parts.push(
     program.getPass(group.path),
     `${formatInt(group.in.length)} values in, ${formatInt(group.out.length)} out`,
@@ -238,12 +239,12 @@ function describeGroup(program, group) {
 
 /** @param {Program} program @param {string} path @param {Kernel[]} kernels */
 function describeTime(program, path, kernels) {
-  const own = program.getOwnSeconds(path);
-  if (own != null) return [`${formatTime(own)} a call (measured)`];
+  const seconds = program.getOwnSeconds(path);
+  if (seconds != null) return [`${formatTime(seconds)} a call (measured)`];
   const part = program.at(path)?.bodies && program.getTimeFraction(path);
   if (part)
     return [
-      `${formatTime(program.getSeconds(path) ?? 0)} a call, ${formatPercent(part)} of the kernels' time (measured${program.haveOnlyEquationsOf(path, kernels) ? "" : "; of kernels that it shares with others, a part by their equations"})`,
+      `${formatTime(program.getSeconds(path) ?? 0)} a call, ${formatPercent(part)} of the kernels' time (measured${program.coversKernels(path, kernels) ? "" : "; of kernels that it shares with others, a part by their equations"})`,
     ];
   if (kernels.length !== 1) return [];
   const time = program.times.get(kernels[0].name);
@@ -259,23 +260,23 @@ function describePass(program, equation) {
       : pass === "update"
         ? pass
         : (equation.role ?? "forward");
-  const of = program.origins.get(equation.path);
-  return of ? `${word}, ${formatTransposed(program, of)}` : word;
+  const origin = program.origins.get(equation.path);
+  return origin ? `${word}, ${formatTransposed(program, origin)}` : word;
 }
 
-/** The equation as the jaxpr prints it. @param {Program} program @param {Equation} equation */
+/** Format an equation as the jaxpr prints it. @param {Program} program @param {Equation} equation */
 export function formatJaxprLine(program, equation) {
   const outs = equation.out.map((name) => `${name}:${program.getType(name)}`).join(" ");
   const params = equation.params ? `[${shorten(equation.params, 80)}]` : "";
   return `${outs} = ${equation.op}${params} ${equation.in.join(" ")}`;
 }
 
-/** What a screen reader says for a node. @param {Program} program @param {DrawnNode} node */
+/** Format the label of a node for screen readers. @param {Program} program @param {DrawnNode} node */
 export function formatNodeLabel(program, node) {
   const equation = program.at(node.path);
   if (!equation) return `${node.kind} ${node.title} ${node.sub}`;
   if (equation.members)
     return `${equation.name}, ${program.getPass(node.path)}, ${formatGroupSubtitle(program, equation)}`;
   const types = equation.out.map((name) => program.getType(name)).join(" ");
-  return `${formatTitle(program, equation)}, ${shorten(types, 60)}, ${equation.role ?? "forward"}, ${formatEquationSubtitle(program, equation)}`;
+  return `${formatTitle(program, equation)}, ${shorten(types, 60)}, ${equation.role ?? "forward"}, ${formatSubline(program, equation)}`;
 }

@@ -4,7 +4,7 @@
 /** @typedef {import("./program.js").Program} Program */
 
 /** Seconds a call for each line. @param {Program} program @returns {Map<string, number>} */
-export function collectLineTimes(program) {
+export function getLineTimes(program) {
   const times = new Map();
   for (const [path, time] of Object.entries(program.account?.lines ?? {})) {
     const src = program.equations.get(path)?.src;

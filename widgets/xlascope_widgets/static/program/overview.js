@@ -70,7 +70,7 @@ export function buildOverview(program, streams, depth, tools) {
 }
 
 /**
- * Did the user name parts of a level? One scope around all of it names no parts.
+ * Return whether the user named parts of a level. One scope around all of it names no parts.
  * @param {Equation[][]} streams
  * @param {number} depth
  */
@@ -106,7 +106,7 @@ function groupByLine(program, equations, tools) {
 }
 
 /**
- * A line of which a pass has only constants is no box: they belong to what stands beside them.
+ * Join lines that have only constants in a phase with their neighbours.
  * @param {Equation[]} equations
  * @param {string[]} keys
  */
@@ -121,33 +121,29 @@ function joinConstants(equations, keys) {
   }
 }
 
-/** What a line opens to. @param {Equation[]} members @param {Tools} tools */
+/** Return the items that a line opens to. @param {Equation[]} members @param {Tools} tools */
 function listInnerItems(members, tools) {
   return members.length <= MOST_AT_SIGHT ? members : mergeItems(tools.fold(members));
 }
 
-/**
- * A function that is in several boxes of a pass says in each what it does there.
- * @param {Item[]} items
- * @returns {Item[]}
- */
+/** Add to the titles of equal function names what each box computes. @param {Item[]} items @returns {Item[]} */
 function disambiguateTitles(items) {
   const named = items
     .filter(isGroup)
     .filter((item) => item.kind === "function")
     .map((item) => ({ item, name: item.title }));
   // One deed where that tells them apart, or else two.
-  for (const most of [1, 2]) {
+  for (const length of [1, 2]) {
     const titles = named.map(({ item }) => item.title);
     for (const { item, name } of named)
       if (titles.filter((title) => title === item.title).length > 1)
-        item.title = `${name}: ${listVerbs(listNames(item.members), most)}`;
+        item.title = `${name}: ${listVerbs(listNames(item.members), length)}`;
   }
   return items;
 }
 
 /**
- * By the scope that they are in, or else by their function; what has no name of its own, by its line.
+ * Group by scope, or else by function; equations without a name, by line.
  * @param {Structure} program
  * @param {Equation[]} equations
  * @param {number} depth
@@ -179,7 +175,7 @@ function groupByScope(program, equations, depth, tools) {
   });
 }
 
-/** A loop, or a call of much, is a box by itself. @param {Structure} program @param {Equation} equation */
+/** Return whether a loop or a large call is a box by itself. @param {Structure} program @param {Equation} equation */
 function isBoxByItself(program, equation) {
   if (!equation.bodies) return false;
   return equation.op === "scan" || equation.op === "while" || program.listInside(equation.path).length > LARGE_CALL;
@@ -202,7 +198,11 @@ function createGroup(kind, title, members, inner) {
   return { kind, title, members, times: 1, inner };
 }
 
-/** Passes cut into stretches, each pass by its part of all boxes. @param {Item[][]} streams @param {number} most */
+/**
+ * Merge the boxes of each phase into stretches, each phase by its part of all boxes.
+ * @param {Item[][]} streams
+ * @param {number} most
+ */
 function mergeStreams(streams, most) {
   const all = countItems(streams);
   if (all <= most && (streams.length < 2 || streams.every((items) => items.length <= MOST_ROWS + 2))) return streams;
@@ -214,7 +214,7 @@ function mergeStreams(streams, most) {
 }
 
 /**
- * Items as at most so many, in order; what is much by itself stays by itself.
+ * Merge items in order until there are at most `most`; large items stay alone.
  * @param {Item[]} items
  * @param {number} most
  * @returns {Item[]}
@@ -222,12 +222,12 @@ function mergeStreams(streams, most) {
 export function mergeItems(items, most = MOST_AT_SIGHT) {
   if (items.length <= most) return items;
   const size = Math.ceil(items.length / most);
-  /** @type {Item[]} */ const found = [];
+  /** @type {Item[]} */ const merged = [];
   for (let start = 0; start < items.length; start += size) {
-    const own = items.slice(start, start + size);
-    found.push(own.length === 1 ? own[0] : buildStretch(own));
+    const part = items.slice(start, start + size);
+    merged.push(part.length === 1 ? part[0] : buildStretch(part));
   }
-  return found;
+  return merged;
 }
 
 /** @param {Item[]} items @returns {Group} */
@@ -236,7 +236,11 @@ function buildStretch(items) {
   return createGroup("stretch", formatStretchTitle(items, members), members, () => mergeItems(items));
 }
 
-/** "layer 1–100", "lines 10–18", or what is done. @param {Item[]} items @param {Equation[]} members */
+/**
+ * Format the title of a stretch: "layer 1–100", "lines 10–18", or its operations.
+ * @param {Item[]} items
+ * @param {Equation[]} members
+ */
 function formatStretchTitle(items, members) {
   const [first, last] = [items[0], items[items.length - 1]];
   if (isGroup(first) && isGroup(last) && isGroupOf(first, "layer") && isGroupOf(last, "layer"))
@@ -250,7 +254,7 @@ const MANY_INPUTS = 5;
 const MOST_NAMES = 8;
 
 /**
- * The arguments of a level by their names: `params[0][1]` and its like are "params", or "params[0]" where "params" is
+ * Bundle the arguments of a level by their names: `params[0][1]` becomes "params", or "params[0]" where "params" is
  * nearly all.
  * @param {Structure} program
  * @param {string[]} names
@@ -269,11 +273,13 @@ export function bundleNames(program, names) {
     bundles = finer;
     if (finer.size > 2) break;
   }
-  return new Map([...bundles.values()].flatMap((own) => (own.length > 1 ? own.map((name) => [name, own]) : [])));
+  return new Map(
+    [...bundles.values()].flatMap((bundle) => (bundle.length > 1 ? bundle.map((name) => [name, bundle]) : [])),
+  );
 }
 
 /**
- * The first names of "state[0]['blocks'][3].bias": of depth 2, "state[0]".
+ * Return the first parts of a label: "state[0]['blocks'][3].bias" at depth 2 gives "state[0]".
  * @param {string} label
  * @param {number} depth
  */

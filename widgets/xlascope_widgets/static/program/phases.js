@@ -26,8 +26,11 @@ export function computePhases(jaxpr) {
   return phases;
 }
 
-/** What is forward by its operands but used only after the gradient (an optimizer's moments) belongs to what uses it.
- * @param {Jaxpr} jaxpr @param {number[]} phases */
+/**
+ * Move forward equations that are used only after the gradient (an optimizer's moments) to the phase of their use.
+ * @param {Jaxpr} jaxpr
+ * @param {number[]} phases
+ */
 function deferPhases(jaxpr, phases) {
   /**
    * The least phase that uses a variable. A result of the program is used where it is made, unless arguments alone make
@@ -35,10 +38,10 @@ function deferPhases(jaxpr, phases) {
    * @type {Map<string, number>}
    */
   const uses = new Map();
-  const made = new Set(jaxpr.equations.flatMap((equation) => equation.out));
+  const computed = new Set(jaxpr.equations.flatMap((equation) => equation.out));
   const results = new Set(jaxpr.outputs);
   for (const equation of jaxpr.equations)
-    if (equation.in.some((name) => made.has(name)))
+    if (equation.in.some((name) => computed.has(name)))
       for (const name of equation.out) if (results.has(name)) uses.set(name, 0);
   for (let i = phases.length - 1; i >= 0; i--) {
     const equation = jaxpr.equations[i];

@@ -81,27 +81,28 @@ export class Program extends Structure {
     for (const path of new Set(kernel.eqns)) append(this.kernelsOf, path, kernel);
   }
 
-  /** Take in the numbers that move. @param {Light} light */
+  /** Take in new measurements. @param {Light} light */
   update(light) {
     this.light = light;
     this.account = light.executed?.account;
     this.times = new Map(Object.entries(this.account?.kernels ?? {}).map(([name, [time]]) => [name, time]));
   }
 
-  /** The kernels that an equation, or anything in it, ended up in. @param {string} path @returns {Kernel[]} */
+  /** Return the kernels that an equation, or anything in it, ended up in. @param {string} path @returns {Kernel[]} */
   listKernels(path) {
     const bodies = this.at(path)?.bodies;
     if (!bodies) return this.kernelsOf.get(path) ?? [];
-    const known = this.kernelsIn.get(path);
-    if (known) return known;
-    const found = new Set();
-    for (const inner of this.listInside(path)) for (const kernel of this.kernelsOf.get(inner) ?? []) found.add(kernel);
-    this.kernelsIn.set(path, [...found]);
-    return [...found];
+    const cached = this.kernelsIn.get(path);
+    if (cached) return cached;
+    const kernels = new Set();
+    for (const inner of this.listInside(path))
+      for (const kernel of this.kernelsOf.get(inner) ?? []) kernels.add(kernel);
+    this.kernelsIn.set(path, [...kernels]);
+    return [...kernels];
   }
 
   /**
-   * Seconds per call of an equation and of what is inside it; null where nothing was measured.
+   * Return the seconds per call of an equation and of what is inside it; null where nothing was measured.
    * @param {string} path
    * @returns {number|null}
    */
@@ -115,7 +116,7 @@ export class Program extends Structure {
   }
 
   /**
-   * The part of all kernels' time that an equation and what is inside of it have; null where no whole call was
+   * Return the fraction of all kernels' time in an equation and what is inside it; null where no whole call was
    * measured.
    * @param {string} path
    * @returns {number|null}
@@ -128,31 +129,31 @@ export class Program extends Structure {
   }
 
   /**
-   * Seconds of an equation that is a whole kernel by itself: the only time that was measured for it alone.
+   * Return the seconds of an equation that is a whole kernel by itself, the only time measured for it alone.
    * @param {string} path
    */
   getOwnSeconds(path) {
     // Asked of every node at every news: nothing is looked up before there are times.
     const kernels = this.times.size ? this.listKernels(path) : [];
-    const alone = kernels.length > 0 && this.haveOnlyEquationsOf(path, kernels);
+    const alone = kernels.length > 0 && this.coversKernels(path, kernels);
     const times = kernels.map((k) => this.times.get(k.name));
     if (!alone || times.some((time) => time == null)) return null;
     return times.reduce((a, b) => (a ?? 0) + (b ?? 0), 0) ?? null;
   }
 
-  /** Are kernels made of nothing but what is inside of a path? @param {string} path @param {Kernel[]} kernels */
-  haveOnlyEquationsOf(path, kernels) {
+  /** Return whether a path covers all equations of kernels. @param {string} path @param {Kernel[]} kernels */
+  coversKernels(path, kernels) {
     const group = this.groups.get(path);
     if (!group) return kernels.every((kernel) => kernel.eqns.every((other) => isWithin(other, path)));
-    const known = this.aloneGroups.get(group);
-    if (known != null) return known;
-    const own = new Set(this.listInside(path));
-    const alone = kernels.every((kernel) => kernel.eqns.every((other) => own.has(other)));
+    const cached = this.aloneGroups.get(group);
+    if (cached != null) return cached;
+    const members = new Set(this.listInside(path));
+    const alone = kernels.every((kernel) => kernel.eqns.every((other) => members.has(other)));
     this.aloneGroups.set(group, alone);
     return alone;
   }
 
-  /** The pass of a kernel: that of most of its equations. @param {string} name */
+  /** Return the pass of a kernel: that of most of its equations. @param {string} name */
   getKernelPass(name) {
     const counts = new Map();
     for (const path of this.kernels.get(name)?.eqns ?? []) {
@@ -162,7 +163,7 @@ export class Program extends Structure {
     return [...counts.entries()].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "unknown";
   }
 
-  /** A kernel by what it does, "tanh + add"; by XLA's name where no equation is known. @param {string} name */
+  /** Return the title of a kernel by its operations, "tanh + add", or else XLA's name. @param {string} name */
   getKernelTitle(name) {
     let title = this.titles.get(name);
     if (title != null) return title;
@@ -177,25 +178,27 @@ export class Program extends Structure {
     return title;
   }
 
-  /** What some equations do, and where they stand: "tanh + add, line 9"; nothing of none. @param {string[]} paths */
+  /** Describe equations and their lines: "tanh + add, line 9"; empty for none. @param {string[]} paths */
   describeEquations(paths) {
-    const known = [...new Set(paths)].flatMap((path) => this.equations.get(path) ?? []);
-    const lines = [...new Set(known.flatMap(({ src }) => (src ? src[1] : [])))].sort((a, b) => a - b);
+    const equations = [...new Set(paths)].flatMap((path) => this.equations.get(path) ?? []);
+    const lines = [...new Set(equations.flatMap(({ src }) => (src ? src[1] : [])))].sort((a, b) => a - b);
     const where =
       lines.length > 3
         ? `lines ${lines[0]}–${lines[lines.length - 1]}`
         : lines.length
           ? `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}`
           : "";
-    return [listVerbs(known.map((each) => (each.bodies ? getName(each) : each.op))), where].filter(Boolean).join(", ");
+    return [listVerbs(equations.map((equation) => (equation.bodies ? getName(equation) : equation.op))), where]
+      .filter(Boolean)
+      .join(", ");
   }
 
-  /** A kernel by its equations and their lines; by XLA's name where none is known. @param {string|null} name */
+  /** Describe a kernel by its equations and their lines, or else by XLA's name. @param {string|null} name */
   describeKernel(name) {
     return this.describeEquations(this.kernels.get(name ?? "")?.eqns ?? []) || (name ?? "");
   }
 
-  /** Share of each pass in a device's measured time. @param {Device} device */
+  /** Return the share of each pass in a device's measured time. @param {Device} device */
   computePassShares(device) {
     const shares = new Map();
     let all = 0;
@@ -207,13 +210,13 @@ export class Program extends Structure {
     return [...shares].map(([pass, total]) => [pass, all ? total / all : 0]);
   }
 
-  /** What the user calls the line of an equation: "line 9", or null. @param {string} path */
+  /** Format the line of an equation: "line 9", or null. @param {string} path */
   formatLine(path) {
     const src = this.equations.get(path)?.src;
     return src ? `line ${src[1]}` : null;
   }
 
-  /** Where an equation comes from, in words. @param {string} path */
+  /** Describe where an equation comes from. @param {string} path */
   describeSource(path) {
     const src = this.equations.get(path)?.src;
     if (!src) return "no source known";
@@ -221,7 +224,7 @@ export class Program extends Structure {
     return `${text?.title ?? this.heavy.files?.[src[0]]}, line ${src[1]}`;
   }
 
-  /** Everything about an equation that a search looks at. @param {Equation} equation */
+  /** Return the text of an equation that a search looks at. @param {Equation} equation */
   getSearchText(equation) {
     let text = this.searchTexts.get(equation);
     if (text != null) return text;

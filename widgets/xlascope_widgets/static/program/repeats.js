@@ -16,7 +16,7 @@ const ROUNDS = 3;
 export const isWorthFolding = (length, period, times) => times >= 2 && length >= 12 && (period > 2 || times > 5);
 
 /**
- * What to fold in a sequence: repeats that do not overlap, in order.
+ * Return the repeats to fold in a sequence, in order, without overlaps.
  * @param {number[]} signs equal numbers for equal items
  * @param {() => number[]} countCrossing how many values are alive just before each item: a layer begins where they are
  * fewest
@@ -28,15 +28,15 @@ export function findRepeats(
   countCrossing,
   isWorth = (_, period, times) => isWorthFolding(period * times, period, times),
 ) {
-  /** @type {number[]|undefined} */ let known;
-  const getLiveCounts = () => (known ??= countCrossing());
-  /** @type {Repeat[]} */ let found = [];
+  /** @type {number[]|undefined} */ let counts;
+  const getLiveCounts = () => (counts ??= countCrossing());
+  /** @type {Repeat[]} */ let result = [];
   let parts = [[0, signs.length]];
   for (let round = 0; round < ROUNDS; round++) {
     const next = [];
     for (const [from, to] of parts) {
       const repeats = findRepeatsBetween(signs, getLiveCounts, from, to, isWorth);
-      found = found.concat(repeats);
+      result = result.concat(repeats);
       let at = from;
       for (const { start, period, times } of repeats) {
         next.push([at, start]);
@@ -46,11 +46,11 @@ export function findRepeats(
     }
     parts = next.filter(([from, to]) => to - from > 2 * GRAM);
   }
-  return found.sort((a, b) => a.start - b.start);
+  return result.sort((a, b) => a.start - b.start);
 }
 
 /**
- * The repeats of the period that covers most; of nearly equal ones the shortest.
+ * Return the repeats of the period that covers most; of nearly equal ones the shortest.
  * @param {number[]} signs
  * @param {() => number[]} crossing
  * @param {number} from
@@ -76,7 +76,7 @@ function findRepeatsBetween(signs, crossing, from, to, isWorth) {
 }
 
 /**
- * The distances at which short sequences come again most often.
+ * Return the distances at which short sequences recur most often.
  * @param {number[]} signs
  * @param {number} from
  * @param {number} to
@@ -97,7 +97,7 @@ function findLikelyPeriods(signs, from, to) {
 }
 
 /**
- * Where items equal those one period on, long enough to be worth a box.
+ * Return the runs whose items equal those one period on, long enough to be worth a box.
  * @param {number[]} signs
  * @param {number} period
  * @param {number} from
@@ -119,7 +119,7 @@ function findRuns(signs, period, from, to, isWorth) {
 }
 
 /**
- * Counted one period on: what enters the first layer may come from outside.
+ * Return the start with the fewest live values, counted one period on: inputs of the first layer may come from outside.
  * @param {number[]} crossing
  * @param {number} period
  * @param {number} first

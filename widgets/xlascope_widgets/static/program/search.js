@@ -21,16 +21,16 @@
 export function searchEquations(program, query) {
   const fits = query.split(/\s+/).filter(Boolean).map(parseTerm);
   if (!fits.length) return [];
-  /** @type {[string, number][]} */ const found = [];
+  /** @type {[string, number][]} */ const matches = [];
   for (const [path, equation] of program.equations) {
     let worst = 0;
     for (const fit of fits) {
       const rank = fit(program, equation);
       worst = rank == null ? Infinity : Math.max(worst, rank);
     }
-    if (worst < Infinity) found.push([path, worst]);
+    if (worst < Infinity) matches.push([path, worst]);
   }
-  return found.sort((a, b) => a[1] - b[1]).map(([path]) => path);
+  return matches.sort((a, b) => a[1] - b[1]).map(([path]) => path);
 }
 
 /** @param {string} word @returns {Fit} */
@@ -44,12 +44,16 @@ function parseTerm(word) {
   return (program, equation) => rankName(equation, word) ?? (program.getSearchText(equation).includes(word) ? 3 : null);
 }
 
-/** The operation is called so, begins so, or has it in its name. @param {Equation} equation @param {string} word */
+/**
+ * Return the rank of a name: it equals the word, begins with it, or contains it.
+ * @param {Equation} equation
+ * @param {string} word
+ */
 function rankName({ op, name }, word) {
-  const names = [op, name ?? ""].map((each) => each.toLowerCase());
+  const names = [op, name ?? ""].map((text) => text.toLowerCase());
   if (names.includes(word)) return 0;
-  if (names.some((each) => each.startsWith(word))) return 1;
-  return names.some((each) => each.includes(word)) ? 2 : null;
+  if (names.some((text) => text.startsWith(word))) return 1;
+  return names.some((text) => text.includes(word)) ? 2 : null;
 }
 
 /** @param {string} value "9", or "3-7" @returns {Fit} */
@@ -59,17 +63,17 @@ function matchLine(value) {
 }
 
 /**
- * Results of that type or shape count before operands.
+ * Match types or shapes; results count before operands.
  * @param {string} value "128,512", "[128,512]", "f32[128", "128x512"
  * @returns {Fit}
  */
 function matchShape(value) {
-  const wanted = value.replace(/(\d)x(?=\d)/g, "$1,");
+  const shape = value.replace(/(\d)x(?=\d)/g, "$1,");
   const matchesType = (/** @type {string} */ type) => {
     const text = type.toLowerCase();
-    return /[[a-z]/.test(wanted)
-      ? text.includes(wanted)
-      : `,${text.slice(text.indexOf("[") + 1, -1)},`.includes(`,${wanted.replace("]", "")},`);
+    return /[[a-z]/.test(shape)
+      ? text.includes(shape)
+      : `,${text.slice(text.indexOf("[") + 1, -1)},`.includes(`,${shape.replace("]", "")},`);
   };
   return (program, equation) =>
     equation.out.some((name) => matchesType(program.getType(name)))

@@ -16,17 +16,18 @@ export function createEmptySelection() {
 }
 
 /**
- * `given` names paths and kernels where the kind does not say them: of an edge, two kernels, a step of the replay.
+ * Create a selection. `explicit` gives paths and kernels where the kind does not imply them: edges, two kernels, a step
+ * of the replay.
  * @param {Program} program
  * @param {string} kind
  * @param {string} id
- * @param {{paths?: string[], kernels?: string[]}} [given]
+ * @param {{paths?: string[], kernels?: string[]}} [explicit]
  * @returns {Selection}
  */
-export function createSelection(program, kind, id, given = {}) {
-  const paths = new Set(given.paths ?? listStartingPaths(program, kind, id));
+export function createSelection(program, kind, id, explicit = {}) {
+  const paths = new Set(explicit.paths ?? listStartingPaths(program, kind, id));
   const kernels = new Set(
-    given.kernels ??
+    explicit.kernels ??
       (kind === "kernel" ? [id] : [...paths].flatMap((path) => (program.kernelsOf.get(path) ?? []).map((k) => k.name))),
   );
   const lines = new Set(kind === "line" ? [id] : [...paths].map((path) => getLineKey(program, path)).filter(Boolean));
@@ -54,7 +55,7 @@ function getLineKey(program, path) {
 }
 
 /**
- * The forward equation that this one transposes, and the backward ones that transpose this one.
+ * Return the forward equation that a path transposes, and the backward ones that transpose it.
  * @param {Program} program
  * @param {string} path
  */
@@ -63,22 +64,23 @@ function collectRelated(program, path) {
 }
 
 /**
- * The forward equation that an equation transposes, then the ones that transpose it; of a group, those of what is in
- * it.
+ * Return the forward equation that an equation transposes, then those that transpose it; of a group, those of its
+ * members.
  * @param {Program} program
  * @param {string} path
  * @returns {string[]}
  */
 export function listCounterparts(program, path) {
-  const of = (/** @type {string} */ one) => [program.origins.get(one) ?? [], program.transposed.get(one) ?? []].flat();
-  const found = of(path);
-  if (found.length || !program.at(path)?.bodies) return found;
-  const own = new Set(program.listInside(path));
-  return [...new Set(program.listInside(path).flatMap(of))].filter((one) => !own.has(one));
+  const linked = (/** @type {string} */ other) =>
+    [program.origins.get(other) ?? [], program.transposed.get(other) ?? []].flat();
+  const direct = linked(path);
+  if (direct.length || !program.at(path)?.bodies) return direct;
+  const inner = new Set(program.listInside(path));
+  return [...new Set(program.listInside(path).flatMap(linked))].filter((other) => !inner.has(other));
 }
 
 /**
- * Marks on a drawn node: it is selected, or a closed box with something selected in it, or related.
+ * Return the mark of a drawn node: selected, a closed box with something selected in it, or related.
  * @param {Program} program
  * @param {Selection} selection
  * @param {string} path

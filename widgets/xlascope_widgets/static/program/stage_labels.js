@@ -1,7 +1,7 @@
 // @ts-check
 /** What the strip says of a program, stage by stage, and what is said of its kernels: the same live and in pictures. */
 
-import { formatBytes, formatInt, formatFlops, pluralize, formatTime, shorten } from "../ground/format.js";
+import { formatBytes, formatFlops, formatInt, formatTime, pluralize, shorten } from "../ground/format.js";
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Executed} Executed */
 /** @typedef {import("../ground/wire.js").Failure} Failure */
@@ -22,16 +22,16 @@ export function formatStage(stage) {
   return [stage.name, stage.strong, stage.pieces.map((piece) => piece.text).join("")].filter(Boolean).join(" ");
 }
 
-/** What the strip says of a program, stage by stage. @param {Program} program @returns {Stage[]} */
+/** Return the stages that a program has reached, for the strip. @param {Program} program @returns {Stage[]} */
 export function listStages(program) {
   const { light } = program;
-  const reached = [
+  const stages = [
     light.traced != null && buildTracedStage(program),
     light.compiled != null && buildCompiledStage(light),
     light.executed && buildRunStage(light.executed),
     light.failure && buildFailedStage(light.failure),
   ];
-  return reached.filter((stage) => stage != null && stage !== false);
+  return stages.filter((stage) => stage != null && stage !== false);
 }
 
 /** @param {Program} program @returns {Stage} */
@@ -45,7 +45,7 @@ function buildTracedStage(program) {
       tip: "Run outside of jit: one operation, by itself",
       pieces: [],
     };
-  const again = light.traces > 1 ? ` · trace ${light.traces}` : "";
+  const retraces = light.traces > 1 ? ` · trace ${light.traces}` : "";
   return {
     kind: "done",
     name: "traced",
@@ -53,7 +53,7 @@ function buildTracedStage(program) {
     tip: `Traced because: ${light.reason} (time measured)`,
     pieces: [
       { text: pluralize(light.equations ?? 0, "eqn") },
-      { text: ` · ${formatTime(light.traced ?? 0)}${again}`, least: "wide" },
+      { text: ` · ${formatTime(light.traced ?? 0)}${retraces}`, least: "wide" },
     ],
   };
 }
@@ -84,18 +84,18 @@ function buildCompiledStage(light) {
 /** @param {Executed} executed @returns {Stage} */
 function buildRunStage(executed) {
   const { calls, step, clock, at_most } = executed;
-  const each = step ? ` · ${at_most ? "≤ " : ""}${formatTime(step)} each` : "";
+  const perCall = step ? ` · ${at_most ? "≤ " : ""}${formatTime(step)} each` : "";
   const whose = clock === "profile" ? " (profiler’s clock)" : clock === "host" ? " (host clock)" : "";
   return {
     kind: "run",
     name: "ran",
     strong: formatInt(calls),
     tip: formatRunTooltip(executed),
-    pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: each }, { text: step ? whose : "", least: "medium" }],
+    pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: perCall }, { text: step ? whose : "", least: "medium" }],
   };
 }
 
-/** What the numbers of the strip are, and what they cost. @param {Executed} executed */
+/** Format what the numbers of a run mean, and what they cost. @param {Executed} executed */
 function formatRunTooltip({ step, clock, at_most, observed, profiling }) {
   const time = !step
     ? "no call has finished yet"
@@ -104,9 +104,9 @@ function formatRunTooltip({ step, clock, at_most, observed, profiling }) {
       : clock === "host"
         ? "a call takes so long by the host’s clock, without the profiler, until its results are there (median, measured)"
         : "a call takes so long by the profiler’s clock, which slows it down a little (measured): between the calls something else is done";
-  const seen = observed ? `; the profiler saw ${pluralize(observed, "whole call")}` : "";
+  const windows = observed ? `; the profiler saw ${pluralize(observed, "whole call")}` : "";
   const cost = profiling ? `, the first for ${formatTime(profiling)} of a processor, once` : "";
-  return `Calls counted; ${time}${seen}${cost}`;
+  return `Calls counted; ${time}${windows}${cost}`;
 }
 
 /** When a failure was. @type {Record<string, string>} */
@@ -130,7 +130,7 @@ export function sortKernelsByTime(program, measure = (kernel) => program.times.g
 }
 
 /** @param {Program} program */
-export function formatKernelsHeading(program) {
+export function formatKernels(program) {
   const kernels = program.heavy.kernels;
   if (!kernels) return "not compiled yet";
   const measured = program.times.size ? ` · time a call measured, bytes our count${formatOverlap(program)}` : "";
@@ -138,7 +138,7 @@ export function formatKernelsHeading(program) {
   return `${pluralize(kernels.length, "kernel")} for ${pluralize(program.equations.size, "equation")}${measured}${elsewhere}`;
 }
 
-/** What XLA says of the whole program, or nothing. @param {Program} program */
+/** Format XLA's estimates for the whole program, or return "". @param {Program} program */
 export function formatEstimates(program) {
   const { flops = 0, accessed = 0, peak = 0 } = program.heavy;
   const parts = [
@@ -146,12 +146,12 @@ export function formatEstimates(program) {
     accessed > 0 && `${formatBytes(accessed)} accessed`,
     peak > 0 && `${formatBytes(peak)} of memory at peak`,
   ];
-  const known = parts.filter(Boolean);
-  return known.length ? `${known.join(", ")} (XLA's estimate)` : "";
+  const present = parts.filter(Boolean);
+  return present.length ? `${present.join(", ")} (XLA's estimate)` : "";
 }
 
 /** @param {Program} program @param {Kernel} kernel */
-export function summarizeKernel(program, kernel) {
+export function labelKernel(program, kernel) {
   const time = program.times.get(kernel.name);
   const equations = new Set(kernel.eqns).size;
   const facts = [kernel.kind, equations ? pluralize(equations, "equation") : describeOrigin(program, kernel)];
@@ -162,17 +162,17 @@ export function summarizeKernel(program, kernel) {
 }
 
 /**
- * What is known of a kernel without equations: whose results it copies, or nothing.
+ * Describe a kernel without equations: whose results it copies, if known.
  * @param {Program} program
  * @param {Kernel} [kernel]
  */
 export function describeOrigin(program, kernel) {
-  const made = [...new Set((kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean))];
-  if (!made.length && kernel?.kind === "call") return "runs what is within";
-  return made.length ? `copies what ${shorten(made.join(", "), 40)} made` : "no source known";
+  const ops = [...new Set((kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean))];
+  if (!ops.length && kernel?.kind === "call") return "runs what is within";
+  return ops.length ? `copies what ${shorten(ops.join(", "), 40)} made` : "no source known";
 }
 
-/** Both sums of times, where kernels run side by side. @param {Program} program */
+/** Format both sums of times, where kernels overlap. @param {Program} program */
 export function formatOverlap(program) {
   const sums = program.account?.sums;
   return sums
@@ -180,7 +180,7 @@ export function formatOverlap(program) {
     : "";
 }
 
-/** Whose the time of a call is. @param {Executed} run */
+/** Format the clock that measured a call. @param {Executed} run */
 export function formatClock(run) {
   return { host: "host clock", profile: "profiler", "": "measured" }[run.clock ?? ""];
 }
@@ -188,6 +188,8 @@ export function formatClock(run) {
 /** @param {import("../ground/wire.js").Kernel} kernel @returns {string[]} */
 export function describeCollective({ across }) {
   if (!across) return [];
-  const [kind, devices, given, got] = across;
-  return [`${kind} between ${pluralize(devices, "device")}: ${formatBytes(given)} in, ${formatBytes(got)} out on each`];
+  const [kind, devices, bytesIn, bytesOut] = across;
+  return [
+    `${kind} between ${pluralize(devices, "device")}: ${formatBytes(bytesIn)} in, ${formatBytes(bytesOut)} out on each`,
+  ];
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /** The jaxpr as `packed.py` sends it, made into objects: an equation for each list, a path for each place. */
 
-import { WHOLE_PROGRAM, buildInnerPath } from "../ground/path.js";
+import { buildInnerPath, WHOLE_PROGRAM } from "../ground/path.js";
 /** @typedef {import("../ground/path.js").Path} Path */
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-/** What of XLA's words could not be read: said where the view it is about would have been. */
+/** Notes about compiler output that could not be read, drawn in place of the view that needs it. */
 
 import { el } from "../ground/element.js";
 /** @typedef {import("./program.js").Program} Program */
@@ -7,12 +7,12 @@ import { el } from "../ground/element.js";
 /** In place of numbers that a profile did not give. */
 export const UNREAD_PROFILE = "what the profiler saw cannot be read";
 
-/** All that could not be read of a program, each once. @param {Program|undefined} program */
-export function listUnreadableNotes(program) {
+/** Return the notes of a program, without duplicates. @param {Program|undefined} program */
+export function listNotes(program) {
   return [...new Set([...(program?.heavy.notes ?? []), ...(program?.light.executed?.notes ?? [])])];
 }
 
-/** In the place of an empty view, or nothing where nothing is amiss. @param {string[]|undefined} notes */
+/** Draw notes in place of an empty view, or nothing where there are none. @param {string[]|undefined} notes */
 export function drawUnreadable(notes) {
   return notes?.length
     ? el(
@@ -23,7 +23,7 @@ export function drawUnreadable(notes) {
     : null;
 }
 
-/** The same for a compiled program whose kernels are not known. @param {Program} program */
-export function drawUnreadableKernels({ heavy }) {
+/** Draw the notes of a compiled program whose kernels are not known. @param {Program} program */
+export function drawNoKernels({ heavy }) {
   return heavy.kernels?.length ? null : drawUnreadable(heavy.notes);
 }

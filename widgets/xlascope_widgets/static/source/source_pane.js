@@ -2,9 +2,9 @@
 /** The source: the user's lines, with the time measured for each, and what is selected. */
 
 import { el } from "../ground/element.js";
-import { pluralize, formatTime } from "../ground/format.js";
+import { formatTime, pluralize } from "../ground/format.js";
 import { scrollInside } from "../parts/scrolling.js";
-import { collectLineTimes } from "../program/line_times.js";
+import { getLineTimes } from "../program/line_times.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/element.js").Tree} Tree */
@@ -17,7 +17,7 @@ const WHOLE = 80;
 export function drawSource(store) {
   const { program } = store;
   if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, "no source known");
-  const times = collectLineTimes(program);
+  const times = getLineTimes(program);
   return program.heavy.sources.map((source) => [
     el(
       "h4",
@@ -54,7 +54,7 @@ function drawSourceLines(program, source, times) {
 }
 
 /**
- * The lines of a file that cannot be read: their numbers and times.
+ * Draw the lines of a file that cannot be read: their numbers and times.
  * @param {Program} program
  * @param {SourceText} source
  * @param {Map<string, number>} times
@@ -110,10 +110,10 @@ function listNearLines(program, source, length) {
   return near;
 }
 
-/** New times on lines that stay where they are. @param {Element} pane @param {Store} store */
+/** Update the times of the lines in place. @param {Element} pane @param {Store} store */
 export function refreshTimes(pane, store) {
   if (!store.program) return;
-  const times = collectLineTimes(store.program);
+  const times = getLineTimes(store.program);
   for (const row of pane.querySelectorAll("[data-line]")) {
     const time = times.get(row.getAttribute("data-line") ?? "");
     const cell = row.querySelector(".xs-t");
@@ -133,10 +133,7 @@ export function highlightSource(pane, store) {
   if (first && store.selection.kind !== "line") scrollInside(pane, first);
 }
 
-/**
- * A cell may begin with code of other functions: show the first line that made an equation.
- * @param {HTMLElement} pane
- */
+/** Scroll to the first line that made an equation: a cell may begin with other code. @param {HTMLElement} pane */
 export function showFirstLine(pane) {
   const first = /** @type {HTMLElement|null} */ (pane.querySelector(".xs-line.has"));
   if (first && pane.scrollTop === 0) pane.scrollTop = first.offsetTop - pane.clientHeight / 3;

@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * Questions that only the kernel can answer: what was asked, how far it is, and what was found. Looking never needs
- * this.
- */
+/** Questions that only the kernel can answer: what was asked, the progress, and the answers. */
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Model} Model */
@@ -56,24 +53,24 @@ export class Queries {
   }
 
   /**
-   * The latest state of a question; undefined when it was never asked.
+   * Return the latest state of a question; undefined when it was never asked.
    * @param {Question} question
    * @returns {AskState|undefined}
    */
   getState(question) {
     const key = getQuestionKey(question);
-    const told = Object.entries(this.answers)
+    const answered = Object.entries(this.answers)
       .filter(([, answer]) => getQuestionKey(answer.question) === key)
       .pop();
-    const sent = [...this.sent].filter(([, { key: own }]) => own === key).pop();
-    const [id, known] = sent ? [sent[0], this.answers[sent[0]]] : (told ?? ["", undefined]);
-    if (known) return { ...known, id };
+    const sent = [...this.sent].filter(([, { key: sentKey }]) => sentKey === key).pop();
+    const [id, answer] = sent ? [sent[0], this.answers[sent[0]]] : (answered ?? ["", undefined]);
+    if (answer) return { ...answer, id };
     if (!sent) return undefined;
     const waited = Date.now() - sent[1].at;
     return { id: sent[0], state: waited > ASK_LOST ? "lost" : waited > ASK_LATE ? "late" : "sent" };
   }
 
-  /** What was answered as text. @param {Question} question @returns {string} */
+  /** Return the answer of a question as text. @param {Question} question @returns {string} */
   getText(question) {
     return this.findings[this.getState(question)?.id ?? ""]?.text ?? "";
   }
@@ -96,7 +93,11 @@ export class Queries {
     store.notify("asks");
   }
 
-  /** A channel that is closed says so in ways of its own. @param {Store} store @param {object} message */
+  /**
+   * Send a message; handle each way in which a closed channel reports that.
+   * @param {Store} store
+   * @param {object} message
+   */
   sendMessage(store, message) {
     const handleLostChannel = () => {
       this.failed = true;
@@ -111,8 +112,11 @@ export class Queries {
     }
   }
 
-  /** What was found out about a program, with what its records said already.
-   * @param {{heavy: Partial<Findings>, number: number}|undefined} program @returns {Findings} */
+  /**
+   * Return the findings about a program, including those in its records.
+   * @param {{heavy: Partial<Findings>, number: number}|undefined} program
+   * @returns {Findings}
+   */
   listFindings(program) {
     const { targets = {}, explained = [], passes = [] } = program?.heavy ?? {};
     const all = { targets: { ...targets }, explained: [...explained], passes: [...passes] };

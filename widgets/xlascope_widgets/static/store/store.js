@@ -2,9 +2,9 @@
 /** What one widget shows: the data that came from Python, and what the user made of it (opened, selected, zoomed).
  * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
 
-import { USUAL_SCREEN, openAll, openAtFirst } from "../layout/initial_expansion.js";
+import { openAll, openAtFirst, USUAL_SCREEN } from "../layout/initial_expansion.js";
 import { findPathsBetween } from "../program/dataflow_paths.js";
-import { findKernelsOfEdge } from "../program/kernel_boundaries.js";
+import { findEdgeKernels } from "../program/kernel_boundaries.js";
 import { isGroupId } from "../program/groups.js";
 import { viewForTarget } from "../program/other_target.js";
 import { Program } from "../program/program.js";
@@ -72,13 +72,13 @@ export class Store {
     const shown = this.program;
     for (const sent of Object.values(heavies ?? {})) {
       const heavy = { ...sent, jaxpr: sent.jaxpr ?? jaxprs?.[sent.number] };
-      const known = this.programs.get(heavy.number);
+      const existing = this.programs.get(heavy.number);
       const grown =
-        !known ||
-        Boolean(heavy.jaxpr) !== Boolean(known.heavy.jaxpr) ||
-        Boolean(heavy.kernels) !== Boolean(known.heavy.kernels);
-      if (known && heavy.found !== known.heavy.found)
-        Object.assign(known.heavy, {
+        !existing ||
+        Boolean(heavy.jaxpr) !== Boolean(existing.heavy.jaxpr) ||
+        Boolean(heavy.kernels) !== Boolean(existing.heavy.kernels);
+      if (existing && heavy.found !== existing.heavy.found)
+        Object.assign(existing.heavy, {
           found: heavy.found,
           targets: heavy.targets,
           explained: heavy.explained,
@@ -118,19 +118,19 @@ export class Store {
     return this.live.programs.find((light) => light.number === number);
   }
 
-  /** The program shown, as it ran here or as another target's compiler made it. @returns {Program|undefined} */
+  /** Return the program shown, as it ran here or compiled for another target. @returns {Program|undefined} */
   get program() {
     const { measured, aimed } = this;
-    const found = aimed && measured ? this.queries.listFindings(measured).targets[aimed] : null;
-    return measured && found ? viewForTarget(measured, found) : measured;
+    const result = aimed && measured ? this.queries.listFindings(measured).targets[aimed] : null;
+    return measured && result ? viewForTarget(measured, result) : measured;
   }
 
-  /** What a pane was sent of the program shown. @param {string} pane its id @returns {any} */
+  /** Return the data that a pane was sent of the program shown. @param {string} pane its id @returns {any} */
   sentTo(pane) {
     return this.program?.heavy.panes?.[pane];
   }
 
-  /** The target looked at: the one chosen, or the first of a program that nobody compiled for this device. */
+  /** Return the target shown: the chosen one, or the first of a program not compiled for this device. */
   get aimed() {
     const names = Object.keys(this.queries.listFindings(this.measured).targets);
     if (names.includes(this.target) || this.measured?.heavy.kernels)
@@ -138,22 +138,22 @@ export class Store {
     return names[0] ?? "";
   }
 
-  /** The program as it ran here: the one picked, or the one with most to see. @returns {Program|undefined} */
+  /** Return the program as it ran here: the chosen one, or the main one. @returns {Program|undefined} */
   get measured() {
     return this.programs.get(this.picked ?? this.live.main ?? -1) ?? [...this.programs.values()][0];
   }
 
-  /** The kernel's clock, as well as the browser knows it. */
+  /** Return the kernel's clock, as well as the browser knows it. */
   get now() {
     return Date.now() / 1000 - this.offset;
   }
 
-  /** Paths opened in place in the program shown. */
+  /** Return the paths opened in place in the program shown. */
   get open() {
     const program = this.program;
     if (!program) return new Set();
-    const known = this.opened.get(program.number);
-    if (known) return known;
+    const opened = this.opened.get(program.number);
+    if (opened) return opened;
     const open = openAtFirst(program, this.screen);
     // Only a program that has been traced has something to remember.
     if (program.heavy.jaxpr) this.opened.set(program.number, open);
@@ -181,7 +181,7 @@ export class Store {
     this.notify("graph");
   }
 
-  /** Open what holds a path. @param {string} path */
+  /** Open the boxes around a path. @param {string} path */
   reveal(path) {
     const { open, program } = this;
     const closed = (program?.listEnclosing(path) ?? []).filter((outer) => outer !== path && !open.has(outer));
@@ -208,19 +208,19 @@ export class Store {
   }
 
   /**
-   * Select what lies between two equations or groups.
+   * Select the equations on the paths between two equations or groups.
    * @param {string} a
    * @param {string} b
    * @returns {boolean} whether one depends on the other
    */
   selectBetween(a, b) {
     this.start = "";
-    const found = this.program ? findPathsBetween(this.program, a, b) : null;
-    this.selectPaths("between", JSON.stringify(found?.ends ?? [a, b]), { paths: found?.paths ?? [] });
-    return Boolean(found);
+    const result = this.program ? findPathsBetween(this.program, a, b) : null;
+    this.selectPaths("between", JSON.stringify(result?.ends ?? [a, b]), { paths: result?.paths ?? [] });
+    return Boolean(result);
   }
 
-  /** Paths that a query finds, operations of that name first. @param {string} query */
+  /** Find the paths that match a query, operations of that name first. @param {string} query */
   search(query) {
     this.query = query.trim().toLowerCase();
     this.matches = new Set(this.program ? searchEquations(this.program, this.query) : []);
@@ -228,7 +228,7 @@ export class Store {
   }
 
   /**
-   * The path found after the selected one, or before it, in order, round and round.
+   * Return the match after the selected one, or before it, cyclically.
    * @param {number} [step]
    * @returns {string|undefined}
    */
@@ -244,7 +244,7 @@ export class Store {
     this.notify("look");
   }
 
-  /** Look at what was compiled for a target; "" is what ran here. @param {string} target */
+  /** Show the program compiled for a target; "" is the local run. @param {string} target */
   setTarget(target) {
     this.target = target;
     this.selection = createEmptySelection();
@@ -269,7 +269,7 @@ export class Store {
   /** Select an edge of the graph. @param {string} from @param {string} to paths of equations */
   selectEdge(from, to) {
     const { program } = this;
-    const kernels = program ? findKernelsOfEdge(program, from, to).filter((name) => name != null) : [];
+    const kernels = program ? findEdgeKernels(program, from, to).filter((name) => name != null) : [];
     this.list.tab = "kernels";
     this.selectPaths("edge", JSON.stringify([from, to]), {
       kernels,
@@ -278,13 +278,13 @@ export class Store {
   }
 
   /**
-   * Select what was found elsewhere: paths and kernels are given.
+   * Select explicit paths and kernels.
    * @param {string} kind
    * @param {string} id
-   * @param {{paths?: string[], kernels?: string[]}} given
+   * @param {{paths?: string[], kernels?: string[]}} explicit
    */
-  selectPaths(kind, id, given) {
-    if (this.program) this.selection = createSelection(this.program, kind, id, given);
+  selectPaths(kind, id, explicit) {
+    if (this.program) this.selection = createSelection(this.program, kind, id, explicit);
     this.notify("selection");
   }
 

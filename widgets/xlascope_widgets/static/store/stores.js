@@ -11,7 +11,7 @@ function getStores() {
 }
 
 /**
- * The store of a model, the same for every view and every reload of this code.
+ * Return the store of a model, the same for every view and every reload of this code.
  * @param {Model} model
  * @returns {Store}
  */
@@ -24,13 +24,13 @@ export function getStore(model) {
   return store;
 }
 
-/** The model is gone. @param {Model} model */
+/** Remove the store of a model that is gone. @param {Model} model */
 export function removeStore(model) {
   getStore(model).stop?.();
   getStores().delete(model.get("uid"));
 }
 
-/** Follow a model: what it has now and every change. @param {Model} model @param {Store} store */
+/** Subscribe a store to its model: to the current state and every change. @param {Model} model @param {Store} store */
 export function subscribeStore(model, store) {
   const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
   const live = () => store.takeLive(model.get("live"));

@@ -6,17 +6,17 @@
 
 import { el } from "../ground/element.js";
 import {
+  computeTicks,
   formatAxisTime,
-  formatBytes,
   formatPercent,
+  formatTime,
   pluralize,
   round,
-  formatTime,
   shorten,
-  computeTicks,
 } from "../ground/format.js";
-import { formatClock, describeOrigin } from "../program/stage_labels.js";
+import { describeOrigin, formatClock } from "../program/stage_labels.js";
 import { UNREAD_PROFILE } from "../program/unreadable_notes.js";
+import { describeCopy, describeIdle, describeRepeat, formatCopyName, formatFullName } from "./timeline_labels.js";
 import { drawWaits } from "./waits.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Device} Device */
@@ -75,12 +75,15 @@ export function drawTimeline(program, width, options = {}) {
   return { tree: [host.tree, lanes, axis], height: devices.length ? y + 18 : host.height, end };
 }
 
-/** Where the step shown ends, on whichever device is last. @param {Program} program */
+/** Return the end of the step shown, on whichever device is last. @param {Program} program */
 export function findStepEnd(program) {
   return Math.max(0, ...(program.light.executed?.devices ?? []).map((device) => layOutBars(device.spans).end));
 }
 
-/** One sentence above the timeline: what is shown and how much of it could be attributed. @param {Program} program */
+/**
+ * Describe the timeline in a sentence: what is shown and how much of it could be attributed.
+ * @param {Program} program
+ */
 export function describeTimeline(program) {
   const run = program.light.executed;
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
@@ -102,7 +105,7 @@ export function describeTimeline(program) {
   return parts.filter(Boolean).join(" · ");
 }
 
-/** Is what the lanes show less than a step? @param {Program} program */
+/** Return whether the lanes show less than a step. @param {Program} program */
 function isPartOfStep(program) {
   const { observed = 0, devices = [] } = program.light.executed ?? {};
   return (
@@ -112,13 +115,13 @@ function isPartOfStep(program) {
 }
 
 /**
- * Bars with their rows: each stands below those that it runs inside of.
+ * Return the bars with their rows: each below those that it runs inside of.
  * @param {Span[]} spans
  * @returns {{bars: Bar[], rows: number, end: number}}
  */
 export function layOutBars(spans) {
-  const known = laidOut.get(spans);
-  if (known) return known;
+  const cached = laidOut.get(spans);
+  if (cached) return cached;
   const sorted = spans.map(([name, start, duration, count = 1], first) => ({
     name,
     start,
@@ -137,13 +140,13 @@ export function layOutBars(spans) {
     ends[bar.row] = Math.max(ends[bar.row] ?? 0, bar.start + bar.duration);
     end = Math.max(end, bar.start + bar.duration);
   }
-  const made = { bars: sorted, rows: Math.max(1, ends.length), end };
-  laidOut.set(spans, made);
-  return made;
+  const layout = { bars: sorted, rows: Math.max(1, ends.length), end };
+  laidOut.set(spans, layout);
+  return layout;
 }
 
 /**
- * Neighbours in a row that are too narrow to see become one bar.
+ * Merge neighbours in a row that are too narrow to see.
  * @param {Bar[]} bars
  * @param {number} scale pixels a second
  * @returns {Bar[]}
@@ -215,7 +218,7 @@ function drawDeviceLane(program, device, index, y, { from, to, scale, width, col
 }
 
 /**
- * The bars of a device with their rows: each stream has rows of its own.
+ * Return the bars of a device with their rows: each stream has rows of its own.
  * @param {Device} device
  * @returns {{bars: Bar[], rows: number, names: [string, number][]}}
  */
@@ -237,12 +240,17 @@ function layOutStreams(device) {
 /** @type {WeakMap<Span[], Span[][]>} */
 const parted = new WeakMap();
 
-/** The bars of one stream, the same list each time. @param {Device} device @param {number} index @returns {Span[]} */
+/**
+ * Return the spans of one stream, the same list each time.
+ * @param {Device} device
+ * @param {number} index
+ * @returns {Span[]}
+ */
 function filterStream({ spans, streams = [] }, index) {
-  const known =
+  const cached =
     parted.get(spans) ?? streams.map(([, first], i) => spans.slice(first, streams[i + 1]?.[1] ?? spans.length));
-  parted.set(spans, known);
-  return known[index];
+  parted.set(spans, cached);
+  return cached[index];
 }
 
 /**
@@ -270,53 +278,6 @@ function drawStreamNames(device, names, rows, y) {
 }
 
 /**
- * A copy with its bytes and their rate, where they are known.
- * @param {string} name
- * @param {number} duration
- * @param {number} [bytes]
- */
-function describeCopy(name, duration, bytes) {
-  const rate = bytes && duration > 0 ? `, ${formatBytes(bytes / duration)}/s` : "";
-  const size = bytes === undefined ? "" : formatBytes(bytes) + " in ";
-  return `${formatCopyName(name)}: ${size}${formatTime(duration)}${rate} (measured)`;
-}
-
-/** How much of the step shown devices stand still, where that is known. @param {Device[]} devices */
-function describeIdle(devices) {
-  const parts = devices.flatMap(({ idle }) => (idle && idle[1] > 0 ? [idle[0] / idle[1]] : []));
-  if (!parts.length) return "";
-  const [least, most] = [formatPercent(Math.min(...parts)), formatPercent(Math.max(...parts))];
-  const part = least === most ? least : least + " to " + most;
-  return `idle ${part} of the step shown: neither kernel nor copy ran`;
-}
-
-/** "MemcpyH2D" in words. @param {string} name */
-function formatCopyName(name) {
-  const [, from, to] = /(H|D|P)(?:2|to)(H|D|P)$/.exec(name) ?? [];
-  const place = /** @type {Record<string, string>} */ ({ H: "host", D: "device", P: "device" });
-  return from ? `copy ${place[from]} → ${place[to]}` : name;
-}
-
-/** What a kernel does, and XLA's name for it. @param {Program} program @param {string} name */
-function formatTitleAndName(program, name) {
-  const title = program.getKernelTitle(name);
-  return title === name ? shorten(name, 80) : `${title} (${shorten(name, 80)})`;
-}
-
-/**
- * Which repeat of a loop a run is, where every run of the step is there.
- * @param {Device} device
- * @param {Bar} bar
- * @param {number} [repeats]
- */
-function describeRepeat(device, bar, repeats) {
-  const runs = repeats ? device.spans.flatMap(([name], i) => (name === bar.name ? [i] : [])) : [];
-  const place = runs.indexOf(bar.first);
-  if (!repeats || place < 0 || runs.length % repeats || runs.some((i) => device.spans[i].length > 3)) return [];
-  return [`repeat ${(place % repeats) + 1} of ${repeats}`];
-}
-
-/**
  * @param {Program} program
  * @param {Device} device
  * @param {Bar} bar
@@ -338,7 +299,7 @@ function drawDeviceBar(program, device, bar, x, y, w, colour, lane) {
   const words = several
     ? `${pluralize(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}`
     : [
-        `${formatTitleAndName(program, name)} on ${device.name}: ${time}`,
+        `${formatFullName(program, name)} on ${device.name}: ${time}`,
         ...describeRepeat(device, bar, kernel?.repeats),
         ...(kernel?.eqns.length ? [] : [describeOrigin(program, kernel)]),
       ].join(" · ");
@@ -364,8 +325,12 @@ function drawDeviceBar(program, device, bar, x, y, w, colour, lane) {
 
 const STAGES = /** @type {Record<string, string>} */ ({ trace: "trace", lower: "lower", compile: "XLA compile" });
 
-/** Trace, lowering and compilation of programs on the host's clock; long idle times are cut out.
- * @param {Program} program @param {number} width @param {Light[]} lights */
+/**
+ * Draw trace, lowering and compilation on the host's clock, without long idle times.
+ * @param {Program} program
+ * @param {number} width
+ * @param {Light[]} lights
+ */
 function drawHostLane(program, width, lights) {
   const stages = lights.flatMap((light) =>
     (light.stages ?? []).map(([stage, start, duration, cache]) => ({
@@ -381,24 +346,24 @@ function drawHostLane(program, width, lights) {
   const many = new Set(stages.map((stage) => stage.light)).size > 1;
   const drawn = bars.map((bar) => {
     const { light, name, duration } = stages[bar.first];
-    const made = shorten(light.function, 60);
-    const words = name + (many ? ` ${made}` : "");
+    const title = shorten(light.function, 60);
+    const words = name + (many ? ` ${title}` : "");
     const x = axis.x(bar.start);
-    const known = light.number === program.number;
+    const isShown = light.number === program.number;
     return drawBar(
       x,
       4 + bar.row * ROW,
       Math.max(2, axis.x(bar.start + duration) - x - 0.6),
       `${words} ${formatTime(duration)}`,
       {
-        class: `xs-bar host${known ? "" : " other"}`,
+        class: `xs-bar host${isShown ? "" : " other"}`,
         "data-program": many ? light.number : null,
         role: many ? "button" : "img",
         tabindex: many ? -1 : null,
         "data-bar": many ? `host:${bar.first}` : null,
         "aria-label": `${words}: ${formatTime(duration)}`,
       },
-      `${name} of ${made}: ${formatTime(duration)} (measured, host clock)`,
+      `${name} of ${title}: ${formatTime(duration)} (measured, host clock)`,
       "dark",
     );
   });
@@ -419,7 +384,7 @@ function drawHostLane(program, width, lights) {
 }
 
 /**
- * Times of the host to pixels, without its idle times.
+ * Return the mapping from host times to pixels, without idle times.
  * @param {Bar[]} bars in order of their starts
  * @param {number} width
  */

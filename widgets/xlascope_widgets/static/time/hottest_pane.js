@@ -2,11 +2,11 @@
 /** What takes the time: kernels, equations or lines with their shares, rates, and what bounds them on this machine. */
 
 import { el } from "../ground/element.js";
-import { formatBytes, formatFlops, formatPercent, pluralize, formatTime, shorten } from "../ground/format.js";
+import { formatBytes, formatFlops, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { registerPane } from "../parts/panes.js";
-import { collectLineTimes } from "../program/line_times.js";
-import { formatOverlap, describeOrigin } from "../program/stage_labels.js";
-import { UNREAD_PROFILE, drawUnreadable } from "../program/unreadable_notes.js";
+import { getLineTimes } from "../program/line_times.js";
+import { describeOrigin, formatOverlap } from "../program/stage_labels.js";
+import { drawUnreadable, UNREAD_PROFILE } from "../program/unreadable_notes.js";
 import { getTimeState } from "./time_state.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -36,8 +36,8 @@ registerPane({
   tip: "kernels, equations and lines by time",
   draw: (store) => drawHottest(store, getTimeState(store)),
   words: describeHottest,
-  command({ store }, what, value) {
-    if (what === "by" || what === "order") getTimeState(store)[what] = value;
+  command({ store }, name, value) {
+    if (name === "by" || name === "order") getTimeState(store)[name] = value;
   },
 });
 
@@ -110,8 +110,8 @@ const HOT_ORDERS = {
 /** @param {Program} program @param {string} order */
 function drawKernelRows(program, order) {
   const key = HOT_ORDERS[order] ?? HOT_ORDERS.time;
-  const found = Object.entries(program.account?.kernels ?? {}).sort(([, a], [, b]) => key(b) - key(a));
-  const body = found.map(([name, [time, runs, share, flops, bytes, bound]]) => {
+  const kernels = Object.entries(program.account?.kernels ?? {}).sort(([, a], [, b]) => key(b) - key(a));
+  const body = kernels.map(([name, [time, runs, share, flops, bytes, bound]]) => {
     const kernel = program.kernels.get(name);
     const operations = [
       ...new Set(
@@ -172,13 +172,13 @@ function drawShareCell(share) {
 
 /** @param {Program} program */
 function drawEquationRows(program) {
-  const found = Object.entries(program.account?.equations ?? {}).flatMap(([path, time]) => {
+  const equations = Object.entries(program.account?.equations ?? {}).flatMap(([path, time]) => {
     const equation = program.equations.get(path);
     return equation ? [{ path, equation, time }] : [];
   });
-  found.sort((a, b) => b.time - a.time);
+  equations.sort((a, b) => b.time - a.time);
   const all = sumKernelSeconds(program);
-  const body = found.map(({ path, equation, time }) =>
+  const body = equations.map(({ path, equation, time }) =>
     el(
       "tr",
       { "data-row": `equation ${path}`, tabindex: -1 },
@@ -201,14 +201,14 @@ function drawEquationRows(program) {
   };
 }
 
-/** All kernels' seconds a call: what shares are parts of. @param {Program} program */
+/** Return all kernels' seconds per call, of which shares are parts. @param {Program} program */
 function sumKernelSeconds(program) {
   return [...program.times.values()].reduce((sum, time) => sum + time, 0) || 1;
 }
 
 /** @param {Program} program */
 function drawLineRows(program) {
-  const times = [...collectLineTimes(program)].sort((a, b) => b[1] - a[1]);
+  const times = [...getLineTimes(program)].sort((a, b) => b[1] - a[1]);
   const all = sumKernelSeconds(program);
   const body = times.map(([key, time]) => {
     const [file, line] = key.split(":").map(Number);

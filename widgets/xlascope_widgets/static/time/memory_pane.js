@@ -43,8 +43,8 @@ registerPane({
   words: describeMemory,
   follows: true, // it shows the lives of what is selected
   attach: listen,
-  command({ store }, what) {
-    if (what === "moment") getTimeState(store).at.delete(store.program?.number ?? 0);
+  command({ store }, name) {
+    if (name === "moment") getTimeState(store).at.delete(store.program?.number ?? 0);
   },
 });
 
@@ -56,7 +56,7 @@ function listen(space) {
   space.pane.addEventListener("keydown", (event) => isCurve(event) && handleCurveKey(space, event));
 }
 
-/** A click on the curve: what is held at that moment. @param {Space} space @param {MouseEvent} event */
+/** Handle a click on the curve: show what is live at that moment. @param {Space} space @param {MouseEvent} event */
 function handleCurveClick(space, event) {
   const { program } = space.store;
   const box = space.pane.querySelector(".xs-memory-svg")?.getBoundingClientRect();
@@ -92,7 +92,7 @@ export function drawMemory(store, state, width) {
   if (!plan) return [drawUnreadable(program.heavy.notes)];
   const at = Math.min(state.at.get(program.number) ?? plan.at, Math.max(0, (program.heavy.kernels?.length ?? 1) - 1));
   const kernel = program.heavy.kernels?.[at];
-  const held = listBuffersAt(plan.buffers, at);
+  const buffers = listBuffersAt(plan.buffers, at);
   const peak = at === plan.at;
   return [
     el(
@@ -149,14 +149,14 @@ export function drawMemory(store, state, width) {
         el(
           "tbody",
           {},
-          held.slice(0, MOST_HELD).map((each) => drawBufferRow(program, each)),
+          buffers.slice(0, MOST_HELD).map((buffer) => drawBufferRow(program, buffer)),
         ),
       ),
-      (held.length > MOST_HELD || plan.more > 0) &&
+      (buffers.length > MOST_HELD || plan.more > 0) &&
         el(
           "div",
           { class: "xs-muted xs-small" },
-          held.length > MOST_HELD && `${pluralize(held.length - MOST_HELD, "smaller array")} more. `,
+          buffers.length > MOST_HELD && `${pluralize(buffers.length - MOST_HELD, "smaller array")} more. `,
           plan.more > 0 && `${pluralize(plan.more, "small array")} not listed.`,
         ),
     ),
@@ -169,18 +169,18 @@ function countLiveBytes(plan, at) {
 }
 
 /**
- * What is needed at a moment, largest first, without what lies within another.
+ * Return the buffers needed at a moment, largest first, without those inside another.
  * @param {Held[]} buffers
  * @param {number} at
  * @returns {Held[]}
  */
 export function listBuffersAt(buffers, at) {
-  const held = buffers.filter(([, , , first, last]) => first <= at && at <= last).sort((a, b) => b[2] - a[2]);
-  /** @type {Map<number, [number, number][]>} */ const taken = new Map();
-  return held.filter(([, , bytes, , , , allocation, offset]) => {
-    const places = taken.get(allocation) ?? [];
+  const live = buffers.filter(([, , , first, last]) => first <= at && at <= last).sort((a, b) => b[2] - a[2]);
+  /** @type {Map<number, [number, number][]>} */ const ranges = new Map();
+  return live.filter(([, , bytes, , , , allocation, offset]) => {
+    const places = ranges.get(allocation) ?? [];
     if (places.some(([from, to]) => from <= offset && offset + bytes <= to)) return false;
-    taken.set(allocation, [...places, [offset, offset + bytes]]);
+    ranges.set(allocation, [...places, [offset, offset + bytes]]);
     return true;
   });
 }
@@ -188,19 +188,19 @@ export function listBuffersAt(buffers, at) {
 /** @param {Program} program @param {Held} each */
 function drawBufferRow(program, [by, kind, bytes, first, last, argument, , , ...equations]) {
   const maker = formatMaker(program, by);
-  const known = (typeof by === "number" ? (program.heavy.kernels?.[by].eqns ?? []) : equations).filter((path) =>
+  const paths = (typeof by === "number" ? (program.heavy.kernels?.[by].eqns ?? []) : equations).filter((path) =>
     program.equations.has(path),
   );
   const operations = [
     ...new Set(
-      known.flatMap((path) => program.equations.get(path) ?? []).map((equation) => equation.name ?? equation.op),
+      paths.flatMap((path) => program.equations.get(path) ?? []).map((equation) => equation.name ?? equation.op),
     ),
   ];
   const kernel = program.kernels.has(maker);
   const link = kernel
     ? { "data-kernel": maker }
-    : known.length
-      ? { "data-row": `equation ${known[known.length - 1]}` }
+    : paths.length
+      ? { "data-row": `equation ${paths[paths.length - 1]}` }
       : {};
   return el(
     "tr",
@@ -222,7 +222,7 @@ function drawBufferRow(program, [by, kind, bytes, first, last, argument, , , ...
       { class: "xs-muted" },
       kind === 0 || kind === 2 ? "all the time" : `kernels ${formatInt(first + 1)} to ${formatInt(last + 1)}`,
     ),
-    el("td", {}, known.length ? shorten(program.describeSource(known[known.length - 1]), 40) : ""),
+    el("td", {}, paths.length ? shorten(program.describeSource(paths[paths.length - 1]), 40) : ""),
   );
 }
 
@@ -252,7 +252,7 @@ function drawCurve(program, plan, at, width, selected) {
   const y = (/** @type {number} */ bytes) => round(4 + HIGH - (bytes / (plan.most || 1)) * HIGH);
   const steps = plan.live.map((bytes, i) => `V${y(bytes)}H${x(Math.min(positions, (i + 1) * plan.per))}`);
   const lives = plan.buffers.filter((/** @type {Held} */ [by]) => selected.has(formatMaker(program, by))).slice(0, 40);
-  const most = lives.reduce((sum, each) => Math.max(sum, each[2]), 1);
+  const most = lives.reduce((sum, life) => Math.max(sum, life[2]), 1);
   return [
     el("text", { class: "xs-lane-name", x: 0, y: 16 }, formatBytes(plan.most)),
     el("text", { class: "xs-axis", x: 0, y: HIGH + 2 }, "0 B"),

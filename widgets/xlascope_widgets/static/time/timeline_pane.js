@@ -5,7 +5,7 @@ import { el } from "../ground/element.js";
 import { formatTime } from "../ground/format.js";
 import { registerPane } from "../parts/panes.js";
 import { drawUnreadable } from "../program/unreadable_notes.js";
-import { TIME_LEFT, TIME_RIGHT, drawTimeline, findStepEnd, describeTimeline } from "./draw_timeline.js";
+import { describeTimeline, drawTimeline, findStepEnd, TIME_LEFT, TIME_RIGHT } from "./draw_timeline.js";
 import { getTimeState } from "./time_state.js";
 /** @typedef {import("../parts/panes.js").Space} Space */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -40,7 +40,7 @@ class Timeline {
     return this.space.width;
   }
 
-  /** What of the step is seen, or null for all of it. @returns {[number, number]|null} */
+  /** Return the visible part of the step, or null for all of it. @returns {[number, number]|null} */
   get view() {
     const { program } = this.store;
     return (program && this.state.views.get(program.number)) ?? null;
@@ -128,15 +128,15 @@ class Timeline {
     ];
   }
 
-  /** @param {string} what @param {string} value */
-  runCommand(what, value) {
-    if (what === "colour") this.state.colour = /** @type {"pass"|"kind"} */ (value);
-    if (what !== "zoom") return;
+  /** @param {string} name @param {string} value */
+  runCommand(name, value) {
+    if (name === "colour") this.state.colour = /** @type {"pass"|"kind"} */ (value);
+    if (name !== "zoom") return;
     if (value === "fit") this.zoomTo(0, Infinity);
     else this.zoom(value === "in" ? 0.5 : 2);
   }
 
-  /** A click after a drag selects nothing. @param {MouseEvent} event */
+  /** Handle a click; after a drag it selects nothing. @param {MouseEvent} event */
   handleClick(event) {
     if (this.dragged) event.stopImmediatePropagation();
     else {
@@ -158,21 +158,21 @@ class Timeline {
   }
 
   /**
-   * From bar to bar: left and right in order of time, up and down to the bar above or below.
+   * Move the focus from bar to bar: left and right in time, up and down between rows.
    * @param {Element} from
    * @param {string} key
    */
   moveFocus(from, key) {
     const bars = /** @type {SVGRectElement[]} */ ([...this.pane.querySelectorAll("rect[data-bar]")]);
     if (!bars.length) return;
-    const place = (/** @type {Element} */ bar) => ["x", "y", "width"].map((name) => Number(bar.getAttribute(name)));
+    const box = (/** @type {Element} */ bar) => ["x", "y", "width"].map((name) => Number(bar.getAttribute(name)));
     let next = bars[0];
     if (from.matches("rect[data-bar]")) {
-      const [x, y, w] = place(from);
+      const [x, y, w] = box(from);
       const vertical = key === "ArrowUp" || key === "ArrowDown";
       const sign = key === "ArrowRight" || key === "ArrowDown" ? 1 : -1;
       const distance = (/** @type {Element} */ bar) => {
-        const [bx, by, bw] = place(bar);
+        const [bx, by, bw] = box(bar);
         if (vertical)
           return (by - y) * sign > 0 ? (by - y) * sign * 1e4 + Math.max(0, bx - x, x - bx - bw, bx - x - w) : Infinity;
         return by === y && (bx - x) * sign > 0 ? (bx - x) * sign : Infinity;
@@ -187,7 +187,7 @@ class Timeline {
     next.focus({ preventScroll: true });
   }
 
-  /** At the last bar that is seen, an arrow goes on to what is not. @param {string} key */
+  /** Move on where an arrow leaves the visible bars. @param {string} key */
   pan(key) {
     const { view } = this;
     const step = { ArrowLeft: -0.5, ArrowRight: 0.5 }[key];
@@ -276,9 +276,9 @@ const timelines = new WeakMap();
 
 /** @param {Space} space */
 function getTimeline(space) {
-  const known = timelines.get(space) ?? new Timeline(space);
-  timelines.set(space, known);
-  return known;
+  const timeline = timelines.get(space) ?? new Timeline(space);
+  timelines.set(space, timeline);
+  return timeline;
 }
 
 registerPane({

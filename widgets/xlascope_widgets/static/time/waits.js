@@ -2,7 +2,7 @@
 /** Collectives: what a kernel exchanges with other devices, and where a device waits for them. */
 
 import { el } from "../ground/element.js";
-import { round, formatTime } from "../ground/format.js";
+import { formatTime, round } from "../ground/format.js";
 /** @typedef {import("../ground/wire.js").Device} Device */
 
 /**
