@@ -1,5 +1,5 @@
 // @ts-check
-/** All the code that a panel itself carries: it finds the library, which is sent once, and leaves everything to it. */
+/** Code of a single panel: it finds the library, which is sent once, and delegates everything to it. */
 
 /** @typedef {import("./ground/wire.js").Model} Model */
 /** @typedef {import("./frame/library.js").Page} Page */

@@ -1,5 +1,5 @@
 // @ts-check
-/** The doctor's card: at most three things that are wrong with the program shown, each with what to do about it. */
+/** Card of the doctor: at most three findings about the program shown, each with a suggested change. */
 
 import { goTo } from "../parts/panel_interface.js";
 import { registerPane } from "../parts/panes.js";

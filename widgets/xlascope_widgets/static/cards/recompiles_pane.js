@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * The recompile card: which functions were traced again, where, what differed, what it cost, and what would spare it.
- */
+/** Card of recompilations: which functions were traced again, where, what differed, the cost, and the fix. */
 
 import { el } from "../ground/element.js";
 import { formatInt, formatTime, pluralize, shorten } from "../ground/format.js";

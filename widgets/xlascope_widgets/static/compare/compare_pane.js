@@ -1,5 +1,7 @@
 // @ts-check
-/** Two programs side by side: what is alike, changed, added and removed, linked with the selection everywhere else. */
+/**
+ * Two programs side by side: equal, changed, added and removed equations, linked with the selection everywhere else.
+ */
 
 import { el, fill } from "../ground/element.js";
 import { scrollInside } from "../parts/scrolling.js";

@@ -1,5 +1,7 @@
 // @ts-check
-/** A comparison of two programs as rows, for the panel and for pictures. Signs and words say what colours say. */
+/**
+ * Rows of a comparison of two programs, for the panel and for pictures. Signs and text repeat the meaning of colours.
+ */
 
 import { pluralize, shorten } from "../ground/format.js";
 import { formatLiteral } from "../program/labels.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The list of what crosses memory: the arrays that fusing could not keep out of it, the largest first. */
+/** List of the values passed between kernels through memory, the largest first. */
 
 import { el } from "../ground/element.js";
 import { formatBytes, formatInt, pluralize } from "../ground/format.js";

@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * The compiler's passes that changed something: what each added and removed, and which of them removed an operation.
- */
+/** Compiler passes that changed something: the lines each added and removed, and which pass removed an operation. */
 
 import { el } from "../ground/element.js";
 import { formatInt, pluralize } from "../ground/format.js";

@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * XLA's fusion decisions one by one, as they fell: played in the browser from the record of them, without the kernel.
- */
+/** XLA's fusion decisions step by step, replayed in the browser from their record, without the kernel. */
 
 import { el } from "../ground/element.js";
 import { formatInt, pluralize, shorten } from "../ground/format.js";

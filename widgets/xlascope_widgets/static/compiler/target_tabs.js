@@ -1,5 +1,5 @@
 // @ts-check
-/** The program as it was measured here, or as the compiler of another target made it: the same views of either. */
+/** Choice between the program as measured here and as compiled for other targets. */
 
 import { el } from "../ground/element.js";
 import { formatBytes, formatInt, formatTime } from "../ground/format.js";

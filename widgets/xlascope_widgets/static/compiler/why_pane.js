@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * "Why are these not fused?": asked about two kernels, or an edge of the graph; answered in XLA's words and in plain
- * ones.
- */
+/** Answers to "why are these not fused?", for two kernels or an edge of the graph, in XLA's and in plain words. */
 
 import { el } from "../ground/element.js";
 import { formatBytes, formatInt, formatTime, pluralize } from "../ground/format.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The tabs below the graph, and what is drawn in the one that is chosen. */
+/** Tabs below the graph, and the content of the chosen one. */
 
 import { el, fill } from "../ground/element.js";
 import { listPanes } from "../parts/panes.js";

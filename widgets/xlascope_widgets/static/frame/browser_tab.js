@@ -1,5 +1,5 @@
 // @ts-check
-/** The panel in a tab of its own, which follows the notebook as long as that is open: both show one store. */
+/** A second panel in a browser tab, which follows the notebook while that is open: both show one store. */
 
 /** @typedef {import("./view.js").View} View */
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** The cards above and below the panel's tools. */
+/** Cards above and below the panel's tools. */
 
 import { el, fill } from "../ground/element.js";
 import { listPanes } from "../parts/panes.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The line about what is selected, or what a search has found. */
+/** Line about the selection, or about the result of a search. */
 
 import { describeKernel } from "../compiler/kernels_pane.js";
 import { describeSelection } from "../compiler/why_pane.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** What has changed since the cell ran before: the comparison of both programs, under the strip. */
+/** Comparison of a cell's program with that of its previous run, under the strip. */
 
 import { el, fill } from "../ground/element.js";
 import { drawQuery } from "../parts/question_form.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The card of a function that could not be traced: the lines where it failed, and what the error says, at its line. */
+/** Card of a function that failed: the source lines, and the error at its line. */
 
 import { el } from "../ground/element.js";
 import { shorten } from "../ground/format.js";

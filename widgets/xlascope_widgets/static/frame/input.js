@@ -1,5 +1,5 @@
 // @ts-check
-/** What clicks and keys do in a view. */
+/** Handlers of clicks and keys in a view. */
 
 import { handleWhyKey } from "../compiler/why_pane.js";
 import { handleExplorerKey, toggleHelp } from "../graph/explorer.js";

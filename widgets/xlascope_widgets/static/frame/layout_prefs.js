@@ -1,5 +1,5 @@
 // @ts-check
-/** The room that panes have: dragged, remembered by the browser, or all of the screen. */
+/** Sizes of the panes, which the user drags and the browser saves, and full screen. */
 
 /** @typedef {import("./view.js").View} View */
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** What the colours of the graph mean. */
+/** Legend of the graph's colours. */
 
 import { el } from "../ground/element.js";
 import { HEAT_WORDS } from "../program/heat.js";

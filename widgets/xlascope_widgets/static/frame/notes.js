@@ -1,5 +1,5 @@
 // @ts-check
-/** What went wrong, what could not be read, and what is not listed. */
+/** Notes about failures, output that could not be read, and programs that are not listed. */
 
 import { el } from "../ground/element.js";
 import { pluralize } from "../ground/format.js";

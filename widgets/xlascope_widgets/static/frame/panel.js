@@ -1,5 +1,5 @@
 // @ts-check
-/** The widget, as its host calls it. Everything that is only looking happens here, without the kernel. */
+/** Entry points of the widget for its host. All viewing happens here, without the kernel. */
 
 import { getStore, removeStore, subscribeStore } from "../store/stores.js";
 import { openLibrary } from "./library.js";

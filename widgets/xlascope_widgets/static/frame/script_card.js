@@ -1,5 +1,5 @@
 // @ts-check
-/** The card of a script that was watched: what ran, what took its time, and its programs, each of which opens below. */
+/** Card of a watched script: its command, where its time went, and its programs, which open below. */
 
 import { el, fill } from "../ground/element.js";
 import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";

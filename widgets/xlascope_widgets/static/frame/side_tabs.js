@@ -1,5 +1,5 @@
 // @ts-check
-/** The tabs beside the graph: what was compiled, pane by pane. */
+/** Tabs beside the graph with the compiled program, pane by pane. */
 
 import { el, toNode } from "../ground/element.js";
 import { listPanes, selectSidePane } from "../parts/panes.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The parts of a panel, empty. */
+/** Empty elements of a panel. */
 
 import { el } from "../ground/element.js";
 import { drawCards } from "./cards.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The strip: one line under the running cell that tells the state without being opened. */
+/** The strip: one line under the running cell with its state. */
 
 import { drawWhyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** Dark or light, as the host is, and following it when it changes. */
+/** Dark or light theme, which follows the host. */
 
 /** Return whether the host is dark: JupyterLab, VS Code, Colab, or else the system. */
 function isHostDark() {

@@ -1,5 +1,5 @@
 // @ts-check
-/** The bar above the panes: which program, for which target, what colours mean, how equations are grouped. */
+/** Toolbar above the panes: program, target, colours, and grouping of equations. */
 
 import { drawTargets } from "../compiler/target_tabs.js";
 import { drawGrouping } from "../graph/explorer.js";

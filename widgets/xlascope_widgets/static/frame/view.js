@@ -1,5 +1,5 @@
 // @ts-check
-/** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
+/** View of a store, updated when it changes: the strip, and the panel that opens below it. */
 
 import { drawEditDiff } from "./edit_comparison.js";
 import { ComparePane } from "../compare/compare_pane.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The panel's colours and fonts for a canvas, which does not know style sheets. */
+/** The panel's colours and fonts for a canvas, which cannot use style sheets. */
 
 /** @typedef {Record<string, string>} Theme */
 

@@ -1,5 +1,8 @@
 // @ts-check
-/** A scene on a canvas, for graphs of thousands of nodes: the same boxes, edges, words and colours as in SVG. */
+/**
+ * Drawing of a scene on a canvas, for graphs of thousands of nodes: the same boxes, edges, labels and colours as in
+ * SVG.
+ */
 
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";

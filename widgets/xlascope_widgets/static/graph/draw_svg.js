@@ -1,5 +1,5 @@
 // @ts-check
-/** A scene as SVG elements: boxes, hulls, edges, nodes, in that order from back to front. */
+/** Drawing of a scene as SVG elements: boxes, hulls, edges and nodes, from back to front. */
 
 import { el } from "../ground/element.js";
 import { round, shorten } from "../ground/format.js";
@@ -251,8 +251,8 @@ export function isHullInformative(program, name, members) {
 }
 
 /**
- * The fusions a drawn node belongs to: one hull per kernel of several equations. A closed box that is in several
- * kernels, a group, and any box of an overview, lies in none of their hulls.
+ * Return the fusions a drawn node belongs to: one hull per kernel of several equations. A closed box in several
+ * kernels, a group, and any box of an overview have none.
  * @param {Program} program
  * @param {GraphNode} node
  */
@@ -275,8 +275,8 @@ export function groupEdges(scene) {
 }
 
 /**
- * A hull is the union of its members, padded, and of the edges between them, made broad. Drawn twice, the second time a
- * line's width smaller, so that the union has one outline.
+ * Draw a hull: the union of its members, padded, and of the edges between them, widened. It is drawn twice, the second
+ * time a line's width smaller, so that the union has one outline.
  * @param {Program} program
  * @param {string} name
  * @param {GraphNode[]} members

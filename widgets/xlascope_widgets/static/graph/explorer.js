@@ -1,7 +1,6 @@
 // @ts-check
 /**
- * What one does with the graph besides looking: group it, jump between a backward equation and its forward one, ask
- * what lies between two, and find the keys for all of it.
+ * Tools of the graph: grouping, jumps between backward and forward equations, paths between two equations, and keys.
  */
 
 import { el, fill } from "../ground/element.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
+/** Pane of the graph: lays out the open boxes, draws them as SVG, on a canvas or as a list, and scrolls and zooms. */
 
 import { computeZoomInto, findBoxesToClose, findBoxToOpen } from "../layout/semantic_zoom.js";
 import { computeRoom, layoutProgram } from "../layout/layout.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** What keys do to the graph: walk from node to node, select, open, zoom. */
+/** Keyboard control of the graph: move the focus, select, open, zoom. */
 
 import { findNearest } from "../layout/viewport.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */

@@ -1,5 +1,5 @@
 // @ts-check
-/** What stands out in the graph: what is selected, what lies between two, and what a search does not find. */
+/** Marks of nodes in the graph: selected, on the paths between two, or faint because a search does not match. */
 
 import { getMark } from "../program/selection.js";
 /** @typedef {import("../store/store.js").Store} Store */

@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * Where in the graph one is: the boxes around what is seen or selected, one in the other, and a small map when not all
- * is seen.
- */
+/** Minimap of the graph, and breadcrumbs of the boxes around what is visible or selected. */
 
 import { el, fill, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** What the pointer does to the graph: move it, zoom it, select and open what is under it. */
+/** Mouse control of the graph: drag, zoom, select and open what is under the pointer. */
 
 import { findEdgeAt } from "../layout/viewport.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */

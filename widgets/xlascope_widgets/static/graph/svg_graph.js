@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * The graph as SVG elements: for what a page bears, and of that what is near the screen. Each node is an item of a tree
- * to a screen reader.
- */
+/** The graph as SVG elements, limited to those near the screen. Each node is an item of a tree for screen readers. */
 
 import { el, fill, SVG, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";

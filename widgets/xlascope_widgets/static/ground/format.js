@@ -1,5 +1,5 @@
 // @ts-check
-/** Numbers for people: three significant digits and always a unit. */
+/** Formatting of numbers for people: three significant digits and always a unit. */
 
 /** @param {number} value */
 function formatDigits(value) {

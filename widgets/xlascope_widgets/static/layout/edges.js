@@ -1,5 +1,5 @@
 // @ts-check
-/** The path of every edge of a level whose nodes have their places. */
+/** Routing of the edges of a level whose nodes are placed. */
 
 import { append } from "../ground/collections.js";
 /** @typedef {import("./layout.js").Scene} Scene */

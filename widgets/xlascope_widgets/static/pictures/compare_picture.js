@@ -1,5 +1,5 @@
 // @ts-check
-/** A comparison of two programs as a standing picture. */
+/** Static picture of a comparison of two programs. */
 
 import { buildDiffRows, countDiffs, DIFF_SHOWN, summarizeKernels } from "../compare/compare_rows.js";
 import { el, SVG, toMarkup } from "../ground/element.js";

@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself.
- */
+/** Static picture: strip, graph with its hulls, kernels and timeline, as one self-contained SVG. */
 
 import { drawScene } from "../graph/draw_svg.js";
 import { el, SVG, toMarkup } from "../ground/element.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** Numbers on nodes: what colour and second line of a node stand for, and how fast a machine could be at best. */
+/** Numbers on nodes: the meaning of colour and second line, and rooflines. */
 
 import { formatBytes, formatFlops, formatTime } from "../ground/format.js";
 /** What words and colours need of a node of the graph; `inner` says that it is open.

@@ -44,7 +44,7 @@ function countMaterialized(program, equation) {
 }
 
 /**
- * The operation with its literal operands: "mul 0.1"; of a loop, how often: "cell × 100 steps".
+ * Format an operation with its literal operands, "mul 0.1"; of a loop, its trip count: "cell × 100 steps".
  * @param {Program} program
  * @param {Equation} equation
  */

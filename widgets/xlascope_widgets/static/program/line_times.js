@@ -1,5 +1,5 @@
 // @ts-check
-/** The time that was measured for each line of the source. */
+/** Measured times of source lines. */
 
 /** @typedef {import("./program.js").Program} Program */
 

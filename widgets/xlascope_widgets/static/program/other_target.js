@@ -1,5 +1,5 @@
 // @ts-check
-/** The program as the compiler of another target made it: the same views of either. */
+/** View of a program as compiled for another target. */
 
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Target} Target */

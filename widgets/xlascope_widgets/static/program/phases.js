@@ -1,5 +1,5 @@
 // @ts-check
-/** The passes of one level: forward, backward, and what comes after. */
+/** Phases of one level: forward, backward, and what comes after. */
 
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 

@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * One program and what became of it: in which kernels its equations are, how long they took, which lines they are from.
- */
+/** A program with its measurements: the kernels of its equations, their times, and their source lines. */
 
 import { append } from "../ground/collections.js";
 import { getName } from "./equation_names.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** Repeated layers: runs of one sequence of operations and shapes that stand one behind the other. */
+/** Detection of repeated layers: consecutive runs of one sequence of operations and shapes. */
 
 const GRAM = 3;
 const CANDIDATES = 10;

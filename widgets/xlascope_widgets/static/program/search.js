@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Searching equations: words, and `op:tanh`, `line:9`, `line:3-7`, `shape:128,512`; names of operations count before
- * all other text.
+ * Search in equations: words, and `op:tanh`, `line:9`, `line:3-7`, `shape:128,512`; names of operations rank before
+ * other text.
  */
 
 /** @typedef {import("./program.js").Program} Program */

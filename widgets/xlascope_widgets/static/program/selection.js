@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * One selection across source, graph, kernels and timeline: whatever was clicked, it is these paths, kernels and lines.
- */
+/** One selection across source, graph, kernels and timeline: any click becomes paths, kernels and lines. */
 
 /** @typedef {import("./program.js").Program} Program */
 

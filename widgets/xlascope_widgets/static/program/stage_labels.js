@@ -1,5 +1,5 @@
 // @ts-check
-/** What the strip says of a program, stage by stage, and what is said of its kernels: the same live and in pictures. */
+/** Labels of a program's stages and kernels, for the strip, the panel and pictures. */
 
 import { formatBytes, formatFlops, formatInt, formatTime, pluralize, shorten } from "../ground/format.js";
 /** @typedef {import("./program.js").Program} Program */
@@ -123,8 +123,12 @@ function buildFailedStage(failure) {
   };
 }
 
-/** The kernels, the slowest first where they were measured, or by another measure. @param {Program} program
- * @param {(kernel: Kernel) => number} [measure] @returns {Kernel[]} */
+/**
+ * Return the kernels, the slowest first where they were measured, or by another measure.
+ * @param {Program} program
+ * @param {(kernel: Kernel) => number} [measure]
+ * @returns {Kernel[]}
+ */
 export function sortKernelsByTime(program, measure = (kernel) => program.times.get(kernel.name) ?? -1) {
   return [...(program.heavy.kernels ?? [])].sort((a, b) => measure(b) - measure(a));
 }

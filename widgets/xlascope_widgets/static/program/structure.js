@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * What a program is, whatever became of it: its equations in their places, its levels with their groups, its passes.
- */
+/** Structure of a program: its equations by path, its levels with their groups, its passes. */
 
 import { append } from "../ground/collections.js";
 import { getParentPath, isWithin, joinPaths, listAncestors, toRelativePath, WHOLE_PROGRAM } from "../ground/path.js";

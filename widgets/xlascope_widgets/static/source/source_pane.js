@@ -1,5 +1,5 @@
 // @ts-check
-/** The source: the user's lines, with the time measured for each, and what is selected. */
+/** The user's source lines with their measured times and the selection. */
 
 import { el } from "../ground/element.js";
 import { formatTime, pluralize } from "../ground/format.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The store of each model, which follows what the model says. */
+/** Stores by model; each follows the state of its model. */
 
 import { Store } from "./store.js";
 /** @typedef {import("../ground/wire.js").Model} Model */

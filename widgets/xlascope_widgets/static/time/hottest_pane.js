@@ -1,5 +1,5 @@
 // @ts-check
-/** What takes the time: kernels, equations or lines with their shares, rates, and what bounds them on this machine. */
+/** Most expensive kernels, equations or lines: their shares, rates, and bounds on this machine. */
 
 import { el } from "../ground/element.js";
 import { formatBytes, formatFlops, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";

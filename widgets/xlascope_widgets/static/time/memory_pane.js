@@ -1,5 +1,5 @@
 // @ts-check
-/** The compiler's plan of memory: how much is needed while each kernel runs, and which arrays hold it at a moment. */
+/** The compiler's memory plan: the bytes needed while each kernel runs, and the buffers that are live at a moment. */
 
 import { el } from "../ground/element.js";
 import { formatBytes, formatInt, pluralize, round, shorten } from "../ground/format.js";

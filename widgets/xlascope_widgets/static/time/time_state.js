@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * What a user made of the panes of times: kept beside the store, so that a view that is drawn again finds it as it was.
- */
+/** State of the panes of times, kept beside the store so that a view that is drawn again finds it. */
 
 /** @typedef {import("../store/store.js").Store} Store */
 

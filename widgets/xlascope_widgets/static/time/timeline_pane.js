@@ -1,5 +1,5 @@
 // @ts-check
-/** One step on every device, and how it was built: to zoom and to walk through. */
+/** Timeline of one step on every device, and of its compilation, with zoom and keyboard control. */
 
 import { el } from "../ground/element.js";
 import { formatTime } from "../ground/format.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** Collectives: what a kernel exchanges with other devices, and where a device waits for them. */
+/** Collectives: the exchange between devices, and where a device waits for others. */
 
 import { el } from "../ground/element.js";
 import { formatTime, round } from "../ground/format.js";
