@@ -117,11 +117,11 @@ export function summarizeKernels(diff) {
 
 /** @param {string[]} names */
 function formatKernelNames(names) {
-  const shown = names
+  const listed = names
     .slice(0, 4)
     .map((name) => shorten(name, 48))
     .join(", ");
-  return names.length > 4 ? `${shown}, ${names.length - 4} more` : shown;
+  return names.length > 4 ? `${listed}, ${names.length - 4} more` : listed;
 }
 
 /**

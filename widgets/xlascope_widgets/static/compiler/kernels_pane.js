@@ -63,8 +63,8 @@ function drawKernels(store) {
     ];
   const unread = drawNoKernels(program);
   if (unread) return [drawWhy(store), unread, drawTargetTable(store)];
-  const shown = sortKernels(store);
-  const [all, listed] = [program.heavy.kernels, shown.slice(0, MOST_LISTED)];
+  const kernels = sortKernels(store);
+  const [all, listed] = [program.heavy.kernels, kernels.slice(0, MOST_LISTED)];
   const unknown = all.filter((kernel) => !kernel.eqns.length).length;
   const copies = all.filter((kernel) => kernel.moves).length;
   const single = all.filter((kernel) => new Set(kernel.eqns).size === 1).length;
@@ -73,7 +73,7 @@ function drawKernels(store) {
     single && `${pluralize(single, "kernel")} with one equation`,
     copies && `${formatInt(copies)} that only ${copies === 1 ? "copies" : "copy"}`,
     unknown > copies && `${formatInt(unknown - copies)} with no source known`,
-    shown.length > MOST_LISTED && `${formatInt(shown.length - MOST_LISTED)} more not listed`,
+    kernels.length > MOST_LISTED && `${formatInt(kernels.length - MOST_LISTED)} more not listed`,
     saved && `fusing saved ${formatBytes(saved)} of reads and writes (our count)`,
     formatEstimates(program),
   ].filter(Boolean);
@@ -82,7 +82,7 @@ function drawKernels(store) {
       "div",
       { class: "xs-list-head" },
       el("div", { class: "xs-muted xs-small" }, describeTarget(program) || formatKernels(program)),
-      drawListTools(store, shown.length),
+      drawListTools(store, kernels.length),
     ),
     drawWhy(store),
     listed.map((kernel) => drawKernel(store, program, kernel)),
@@ -91,15 +91,15 @@ function drawKernels(store) {
   ];
 }
 
-/** @param {Store} store @param {number} shown */
-function drawListTools(store, shown) {
+/** @param {Store} store @param {number} kernels */
+function drawListTools(store, kernels) {
   const { list, program } = store;
   const filtered =
     list.filter &&
     el(
       "span",
       { class: "xs-muted xs-small", role: "status" },
-      `${formatInt(shown)} of ${formatInt(program?.heavy.kernels?.length ?? 0)}`,
+      `${formatInt(kernels)} of ${formatInt(program?.heavy.kernels?.length ?? 0)}`,
     );
   return el(
     "div",
@@ -306,8 +306,8 @@ function listEquationNames(program, kernel) {
   const names = [...new Set(eqns.length % repeats ? eqns : eqns.filter((_, i) => i % repeats === 0))].map((path) =>
     findOperationName(program, /** @type {string} */ (path)),
   );
-  const shown = names.slice(0, 8).join(" ▸ ");
-  return names.length > 8 ? `${shown} ▸ ${names.length - 8} more` : shown;
+  const text = names.slice(0, 8).join(" ▸ ");
+  return names.length > 8 ? `${text} ▸ ${names.length - 8} more` : text;
 }
 
 /** @param {Program} program @param {string} path */

@@ -38,7 +38,7 @@ function drawPasses(store) {
       drawQuery(store, question, "Ask XLA"),
     );
   const { query } = store.list;
-  const shown = query
+  const entries = query
     ? findRemovingPasses(store, answer, query)
     : answer.passes.map((/** @type {Pass} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
   return [
@@ -59,19 +59,19 @@ function drawPasses(store) {
         "div",
         { class: "xs-muted xs-small", role: "status" },
         query
-          ? describeRemoved(shown, query)
+          ? describeRemoved(entries, query)
           : `${pluralize(answer.passes.length, "pass", "passes")} changed something · ${describeAnswer(answer)}`,
         answer.note && ` · ${answer.note}`,
       ),
     ),
-    shown.map((entry) => drawPass(store, entry)),
+    entries.map((entry) => drawPass(store, entry)),
   ];
 }
 
-/** @param {Changed[]} shown @param {string} query */
-function describeRemoved(shown, query) {
-  if (!shown.length) return `no pass removed “${query}”`;
-  return `“${query}” was removed or rewritten by ${pluralize(shown.length, "pass", "passes")}: ${[...new Set(shown.map(({ pass }) => pass.name))].join(", ")}`;
+/** @param {Changed[]} entries @param {string} query */
+function describeRemoved(entries, query) {
+  if (!entries.length) return `no pass removed “${query}”`;
+  return `“${query}” was removed or rewritten by ${pluralize(entries.length, "pass", "passes")}: ${[...new Set(entries.map(({ pass }) => pass.name))].join(", ")}`;
 }
 
 /**

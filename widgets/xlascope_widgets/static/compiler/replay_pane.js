@@ -53,10 +53,10 @@ function drawReplay(store) {
       "XLA's fusion passes decided nothing here: ",
       answer.note || "there was nothing to fuse.",
     );
-  const shown = filterSteps(store, steps);
+  const filtered = filterSteps(store, steps);
   const at = Math.min(store.list.at, steps.length - 1);
   const fused = steps.filter((step) => step.fused).length;
-  const index = shown.findIndex((step) => step.at === at);
+  const index = filtered.findIndex((step) => step.at === at);
   return [
     el(
       "div",
@@ -66,15 +66,15 @@ function drawReplay(store) {
         "div",
         { class: "xs-muted xs-small" },
         index < 0
-          ? `${pluralize(shown.length, "step")}: `
-          : `step ${formatInt(index + 1)} of ${formatInt(shown.length)}: `,
+          ? `${pluralize(filtered.length, "step")}: `
+          : `step ${formatInt(index + 1)} of ${formatInt(filtered.length)}: `,
         `${formatInt(fused)} fused, ${formatInt(steps.length - fused)} refused · ${describeAnswer(answer)}`,
         answer.cut > 0 && ` · ${formatInt(answer.cut)} more not sent`,
         answer.note && ` · ${answer.note}`,
       ),
     ),
     answer.answer && el("div", { class: "xs-whynot" }, answer.answer),
-    drawRows(/** @type {Program} */ (store.program), shown, at),
+    drawRows(/** @type {Program} */ (store.program), filtered, at),
   ];
 }
 
@@ -123,17 +123,17 @@ function drawTools(store) {
 /**
  * Draw the rows around the current step.
  * @param {Program} program
- * @param {Step[]} shown
+ * @param {Step[]} steps
  * @param {number} at
  */
-function drawRows(program, shown, at) {
+function drawRows(program, steps, at) {
   const index = Math.max(
     0,
-    shown.findIndex((step) => step.at >= at),
+    steps.findIndex((step) => step.at >= at),
   );
   const first = Math.max(0, index - BEFORE);
-  const part = shown.slice(first, index + AFTER);
-  const after = shown.length - first - part.length;
+  const part = steps.slice(first, index + AFTER);
+  const after = steps.length - first - part.length;
   return [
     first > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${pluralize(first, "step")} before`),
     part.map((step) => drawStep(program, step, step.at === at)),
@@ -248,13 +248,13 @@ function handleReplayClick({ store }, target) {
 function stepReplay(store, how) {
   const answer = findReplay(store);
   if (!answer) return;
-  const shown = filterSteps(store, decodeSteps(answer));
+  const steps = filterSteps(store, decodeSteps(answer));
   const { at } = store.list;
   const next = {
-    first: shown[0],
-    last: shown[shown.length - 1],
-    next: shown.find((step) => step.at > at),
-    previous: [...shown].reverse().find((step) => step.at < at),
+    first: steps[0],
+    last: steps[steps.length - 1],
+    next: steps.find((step) => step.at > at),
+    previous: [...steps].reverse().find((step) => step.at < at),
   }[how];
   if (next) showStep(store, next.at);
   else stop(store);
@@ -273,13 +273,13 @@ function showStep(store, at) {
 function play(store) {
   if (players.has(store)) return stop(store);
   const answer = findReplay(store);
-  const shown = answer ? filterSteps(store, decodeSteps(answer)) : [];
-  if (!shown.length) return;
+  const steps = answer ? filterSteps(store, decodeSteps(answer)) : [];
+  if (!steps.length) return;
   players.set(
     store,
     setInterval(() => (isReplayShown(store) && store.listeners.size ? stepReplay(store, "next") : stop(store)), PLAYED),
   );
-  stepReplay(store, shown[shown.length - 1].at === store.list.at ? "first" : "next");
+  stepReplay(store, steps[steps.length - 1].at === store.list.at ? "first" : "next");
 }
 
 /** @param {Store} store */

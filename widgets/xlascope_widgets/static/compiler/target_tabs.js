@@ -15,7 +15,7 @@ export function drawTargets(store) {
   if (!measured || (!measured.heavy.jaxpr && !measured.heavy.kernels && !names.length)) return null;
   const others = queries.targets.filter((name) => !names.includes(name));
   if (!names.length && !queries.canAsk("target")) return null;
-  const here = `this device (${(measured.heavy.devices ?? []).join(", ") || measured.heavy.platform})`;
+  const tip = `this device (${(measured.heavy.devices ?? []).join(", ") || measured.heavy.platform})`;
   const tabs = [...(measured.heavy.kernels ? [""] : []), ...names].map((name) =>
     el(
       "button",
@@ -24,7 +24,7 @@ export function drawTargets(store) {
         type: "button",
         "data-command": `target ${name}`,
         "aria-pressed": String(store.aimed === name),
-        title: name ? `as XLA compiles it for ${name}: estimated, not run` : here,
+        title: name ? `as XLA compiles it for ${name}: estimated, not run` : tip,
       },
       name || (measured.light.executed ? "measured" : measured.heavy.platform || "here"),
     ),

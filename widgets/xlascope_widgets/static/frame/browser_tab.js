@@ -18,8 +18,8 @@ export function openTab(view, show) {
   for (const style of here.querySelectorAll("style"))
     if (style.textContent?.includes(".xs-root")) page.head.append(page.importNode(style, true));
   page.body.style.cssText = `margin:8px;background:${getComputedStyle(view.panel).backgroundColor}`;
-  const shown = show(page.body);
+  const second = show(page.body);
   // Its code lives in the notebook's page: when that goes, the tab stays as it is.
-  tab.addEventListener("pagehide", () => shown.remove(), { once: true });
+  tab.addEventListener("pagehide", () => second.remove(), { once: true });
   return true;
 }

@@ -21,7 +21,7 @@ export function listCards(view) {
 }
 
 /** What was drawn in a card. @type {WeakMap<Element, string>} */
-const drawn = new WeakMap();
+const drawnTrees = new WeakMap();
 
 /** Draw the cards that have changed; hide those that are empty. @param {View} view */
 export function showCards(view) {
@@ -33,8 +33,8 @@ function showCard(pane, part, store) {
   const tree = pane.draw(store);
   const text = JSON.stringify(tree ?? null);
   part.hidden = !tree;
-  if (drawn.get(part) === text) return;
-  drawn.set(part, text);
+  if (drawnTrees.get(part) === text) return;
+  drawnTrees.set(part, text);
   const buttons = () => /** @type {HTMLElement[]} */ ([...part.querySelectorAll("button")]);
   const focus = buttons().indexOf(/** @type {HTMLElement} */ (part.ownerDocument.activeElement));
   fill(part, tree);

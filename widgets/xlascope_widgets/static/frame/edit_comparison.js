@@ -34,10 +34,10 @@ export function drawEditDiff(view) {
   const part = view.getPart("xs-edited");
   const state = store.queries.getState(buildQuestion(view));
   const comparison = store.queries.findings[state?.id ?? ""]?.compared;
-  const shown = shownIn.get(part);
+  const current = shownIn.get(part);
   part.hidden = !store.comparing;
-  if (comparison && shown?.state === comparison && store.comparing) return;
-  shown?.remove();
+  if (comparison && current?.state === comparison && store.comparing) return;
+  current?.remove();
   shownIn.delete(part);
   if (!store.comparing) return fill(part);
   fill(

@@ -23,8 +23,8 @@ export function updateScriptCard(part, store) {
   const { script } = store.live;
   part.hidden = !script;
   if (!script) return;
-  const shown = store.measured?.number;
-  const state = JSON.stringify([script, shown, store.allPrograms]);
+  const number = store.measured?.number;
+  const state = JSON.stringify([script, number, store.allPrograms]);
   if (part.dataset.state === state) return;
   part.dataset.state = state;
   const focus = /** @type {HTMLElement|null} */ (
@@ -34,7 +34,7 @@ export function updateScriptCard(part, store) {
     part,
     drawHead(script),
     drawTimes(script),
-    drawTable(script, shown, store.allPrograms),
+    drawTable(script, number, store.allPrograms),
     (script.notes ?? []).map((note) => el("div", { class: "xs-muted xs-script-line" }, note)),
   );
   if (focus)

@@ -140,7 +140,7 @@ function drawStoppedStage(light) {
 function drawBusyBars(program) {
   const { devices = [], observed = 0 } = program?.light.executed ?? {};
   if (!observed) return devices.some((device) => device.spans.length) ? [drawPartialStepNote()] : [];
-  const shown = devices.slice(0, devices.length > 3 ? 1 : 2).map((device, i) => {
+  const bars = devices.slice(0, devices.length > 3 ? 1 : 2).map((device, i) => {
     const shares = /** @type {Program} */ (program).computePassShares(device);
     const parts = shares.map(([pass, share]) =>
       el("i", {
@@ -161,9 +161,9 @@ function drawBusyBars(program) {
       ),
     );
   });
-  if (devices.length > shown.length)
-    shown.push(el("span", { class: "xs-muted" }, `+ ${pluralize(devices.length - shown.length, "device")}`));
-  return shown;
+  if (devices.length > bars.length)
+    bars.push(el("span", { class: "xs-muted" }, `+ ${pluralize(devices.length - bars.length, "device")}`));
+  return bars;
 }
 
 /** Draw the note that no profiling window held a whole call. */

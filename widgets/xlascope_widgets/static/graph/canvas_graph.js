@@ -86,7 +86,7 @@ export class CanvasGraph {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     context.setTransform(zoom.k * ratio, 0, 0, zoom.k * ratio, x * ratio, y * ratio);
-    const seen = this.pane.visibleRegion(PAINTED_AROUND);
+    const region = this.pane.visibleRegion(PAINTED_AROUND);
     this.drawn = drawOnCanvas(context, {
       program: store.program,
       scene,
@@ -96,10 +96,10 @@ export class CanvasGraph {
       kernels: store.selection.kernels,
       isSelectedEdge: (from, to) => this.pane.isOnSelectedEdge(from, to),
       focused: this.focused,
-      seen,
+      seen: region,
       k: zoom.k,
     });
-    this.painted = { ...seen, zoom: { ...zoom }, width, height };
+    this.painted = { ...region, zoom: { ...zoom }, width, height };
     this.moveBitmap();
   }
 

@@ -55,13 +55,13 @@ export function drawOnCanvas(context, picture) {
   return nodes.length;
 }
 
-/** @param {GraphNode} node @param {Picture["seen"]} seen */
-function isInView(node, seen) {
+/** @param {GraphNode} node @param {Picture["seen"]} region */
+function isInView(node, region) {
   return (
-    node.y + node.h / 2 > seen.top &&
-    node.y - node.h / 2 < seen.bottom &&
-    node.x + node.w / 2 > seen.left &&
-    node.x - node.w / 2 < seen.right
+    node.y + node.h / 2 > region.top &&
+    node.y - node.h / 2 < region.bottom &&
+    node.x + node.w / 2 > region.left &&
+    node.x - node.w / 2 < region.right
   );
 }
 
@@ -107,13 +107,13 @@ function drawEdges(context, { scene, seen, theme, k, isSelectedEdge, marks }) {
  * Draw edges as straight lines in one path, for small zooms.
  * @param {CanvasRenderingContext2D} context
  * @param {SceneEdge[]} edges
- * @param {Picture["seen"]} seen
+ * @param {Picture["seen"]} region
  */
-function drawStraightEdges(context, edges, seen) {
+function drawStraightEdges(context, edges, region) {
   context.beginPath();
   let lines = 0;
   for (const { left, right, top, bottom, ends } of edges) {
-    if (bottom < seen.top || top > seen.bottom || right < seen.left || left > seen.right) continue;
+    if (bottom < region.top || top > region.bottom || right < region.left || left > region.right) continue;
     context.moveTo(ends[0], ends[1]);
     context.lineTo(ends[2], ends[3]);
     if (++lines % 500) continue;

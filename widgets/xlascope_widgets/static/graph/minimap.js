@@ -47,20 +47,21 @@ export class Minimap {
   update() {
     this.drawCrumbs();
     const { scene } = this.pane;
-    const seen = this.pane.visibleRegion(0);
+    const region = this.pane.visibleRegion(0);
     const isAll =
-      !scene || (seen.left <= 8 && seen.top <= 8 && seen.right >= scene.width - 8 && seen.bottom >= scene.height - 8);
+      !scene ||
+      (region.left <= 8 && region.top <= 8 && region.right >= scene.width - 8 && region.bottom >= scene.height - 8);
     this.map.hidden = isAll;
     if (!scene || isAll) return;
     if (this.mapped !== scene) this.drawMap(scene);
     const scale = computeScale(scene);
     const frame = /** @type {HTMLElement} */ (this.map.lastElementChild);
-    const [left, top] = [Math.max(0, seen.left * scale), Math.max(0, seen.top * scale)];
+    const [left, top] = [Math.max(0, region.left * scale), Math.max(0, region.top * scale)];
     Object.assign(frame.style, {
       left: `${left}px`,
       top: `${top}px`,
-      width: `${Math.max(4, Math.min(scene.width, seen.right) * scale - left)}px`,
-      height: `${Math.max(4, Math.min(scene.height, seen.bottom) * scale - top)}px`,
+      width: `${Math.max(4, Math.min(scene.width, region.right) * scale - left)}px`,
+      height: `${Math.max(4, Math.min(scene.height, region.bottom) * scale - top)}px`,
     });
   }
 

@@ -75,13 +75,13 @@ export class Outline {
     if (!program) return;
     const [first, last] = this.visibleRange();
     const focused = this.focused;
-    const shown = this.rows.slice(first, last);
+    const rows = this.rows.slice(first, last);
     fill(
       this.body,
       el("div", { style: `height:${this.how === "seen" ? first * OUTLINE_ROW : 0}px` }),
-      shown.map((row) => drawRow(program, row, this.marks.get(row.path))),
+      rows.map((row) => drawRow(program, row, this.marks.get(row.path))),
       el("div", {
-        style: `height:${this.how === "seen" ? Math.max(0, this.rows.length - first - shown.length) * OUTLINE_ROW : 0}px`,
+        style: `height:${this.how === "seen" ? Math.max(0, this.rows.length - first - rows.length) * OUTLINE_ROW : 0}px`,
       }),
     );
     if (focused) this.element(focused)?.focus({ preventScroll: true });

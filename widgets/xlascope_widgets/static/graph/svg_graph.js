@@ -33,12 +33,12 @@ export class SvgGraph {
     if (!scene || !store.program) return;
     this.up = scaleLetters(this.pane.zoom.k);
     this.view.style.setProperty("--xs-up", String(this.up));
-    const seen = scene.nodes.length > ALL_AT_ONCE ? this.pane.visibleRegion(MARGIN_SHARE) : null;
-    this.painted = seen;
+    const region = scene.nodes.length > ALL_AT_ONCE ? this.pane.visibleRegion(MARGIN_SHARE) : null;
+    this.painted = region;
     const visible =
-      seen &&
+      region &&
       ((/** @type {Part} */ e) =>
-        e.bottom > seen.top && e.top < seen.bottom && e.right > seen.left && e.left < seen.right);
+        e.bottom > region.top && e.top < region.bottom && e.right > region.left && e.left < region.right);
     fill(this.view, ...drawScene(store.program, scene, { heat: store.heat, up: this.up }, visible ?? undefined));
   }
 

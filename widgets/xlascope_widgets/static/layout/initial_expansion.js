@@ -28,13 +28,13 @@ export const USUAL_SCREEN = { width: 760, height: 560 };
 export function openAll(program, open) {
   if (!program.heavy.jaxpr) return;
   const boxes = [...program.groupedLevel(program.heavy.jaxpr).equations];
-  let drawn = boxes.length;
+  let count = boxes.length;
   // The list grows while it is read: what a box holds is looked at after everything outside of it.
   for (const box of boxes) {
     const inner = listShownInside(program, box);
-    if (!box.bodies || drawn + inner.length > MOST_OPENED) continue;
+    if (!box.bodies || count + inner.length > MOST_OPENED) continue;
     open.add(box.path);
-    drawn += inner.length;
+    count += inner.length;
     boxes.push(...inner);
   }
 }
@@ -53,25 +53,25 @@ export function openAtFirst(program, screen = USUAL_SCREEN) {
   const isGrouped = program.grouping !== "auto";
   /** Looked at and left closed. @type {Set<Equation>} */ const closed = new Set();
   for (
-    let drawn = boxes.length;
-    isGrouped ? drawn === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : drawn < WANTED;
+    let count = boxes.length;
+    isGrouped ? count === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : count < WANTED;
   ) {
     const next = findHeaviest(
       program,
       boxes.filter((box) => box.bodies && !closed.has(box) && !open.has(box.path)),
-      drawn < FEW,
+      count < FEW,
     );
     if (!next) break;
     const inner = listShownInside(program, next);
     open.add(next.path);
     // A program that is one call is what is in that call.
     const only = boxes.length === 1;
-    if ((drawn + inner.length > MOST && !only) || !inner.length || !(only || fitsScreen(program, open, screen))) {
+    if ((count + inner.length > MOST && !only) || !inner.length || !(only || fitsScreen(program, open, screen))) {
       open.delete(next.path);
       closed.add(next);
       continue;
     }
-    drawn += inner.length - 1;
+    count += inner.length - 1;
     boxes.splice(boxes.indexOf(next), 1, ...inner);
   }
   return open;

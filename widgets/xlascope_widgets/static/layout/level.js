@@ -49,20 +49,20 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   /** @type {Map<string, GraphNode>} */ const makers = new Map();
   /** @type {Edge[]} */ const edges = [];
   const id = `${prefix}#${body}`;
-  const add = (/** @type {Partial<GraphNode>} */ given) => {
-    const node = createNode({ order: nodes.length, ...given });
+  const add = (/** @type {Partial<GraphNode>} */ fields) => {
+    const node = createNode({ order: nodes.length, ...fields });
     nodes.push(node);
     return node;
   };
-  const given = new Set([...jaxpr.inputs, ...jaxpr.constants]);
-  const bundles = jaxpr.bundles ?? bundleInputs(jaxpr, given);
+  const inputs = new Set([...jaxpr.inputs, ...jaxpr.constants]);
+  const bundles = jaxpr.bundles ?? bundleInputs(jaxpr, inputs);
   // In a narrow overview the types along the edges say what comes and goes.
   const isQuiet = jaxpr.quiet || (jaxpr.overview && !room.ends);
   const connect = (/** @type {Iterable<string>} */ names, /** @type {GraphNode} */ to) => {
     /** Several values from one node to another are one edge. @type {Map<GraphNode, Edge>} */ const edgeTo = new Map();
     for (const name of names) {
       // An input gets its node where it is first used, so that it is drawn there.
-      if (given.has(name) && !isQuiet && !makers.has(name)) {
+      if (inputs.has(name) && !isQuiet && !makers.has(name)) {
         const bundle = bundles.get(name);
         const node = add({ id: `${id}:in:${name}`, kind: "input", name, phase: to.phase, up: to.up, bundle });
         for (const member of bundle ?? [name]) makers.set(member, node);

@@ -145,8 +145,8 @@ function drawGraphPart(program, options) {
   const fits = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(isGroupId);
   program.groupBy(options.grouping === "auto" && fits ? "none" : options.grouping);
   if (options.grouping === "auto" && fits && !options.open.length && !fitsPage(program)) program.groupBy("auto");
-  const drawn = program.groupedLevel(program.heavy.jaxpr).equations.length;
-  if (drawn > options.most) {
+  const count = program.groupedLevel(program.heavy.jaxpr).equations.length;
+  if (count > options.most) {
     const words = `${pluralize(program.equations.size, "equation")}: too many for a picture; open the panel for the outline.`;
     return { width: 420, height: 30, tree: el("text", { class: "xs-title", y: 18 }, words) };
   }

@@ -161,11 +161,11 @@ export class Structure {
    * @returns {Equation|undefined}
    */
   findItemWith(jaxpr, path) {
-    const shown = this.groupedLevel(jaxpr);
-    let owners = this.owners.get(shown);
+    const level = this.groupedLevel(jaxpr);
+    let owners = this.owners.get(level);
     if (!owners) {
-      this.owners.set(shown, (owners = new Map()));
-      for (const item of shown.equations) for (const member of item.members ?? [item]) owners.set(member.path, item);
+      this.owners.set(level, (owners = new Map()));
+      for (const item of level.equations) for (const member of item.members ?? [item]) owners.set(member.path, item);
     }
     return owners.get(path);
   }

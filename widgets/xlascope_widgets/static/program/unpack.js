@@ -52,7 +52,7 @@ export function unpackJaxpr(wire, variables) {
   }
 
   /** @param {import("../ground/wire.js").PackedEquation} packed @param {Path} path @returns {Equation} */
-  function unpackEquation([op, inputs, out, kinds, role, line, scope, params, flops, of, name, bodies], path) {
+  function unpackEquation([op, inputs, out, kinds, role, line, scope, params, flops, origin, name, bodies], path) {
     // Equal operations, parameters, names, roles and types give equal signatures.
     let sign = mixHash(mixHash(mixHash(op, params ?? 0), name ?? 0), role ?? 0);
     for (let i = 0; i < out.length; i++) {
@@ -70,7 +70,7 @@ export function unpackJaxpr(wire, variables) {
       scope: scope ? texts[scope] : undefined,
       params: params ? texts[params] : undefined,
       flops: flops || undefined,
-      of: of || undefined,
+      of: origin || undefined,
       name: name ? texts[name] : undefined,
       bodies: undefined,
       sign,

@@ -69,7 +69,7 @@ export class Store {
    * @param {Record<string, import("../ground/wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once
    */
   takePrograms(heavies, jaxprs) {
-    const shown = this.program;
+    const current = this.program;
     for (const sent of Object.values(heavies ?? {})) {
       const heavy = { ...sent, jaxpr: sent.jaxpr ?? jaxprs?.[sent.number] };
       const existing = this.programs.get(heavy.number);
@@ -90,7 +90,7 @@ export class Store {
     // What is sent is the whole state: a panel that follows the cells forgets those of earlier ones.
     for (const number of this.programs.keys()) if (heavies && !(number in heavies)) this.programs.delete(number);
     if (this.picked != null && !this.programs.has(this.picked)) this.picked = null;
-    if (shown && !this.programs.has(shown.number)) this.selection = createEmptySelection();
+    if (current && !this.programs.has(current.number)) this.selection = createEmptySelection();
     this.notify("data");
   }
 

@@ -152,7 +152,7 @@ export function layOutBars(spans) {
  * @returns {Bar[]}
  */
 export function mergeNarrowBars(bars, scale) {
-  /** @type {Bar[]} */ const drawn = [];
+  /** @type {Bar[]} */ const merged = [];
   /** @type {(Bar|undefined)[]} */ const open = [];
   for (const bar of bars) {
     const last = open[bar.row];
@@ -169,10 +169,10 @@ export function mergeNarrowBars(bars, scale) {
     } else {
       const copy = { ...bar, shown: bar.duration };
       open[bar.row] = narrow ? copy : undefined;
-      drawn.push(copy);
+      merged.push(copy);
     }
   }
-  return drawn;
+  return merged;
 }
 
 /**
@@ -184,8 +184,8 @@ export function mergeNarrowBars(bars, scale) {
  */
 function drawDeviceLane(program, device, index, y, { from, to, scale, width, colour }) {
   const { bars, rows, names } = layOutStreams(device);
-  const seen = bars.filter((bar) => bar.start < to && bar.start + bar.duration > from);
-  const drawn = mergeNarrowBars(seen, scale).map((bar) => {
+  const visible = bars.filter((bar) => bar.start < to && bar.start + bar.duration > from);
+  const elements = mergeNarrowBars(visible, scale).map((bar) => {
     const [start, stop] = [Math.max(bar.start, from), Math.min(bar.start + bar.duration, to)];
     const w = Math.max(1, (stop - start) * scale - 0.6);
     return drawDeviceBar(program, device, bar, TIME_LEFT + (start - from) * scale, y + bar.row * ROW, w, colour, index);
@@ -210,7 +210,7 @@ function drawDeviceLane(program, device, index, y, { from, to, scale, width, col
     drawLaneName(device.name, y),
     drawStreamNames(device, names, rows, y),
     drawRule(y + height - 6, width),
-    drawn,
+    elements,
     drawWaits(device, TIME_LEFT, y, BAR, { from, to, scale }),
     copies,
   );
@@ -344,7 +344,7 @@ function drawHostLane(program, width, lights) {
   const { bars, rows } = layOutBars(stages.map((stage) => [stage.name, stage.start, stage.duration]));
   const axis = buildHostAxis(bars, width);
   const many = new Set(stages.map((stage) => stage.light)).size > 1;
-  const drawn = bars.map((bar) => {
+  const elements = bars.map((bar) => {
     const { light, name, duration } = stages[bar.first];
     const title = shorten(light.function, 60);
     const words = name + (many ? ` ${title}` : "");
@@ -378,7 +378,7 @@ function drawHostLane(program, width, lights) {
   const labels = axis.breaks.length ? [] : drawAxis(0, axis.work, axis.scale, bottom + 15, "");
   const name = el("text", { class: "xs-axis", x: 0, y: bottom + 15 }, "build");
   return {
-    tree: [drawLaneName("host", 4), drawRule(bottom + 3, width), drawn, name, labels, breaks],
+    tree: [drawLaneName("host", 4), drawRule(bottom + 3, width), elements, name, labels, breaks],
     height: bottom + 22,
   };
 }
