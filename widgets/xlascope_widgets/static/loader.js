@@ -24,7 +24,7 @@ async function findLibrary(model) {
 }
 
 export default {
-  // Not awaited: messages to the model would wait for it.
+  // Do not await this: messages to the model would wait for it.
   initialize(/** @type {{model: Model}} */ { model }) {
     const library = findLibrary(model);
     library.then((code) => code?.initialize({ model }));

@@ -70,7 +70,7 @@ registerPane({
 /** Draw the card, unless it was closed. @param {Store} store */
 function drawRecompiles(store) {
   const functions = store.live.retraced ?? [];
-  // It is told again when there are more; the strip's button opens it at any time.
+  // The card reappears when there are more; the strip's button opens it at any time.
   const about = `${store.uid} again ` + functions.map((entry) => entry.function + entry.count).join();
   const isHidden = !functions.length || (isClosed(about) && !store.why);
   return isHidden ? null : [drawCloseButton(about), drawWhyCard(functions, store.why)];

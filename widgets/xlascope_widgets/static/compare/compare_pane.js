@@ -59,7 +59,7 @@ export class ComparePane {
     if (!comparison) return;
     const { diff, programs } = comparison;
     programs.forEach((program, side) => (program.signs = collectSigns(diff, side)));
-    // What stays as it is keeps its place, its focus, and how far it is scrolled.
+    // Keep unchanged elements, with their focus and scroll position.
     if (this.drawn === diff) return this.mark();
     this.drawn = diff;
     const [before, after] = programs;

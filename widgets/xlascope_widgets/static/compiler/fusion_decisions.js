@@ -72,7 +72,7 @@ export function filterForTarget(store, all) {
   const { measured, aimed } = store;
   const platform = measured?.heavy.platform ?? "cpu";
   const mine = all.filter((answer) => (aimed ? answer.target === aimed : !answer.target || answer.target === platform));
-  // Of a program that was only asked about there is nothing else to show.
+  // For a program that was not compiled here, show all answers.
   return (mine.length || aimed || measured?.heavy.kernels ? mine : [...all]).reverse();
 }
 

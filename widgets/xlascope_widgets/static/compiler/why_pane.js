@@ -182,7 +182,7 @@ function findAnswer(store, pair) {
     const steps = decodeSteps(answer);
     const step = findDecision(steps, new Set(from), new Set(to));
     const fits = step && step.fused === (pair.from === pair.to);
-    // An equation may have lost its name to what became of it; its kernel is known all the same.
+    // An equation may have lost its name in the compiler; its kernel is still known.
     if (fits && (!mine || ["never", "gone"].includes(mine.outcome ?? "")))
       return { step, explanation: answer, steps, isDecided: true };
   }

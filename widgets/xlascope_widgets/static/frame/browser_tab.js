@@ -19,7 +19,7 @@ export function openTab(view, show) {
     if (style.textContent?.includes(".xs-root")) page.head.append(page.importNode(style, true));
   page.body.style.cssText = `margin:8px;background:${getComputedStyle(view.panel).backgroundColor}`;
   const second = show(page.body);
-  // Its code lives in the notebook's page: when that goes, the tab stays as it is.
+  // The code runs in the notebook's page: when that closes, the tab stops updating.
   tab.addEventListener("pagehide", () => second.remove(), { once: true });
   return true;
 }

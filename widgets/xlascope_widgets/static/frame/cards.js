@@ -38,7 +38,7 @@ function showCard(pane, part, store) {
   const buttons = () => /** @type {HTMLElement[]} */ ([...part.querySelectorAll("button")]);
   const focus = buttons().indexOf(/** @type {HTMLElement} */ (part.ownerDocument.activeElement));
   fill(part, tree);
-  // What was pressed has become something else in the same place.
+  // Move the focus to the button that replaced the pressed one.
   if (focus >= 0)
     buttons()
       .slice(0, focus + 1)

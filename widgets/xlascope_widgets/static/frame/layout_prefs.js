@@ -15,7 +15,7 @@ const THREE = 1560;
 
 /** @returns {Chosen} */
 export function readLayoutPrefs() {
-  // A page of a file, or in a sandbox, has nothing to keep it in.
+  // A page of a file, or in a sandbox, has no local storage.
   try {
     return JSON.parse(localStorage.getItem(KEY) ?? "{}");
   } catch {
@@ -28,7 +28,7 @@ export function saveLayoutPrefs(change) {
   try {
     localStorage.setItem(KEY, JSON.stringify({ ...readLayoutPrefs(), ...change }));
   } catch {
-    // It holds as long as the page.
+    // Without local storage it lasts as long as the page.
   }
 }
 

@@ -36,7 +36,7 @@ export function openLibrary(model, code) {
   page.libraries.set(id, library);
   defineElement();
   for (const element of page.elements) element.begin();
-  // Only where outputs share one page may they be elements; elsewhere each has to be a widget.
+  // Outputs can be elements only where they share one page; elsewhere each has to be a widget.
   if (!document.querySelector(".jp-LabShell, .jp-NotebookPanel, #jupyter-config-data")) return;
   model.set("mounted", true);
   model.save_changes();
@@ -145,7 +145,7 @@ function createView(model, code) {
   const host = document.createElement("div");
   /** @type {Kept} */ const view = { host, remove: code.render({ model, el: host }), focused: undefined };
   host.addEventListener("focusin", (event) => (view.focused = /** @type {HTMLElement} */ (event.target)));
-  // An element that is taken out of the page loses the focus too: it gets it back.
+  // An element removed from the page also loses the focus; restore it.
   host.addEventListener("focusout", () =>
     setTimeout(() => {
       if (host.isConnected && !host.contains(document.activeElement)) view.focused = undefined;

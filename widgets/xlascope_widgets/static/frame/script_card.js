@@ -90,7 +90,7 @@ function formatLongDuration(value) {
 function drawTimes({ programs, making, seconds: elapsed }) {
   const running = programs.reduce((sum, [, , , time]) => sum + time, 0);
   const other = Math.max(0, elapsed - making - running);
-  // Calls may go on while the next program is made, or beside each other.
+  // Calls may overlap each other and the next compilation.
   const total = making + running + other || 1;
   const parts = /** @type {[string, number, string, string][]} */ ([
     [

@@ -48,7 +48,7 @@ export function drawSkeleton() {
       el("div", { class: "xs-help", role: "dialog", "aria-label": "keys", hidden: "" }),
       el("div", { class: "xs-pane xs-timeline" }),
     ),
-    // The last, for it holds parts of the same names: styles put it under the strip.
+    // This is the last part because it contains parts of the same names; styles place it under the strip.
     el("div", { class: "xs-edited", hidden: "" }),
   );
 }

@@ -42,7 +42,7 @@ export class View {
     /** @type {Change|undefined} */ this.waiting = undefined;
     /** Where the last jump came from. */ this.cameFrom = "";
     /** Which targets the bar was drawn for. */ this.targets = "";
-    // JupyterLab's shortcuts (b, dd, m …) must not fire while somebody types or walks in here.
+    // JupyterLab's shortcuts (b, dd, m …) must not fire while the panel has the focus.
     this.root = /** @type {HTMLElement} */ (
       toNode(el("div", { class: "xs-root", "data-lm-suppress-shortcuts": "true" }))
     );
@@ -93,7 +93,7 @@ export class View {
   /** Draw what was delayed while the pointer was pressed. */
   handlePointerUp() {
     this.pressed = false;
-    // The corner of the graph was dragged.
+    // The user dragged the corner of the graph.
     if (this.graph.chosenHeight && this.graph.chosenHeight !== readLayoutPrefs().graph)
       saveLayoutPrefs({ graph: this.graph.chosenHeight });
     const { waiting } = this;
@@ -108,7 +108,7 @@ export class View {
 
   /** Open the view of a comparison, which is always open. @param {Store} store @param {HTMLElement} host */
   openComparison(store, host) {
-    // Nothing of it is kept: it is open until it goes.
+    // This view has no saved state: it is open until it is removed.
     const model = /** @type {Model} */ ({ get: () => undefined, set() {}, save_changes() {}, on() {}, off() {} });
     return new View(model, store, host, true);
   }
@@ -128,7 +128,7 @@ export class View {
 
   /** Redraw what depends on a change, and nothing else. @param {Change} change */
   handleChange(change) {
-    // An element that is replaced between press and release gets no click: news waits for the release.
+    // An element replaced between press and release gets no click, so updates wait for the release.
     if (this.pressed && (change === "live" || change === "data")) {
       this.waiting = this.waiting === "data" ? "data" : change;
       return;

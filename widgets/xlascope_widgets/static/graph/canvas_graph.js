@@ -113,7 +113,7 @@ export class CanvasGraph {
   }
 
   schedulePaint() {
-    // Of the window it is in: no frames are drawn for one that is hidden.
+    // Use the window of the panel: a hidden window draws no frames.
     this.waiting ||= (this.host.ownerDocument.defaultView ?? window).requestAnimationFrame(() => this.paint());
   }
 
@@ -161,7 +161,7 @@ export class CanvasGraph {
     const [left, top] = node ? [px - (node.x - node.w / 2), py - (node.y - node.h / 2)] : [0, 0];
     const holds = node && program.at(node.path)?.bodies;
     const toggle = Boolean(holds && (node.inner ? left < 28 && top < 24 : left > node.w - 34 && top < 18));
-    // Within an open box the hull of a fusion lies on top.
+    // The hull of a fusion is drawn on top of an open box.
     const inHull = Boolean(kernel) && !toggle;
     return { id: inHull ? "" : (node?.id ?? ""), path: inHull ? "" : (node?.path ?? ""), toggle, kernel: kernel ?? "" };
   }

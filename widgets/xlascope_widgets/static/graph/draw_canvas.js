@@ -73,7 +73,7 @@ function drawEdges(context, { scene, seen, theme, k, isSelectedEdge, marks }) {
   for (const [kind, [alpha, dash]] of Object.entries(kinds)) {
     context.globalAlpha = /** @type {number} */ (alpha);
     context.lineWidth = Math.max(1.2, 0.6 / k);
-    // Dashes that nobody can see cost the most.
+    // Dashes too small to see are the most expensive to draw.
     context.setLineDash(k > ROUND ? /** @type {number[]} */ (dash) : []);
     if (k <= ROUND) {
       drawStraightEdges(

@@ -176,7 +176,7 @@ function jumpToCounterpart(view, path) {
   const { program } = view.store;
   if (!program || !path) return;
   const others = listCounterparts(program, path);
-  // From a forward equation to what transposes it first; from there back to where one came from.
+  // A jump goes from a forward equation to the first that transposes it, and from there back.
   const next = others.includes(view.cameFrom) ? view.cameFrom : others[0];
   if (!next) return;
   view.cameFrom = path;

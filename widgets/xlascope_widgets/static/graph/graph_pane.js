@@ -77,7 +77,7 @@ export class GraphPane {
     const before = anchor && this.byId.get(anchor);
     const saved = this.zooms.get(program.number);
     const fresh = !saved || fit;
-    // How wide it may be is chosen once: opening a box moves nothing from one row to another.
+    // The width is chosen once, so that opening a box moves nothing from one row to another.
     if (fresh || !this.rooms.has(program.number))
       this.rooms.set(program.number, computeRoom(program, this.store.open, this.getSize().width / READABLE));
     this.scene = layoutProgram(program, this.store.open, this.rooms.get(program.number));
@@ -304,7 +304,7 @@ export class GraphPane {
     if (box) this.openBox(box);
     else if (closing.length) this.closeBoxes(closing, zoom);
     else {
-      // Of an overview with nothing left to gather, all is seen.
+      // When no box is left to close, show everything.
       const least =
         scene && store.grouping === "auto"
           ? Math.min(this.zoom.k, READABLE, computeFitZoom(scene, this.getSize(), true).k)

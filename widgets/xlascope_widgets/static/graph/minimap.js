@@ -98,7 +98,7 @@ export class Minimap {
     if (chain?.length) return chain.filter((node) => node != null);
     const { left, right, top, bottom } = this.pane.visibleRegion(0);
     const { x, y } = this.pane.looked ?? { x: (left + right) / 2, y: (top + bottom) / 2 };
-    // Of a box that is seen as a whole nobody has to say that one is in it.
+    // A box that is entirely visible needs no breadcrumb.
     return scene.nodes.filter(
       (node) =>
         node.inner &&

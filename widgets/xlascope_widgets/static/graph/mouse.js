@@ -56,7 +56,7 @@ export class MouseInput {
     const { x, y } = this.pane.toScenePoint(event);
     const edge = hit.id ? null : findEdgeAt(this.pane.scene, x, y, EDGE_REACH / this.pane.zoom.k);
     const [from, to] = edge ? [this.pane.byId.get(edge.from), this.pane.byId.get(edge.to)] : [];
-    // What joins groups, inputs or results is no edge between two equations.
+    // Edges of groups, inputs or results are not edges between two equations.
     const equations = this.pane.store.program?.equations;
     return { ...hit, edge: equations?.has(from?.path ?? "") && equations.has(to?.path ?? "") ? edge : null };
   }

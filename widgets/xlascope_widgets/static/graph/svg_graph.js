@@ -60,7 +60,7 @@ export class SvgGraph {
     }
     for (const hull of this.view.querySelectorAll(".xs-hull"))
       hull.classList.toggle("selected", selection.kernels.has(hull.getAttribute("data-kernel") ?? ""));
-    // Edges of what is selected stand out, long ones above all.
+    // Highlight the edges of the selection; long ones most of all.
     for (const edge of this.view.querySelectorAll(".xs-edge")) {
       const ends = [edge.getAttribute("data-from") ?? "", edge.getAttribute("data-to") ?? ""];
       edge.classList.toggle("selected", this.pane.isOnSelectedEdge(ends[0], ends[1]));

@@ -69,7 +69,7 @@ export function pluralize(value, singular, many = `${singular}s`) {
 export function formatPercent(share) {
   const value = share * 100;
   if (value > 0 && value < 1) return "< 1 %";
-  // "100 %" is said only of all of it.
+  // "100 %" is reserved for the whole.
   return `${Math.round(value) === 100 && share < 1 - 1e-9 ? "99" : Math.round(value)} %`;
 }
 

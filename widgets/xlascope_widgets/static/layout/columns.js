@@ -94,7 +94,7 @@ function orderSweep(slots, down) {
   for (const row of rows) {
     const key = new Map(row.map((slot) => [slot, computeMeanOrder(down ? slot.above : slot.below, slot)]));
     row.sort((a, b) => (key.get(a) ?? 0) - (key.get(b) ?? 0) || a.order - b.order);
-    // Orders are shares of the row's length, so that short and long rows compare.
+    // Orders are fractions of the row's length, so that short and long rows are comparable.
     row.forEach((slot, i) => (slot.order = (i + 0.5) / row.length));
   }
 }

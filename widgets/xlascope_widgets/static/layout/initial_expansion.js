@@ -29,7 +29,7 @@ export function openAll(program, open) {
   if (!program.heavy.jaxpr) return;
   const boxes = [...program.groupedLevel(program.heavy.jaxpr).equations];
   let count = boxes.length;
-  // The list grows while it is read: what a box holds is looked at after everything outside of it.
+  // The list grows during iteration: the contents of a box come after everything outside it.
   for (const box of boxes) {
     const inner = listShownInside(program, box);
     if (!box.bodies || count + inner.length > MOST_OPENED) continue;
@@ -49,7 +49,7 @@ export function openAtFirst(program, screen = USUAL_SCREEN) {
   /** @type {Set<string>} */ const open = new Set();
   if (!program.heavy.jaxpr) return open;
   const boxes = [...program.groupedLevel(program.heavy.jaxpr).equations];
-  // Who chose a grouping chose what to see.
+  // With a grouping that the user chose, open a single call only.
   const isGrouped = program.grouping !== "auto";
   /** Looked at and left closed. @type {Set<Equation>} */ const closed = new Set();
   for (
@@ -64,7 +64,7 @@ export function openAtFirst(program, screen = USUAL_SCREEN) {
     if (!next) break;
     const inner = listShownInside(program, next);
     open.add(next.path);
-    // A program that is one call is what is in that call.
+    // A program that is a single call is shown by the contents of that call.
     const only = boxes.length === 1;
     if ((count + inner.length > MOST && !only) || !inner.length || !(only || fitsScreen(program, open, screen))) {
       open.delete(next.path);

@@ -88,7 +88,7 @@ function layoutLevel(program, jaxpr, prefix, body, open, room) {
   const { nodes, edges, broken } = readLevel(program.groupedLevel(jaxpr), prefix, body, room);
   for (const node of nodes) sizeNode(program, node, open, room);
   const last = Math.max(0, ...nodes.map((node) => node.phase));
-  // What comes after the last backward pass has nothing beside it: it need not keep to the bands.
+  // Phases after the last backward phase have no neighbours and need no bands.
   const isFree = (/** @type {GraphNode} */ node) => !broken && last >= 2 && last % 2 === 0 && node.phase === last;
   const banded = nodes.filter((node) => !isFree(node));
   // Rows of what is free go by where the others stand when nothing is open, so that opening a box moves no chain past
@@ -248,7 +248,7 @@ function assignFreeRows(nodes, edges) {
       .map((from) => (mine.has(from) ? from.row + 1 : Math.round((from.closedY - LEAF / 2) / PITCH)));
     node.row = Math.max(1, ...(rows ?? []));
   }
-  // What waits for nothing stands just above its first use; so do the inputs.
+  // Place equations without computed operands, and inputs, just above their first use.
   const hasOnlyInputOperands = (/** @type {GraphNode} */ node) =>
     !entering.get(node)?.some((from) => from.kind !== "input");
   for (const node of [

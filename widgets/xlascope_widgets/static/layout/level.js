@@ -56,7 +56,7 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   };
   const inputs = new Set([...jaxpr.inputs, ...jaxpr.constants]);
   const bundles = jaxpr.bundles ?? bundleInputs(jaxpr, inputs);
-  // In a narrow overview the types along the edges say what comes and goes.
+  // In a narrow overview the types along the edges replace nodes of inputs and results.
   const isQuiet = jaxpr.quiet || (jaxpr.overview && !room.ends);
   const connect = (/** @type {Iterable<string>} */ names, /** @type {GraphNode} */ to) => {
     /** Several values from one node to another are one edge. @type {Map<GraphNode, Edge>} */ const edgeTo = new Map();
@@ -68,7 +68,7 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
         for (const member of bundle ?? [name]) makers.set(member, node);
       }
       const from = makers.get(name);
-      // That a gradient needs the arguments again goes without saying.
+      // Omit edges from arguments to the gradient.
       if (jaxpr.overview && from?.kind === "input" && to.up && !from.up) continue;
       const edge = from && edgeTo.get(from);
       if (edge) edge.count++;
@@ -270,7 +270,7 @@ function computeBand(node, before) {
 function placeOutputs(nodes, before) {
   for (const node of nodes.filter((n) => n.kind === "output")) {
     const maker = before.get(node)?.[0];
-    // A gradient ends above its equation: beside the parameter, which stands above the forward one.
+    // A gradient ends above its equation, beside the parameter above the forward equation.
     if (maker) node.band = node.up ? Math.max(0, maker.band - 1) : maker.band + 1;
   }
 }
@@ -279,7 +279,7 @@ function placeOutputs(nodes, before) {
 function placeInputs(nodes, after) {
   for (const node of nodes.filter((n) => n.kind === "input")) {
     const bands = (after.get(node) ?? []).filter((use) => use.phase === node.phase).map((use) => use.band);
-    // What enters a backward equation comes from below, in its own band.
+    // Inputs of a backward equation stand in its band, for they come from below.
     node.band = node.up ? Math.max(...bands) : Math.max(0, Math.min(...bands) - 1);
   }
 }

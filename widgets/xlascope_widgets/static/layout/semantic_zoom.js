@@ -62,7 +62,7 @@ export function computeZoomInto(node, at, screen) {
     Math.max(READABLE, Math.min((0.92 * screen.width) / node.w, (0.92 * screen.height) / node.h)),
   );
   const [w, h] = [node.w * k, node.h * k];
-  // It stays within the screen; of one that is too large, its beginning.
+  // Keep the box within the screen; show the beginning of a box that is too large.
   const left = Math.max(8, Math.min(at.x - w / 2, screen.width - w - 8));
   const top = Math.max(8, Math.min(at.y - h / 2, screen.height - h - 8));
   return { k, x: left - (node.x - node.w / 2) * k, y: top - (node.y - node.h / 2) * k };

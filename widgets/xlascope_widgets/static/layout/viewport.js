@@ -27,7 +27,7 @@ export function computeFitZoom(scene, screen, everything) {
   const scale = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
   const k = everything ? Math.max(SMALLEST, scale) : Math.max(READABLE, scale);
   const spare = screen.width - scene.width * k;
-  // Of what is wider than the screen, the beginning is shown.
+  // Show the beginning of a scene wider than the screen.
   const first = spare < 0 && scene.nodes.find((node) => node.path);
   const x = first ? Math.min(0, Math.max(spare, screen.width / 2 - first.x * k)) : spare / 2;
   return { x, y: Math.max(0, (screen.height - scene.height * k) / 2), k };

@@ -69,7 +69,7 @@ export function handleCloseClick(target) {
       JSON.stringify([...readClosedBanners().filter((other) => other !== number), number].slice(-MOST)),
     );
   } catch {
-    // It holds as long as the page.
+    // Without local storage it lasts as long as the page.
   }
   return true;
 }

@@ -119,7 +119,7 @@ function simplifyTree(tree) {
 
 /** @param {string} css */
 export function inlineVariables(css) {
-  // Drawing programs other than browsers do not know CSS variables.
+  // Image viewers other than browsers do not support CSS variables.
   return css
     .replace(/\/\*[^]*?\*\//g, "")
     .replace(/calc\((\d+px) \* var\(--xs-up, 1\)\)/g, "$1")
@@ -141,7 +141,7 @@ function simplifyValue(name, value) {
 /** @param {Program} program @param {PictureOptions} options */
 function drawGraphPart(program, options) {
   if (!program.heavy.jaxpr) return { width: 0, height: 0 };
-  // A picture cannot be opened: of a program that can be drawn whole, it has every equation.
+  // Boxes of a picture cannot be opened: draw every equation where all of them fit.
   const fits = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(isGroupId);
   program.groupBy(options.grouping === "auto" && fits ? "none" : options.grouping);
   if (options.grouping === "auto" && fits && !options.open.length && !fitsPage(program)) program.groupBy("auto");

@@ -91,7 +91,7 @@ export function groupLevel(program, jaxpr, choice) {
   if (!all.some(isGroup)) return jaxpr;
   const equations = buildBoxes(program, all, new Set(jaxpr.outputs));
   if (choice !== "auto") return { ...jaxpr, equations };
-  // What comes into a box, and leaves it, is said at its border.
+  // Values that enter or leave a box are labelled at its border.
   return jaxpr === program.jaxpr
     ? { ...jaxpr, equations, overview: true, bundles: bundleNames(program, jaxpr.inputs) }
     : { ...jaxpr, equations, overview: true, quiet: true };
@@ -399,7 +399,7 @@ function buildBox(program, group, inputs, isWanted) {
     outputs,
     grouped: true,
     overview: program.grouping === "auto",
-    // Dozens of values that come and go would bury what is in the box.
+    // Dozens of inputs and outputs would hide the contents of the box.
     quiet: program.grouping === "auto" || inputs.length + outputs.length > FEW_ENDS,
     get equations() {
       return (inner ??= buildBoxes(program, splitStretches([group.inner()]), new Set(outputs)));

@@ -24,7 +24,7 @@ export const SUB_LETTER = 6.65;
 
 /** @param {Program} program @param {Equation} equation @returns {{title: string, sub: string}} */
 export function formatEquation(program, equation) {
-  // In a comparison: whether the other program has it too.
+  // In a comparison, the sign tells whether the other program has the equation too.
   const sign = program.signs?.get(equation.path);
   const title = `${countMaterialized(program, equation) ? MATERIALIZED_MARK : ""}${formatTitle(program, equation)}`;
   return { title: sign ? shorten(`${sign} ${title}`, 27) : title, sub: formatSubline(program, equation) };
@@ -126,7 +126,7 @@ export function formatTimeFraction(program, path) {
 
 /** @param {Program} program @param {Equation} group */
 function findGroupLine(program, group) {
-  // Constants that stand in front may be another line's.
+  // Leading constants may belong to another line.
   const first = group.members?.find((member) => member.op !== "broadcast_in_dim") ?? group.members?.[0];
   return program.formatLine(first?.path ?? "");
 }

@@ -53,7 +53,7 @@ export function buildOverview(program, streams, depth, tools) {
   if (countItems(streams) <= FEW) return streams;
   const isScoped = hasNamedParts(streams, depth);
   const lines = isScoped ? [] : streams.map((equations) => tools.fold(groupByLine(program, equations, tools)));
-  // One line is no overview of itself: its equations are.
+  // A single line is shown by its equations.
   if (!isScoped && countItems(lines) === 1 && !isGroupOf(lines.flat()[0], "repeat"))
     return streams.map((equations) => listInnerItems(equations, tools));
   if (
@@ -65,7 +65,7 @@ export function buildOverview(program, streams, depth, tools) {
   const places = streams.map((equations) =>
     disambiguateTitles(tools.fold(groupByScope(program, equations, depth, tools))),
   );
-  // One function is no overview of itself: its lines are.
+  // A single function is shown by its lines.
   return mergeStreams(isScoped || countItems(places) >= TOO_FEW ? places : lines, MOST_AT_SIGHT);
 }
 
@@ -132,7 +132,7 @@ function disambiguateTitles(items) {
     .filter(isGroup)
     .filter((item) => item.kind === "function")
     .map((item) => ({ item, name: item.title }));
-  // One deed where that tells them apart, or else two.
+  // Use one verb where that distinguishes them, or else two.
   for (const length of [1, 2]) {
     const titles = named.map(({ item }) => item.title);
     for (const { item, name } of named)

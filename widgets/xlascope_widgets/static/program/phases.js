@@ -7,7 +7,7 @@
  * Even phases run down the page, odd ones up beside them. @param {Jaxpr} jaxpr @returns {number[]} */
 export function computePhases(jaxpr) {
   const { equations } = jaxpr;
-  // Most levels are of one pass.
+  // Most levels have a single phase.
   if (!equations.some((equation) => equation.role)) return new Array(equations.length).fill(0);
   const phase = new Map();
   let last = 0;
@@ -47,7 +47,7 @@ function deferPhases(jaxpr, phases) {
     const equation = jaxpr.equations[i];
     const first = equation.out.reduce((least, name) => Math.min(least, uses.get(name) ?? Infinity), Infinity);
     if (phases[i] % 2 === 0 && first % 2 === 0 && first > phases[i]) phases[i] = first;
-    // A use by a backward equation is that of a residual, and keeps it here.
+    // A use by a backward equation is that of a residual and does not move the equation.
     for (const name of equation.in) uses.set(name, Math.min(uses.get(name) ?? Infinity, phases[i]));
   }
 }

@@ -131,7 +131,7 @@ export class Program extends Structure {
    * @param {string} path
    */
   getOwnSeconds(path) {
-    // Asked of every node at every news: nothing is looked up before there are times.
+    // This runs for every node at every update: skip the look-up while there are no times.
     const kernels = this.times.size ? this.listKernels(path) : [];
     const alone = kernels.length > 0 && this.coversKernels(path, kernels);
     const times = kernels.map((k) => this.times.get(k.name));

@@ -69,7 +69,7 @@ function findRepeatsBetween(signs, crossing, from, to, isWorth) {
   const { period } = best;
   return best.runs.map(([a, b]) => {
     const spare = (b - a) % period;
-    // A layer that begins where few values are alive is worth one layer less, when there are many.
+    // Where there are many layers, prefer a start with few live values over one more layer.
     const start = findBestStart(crossing(), period, a, a + ((b - a) / period > 4 ? period - 1 : spare));
     return { start, period, times: Math.floor((b - start) / period) };
   });

@@ -36,7 +36,7 @@ export function searchEquations(program, query) {
 /** @param {string} word @returns {Fit} */
 function parseTerm(word) {
   const [, key, value] = word.match(/^(op|line|shape):(.*)$/) ?? [];
-  // While it is being typed it asks for nothing yet.
+  // A term without a value is still being typed and matches everything.
   if (key && !value) return () => 0;
   if (key === "op") return (_, equation) => rankName(equation, value);
   if (key === "line") return matchLine(value);

@@ -42,7 +42,7 @@ export class Structure {
   indexLevel(jaxpr, parent, pass) {
     const phases = computePhases(jaxpr);
     this.phases.set(jaxpr, phases);
-    // What a checkpoint computes again on the way back is a pass of its own.
+    // Equations that a checkpoint recomputes in the backward pass have a pass of their own.
     const recomputed =
       pass === "recomputed" ||
       (pass === "backward" && /^(remat|checkpoint)/.test(this.equations.get(parent)?.op ?? ""));
@@ -82,7 +82,7 @@ export class Structure {
     const outer = this.origins.get(parent);
     let origin = equation.of;
     if (origin && outer && !isWithin(origin, outer)) {
-      // The call in the first place, as deep as this one.
+      // The first call, at the same depth as this one.
       const call = listAncestors(origin)[listAncestors(outer).length - 1];
       const local = call ? joinPaths(outer, toRelativePath(origin, call)) : outer;
       if (this.equations.get(local)?.op === this.equations.get(origin)?.op) origin = local;

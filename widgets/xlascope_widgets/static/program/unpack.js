@@ -59,7 +59,7 @@ export function unpackJaxpr(wire, variables) {
       variables.set(out[i], types[kinds[i]]);
       sign = mixHash(sign, kinds[i]);
     }
-    // One shape for all of them, so that the engine makes them fast.
+    // All equations have the same properties, so that the engine allocates them fast.
     /** @type {Equation} */ const equation = {
       path,
       op: texts[op],

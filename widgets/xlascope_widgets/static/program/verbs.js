@@ -65,7 +65,7 @@ export function verbFor(name) {
 export function listVerbs(names, most = 3) {
   const computing = names.filter((name) => !MOVES.has(name));
   const different = [...new Set(computing.length ? computing : names)];
-  // In their own order, but those that take time are never left out for others.
+  // Keep the order, but never drop an expensive operation in favour of a cheap one.
   const getWeight = (/** @type {string} */ name) => (HEAVY.test(name) ? 0 : 1);
   const selected = new Set([...different].sort((a, b) => getWeight(a) - getWeight(b)).slice(0, most));
   const verbs = [...new Set(different.filter((name) => selected.has(name)).map(verbFor))];

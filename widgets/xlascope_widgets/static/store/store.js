@@ -87,7 +87,7 @@ export class Store {
         });
       if (grown) this.programs.set(heavy.number, this.buildProgram(heavy));
     }
-    // What is sent is the whole state: a panel that follows the cells forgets those of earlier ones.
+    // The message has the whole state: a panel that follows the cells drops earlier programs.
     for (const number of this.programs.keys()) if (heavies && !(number in heavies)) this.programs.delete(number);
     if (this.picked != null && !this.programs.has(this.picked)) this.picked = null;
     if (current && !this.programs.has(current.number)) this.selection = createEmptySelection();
@@ -155,7 +155,7 @@ export class Store {
     const opened = this.opened.get(program.number);
     if (opened) return opened;
     const open = openAtFirst(program, this.screen);
-    // Only a program that has been traced has something to remember.
+    // Only a traced program has boxes to remember.
     if (program.heavy.jaxpr) this.opened.set(program.number, open);
     return open;
   }
@@ -195,7 +195,7 @@ export class Store {
     for (const program of this.programs.values()) program.groupBy(grouping);
     this.zooms.clear();
     this.opened.clear();
-    // A group of before is no more.
+    // Groups of the previous grouping no longer exist.
     if (isGroupId(this.selection.id)) this.selection = createEmptySelection();
     this.start = "";
     this.notify("graph");

@@ -134,7 +134,7 @@ export function layOutBars(spans) {
   /** @type {number[]} */ const ends = [];
   let end = 0;
   for (const bar of sorted) {
-    // Profilers round: what begins a few nanoseconds before another ends comes after it.
+    // Profilers round: a span that starts a few nanoseconds before another ends follows it.
     const free = ends.findIndex((until) => until <= bar.start + 5e-9);
     bar.row = free >= 0 ? free : Math.min(ends.length, MOST_ROWS - 1);
     ends[bar.row] = Math.max(ends[bar.row] ?? 0, bar.start + bar.duration);

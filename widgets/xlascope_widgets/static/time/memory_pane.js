@@ -257,7 +257,7 @@ function drawCurve(program, plan, at, width, selected) {
     el("text", { class: "xs-lane-name", x: 0, y: 16 }, formatBytes(plan.most)),
     el("text", { class: "xs-axis", x: 0, y: HIGH + 2 }, "0 B"),
     el("path", { class: "xs-memory-area", d: `M${x(0)},${y(0)}${steps.join("")}V${y(0)}Z` }),
-    // The lives of what the selected kernels make, as high as it is large.
+    // Live ranges of the selected kernels' buffers, with heights by size.
     lives.map(([, , bytes, first, last]) =>
       el("rect", {
         class: "xs-memory-life",

@@ -262,7 +262,7 @@ class Timeline {
       page.removeEventListener("pointermove", move);
       page.removeEventListener("pointerup", stop);
       page.removeEventListener("pointercancel", stop);
-      // The click that follows a drag selects nothing; none follows where the bar was drawn anew.
+      // The click after a drag selects nothing; there is none where the bar was redrawn.
       setTimeout(() => (this.dragged = false));
     };
     page.addEventListener("pointermove", move);
