@@ -136,7 +136,7 @@ class Panel:
         "time/draw_timeline.js",
         "source/source_pane.js",
         "frame/strip.js",
-        "frame/side.js",
+        "frame/side_tabs.js",
     )
 
     def __init__(self, records: list[Record]) -> None:
@@ -227,7 +227,7 @@ def test_all_views_tell_the_same_times(found: list[Record]) -> None:
     agree(hot, {name: equations[name] for name in hot})
     assert len(hot) == min(60, len(equations))
 
-    for said in (text, ledger_text(Ledger.of(found)), panel.text("timelineWords(store.program)")):
+    for said in (text, ledger_text(Ledger.of(found)), panel.text("describeTimeline(store.program)")):
         assert shown(run.step) in said
     strip = "".join(panel.drawn("drawStrip(store, true)").itertext())
     assert shown(run.step) in strip
@@ -236,7 +236,7 @@ def test_all_views_tell_the_same_times(found: list[Record]) -> None:
         assert f"{percent(busy)} % busy" in strip or f"{percent(busy)} %" in strip
         share = percent(truth["attributed"])
         assert f"{share} % of the kernels' time" in text
-        assert f"{share} % of the kernels' time" in panel.text("timelineWords(store.program)")
+        assert f"{share} % of the kernels' time" in panel.text("describeTimeline(store.program)")
         bars = chart(found, "lines").axes[0]
         widths = {
             label.get_text(): bar.get_width() for label, bar in zip(bars.get_yticklabels(), bars.patches, strict=True)
@@ -280,7 +280,7 @@ def test_kernels_side_by_side_have_two_sums_everywhere() -> None:
 def test_of_parts_of_a_step_no_view_ranks_kernels() -> None:
     found = parts()
     panel, text = Panel(found), timings(found)
-    words = panel.text("timelineWords(store.program)")
+    words = panel.text("describeTimeline(store.program)")
     assert words.startswith("part of a step · 162 ms a call (host clock)")
     strip = "".join(panel.drawn("drawStrip(store, true)").itertext())
     assert "162 ms each" in strip and "busy" not in strip

@@ -22,14 +22,14 @@ SAMPLES = Path(__file__).with_name("samples.py")
 SHOWN = (
     "program/program.js",
     "ground/path.js",
-    "program/deeds.js",
+    "program/verbs.js",
     "ground/format.js",
-    "layout/opening.js",
-    "program/words.js",
-    "layout/depth.js",
-    "program/stage_words.js",
+    "layout/initial_expansion.js",
+    "program/labels.js",
+    "layout/semantic_zoom.js",
+    "program/stage_labels.js",
     "layout/layout.js",
-    "program/between.js",
+    "program/dataflow_paths.js",
     "program/other_target.js",
 )
 

@@ -27,20 +27,20 @@ SCENE = {
 )
 def test_what_dissolves(script, k, at, opened):
     holds = "node => ['a', 'b'].includes(node.path)"
-    found = script(f"dissolves(a, {holds}, b, {{x: c[0], y: c[1]}})?.path ?? null", SCENE, k, at)
+    found = script(f"findBoxToOpen(a, {holds}, b, {{x: c[0], y: c[1]}})?.path ?? null", SCENE, k, at)
     assert found == opened
 
 
 @pytest.mark.parametrize(("k", "closed"), [(0.9, []), (0.5, ["c/0"])])
 def test_what_gathers_is_innermost(script, k, closed):
-    assert script("gathers(a, b).map(node => node.path)", SCENE, k) == closed
+    assert script("findBoxesToClose(a, b).map(node => node.path)", SCENE, k) == closed
 
 
 @pytest.mark.parametrize("size", [(300, 200), (2000, 200), (300, 3000)])
 def test_an_opened_box_is_shown_readably_where_it_was(script, size):
     width, height = size
     node = {"x": 700, "y": 900, "w": width, "h": height}
-    zoom = script("zoomInto(a, {x: 400, y: 300}, {width: 800, height: 600})", node)
+    zoom = script("computeZoomInto(a, {x: 400, y: 300}, {width: 800, height: 600})", node)
     left = (700 - width / 2) * zoom["k"] + zoom["x"]
     top = (900 - height / 2) * zoom["k"] + zoom["y"]
     assert 1 <= zoom["k"] <= 1.2
@@ -52,7 +52,7 @@ def test_an_opened_box_is_shown_readably_where_it_was(script, size):
 @pytest.mark.parametrize("k", [0.03, 0.1, 0.3, 0.42, 0.6, 0.75, 0.9, 0.99, 1, 2])
 def test_letters_are_never_too_small_to_read(script, k):
     """All is 11 or 12 pixels high, made larger where the graph is small; what has no room is left out."""
-    up, said = script("[enlarged(a), saidAt(enlarged(a))]", k)
+    up, said = script("[scaleLetters(a), pickLabels(scaleLetters(a))]", k)
     assert 11 * up * k >= 11
     assert said == "all" or k < 1
     assert said != "none" or k < 0.5

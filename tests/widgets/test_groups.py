@@ -53,7 +53,7 @@ LEVELS = """(() => {
     program.groupBy(b);
     const levels = [];
     const visit = (jaxpr, holder) => {
-        const shown = program.shown(jaxpr);
+        const shown = program.groupedLevel(jaxpr);
         levels.push({holder, inputs: jaxpr.inputs, outputs: jaxpr.outputs, items: shown.equations.map(e => ({
             path: e.path, in: e.in, out: e.out, members: (e.members ?? [e]).map(m => m.path), flops: e.flops ?? 0}))});
         for (const e of shown.equations) for (const body of e.bodies ?? []) visit(body, e.path);
@@ -96,7 +96,8 @@ def layers(count, period=8):
 @pytest.mark.parametrize(("count", "period"), [(50, 8), (60, 6), (400, 1), (160, 2)])
 def test_repeats_fold(script, count, period):
     (top, *_) = script(LEVELS, sent(layers(count, period)), "auto")
-    names = script("new Program(a).shown(new Program(a).heavy.jaxpr).equations.length", sent(layers(count, period)))
+    size = "(program => program.groupedLevel(program.heavy.jaxpr).equations.length)(new Program(a))"
+    names = script(size, sent(layers(count, period)))
     assert names == len(top["items"]) == 1
     assert top["items"][0]["flops"] == 2 * count * period
 
@@ -105,7 +106,7 @@ def test_a_layer_begins_where_the_source_begins_again(script):
     words = """(() => {
         const program = new Program(a);
         program.groupBy("auto");
-        const [fold] = program.shown(program.heavy.jaxpr).equations;
+        const [fold] = program.groupedLevel(program.heavy.jaxpr).equations;
         return [fold.name, fold.bodies[0].equations.map(e => [e.name, e.members[0].op])];
     })()"""
     title, parts = script(words, sent(layers(20)))
@@ -140,8 +141,8 @@ def test_no_level_has_more_boxes_than_can_be_read(script):
 def test_the_way_to_an_equation_leads_through_its_groups(script):
     chain = """(() => {
         const program = new Program(a);
-        const [chain, path] = [program.chainTo("77"), "77"];
-        const insides = chain.map(id => program.inside(id));
+        const [chain, path] = [program.listEnclosing("77"), "77"];
+        const insides = chain.map(id => program.listInside(id));
         const sizes = insides.map(inside => inside.length);
         return {chain, holds: insides.map(inside => inside.includes(path)), sizes};
     })()"""
@@ -158,7 +159,7 @@ def test_paths_between_two(script):
         Equation("4", "neg", "", ("c",), ("e",)),
     )
     heavy = sent(jaxpr_of(equations, ["d", "e"]))
-    ask = "between(new Program(a), b, c)"
+    ask = "findPathsBetween(new Program(a), b, c)"
     assert script(ask, heavy, "0", "3") == {"ends": ["0", "3"], "paths": ["1", "2"]}
     assert script(ask, heavy, "3", "0") == {"ends": ["0", "3"], "paths": ["1", "2"]}
     assert script(ask, heavy, "0", "1") == {"ends": ["0", "1"], "paths": []}

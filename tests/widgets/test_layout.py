@@ -189,8 +189,8 @@ def test_a_target_has_kernels_of_its_own(script):
     target = {"target": "tpu", "kernels": [{"name": "there", "eqns": ["0/0"]}]}
     ask = """(() => {
         const program = new Program(a);
-        const names = (of) => of.kernelsWith("0").map((kernel) => kernel.name);
-        return [names(program), names(programFor(program, b)), names(program)];
+        const names = (of) => of.listKernels("0").map((kernel) => kernel.name);
+        return [names(program), names(viewForTarget(program, b)), names(program)];
     })()"""
     assert script(ask, heavy, target) == [["here"], ["there"], ["here"]]
 
@@ -199,9 +199,10 @@ def test_what_is_kept_is_said_of_its_equation_alone(script, samples):
     traced, compiled = samples.traced(), samples.compiled()
     path = compiled.kernels[0].equations[0]
     heavy = wire.heavy(Ledger.of([traced, replace(compiled, kept=(path,))]).main)
-    ask = "[...new Program(a).equations.keys()].filter((path) => describe(new Program(a), path).join().includes(b))"
+    lines = "describeEquation(new Program(a), path).join()"
+    ask = f"[...new Program(a).equations.keys()].filter((path) => {lines}.includes(b))"
     assert script(ask, heavy, "kept in memory: XLA would compute it again in several kernels") == [path]
     marked = (
-        "(p => [...p.equations].filter(([, e]) => equationWords(p, e).title.startsWith('▣ ')).map(([path]) => path))"
+        "(p => [...p.equations].filter(([, e]) => formatEquation(p, e).title.startsWith('▣ ')).map(([path]) => path))"
     )
     assert script(f"{marked}(new Program(a))", heavy) == [path]

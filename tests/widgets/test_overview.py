@@ -11,11 +11,11 @@ SEEN = """(() => {
     const program = new Program(a);
     program.groupBy("auto");
     const open = openAtFirst(program, b);
-    const room = roomIn(program, open, b.width);
+    const room = computeRoom(program, open, b.width);
     const scene = layoutProgram(program, open, room);
     const leaves = scene.nodes.filter(n => n.path && !n.inner);
     const box = n => ({
-        pass: program.passOf(n.path), title: n.title, sub: n.sub, x: n.x, y: n.y, w: n.w, h: n.h, depth: n.depth,
+        pass: program.getPass(n.path), title: n.title, sub: n.sub, x: n.x, y: n.y, w: n.w, h: n.h, depth: n.depth,
     });
     return {
         width: scene.width, height: scene.height, boxes: leaves.map(box),
@@ -129,7 +129,7 @@ def test_every_level_that_opens_has_few_boxes_and_all_equations(script, name):
         program.groupBy("auto");
         let most = 0, lost = 0, levels = 0;
         const visit = (jaxpr, depth) => {
-            const shown = program.shown(jaxpr).equations;
+            const shown = program.groupedLevel(jaxpr).equations;
             most = Math.max(most, shown.length);
             for (const box of shown.slice(0, depth > 2 ? 3 : 24)) {
                 for (const body of box.bodies ?? []) {
@@ -154,8 +154,9 @@ def test_shares_of_the_boxes_add_up(script, samples):
     parts = """(() => {
         const program = new Program(a, b);
         program.groupBy("auto");
-        const boxes = program.shown(program.heavy.jaxpr).equations;
-        return [boxes.reduce((sum, box) => sum + program.part(box.path), 0), program.account.attributed, boxes.length];
+        const boxes = program.groupedLevel(program.heavy.jaxpr).equations;
+        const total = boxes.reduce((sum, box) => sum + program.getTimeFraction(box.path), 0);
+        return [total, program.account.attributed, boxes.length];
     })()"""
     total, attributed, boxes = script(parts, wire.heavy(ledger.main), wire.light(ledger.main))
     assert 1 < boxes < 25
@@ -179,4 +180,4 @@ def test_a_program_that_was_not_measured_says_its_work(seen):
     ],
 )
 def test_what_operations_do_in_words(script, operations, words):
-    assert script("deedsOf(a)", operations) == words
+    assert script("listVerbs(a)", operations) == words

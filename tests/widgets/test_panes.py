@@ -64,9 +64,9 @@ def drawn(root, records, expression):
     return str(context.eval(f"[{expression}].join('')"))
 
 
-MODULES = ("store/store.js", "ground/element.js", "frame/side.js", "parts/panes.js")
+MODULES = ("store/store.js", "ground/element.js", "frame/side_tabs.js", "parts/panes.js")
 SIDE = "store.list.tab = 'operations', toMarkup(el('div', {}, drawSide(store)))"
-BELOW = "panesAt('below').map((pane) => [pane.title, pane.order === 9 && toMarkup(el('p', {}, pane.draw(store)))])"
+BELOW = "listPanes('below').map((pane) => [pane.title, pane.order === 9 && toMarkup(el('p', {}, pane.draw(store)))])"
 
 
 @pytest.mark.parametrize(("place", "expression"), [("side", SIDE), ("below", BELOW)])

@@ -50,14 +50,14 @@ def test_the_steps_of_a_path(run, path, steps):
     ],
 )
 def test_the_path_of_an_equation_in_a_body(run, holder, body, index, path):
-    assert run("innerPath", holder, body, index) == path
-    assert run("parentPath", path) == holder
+    assert run("buildInnerPath", holder, body, index) == path
+    assert run("getParentPath", path) == holder
     assert run("parsePath", path)[-1] == {"body": body, "index": index}
 
 
 @pytest.mark.parametrize(("path", "chain"), [("", []), ("3", ["3"]), ("3/1.0/4", ["3", "3/1.0", "3/1.0/4"])])
 def test_what_holds_an_equation(run, path, chain):
-    assert run("chainOfPaths", path) == chain
+    assert run("listAncestors", path) == chain
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_holds_an_equation(run, path, chain):
 def test_what_lies_within_what(run, path, outer, relative):
     assert run("isWithin", path, outer) is (relative is not None)
     if relative is not None:
-        assert run("relativePath", path, outer) == relative
+        assert run("toRelativePath", path, outer) == relative
         assert run("joinPaths", outer, relative) == path
 
 

@@ -91,7 +91,7 @@ def test_a_version_compiled_quickly_and_the_optimized_one_are_told_apart(samples
     assert "compiled quickly in 40 ms to 16 kernels for cpu" in told[0]
     assert "compiled in 310 ms (quickly in 40 ms before) to 16 kernels for cpu" in told[1]
     words = [
-        script("stages({light: a, function: a.function}).map(stageWords)", wire.light(Ledger.of(each).main))[-1]
+        script("listStages({light: a, function: a.function}).map(formatStage)", wire.light(Ledger.of(each).main))[-1]
         for each in (before, [*before, optimized])
     ]
     assert words == [
@@ -101,7 +101,7 @@ def test_a_version_compiled_quickly_and_the_optimized_one_are_told_apart(samples
 
 
 def test_a_duration_has_its_unit(script):
-    told = script("a.map(seconds)", [0, 3e-9, 1.23456e-6, 1.82e-3, 0.31, 1.2, 125.3])
+    told = script("a.map(formatTime)", [0, 3e-9, 1.23456e-6, 1.82e-3, 0.31, 1.2, 125.3])
     assert told == ["0 s", "3.00 ns", "1.23 µs", "1.82 ms", "310 ms", "1.20 s", "125 s"]
 
 

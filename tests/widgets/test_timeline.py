@@ -111,7 +111,7 @@ def test_a_targets_view_has_its_own_plan_of_memory_and_no_ceilings(samples, scri
     for found, most in ((there, 4096), (dataclasses.replace(compiled, memory=None), None)):
         target = dataclasses.replace(found, target="gpu:h100")
         (program, *_) = Ledger.of([samples.traced(), here, samples.executed(), target]).by_weight()
-        view = "programFor(Object.assign(new Program(a, b), { ceilings: {} }), a.targets['gpu:h100'])"
+        view = "viewForTarget(Object.assign(new Program(a, b), { ceilings: {} }), a.targets['gpu:h100'])"
         heavy, light = wire.heavy(program), wire.light(program)
         assert heavy["memory"]["most"] == 64
         assert script(f"[{view}.heavy.memory?.most ?? null, {view}.ceilings ?? null]", heavy, light) == [most, None]

@@ -65,9 +65,9 @@ def lines_of(svg: str) -> str:
 
 
 def test_a_note_is_broken_at_spaces_and_cut_where_it_is_too_long(script: Any) -> None:
-    assert script("wrapped(a, 8)", "one two three  four") == ["one two", "three", "four"]
-    assert script("wrapped(a, 4, 2)", "abcdefghijkl") == ["abcd", "efg…"]
-    assert script("wrapped(a, 4, 2)", "a bcd ef gh") == ["a", "bcd …"]
+    assert script("wrapText(a, 8)", "one two three  four") == ["one two", "three", "four"]
+    assert script("wrapText(a, 4, 2)", "abcdefghijkl") == ["abcd", "efg…"]
+    assert script("wrapText(a, 4, 2)", "a bcd ef gh") == ["a", "bcd …"]
 
 
 def test_a_note_that_acts_is_made_harmless(samples: Any) -> None:

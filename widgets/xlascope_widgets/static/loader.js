@@ -1,5 +1,5 @@
 // @ts-check
-/** All the code that a panel itself carries: it finds the library, which is sent once, and leaves everything to it. */
+/** Code of a single panel: it finds the library, which is sent once, and delegates everything to it. */
 
 /** @typedef {import("./ground/wire.js").Model} Model */
 /** @typedef {import("./frame/library.js").Page} Page */
@@ -8,9 +8,11 @@
 const page = () =>
   (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 
-/** Anything may come first when a page is loaded again, and some front ends make a model only when it is asked for.
- * @param {Model} model */
-async function library(model) {
+/**
+ * Return the library. The order of loading is not known: some front ends create a model only when it is used.
+ * @param {Model} model
+ */
+async function findLibrary(model) {
   const id = model.get("library") ?? "";
   for (let tries = 0; tries < 200 && !page().libraries.has(id); tries++) {
     await Promise.resolve()
@@ -22,14 +24,14 @@ async function library(model) {
 }
 
 export default {
-  // Not awaited: messages to the model would wait for it.
+  // Do not await this: messages to the model would wait for it.
   initialize(/** @type {{model: Model}} */ { model }) {
-    const found = library(model);
-    found.then((code) => code?.initialize({ model }));
-    return () => found.then((code) => code?.forget({ model }));
+    const library = findLibrary(model);
+    library.then((code) => code?.initialize({ model }));
+    return () => library.then((code) => code?.forget({ model }));
   },
   async render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
-    const code = await library(model);
+    const code = await findLibrary(model);
     if (code) return code.render({ model, el });
     el.textContent = "xlascope: the panel's code did not arrive. Run the cell again.";
     return undefined;

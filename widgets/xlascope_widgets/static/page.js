@@ -1,5 +1,7 @@
 // @ts-check
-/** The panel in a page of its own: its state stands in the page, as what a notebook's front end gives a widget. */
+/**
+ * Panel in a page of its own: its state is part of the page, in the form that a notebook's front end gives a widget.
+ */
 
 import { initialize, render } from "./frame/panel.js";
 

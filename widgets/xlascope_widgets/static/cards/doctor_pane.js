@@ -1,14 +1,14 @@
 // @ts-check
-/** The doctor's card: at most three things that are wrong with the program shown, each with what to do about it. */
+/** Card of the doctor: at most three findings about the program shown, each with a suggested change. */
 
-import { goTo } from "../parts/panel.js";
+import { goTo } from "../parts/panel_interface.js";
 import { registerPane } from "../parts/panes.js";
 import { el } from "../ground/element.js";
-import { percent, plural } from "../ground/format.js";
-import { drawAsk, pressAsk } from "../parts/asking.js";
+import { formatPercent, pluralize } from "../ground/format.js";
+import { drawQuery, handleQueryClick } from "../parts/question_form.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Advice} Advice */
-/** @typedef {import("../parts/panel.js").Panel} Panel */
+/** @typedef {import("../parts/panel_interface.js").Panel} Panel */
 
 registerPane({
   id: "doctor",
@@ -16,17 +16,17 @@ registerPane({
   order: 1,
   title: "what could be better",
   draw: drawDoctor,
-  press: pressDoctor,
+  press: handleDoctorClick,
 });
 
-/** The card of the program shown; none where nothing was found and nobody asked. @param {Store} store */
+/** Draw the card of the program shown; return nothing where there is no finding and no request. @param {Store} store */
 function drawDoctor(store) {
-  const told = store.live.doctor?.[String(store.measured?.number)];
-  return told && card(store, told.findings, told.rules, told.notes ?? []);
+  const report = store.live.doctor?.[String(store.measured?.number)];
+  return report && drawCard(store, report.findings, report.rules, report.notes ?? []);
 }
 
-/** What is asked about one of them. @param {Store} store @param {Advice} one */
-function question(store, { what_if: [kind, ...values] = [""] }) {
+/** Return the what-if question of a finding. @param {Store} store @param {Advice} one */
+function buildQuestion(store, { what_if: [kind, ...values] = [""] }) {
   return {
     question: "whatif",
     program: store.measured?.number ?? 0,
@@ -37,24 +37,24 @@ function question(store, { what_if: [kind, ...values] = [""] }) {
 }
 
 /** @param {Store} store @param {Advice[]} findings @param {number} rules @param {string[]} notes */
-function card(store, findings, rules, notes) {
+function drawCard(store, findings, rules, notes) {
   const head = findings.length
-    ? `${plural(findings.length, "thing")} to change`
-    : `Nothing found, by ${plural(rules, "rule")}`;
+    ? `${pluralize(findings.length, "thing")} to change`
+    : `Nothing found, by ${pluralize(rules, "rule")}`;
   return [
     el("div", { class: "xs-doctor-head", role: "heading", "aria-level": 3 }, head),
     findings.length > 0 &&
       el(
         "ol",
         { class: "xs-doctor-list" },
-        findings.map((one) => row(store, one)),
+        findings.map((finding) => drawFinding(store, finding)),
       ),
     notes.map((note) => el("div", { class: "xs-doctor-note xs-muted" }, note)),
   ];
 }
 
-/** @param {Store} store @param {Advice} one */
-function row(store, one) {
+/** @param {Store} store @param {Advice} finding */
+function drawFinding(store, finding) {
   return el(
     "li",
     { class: "xs-doctor-row" },
@@ -64,56 +64,60 @@ function row(store, one) {
       el(
         "span",
         { class: "xs-doctor-bar", "aria-hidden": "true" },
-        el("span", { style: `width:${Math.round(100 * one.share)}%` }),
+        el("span", { style: `width:${Math.round(100 * finding.share)}%` }),
       ),
-      percent(one.share),
+      formatPercent(finding.share),
     ),
     el(
       "div",
       { class: "xs-doctor-says" },
-      el("div", {}, one.says, " ", place(one)),
-      el("div", { class: "xs-doctor-do" }, el("b", {}, "Do: "), one.action),
-      one.what_if && whatIf(store, one),
+      el("div", {}, finding.says, " ", drawLocation(finding)),
+      el("div", { class: "xs-doctor-do" }, el("b", {}, "Do: "), finding.action),
+      finding.what_if && drawWhatIf(store, finding),
     ),
   );
 }
 
-/** The change, tried: both programs, compared. @param {Store} store @param {Advice} one */
-function whatIf(store, one) {
-  const asked = question(store, one);
-  const text = store.asks.text(asked);
+/**
+ * Draw the comparison of both programs after the suggested change was tried.
+ * @param {Store} store
+ * @param {Advice} finding
+ */
+function drawWhatIf(store, finding) {
+  const query = buildQuestion(store, finding);
+  const text = store.queries.getText(query);
   return text
     ? el("pre", { class: "xs-answer", tabindex: 0, role: "region", "aria-label": "as it is, and changed" }, text)
-    : drawAsk(store, asked, `what if? (${asked.from} ${asked.to})`);
+    : drawQuery(store, query, `what if? (${query.from} ${query.to})`);
 }
 
-/** Where it is: a button that goes there, if the program shows it. @param {Advice} one */
-function place(one) {
-  const words = [one.where, one.kernel].filter(Boolean).join(" · ");
+/** Draw a finding's location: a button that goes there, if the program shows it. @param {Advice} finding */
+function drawLocation(finding) {
+  const words = [finding.where, finding.kernel].filter(Boolean).join(" · ");
   if (!words) return null;
-  if (!one.equation && !one.kernel) return el("span", { class: "xs-mono xs-muted" }, words);
+  if (!finding.equation && !finding.kernel) return el("span", { class: "xs-mono xs-muted" }, words);
   return el(
     "button",
     {
       class: "xs-doctor-place xs-mono",
       type: "button",
       title: "show it in source, graph and kernels",
-      "data-finding": one.equation ?? "",
-      "data-of-kernel": one.kernel ?? "",
+      "data-finding": finding.equation ?? "",
+      "data-of-kernel": finding.kernel ?? "",
     },
     words,
   );
 }
 
 /**
- * A click on the card: the equation of a finding, or its kernel, is what is selected then.
+ * Handle a click on the card: select the equation or the kernel of a finding.
  * @param {Panel} panel
  * @param {Element} target
  */
-function pressDoctor(panel, target) {
+function handleDoctorClick(panel, target) {
   const button = target.closest(".xs-doctor-place");
   const [path, kernel] = ["data-finding", "data-of-kernel"].map((name) => button?.getAttribute(name));
-  if (pressAsk(panel.store, target)) return true;
+  if (handleQueryClick(panel.store, target)) return true;
   if (path) goTo(panel, path);
   else if (kernel) {
     panel.store.select("kernel", kernel);

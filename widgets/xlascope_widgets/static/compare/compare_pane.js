@@ -1,9 +1,11 @@
 // @ts-check
-/** Two programs side by side: what is alike, changed, added and removed, linked with the selection everywhere else. */
+/**
+ * Two programs side by side: equal, changed, added and removed equations, linked with the selection everywhere else.
+ */
 
 import { el, fill } from "../ground/element.js";
 import { scrollInside } from "../parts/scrolling.js";
-import { DIFF_SHOWN, DIFF_WORDS, diffCounts, diffKernels, diffRows, diffScale } from "./compare_rows.js";
+import { buildDiffRows, buildScale, countDiffs, DIFF_SHOWN, DIFF_WORDS, summarizeKernels } from "./compare_rows.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Diff} Diff */
 /** @typedef {import("./compare_rows.js").DiffRow} DiffRow */
@@ -17,7 +19,7 @@ const DIFF_NUMBERS = [1, 2];
 const MOST_DIFF_SHOWN = 1500;
 
 /** @param {Store} store the comparison and both programs, or nothing */
-function comparisonOf(store) {
+function findComparison(store) {
   const programs = DIFF_NUMBERS.flatMap((number) => store.programs.get(number) ?? []);
   const { diff } = store.live;
   return diff && programs.length === 2 && programs.every((program) => program.heavy.jaxpr)
@@ -25,12 +27,8 @@ function comparisonOf(store) {
     : undefined;
 }
 
-/**
- * What the comparison says of the equations of one side, by path; nothing of those that are alike.
- * @param {Diff} diff
- * @param {number} side
- */
-function signsOf(diff, side) {
+/** Return the signs of the equations of one side that differ, by path. @param {Diff} diff @param {number} side */
+function collectSigns(diff, side) {
   /** @type {Map<string, string>} */ const signs = new Map();
   for (const [sign, ...paths] of diff.equations) {
     const path = paths[side];
@@ -51,21 +49,21 @@ export class ComparePane {
     this.shown = shown;
     /** @type {Set<number>} */ this.opened = new Set();
     /** What is drawn just now. @type {Diff|undefined} */ this.drawn = undefined;
-    host.addEventListener("click", (event) => this.press(/** @type {Element} */ (event.target)));
-    host.addEventListener("keydown", (event) => this.key(event));
+    host.addEventListener("click", (event) => this.handleClick(/** @type {Element} */ (event.target)));
+    host.addEventListener("keydown", (event) => this.handleKey(event));
   }
 
   draw() {
-    const found = comparisonOf(this.store);
-    this.host.hidden = !found;
-    if (!found) return;
-    const { diff, programs } = found;
-    programs.forEach((program, side) => (program.signs = signsOf(diff, side)));
-    // What stays as it is keeps its place, its focus, and how far it is scrolled.
+    const comparison = findComparison(this.store);
+    this.host.hidden = !comparison;
+    if (!comparison) return;
+    const { diff, programs } = comparison;
+    programs.forEach((program, side) => (program.signs = collectSigns(diff, side)));
+    // Keep unchanged elements, with their focus and scroll position.
     if (this.drawn === diff) return this.mark();
     this.drawn = diff;
     const [before, after] = programs;
-    const rows = diffRows(diff, before, after, this.opened);
+    const rows = buildDiffRows(diff, before, after, this.opened);
     fill(
       this.host,
       diff.timing && drawDiffTiming(diff.timing),
@@ -79,7 +77,7 @@ export class ComparePane {
           diff.labels.map((label, i) =>
             el("b", { class: "xs-mono", role: "columnheader", title: label }, `${DIFF_SIDES[i]}: ${label}`),
           ),
-          el("span", { class: "xs-muted xs-compare-why" }, diffCounts(diff)),
+          el("span", { class: "xs-muted xs-compare-why" }, countDiffs(diff)),
         ),
         rows.slice(0, MOST_DIFF_SHOWN).map((row) => drawDiffRow(row)),
         rows.length > MOST_DIFF_SHOWN && el("div", { class: "xs-empty" }, `${rows.length - MOST_DIFF_SHOWN} more rows`),
@@ -106,7 +104,7 @@ export class ComparePane {
   }
 
   /** @param {Element} target */
-  press(target) {
+  handleClick(target) {
     const fold = target.closest("[data-fold]")?.getAttribute("data-fold");
     if (fold != null) {
       this.opened.add(Number(fold));
@@ -116,33 +114,33 @@ export class ComparePane {
     }
     const row = target.closest(".xs-compare-row[data-row]");
     if (!row) return;
-    const wanted = target.closest("[data-side]")?.getAttribute("data-side");
-    const side = [wanted, "after", "before"].find((name) => name && row.hasAttribute(`data-${name}`)) ?? "after";
-    this.choose(side, row.getAttribute(`data-${side}`) ?? "");
+    const sideName = target.closest("[data-side]")?.getAttribute("data-side");
+    const side = [sideName, "after", "before"].find((name) => name && row.hasAttribute(`data-${name}`)) ?? "after";
+    this.showEquation(side, row.getAttribute(`data-${side}`) ?? "");
   }
 
   /** Show an equation in the graph of its program. @param {string} side @param {string} path */
-  choose(side, path) {
+  showEquation(side, path) {
     const { store } = this;
     const number = DIFF_NUMBERS[DIFF_SIDES.indexOf(side)];
-    if (store.program?.number !== number) store.pick(number);
+    if (store.program?.number !== number) store.pickProgram(number);
     store.reveal(path);
     if (store.selection.id !== path) store.select("equation", path);
     this.shown();
   }
 
   /** @param {KeyboardEvent} event */
-  key(event) {
+  handleKey(event) {
     const rows = /** @type {HTMLElement[]} */ ([...this.host.querySelectorAll("[tabindex]")]);
     const at = rows.indexOf(/** @type {HTMLElement} */ (event.target));
     if (at < 0) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) rows[Math.min(rows.length - 1, Math.max(0, at + step))].focus();
-    else if (event.key === "Enter" || event.key === " ") this.press(rows[at]);
+    else if (event.key === "Enter" || event.key === " ") this.handleClick(rows[at]);
     else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
       const side = event.key === "ArrowLeft" ? "before" : "after";
       const path = rows[at].getAttribute(`data-${side}`);
-      if (path != null) this.choose(side, path);
+      if (path != null) this.showEquation(side, path);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -166,7 +164,7 @@ function drawDiffRow(row) {
       ),
     );
   const source = (row.after ?? row.before)?.source;
-  const said = [row.before?.title, row.after?.title].filter(Boolean).join(" → ");
+  const title = [row.before?.title, row.after?.title].filter(Boolean).join(" → ");
   return el(
     "div",
     {
@@ -174,7 +172,7 @@ function drawDiffRow(row) {
       role: "row",
       tabindex: 0,
       "data-row": "",
-      "aria-label": `${DIFF_WORDS[row.sign]}: ${said}, ${row.words} ${row.detail}`,
+      "aria-label": `${DIFF_WORDS[row.sign]}: ${title}, ${row.words} ${row.detail}`,
       "data-before": row.before?.path,
       "data-after": row.after?.path,
     },
@@ -203,7 +201,7 @@ function drawDiffSide(side, name) {
 
 /** @param {Diff} diff */
 function drawDiffKernels(diff) {
-  const { heading, rows } = diffKernels(diff);
+  const { heading, rows } = summarizeKernels(diff);
   if (!heading) return [];
   return [
     el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), el("b", {}, heading)),
@@ -227,9 +225,9 @@ function drawDiffKernels(diff) {
   ];
 }
 
-/** Each round as a dot, both programs on one scale. @param {NonNullable<Diff["timing"]>} timing */
+/** Draw each round as a dot, both programs on one scale. @param {NonNullable<Diff["timing"]>} timing */
 function drawDiffTiming({ seconds, words, verdict, source }) {
-  const place = diffScale(seconds);
+  const scale = buildScale(seconds);
   return el(
     "div",
     { class: "xs-compare-timing" },
@@ -244,7 +242,7 @@ function drawDiffTiming({ seconds, words, verdict, source }) {
           "span",
           { class: "xs-compare-dots", "aria-hidden": "true" },
           seconds[i].map((value) =>
-            el("i", { class: `xs-compare-dot ${side}`, style: `left:${(place(value) * 98).toFixed(1)}%` }),
+            el("i", { class: `xs-compare-dot ${side}`, style: `left:${(scale(value) * 98).toFixed(1)}%` }),
           ),
         ),
         el("span", { class: "xs-mono xs-small" }, `${words[i]} a call`),

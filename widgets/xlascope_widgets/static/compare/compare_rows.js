@@ -1,8 +1,10 @@
 // @ts-check
-/** A comparison of two programs as rows, for the panel and for pictures. Signs and words say what colours say. */
+/**
+ * Rows of a comparison of two programs, for the panel and for pictures. Signs and text repeat the meaning of colours.
+ */
 
-import { plural, shorten } from "../ground/format.js";
-import { literalText } from "../program/words.js";
+import { pluralize, shorten } from "../ground/format.js";
+import { formatLiteral } from "../program/labels.js";
 
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
@@ -25,34 +27,34 @@ export const DIFF_WORDS = { "=": "alike", "~": "changed", "+": "added", "-": "re
 export const DIFF_SHOWN = { "=": "", "~": "~", "+": "+", "-": "−" };
 
 /** @param {Program} program @param {string|null} path @returns {DiffSide|null} */
-function diffSide(program, path) {
+function describeSide(program, path) {
   const equation = path == null ? undefined : program.equations.get(path);
   if (path == null || !equation) return null;
-  const literals = equation.in.filter((name) => !program.variables.has(name)).map(literalText);
-  const types = equation.out.map((name) => program.typeOf(name)).join(" ");
+  const literals = equation.in.filter((name) => !program.variables.has(name)).map(formatLiteral);
+  const types = equation.out.map((name) => program.getType(name)).join(" ");
   const title = shorten([equation.name ?? equation.op, ...literals].join(" "), 36);
-  return { path, title, types: shorten(types, 40), source: diffSource(program, equation) };
+  return { path, title, types: shorten(types, 40), source: findSourceText(program, equation) };
 }
 
-/** The text of the line that made an equation. @param {Program} program @param {Equation} equation */
-function diffSource(program, equation) {
+/** Return the text of the line that made an equation. @param {Program} program @param {Equation} equation */
+function findSourceText(program, equation) {
   if (!equation.src) return "";
   const [file, line] = equation.src;
-  const source = program.heavy.sources?.find((each) => each.file === file);
+  const source = program.heavy.sources?.find((entry) => entry.file === file);
   const text = source?.text.split("\n", line - source.first + 1)[line - source.first] ?? "";
   return shorten(text.trim(), 80);
 }
 
 /**
- * Every equation of both programs in order; runs of those that are alike are folded. `opened` holds where folds that
- * are open begin.
+ * Return the equations of both programs in order, runs of equal ones folded. `opened` holds the starts of folds that
+ * are open.
  * @param {Diff} diff
  * @param {Program} before
  * @param {Program} after
  * @param {Set<number>} [opened]
  * @returns {(DiffRow|DiffFold)[]}
  */
-export function diffRows(diff, before, after, opened = new Set()) {
+export function buildDiffRows(diff, before, after, opened = new Set()) {
   const near = new Set();
   diff.equations.forEach(([sign], i) => {
     if (sign !== "=") for (let at = i - DIFF_AROUND; at <= i + DIFF_AROUND; at++) near.add(at);
@@ -70,8 +72,8 @@ export function diffRows(diff, before, after, opened = new Set()) {
       const [sign, old, now, words, detail] = diff.equations[i];
       rows.push({
         sign,
-        before: diffSide(before, old),
-        after: diffSide(after, now),
+        before: describeSide(before, old),
+        after: describeSide(after, now),
         words: words || DIFF_WORDS[sign],
         detail,
       });
@@ -81,53 +83,53 @@ export function diffRows(diff, before, after, opened = new Set()) {
   return rows;
 }
 
-/** "12 alike, 3 changed, 1 added". @param {Diff} diff */
-export function diffCounts(diff) {
+/** Return the numbers of equations in words: "12 alike, 3 changed, 1 added". @param {Diff} diff */
+export function countDiffs(diff) {
   const parts = Object.entries(DIFF_WORDS).map(([sign, word]) => {
-    const number = diff.equations.filter((each) => each[0] === sign).length;
+    const number = diff.equations.filter((row) => row[0] === sign).length;
     return number ? `${number} ${word}` : "";
   });
   return `equations: ${parts.filter(Boolean).join(", ") || "none"}`;
 }
 
 /**
- * What became of the kernels, those that are the same counted only.
+ * Return what changed in the kernels; those that are the same are only counted.
  * @param {Diff} diff
  * @returns {{heading: string, rows: {sign: Sign, word: string, before: string, after: string, detail: string}[]}}
  */
-export function diffKernels(diff) {
-  const same = diff.kernels.filter((each) => each[0] === "same").length;
-  const others = diff.kernels.filter((each) => each[0] !== "same");
+export function summarizeKernels(diff) {
+  const same = diff.kernels.filter((row) => row[0] === "same").length;
+  const others = diff.kernels.filter((row) => row[0] !== "same");
   const rows = others.map(([kind, before, after, detail]) => ({
     sign: DIFF_KERNEL_SIGNS[kind] ?? "~",
     word: kind,
-    before: diffKernelNames(before),
-    after: diffKernelNames(after),
+    before: formatKernelNames(before),
+    after: formatKernelNames(after),
     detail,
   }));
   return {
     heading: diff.kernels.length
-      ? `kernels: ${plural(same, "alike", "alike")}, ${plural(others.length, "other", "others")}`
+      ? `kernels: ${pluralize(same, "alike", "alike")}, ${pluralize(others.length, "other", "others")}`
       : "",
     rows,
   };
 }
 
 /** @param {string[]} names */
-function diffKernelNames(names) {
-  const shown = names
+function formatKernelNames(names) {
+  const listed = names
     .slice(0, 4)
     .map((name) => shorten(name, 48))
     .join(", ");
-  return names.length > 4 ? `${shown}, ${names.length - 4} more` : shown;
+  return names.length > 4 ? `${listed}, ${names.length - 4} more` : listed;
 }
 
 /**
- * Where the seconds of a round stand between the least and the most of both.
+ * Return the function that places the seconds of a round between the least and the most of both.
  * @param {number[][]} sides
  * @returns {(value: number) => number} from 0 to 1
  */
-export function diffScale(sides) {
+export function buildScale(sides) {
   const all = sides.flat();
   const [low, high] = [Math.min(...all), Math.max(...all)];
   return (value) => (high > low ? (value - low) / (high - low) : 0.5);

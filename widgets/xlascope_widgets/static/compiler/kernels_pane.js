@@ -1,19 +1,24 @@
 // @ts-check
 /**
- * The kernels that XLA made, sorted and filtered: what each consists of, what it took, what fusing saved, what it still
- * reads from others.
+ * List of XLA's kernels, sorted and filtered: their equations, times, bytes saved by fusion, and operands from others.
  */
 
 import { el } from "../ground/element.js";
-import { byteSize, count, percent, plural, seconds, shorten } from "../ground/format.js";
-import { drawAsk } from "../parts/asking.js";
+import { formatBytes, formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
+import { drawQuery } from "../parts/question_form.js";
 import { registerPane } from "../parts/panes.js";
-import { crossings } from "../program/crossings.js";
-import { acrossFacts, estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "../program/stage_words.js";
-import { drawUnreadKernels } from "../program/unread.js";
-import { MOST_LISTED, crossingSize } from "./crossing_pane.js";
-import { sideBySide, targetWords } from "./targets.js";
-import { drawWhy, whyNotButton } from "./why_pane.js";
+import { listBoundaries } from "../program/kernel_boundaries.js";
+import {
+  describeCollective,
+  formatEstimates,
+  formatKernels,
+  sortKernelsByTime,
+  labelKernel,
+} from "../program/stage_labels.js";
+import { drawNoKernels } from "../program/unreadable_notes.js";
+import { formatBoundarySize, MOST_LISTED } from "./kernel_boundaries_pane.js";
+import { describeTarget, drawTargetTable } from "./target_tabs.js";
+import { drawWhy, drawWhyNotButton } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Kernel} Kernel */
@@ -45,7 +50,7 @@ const ORDERS = {
 };
 
 /** @param {Store} store */
-function drawList(store) {
+function drawKernels(store) {
   const program = /** @type {Program} */ (store.program);
   if (!program.heavy.kernels)
     return [
@@ -56,45 +61,45 @@ function drawList(store) {
         "not compiled yet: kernels are known when the function has been called, or after %fusions f(x), which compiles and does not run it",
       ),
     ];
-  const unread = drawUnreadKernels(program);
-  if (unread) return [drawWhy(store), unread, sideBySide(store)];
-  const shown = sortedKernels(store);
-  const [all, known] = [program.heavy.kernels, shown.slice(0, MOST_LISTED)];
+  const unread = drawNoKernels(program);
+  if (unread) return [drawWhy(store), unread, drawTargetTable(store)];
+  const kernels = sortKernels(store);
+  const [all, listed] = [program.heavy.kernels, kernels.slice(0, MOST_LISTED)];
   const unknown = all.filter((kernel) => !kernel.eqns.length).length;
   const copies = all.filter((kernel) => kernel.moves).length;
   const single = all.filter((kernel) => new Set(kernel.eqns).size === 1).length;
   const saved = all.reduce((sum, kernel) => sum + kernel.saved, 0);
   const tail = [
-    single && `${plural(single, "kernel")} with one equation`,
-    copies && `${count(copies)} that only ${copies === 1 ? "copies" : "copy"}`,
-    unknown > copies && `${count(unknown - copies)} with no source known`,
-    shown.length > MOST_LISTED && `${count(shown.length - MOST_LISTED)} more not listed`,
-    saved && `fusing saved ${byteSize(saved)} of reads and writes (our count)`,
-    estimateWords(program),
+    single && `${pluralize(single, "kernel")} with one equation`,
+    copies && `${formatInt(copies)} that only ${copies === 1 ? "copies" : "copy"}`,
+    unknown > copies && `${formatInt(unknown - copies)} with no source known`,
+    kernels.length > MOST_LISTED && `${formatInt(kernels.length - MOST_LISTED)} more not listed`,
+    saved && `fusing saved ${formatBytes(saved)} of reads and writes (our count)`,
+    formatEstimates(program),
   ].filter(Boolean);
   return [
     el(
       "div",
       { class: "xs-list-head" },
-      el("div", { class: "xs-muted xs-small" }, targetWords(program) || kernelsHeading(program)),
-      listTools(store, shown.length),
+      el("div", { class: "xs-muted xs-small" }, describeTarget(program) || formatKernels(program)),
+      drawListTools(store, kernels.length),
     ),
     drawWhy(store),
-    known.map((kernel) => drawKernel(store, program, kernel)),
+    listed.map((kernel) => drawKernel(store, program, kernel)),
     tail.length > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, tail.join(" · ")),
-    sideBySide(store),
+    drawTargetTable(store),
   ];
 }
 
-/** @param {Store} store @param {number} shown */
-function listTools(store, shown) {
+/** @param {Store} store @param {number} kernels */
+function drawListTools(store, kernels) {
   const { list, program } = store;
   const filtered =
     list.filter &&
     el(
       "span",
       { class: "xs-muted xs-small", role: "status" },
-      `${count(shown)} of ${count(program?.heavy.kernels?.length ?? 0)}`,
+      `${formatInt(kernels)} of ${formatInt(program?.heavy.kernels?.length ?? 0)}`,
     );
   return el(
     "div",
@@ -126,14 +131,14 @@ function listTools(store, shown) {
 }
 
 /** @param {Store} store @returns {Kernel[]} */
-function sortedKernels(store) {
+function sortKernels(store) {
   const { list } = store;
   const program = /** @type {Program} */ (store.program);
   const words = list.filter.toLowerCase().split(/\s+/).filter(Boolean);
   const { of } = ORDERS[list.sort];
-  return kernelsByTime(program, (kernel) => of(program, kernel)).filter((kernel) => {
+  return sortKernelsByTime(program, (kernel) => of(program, kernel)).filter((kernel) => {
     const text = words.length
-      ? `${kernel.name} ${kernel.kind} ${kernel.type} ${kernel.eqns.map((/** @type {string} */ path) => operationAt(program, path)).join(" ")}`.toLowerCase()
+      ? `${kernel.name} ${kernel.kind} ${kernel.type} ${kernel.eqns.map((/** @type {string} */ path) => findOperationName(program, path)).join(" ")}`.toLowerCase()
       : "";
     return words.every((/** @type {string} */ word) => text.includes(word));
   });
@@ -141,7 +146,7 @@ function sortedKernels(store) {
 
 /** @param {Store} store @param {Program} program @param {Kernel} kernel */
 function drawKernel(store, program, kernel) {
-  const { title, facts, pass, time } = kernelWords(program, kernel);
+  const { title, facts, pass, time } = labelKernel(program, kernel);
   const { name } = kernel;
   const share = program.account?.kernels[name]?.[2] ?? 0;
   const single = new Set(kernel.eqns).size === 1;
@@ -162,12 +167,12 @@ function drawKernel(store, program, kernel) {
       { class: "xs-kernel-head" },
       el("i", { class: `xs-chip pass-${pass}` }),
       el("b", { class: "xs-mono", title: `XLA's name: ${shorten(name, 200)}` }, title),
-      kernelTime(kernel, time),
+      drawKernelTime(kernel, time),
     ),
     time != null &&
       el(
         "div",
-        { class: "xs-track", title: `${percent(share)} of the kernels' time (measured)` },
+        { class: "xs-track", title: `${formatPercent(share)} of the kernels' time (measured)` },
         el("i", { class: `xs-share pass-${pass}`, style: `width:${(share * 100).toFixed(1)}%` }),
       ),
     el(
@@ -175,32 +180,32 @@ function drawKernel(store, program, kernel) {
       { class: "xs-muted" },
       el("span", { class: "xs-kind", title: KINDS[kind] ?? "" }, kind),
       ["", ...rest].join(" · "),
-      single && [" · ", el("span", { class: "xs-mono xs-small" }, equationNames(program, kernel))],
+      single && [" · ", el("span", { class: "xs-mono xs-small" }, listEquationNames(program, kernel))],
     ),
     !single &&
       kernel.eqns.length > 0 &&
-      el("div", { class: "xs-mono xs-small xs-names" }, equationNames(program, kernel)),
-    open && drawMore(store, program, kernel),
+      el("div", { class: "xs-mono xs-small xs-names" }, listEquationNames(program, kernel)),
+    open && drawKernelDetails(store, program, kernel),
   );
 }
 
 /** @param {Kernel} kernel @param {number|undefined} time */
-function kernelTime(kernel, time) {
-  if (time != null) return el("span", { class: "xs-num", title: "measured" }, seconds(time));
-  const estimated = kernel.estimate ? seconds(kernel.estimate) : kernel.cycles && plural(kernel.cycles, "cycle");
+function drawKernelTime(kernel, time) {
+  if (time != null) return el("span", { class: "xs-num", title: "measured" }, formatTime(time));
+  const estimated = kernel.estimate ? formatTime(kernel.estimate) : kernel.cycles && pluralize(kernel.cycles, "cycle");
   return estimated && el("span", { class: "xs-num xs-muted", title: "estimated, not measured" }, `≈ ${estimated}`);
 }
 
 /**
- * All that is known of the kernel selected: its kind in words, sizes, and its neighbours.
+ * Draw the details of the selected kernel: its kind in words, its sizes and its neighbours.
  * @param {Store} store
  * @param {Program} program
  * @param {Kernel} kernel
  */
-function drawMore(store, program, kernel) {
-  const all = crossings(program);
-  const written = all.filter((each) => each.from === kernel.name);
-  const reads = all.filter((each) => each.to.includes(kernel.name));
+function drawKernelDetails(store, program, kernel) {
+  const all = listBoundaries(program);
+  const written = all.filter((boundary) => boundary.from === kernel.name);
+  const reads = all.filter((boundary) => boundary.to.includes(kernel.name));
   return el(
     "div",
     { class: "xs-more xs-small" },
@@ -214,86 +219,99 @@ function drawMore(store, program, kernel) {
     el(
       "div",
       { class: "xs-muted" },
-      [kernel.type, kernel.layout, kernel.launch, ...sizeFacts(kernel)].filter(Boolean).join(" · "),
+      [kernel.type, kernel.layout, kernel.launch, ...describeSizes(kernel)].filter(Boolean).join(" · "),
     ),
-    reads.map((each) => neighbour(program, "reads", each, each.from, kernel.name, each.from)),
-    written.flatMap((each) => each.to.map((to) => neighbour(program, "read by", each, kernel.name, to, to))),
+    reads.map((boundary) => drawNeighbour(program, "reads", boundary, boundary.from, kernel.name, boundary.from)),
+    written.flatMap((boundary) =>
+      boundary.to.map((to) => drawNeighbour(program, "read by", boundary, kernel.name, to, to)),
+    ),
     drawCode(store, kernel),
   );
 }
 
-/** The machine's code of a kernel, where its compiler gives that. @param {Store} store @param {Kernel} kernel */
+/** Draw the machine code of a kernel, where its compiler provides it. @param {Store} store @param {Kernel} kernel */
 function drawCode(store, kernel) {
   const [stage, word] =
     { cpu: ["asm", "assembly"], gpu: ["ptx", "PTX"], cuda: ["ptx", "PTX"] }[
       /** @type {"cpu"} */ (store.program?.heavy.platform)
     ] ?? [];
-  if (!stage || !store.asks.questions.includes("code")) return null;
-  const asked = {
+  if (!stage || !store.queries.questions.includes("code")) return null;
+  const query = {
     question: "code",
     program: store.measured?.number ?? 0,
     target: store.aimed,
     from: kernel.name,
     to: stage,
   };
-  const text = store.asks.text(asked);
+  const text = store.queries.getText(query);
   return text
     ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": `${word} of ${kernel.name}` }, text)
-    : drawAsk(store, asked, `Show its ${word}`);
+    : drawQuery(store, query, `Show its ${word}`);
 }
 
 /**
  * @param {Program} program
  * @param {string} verb
- * @param {import("../program/crossings.js").Crossing} each
+ * @param {import("../program/kernel_boundaries.js").Crossing} boundary
  * @param {string} from
  * @param {string} to
- * @param {string} shown
+ * @param {string} name
  */
-function neighbour(program, verb, each, from, to, shown) {
+function drawNeighbour(program, verb, boundary, from, to, name) {
   return el(
     "div",
     { class: "xs-neighbour" },
     el("span", { class: "xs-muted" }, `${verb} `),
-    el("span", { title: `XLA's name: ${shown}` }, program.calledKernel(shown)),
-    el("span", { class: "xs-muted" }, ` ${each.type}, ${crossingSize(each)} `),
-    whyNotButton(from, to),
+    el("span", { title: `XLA's name: ${name}` }, program.describeKernel(name)),
+    el("span", { class: "xs-muted" }, ` ${boundary.type}, ${formatBoundarySize(boundary)} `),
+    drawWhyNotButton(from, to),
   );
 }
 
 /** @param {Kernel} kernel @returns {string[]} */
-function sizeFacts(kernel) {
+function describeSizes(kernel) {
   const saved = kernel.saved
-    ? `, saved ${byteSize(kernel.saved)} of intermediate results, neither written nor read back`
+    ? `, saved ${formatBytes(kernel.saved)} of intermediate results, neither written nor read back`
     : "";
-  const sizes = `reads ${byteSize(kernel.read)}, writes ${byteSize(kernel.written)}${saved} (our count)`;
-  const facts = [...acrossFacts(kernel), sizes];
+  const sizes = `reads ${formatBytes(kernel.read)}, writes ${formatBytes(kernel.written)}${saved} (our count)`;
+  const facts = [...describeCollective(kernel), sizes];
   return kernel.unknown
-    ? [...facts, `${kernel.unknown} of ${plural(kernel.instructions, "instruction")} with no source known`]
+    ? [...facts, `${kernel.unknown} of ${pluralize(kernel.instructions, "instruction")} with no source known`]
     : facts;
 }
 
-/** What the line about a selected kernel says. @param {Program} program @param {Kernel} kernel @returns {string[]} */
-export function kernelFacts(program, kernel) {
+/**
+ * Return the facts for the line about a selected kernel.
+ * @param {Program} program
+ * @param {Kernel} kernel
+ * @returns {string[]}
+ */
+export function describeKernel(program, kernel) {
   const [time, runs, share] = program.account?.kernels[kernel.name] ?? [];
-  const often = runs && runs > 1.5 ? ` in ${count(runs)} runs` : "";
+  const often = runs && runs > 1.5 ? ` in ${formatInt(runs)} runs` : "";
   const measured =
-    time == null ? [] : [`${seconds(time)} a call${often}, ${percent(share ?? 0)} of the kernels' time (measured)`];
-  return [kernelWords(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...sizeFacts(kernel)];
+    time == null
+      ? []
+      : [`${formatTime(time)} a call${often}, ${formatPercent(share ?? 0)} of the kernels' time (measured)`];
+  return [labelKernel(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...describeSizes(kernel)];
 }
 
-/** "add ▸ tanh ▸ mul"; of repeats one. @param {Program} program @param {Kernel} kernel */
-function equationNames(program, kernel) {
+/**
+ * Return the names of a kernel's equations, "add ▸ tanh ▸ mul"; repeats are listed once.
+ * @param {Program} program
+ * @param {Kernel} kernel
+ */
+function listEquationNames(program, kernel) {
   const { eqns, repeats = 1 } = kernel;
   const names = [...new Set(eqns.length % repeats ? eqns : eqns.filter((_, i) => i % repeats === 0))].map((path) =>
-    operationAt(program, /** @type {string} */ (path)),
+    findOperationName(program, /** @type {string} */ (path)),
   );
-  const shown = names.slice(0, 8).join(" ▸ ");
-  return names.length > 8 ? `${shown} ▸ ${names.length - 8} more` : shown;
+  const text = names.slice(0, 8).join(" ▸ ");
+  return names.length > 8 ? `${text} ▸ ${names.length - 8} more` : text;
 }
 
 /** @param {Program} program @param {string} path */
-function operationAt(program, path) {
+function findOperationName(program, path) {
   return program.equations.get(path)?.op ?? "?";
 }
 
@@ -303,17 +321,17 @@ registerPane({
   order: 1,
   title: "kernels",
   tip: "the kernels that XLA made",
-  draw: drawList,
-  press: pressList,
+  draw: drawKernels,
+  press: handleListClick,
 });
 
 /**
- * A click in a list: what is asked about two kernels, what one array connects, one kernel more.
- * @param {import("../parts/panel.js").Panel} panel
+ * Handle a click in a list: select two kernels, the kernels that one value connects, or one kernel more.
+ * @param {import("../parts/panel_interface.js").Panel} panel
  * @param {Element} target
  * @param {boolean} add
  */
-function pressList({ store, graph }, target, add) {
+function handleListClick({ store, graph }, target, add) {
   const why = target.closest("[data-why]")?.getAttribute("data-why");
   const several = target.closest("[data-kernels]")?.getAttribute("data-kernels");
   const kernel = target.closest("[data-kernel]")?.getAttribute("data-kernel");

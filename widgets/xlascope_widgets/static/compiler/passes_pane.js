@@ -1,13 +1,11 @@
 // @ts-check
-/**
- * The compiler's passes that changed something: what each added and removed, and which of them removed an operation.
- */
+/** Compiler passes that changed something: the lines each added and removed, and which pass removed an operation. */
 
 import { el } from "../ground/element.js";
-import { count, plural } from "../ground/format.js";
-import { answeredWords, drawAsk } from "../parts/asking.js";
+import { formatInt, pluralize } from "../ground/format.js";
+import { describeAnswer, drawQuery } from "../parts/question_form.js";
 import { registerPane } from "../parts/panes.js";
-import { aboutShown } from "./decisions.js";
+import { filterForTarget } from "./fusion_decisions.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Pass} Pass */
 /** @typedef {import("../ground/wire.js").Passes} Passes */
@@ -20,15 +18,15 @@ import { aboutShown } from "./decisions.js";
 const MOST_LINES = 400;
 
 /** @param {Store} store */
-function passesShown(store) {
-  return aboutShown(store, store.asks.found(store.measured).passes)[0];
+function findPasses(store) {
+  return filterForTarget(store, store.queries.listFindings(store.measured).passes)[0];
 }
 
 /** @param {Store} store */
 function drawPasses(store) {
-  const found = passesShown(store);
-  const asked = { question: "passes", program: store.measured?.number ?? 0, target: store.aimed };
-  if (!found)
+  const answer = findPasses(store);
+  const question = { question: "passes", program: store.measured?.number ?? 0, target: store.aimed };
+  if (!answer)
     return el(
       "div",
       { class: "xs-empty" },
@@ -37,12 +35,12 @@ function drawPasses(store) {
         {},
         "What each of XLA's passes changed, and which one removed an operation. Taken from a compilation of its own, apart from your program.",
       ),
-      drawAsk(store, asked, "Ask XLA"),
+      drawQuery(store, question, "Ask XLA"),
     );
   const { query } = store.list;
-  const shown = query
-    ? removers(store, found, query)
-    : found.passes.map((/** @type {Pass} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
+  const entries = query
+    ? findRemovingPasses(store, answer, query)
+    : answer.passes.map((/** @type {Pass} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
   return [
     el(
       "div",
@@ -61,53 +59,59 @@ function drawPasses(store) {
         "div",
         { class: "xs-muted xs-small", role: "status" },
         query
-          ? removedWords(shown, query)
-          : `${plural(found.passes.length, "pass", "passes")} changed something · ${answeredWords(found)}`,
-        found.note && ` · ${found.note}`,
+          ? describeRemoved(entries, query)
+          : `${pluralize(answer.passes.length, "pass", "passes")} changed something · ${describeAnswer(answer)}`,
+        answer.note && ` · ${answer.note}`,
       ),
     ),
-    shown.map((each) => drawPass(store, each)),
+    entries.map((entry) => drawPass(store, entry)),
   ];
 }
 
-/** @param {Changed[]} shown @param {string} query */
-function removedWords(shown, query) {
-  if (!shown.length) return `no pass removed “${query}”`;
-  return `“${query}” was removed or rewritten by ${plural(shown.length, "pass", "passes")}: ${[...new Set(shown.map(({ pass }) => pass.name))].join(", ")}`;
-}
-
-/** The passes after which nothing was left of an equation that is meant; if there are none, those that took lines away.
- * @param {Store} store @param {Passes} found @param {string} query @returns {Changed[]} */
-function removers(store, found, query) {
-  const by = (/** @type {(pass: Pass) => string[]} */ gone) =>
-    found.passes.map((pass, at) => ({ pass, at, gone: gone(pass) })).filter((each) => each.gone.length);
-  const equations = by((/** @type {Pass} */ pass) => goneEquations(store, pass, query));
-  return equations.length ? equations : by((/** @type {Pass} */ pass) => removedLines(pass, query));
+/** @param {Changed[]} entries @param {string} query */
+function describeRemoved(entries, query) {
+  if (!entries.length) return `no pass removed “${query}”`;
+  return `“${query}” was removed or rewritten by ${pluralize(entries.length, "pass", "passes")}: ${[...new Set(entries.map(({ pass }) => pass.name))].join(", ")}`;
 }
 
 /**
- * Equations of which nothing was left after a pass.
+ * Return the passes that removed the last trace of a matching equation, or else those that removed matching lines.
+ * @param {Store} store
+ * @param {Passes} answer
+ * @param {string} query
+ * @returns {Changed[]}
+ */
+function findRemovingPasses(store, answer, query) {
+  const selectPassesBy = (/** @type {(pass: Pass) => string[]} */ gone) =>
+    answer.passes.map((pass, at) => ({ pass, at, gone: gone(pass) })).filter((entry) => entry.gone.length);
+  const equations = selectPassesBy((/** @type {Pass} */ pass) => listRemovedEquations(store, pass, query));
+  return equations.length ? equations : selectPassesBy((/** @type {Pass} */ pass) => listRemovedLines(pass, query));
+}
+
+/**
+ * Return the equations of which nothing was left after a pass.
  * @param {Store} store
  * @param {Pass} pass
  * @param {string} query
  * @returns {string[]}
  */
-function goneEquations(store, pass, query) {
+function listRemovedEquations(store, pass, query) {
   const { program } = store;
-  const found = (pass.gone ?? []).map((path) => ({ path, equation: program?.equations.get(path) }));
-  return found
+  const removed = (pass.gone ?? []).map((path) => ({ path, equation: program?.equations.get(path) }));
+  return removed
     .filter(({ path, equation }) => path === query || equation?.op.includes(query.toLowerCase()))
     .map(
-      ({ path, equation }) => `${equation?.op ?? "equation"} ${path}, ${program?.lineOf(path) ?? "no source known"}`,
+      ({ path, equation }) =>
+        `${equation?.op ?? "equation"} ${path}, ${program?.formatLine(path) ?? "no source known"}`,
     );
 }
 
 /**
- * Lines that a pass took away for good: their instruction is not among the lines that it added.
+ * Return the lines that a pass removed for good: their instruction is not among the lines that it added.
  * @param {Pass} pass
  * @param {string} query
  */
-export function removedLines(pass, query) {
+export function listRemovedLines(pass, query) {
   const lines = pass.diff.split("\n");
   const name = (/** @type {string} */ line) => line.slice(1).match(/%?([\w.-]+) = /)?.[1] ?? line;
   const added = new Set(lines.filter((line) => line.startsWith("+")).map(name));
@@ -130,14 +134,14 @@ function drawPass(store, { pass, at, gone }) {
           ...new Set(
             all
               .slice(0, 60)
-              .map((path) => program.called([path]))
+              .map((path) => program.describeEquations([path]))
               .filter(Boolean),
           ),
         ];
   const changes = [
-    pass.removed && `−${count(pass.removed)}`,
-    pass.added && `+${count(pass.added)}`,
-    pass.changed && `${count(pass.changed)} changed`,
+    pass.removed && `−${formatInt(pass.removed)}`,
+    pass.added && `+${formatInt(pass.added)}`,
+    pass.changed && `${formatInt(pass.changed)} changed`,
   ].filter(Boolean);
   const head = pass.does ? pass.does[0].toUpperCase() + pass.does.slice(1) : pass.name;
   return el(
@@ -153,7 +157,7 @@ function drawPass(store, { pass, at, gone }) {
     el(
       "div",
       { class: "xs-pass-head" },
-      el("span", { class: "xs-muted xs-small" }, `${count(at + 1)} `),
+      el("span", { class: "xs-muted xs-small" }, `${formatInt(at + 1)} `),
       el("b", {}, head),
     ),
     gone.length > 0 &&
@@ -161,7 +165,7 @@ function drawPass(store, { pass, at, gone }) {
         "div",
         { class: "xs-mono xs-small xs-removed" },
         gone.slice(0, 3).join("; "),
-        gone.length > 3 && `; ${count(gone.length - 3)} more`,
+        gone.length > 3 && `; ${formatInt(gone.length - 3)} more`,
       ),
     names.length > 0 &&
       el(
@@ -169,12 +173,12 @@ function drawPass(store, { pass, at, gone }) {
         { class: "xs-small" },
         "nothing left of ",
         names.slice(0, 4).join("; "),
-        names.length > 4 && `; ${count(names.length - 4)} more`,
+        names.length > 4 && `; ${formatInt(names.length - 4)} more`,
       ),
     el(
       "div",
       { class: "xs-muted xs-small" },
-      `${changes.join(" ")}, ${plural(pass.instructions, "instruction")} after it · XLA’s pass `,
+      `${changes.join(" ")}, ${pluralize(pass.instructions, "instruction")} after it · XLA’s pass `,
       el("span", { class: "xs-mono" }, pass.name),
       ` in ${pass.pipeline}`,
     ),
@@ -192,7 +196,7 @@ function drawPass(store, { pass, at, gone }) {
  */
 
 /** @param {Pass} pass @returns {DiffLine[]} */
-function diffLines(pass) {
+function parseDiffLines(pass) {
   return pass.diff
     .split("\n")
     .filter(Boolean)
@@ -204,11 +208,11 @@ function diffLines(pass) {
 }
 
 /**
- * Lines about one instruction, or else about one equation, in one row.
+ * Pair lines about one instruction, or else about one equation, in one row.
  * @param {DiffLine[]} lines
  * @returns {DiffPair[]}
  */
-export function diffPairs(lines) {
+export function pairDiffLines(lines) {
   const added = lines.filter((line) => line.sign === "+");
   const name = (/** @type {DiffLine} */ line) => line.text.slice(1).match(/%?([\w.-]+) = /)?.[1];
   /** @type {Map<DiffLine, DiffLine>} */ const partner = new Map();
@@ -218,35 +222,35 @@ export function diffPairs(lines) {
   ]) {
     const free = new Set(added.filter((line) => ![...partner.values()].includes(line)));
     for (const line of lines.filter(({ sign }) => sign === "-")) {
-      const other = partner.has(line) ? undefined : [...free].find((each) => alike(line, each));
+      const other = partner.has(line) ? undefined : [...free].find((candidate) => alike(line, candidate));
       if (other && free.delete(other)) partner.set(line, other);
     }
   }
-  const taken = new Set(partner.values());
+  const partners = new Set(partner.values());
   return lines
-    .filter((line) => !taken.has(line))
+    .filter((line) => !partners.has(line))
     .map((line) => (line.sign === "+" ? [null, line] : [line, partner.get(line) ?? null]));
 }
 
 /**
- * Before and after side by side where there is room, of what concerns the selection if something is selected.
+ * Draw before and after side by side where there is room, limited to the selection if there is one.
  * @param {Store} store
  * @param {Pass} pass
  */
 function drawDiff(store, pass) {
   const { program, selection, list } = store;
-  const every = diffLines(pass);
+  const every = parseDiffLines(pass);
   const chosen = every.filter((line) => line.paths.some((path) => selection.paths.has(path)));
   const filtered = selection.paths.size > 0 && (pass.lines?.length ?? 0) > 0 && !list.whole;
-  const pairs = diffPairs((filtered ? chosen : every).slice(0, MOST_LINES));
-  const cell = (/** @type {DiffLine|null} */ line, /** @type {string} */ kind) =>
+  const pairs = pairDiffLines((filtered ? chosen : every).slice(0, MOST_LINES));
+  const drawCell = (/** @type {DiffLine|null} */ line, /** @type {string} */ kind) =>
     el(
       "code",
       { class: line ? (line.sign ? kind : "xs-muted") : "xs-nothing" },
       line && [
         line.sign ? el("span", { "aria-hidden": "true" }, line.sign, " ") : "",
         line.sign ? line.text.slice(1) : line.text,
-        line.paths.length > 0 && program && el("span", { class: "xs-of" }, program.called(line.paths)),
+        line.paths.length > 0 && program && el("span", { class: "xs-of" }, program.describeEquations(line.paths)),
       ],
     );
   return el(
@@ -261,7 +265,7 @@ function drawDiff(store, pass) {
           "span",
           { class: "xs-muted" },
           filtered
-            ? `${count(chosen.length)} of ${plural(every.length, "line")}: about what is selected `
+            ? `${formatInt(chosen.length)} of ${pluralize(every.length, "line")}: about what is selected `
             : "all lines ",
         ),
         el(
@@ -278,7 +282,7 @@ function drawDiff(store, pass) {
         el("span", {}, "after"),
       ),
     pairs.map(([before, after]) =>
-      el("div", { class: "xs-diff-row" }, cell(before, "xs-removed"), cell(after, "xs-added")),
+      el("div", { class: "xs-diff-row" }, drawCell(before, "xs-removed"), drawCell(after, "xs-added")),
     ),
     (every.length > MOST_LINES || (pass.cut ?? 0) > 0) &&
       el("div", { class: "xs-muted" }, "… cut here; %passes --save has all of it"),
@@ -292,18 +296,18 @@ registerPane({
   title: "passes",
   tip: "what each of XLA's passes changed",
   draw: drawPasses,
-  wanted: (store) => store.asks.found(store.measured).passes.length > 0,
-  press: pressPasses,
+  wanted: (store) => store.queries.listFindings(store.measured).passes.length > 0,
+  press: handlePassesClick,
 });
 
-/** A click on a pass; true when it was one. @param {{store: Store}} panel @param {Element} target */
-function pressPasses({ store }, target) {
+/** Handle a click on a pass; return whether it was one. @param {{store: Store}} panel @param {Element} target */
+function handlePassesClick({ store }, target) {
   const at = target.closest("[data-pass]")?.getAttribute("data-pass");
   if (target.closest("[data-whole]")) {
-    store.turn({ whole: !store.list.whole });
+    store.updateList({ whole: !store.list.whole });
     return true;
   }
   if (at == null || target.closest(".xs-diff")) return at != null;
-  store.turn({ pass: store.list.pass === Number(at) ? -1 : Number(at) });
+  store.updateList({ pass: store.list.pass === Number(at) ? -1 : Number(at) });
   return true;
 }

@@ -1,17 +1,15 @@
 // @ts-check
-/**
- * XLA's fusion decisions one by one, as they fell: played in the browser from the record of them, without the kernel.
- */
+/** XLA's fusion decisions step by step, replayed in the browser from their record, without the kernel. */
 
 import { el } from "../ground/element.js";
-import { count, plural, shorten } from "../ground/format.js";
-import { answeredWords, drawAsk } from "../parts/asking.js";
-import { paneBeside, registerPane } from "../parts/panes.js";
+import { formatInt, pluralize, shorten } from "../ground/format.js";
+import { describeAnswer, drawQuery } from "../parts/question_form.js";
+import { registerPane, selectSidePane } from "../parts/panes.js";
 import { scrollInside } from "../parts/scrolling.js";
-import { explanations, stepsOf } from "./decisions.js";
-import { costWords } from "./why_pane.js";
+import { decodeSteps, listExplanations } from "./fusion_decisions.js";
+import { describeCost } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
-/** @typedef {import("./decisions.js").Step} Step */
+/** @typedef {import("./fusion_decisions.js").Step} Step */
 /** @typedef {import("../program/program.js").Program} Program */
 
 /** Steps drawn before and after the current one, and milliseconds a step is shown for when they are played. */
@@ -22,20 +20,20 @@ const BEFORE = 60,
 /** @type {WeakMap<Store, ReturnType<typeof setInterval>>} */
 const players = new WeakMap();
 
-/** The decisions that are stepped through: those picked, or the ones heard last. @param {Store} store */
-function replayed(store) {
-  const all = explanations(store);
+/** Return the explanation that is replayed: the chosen one, or the latest. @param {Store} store */
+function findReplay(store) {
+  const all = listExplanations(store);
   return (
-    all.find((each) => each.steps === store.list.replayed) ??
+    all.find((entry) => entry.steps === store.list.replayed) ??
     [...all].sort((a, b) => b.steps.length - a.steps.length)[0]
   );
 }
 
 /** @param {Store} store */
 function drawReplay(store) {
-  const found = replayed(store);
-  const asked = { question: "why", program: store.measured?.number ?? 0, target: store.aimed };
-  if (!found)
+  const answer = findReplay(store);
+  const query = { question: "why", program: store.measured?.number ?? 0, target: store.aimed };
+  if (!answer)
     return el(
       "div",
       { class: "xs-empty" },
@@ -44,54 +42,56 @@ function drawReplay(store) {
         {},
         "XLA's fusion decisions, step by step, with its reasons. They are heard from a compilation of its own, apart from your program, which takes longer than the first.",
       ),
-      drawAsk(store, asked, "Ask XLA"),
-      explained(store) && "XLA made no fusion decisions here.",
+      drawQuery(store, query, "Ask XLA"),
+      drawExplainedSummary(store) && "XLA made no fusion decisions here.",
     );
-  const steps = stepsOf(found);
+  const steps = decodeSteps(answer);
   if (!steps.length)
     return el(
       "div",
       { class: "xs-empty" },
       "XLA's fusion passes decided nothing here: ",
-      found.note || "there was nothing to fuse.",
+      answer.note || "there was nothing to fuse.",
     );
-  const shown = shownSteps(store, steps);
+  const filtered = filterSteps(store, steps);
   const at = Math.min(store.list.at, steps.length - 1);
   const fused = steps.filter((step) => step.fused).length;
-  const place = shown.findIndex((step) => step.at === at);
+  const index = filtered.findIndex((step) => step.at === at);
   return [
     el(
       "div",
       { class: "xs-list-head xs-stick" },
-      el("div", { class: "xs-replay-tools", role: "toolbar", "aria-label": "replay" }, tools(store)),
+      el("div", { class: "xs-replay-tools", role: "toolbar", "aria-label": "replay" }, drawTools(store)),
       el(
         "div",
         { class: "xs-muted xs-small" },
-        place < 0 ? `${plural(shown.length, "step")}: ` : `step ${count(place + 1)} of ${count(shown.length)}: `,
-        `${count(fused)} fused, ${count(steps.length - fused)} refused · ${answeredWords(found)}`,
-        found.cut > 0 && ` · ${count(found.cut)} more not sent`,
-        found.note && ` · ${found.note}`,
+        index < 0
+          ? `${pluralize(filtered.length, "step")}: `
+          : `step ${formatInt(index + 1)} of ${formatInt(filtered.length)}: `,
+        `${formatInt(fused)} fused, ${formatInt(steps.length - fused)} refused · ${describeAnswer(answer)}`,
+        answer.cut > 0 && ` · ${formatInt(answer.cut)} more not sent`,
+        answer.note && ` · ${answer.note}`,
       ),
     ),
-    found.answer && el("div", { class: "xs-whynot" }, found.answer),
-    rows(/** @type {Program} */ (store.program), shown, at),
+    answer.answer && el("div", { class: "xs-whynot" }, answer.answer),
+    drawRows(/** @type {Program} */ (store.program), filtered, at),
   ];
 }
 
 /** @param {Store} store */
-function explained(store) {
-  return explanations(store).length > 0;
+function drawExplainedSummary(store) {
+  return listExplanations(store).length > 0;
 }
 
 /** @param {Store} store @param {Step[]} steps */
-function shownSteps(store, steps) {
+function filterSteps(store, steps) {
   const { only } = store.list;
   return only === "all" ? steps : steps.filter((step) => step.fused === (only === "fused"));
 }
 
 /** @param {Store} store */
-function tools(store) {
-  const button = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {string} */ label) =>
+function drawTools(store) {
+  const drawButton = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {string} */ label) =>
     el(
       "button",
       {
@@ -106,10 +106,10 @@ function tools(store) {
     );
   const playing = players.has(store);
   return [
-    button("first", "|◀", "first step (Home)"),
-    button("previous", "◀", "step back (←)"),
-    button("play", playing ? "stop" : "play", playing ? "stop (space)" : "play (space)"),
-    button("next", "▶", "next step (→)"),
+    drawButton("first", "|◀", "first step (Home)"),
+    drawButton("previous", "◀", "step back (←)"),
+    drawButton("play", playing ? "stop" : "play", playing ? "stop (space)" : "play (space)"),
+    drawButton("next", "▶", "next step (→)"),
     el(
       "select",
       { class: "xs-field", "data-list": "only", "data-focus": "only", "aria-label": "which steps" },
@@ -120,27 +120,32 @@ function tools(store) {
   ];
 }
 
-/** The rows around the current step. @param {Program} program @param {Step[]} shown @param {number} at */
-function rows(program, shown, at) {
-  const place = Math.max(
+/**
+ * Draw the rows around the current step.
+ * @param {Program} program
+ * @param {Step[]} steps
+ * @param {number} at
+ */
+function drawRows(program, steps, at) {
+  const index = Math.max(
     0,
-    shown.findIndex((step) => step.at >= at),
+    steps.findIndex((step) => step.at >= at),
   );
-  const first = Math.max(0, place - BEFORE);
-  const part = shown.slice(first, place + AFTER);
-  const rest = shown.length - first - part.length;
+  const first = Math.max(0, index - BEFORE);
+  const part = steps.slice(first, index + AFTER);
+  const after = steps.length - first - part.length;
   return [
-    first > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(first, "step")} before`),
+    first > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${pluralize(first, "step")} before`),
     part.map((step) => drawStep(program, step, step.at === at)),
-    rest > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(rest, "step")} after`),
+    after > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${pluralize(after, "step")} after`),
   ];
 }
 
 /** @param {Program} program @param {Step} step @param {boolean} on */
 function drawStep(program, step, on) {
-  const cost = costWords(step);
+  const cost = describeCost(step);
   const called = (/** @type {string} */ name, /** @type {string[]} */ paths) =>
-    name ? program.called(paths) || el("span", { class: "xs-mono" }, name) : "anything that reads it";
+    name ? program.describeEquations(paths) || el("span", { class: "xs-mono" }, name) : "anything that reads it";
   const [from, to] = [called(step.a, step.from), called(step.b, step.to)];
   const names = [
     `${step.a} into ${step.b || "any user"}`,
@@ -176,7 +181,7 @@ function drawStep(program, step, on) {
         el(
           "div",
           { class: "xs-small xs-muted" },
-          `${equationsWords(program, step.from)} → ${equationsWords(program, step.to)}`,
+          `${describeEquations(program, step.from)} → ${describeEquations(program, step.to)}`,
         ),
       el(
         "div",
@@ -190,17 +195,17 @@ function drawStep(program, step, on) {
   );
 }
 
-/** Which equations an instruction stands for: "tanh, line 9". @param {Program} program @param {string[]} paths */
-function equationsWords(program, paths) {
+/** Describe the equations of an instruction: "tanh, line 9". @param {Program} program @param {string[]} paths */
+function describeEquations(program, paths) {
   if (!paths.length) return "no source known";
   const words = paths
     .slice(0, 3)
-    .map((path) => `${program.equations.get(path)?.op ?? path}, ${program.lineOf(path) ?? "no line known"}`);
+    .map((path) => `${program.equations.get(path)?.op ?? path}, ${program.formatLine(path) ?? "no line known"}`);
   return [...new Set(words), paths.length > 3 && `${paths.length - 3} more`].filter(Boolean).join("; ");
 }
 
 /** @param {Element} pane */
-function keepReplayInSight(pane) {
+function scrollToCurrentStep(pane) {
   const row = pane.querySelector(".xs-step.selected");
   if (row) scrollInside(pane, row);
 }
@@ -212,85 +217,85 @@ registerPane({
   title: "decisions",
   tip: "XLA's fusion decisions, step by step",
   draw: drawReplay,
-  wanted: (store) => store.asks.found(store.measured).explained.length > 0,
-  mark: keepReplayInSight,
-  press: pressReplay,
-  key: ({ store }, event, target) => keyReplay(store, event, target),
+  wanted: (store) => store.queries.listFindings(store.measured).explained.length > 0,
+  mark: scrollToCurrentStep,
+  press: handleReplayClick,
+  key: ({ store }, event, target) => handleReplayKey(store, event, target),
 });
 
 /** @param {Store} store */
-function isShown(store) {
-  return paneBeside(store).id === "replay";
+function isReplayShown(store) {
+  return selectSidePane(store).id === "replay";
 }
 
-/** A click in the replay; true when it was one. @param {{store: Store}} panel @param {Element} target */
-function pressReplay({ store }, target) {
+/** Handle a click in the replay; return whether it was one. @param {{store: Store}} panel @param {Element} target */
+function handleReplayClick({ store }, target) {
   const command = target.closest("[data-replay]")?.getAttribute("data-replay");
   const step = target.closest("[data-step]")?.getAttribute("data-step");
   const go = target.closest("[data-go]")?.getAttribute("data-go");
   if (command === "play") play(store);
-  else if (command) moveReplay(store, command);
+  else if (command) stepReplay(store, command);
   else if (step) showStep(store, Number(step));
   else if (go) {
     const [which, at] = JSON.parse(go);
-    Object.assign(store.list, { tab: "replay", only: "all", replayed: explanations(store)[which]?.steps });
+    Object.assign(store.list, { tab: "replay", only: "all", replayed: listExplanations(store)[which]?.steps });
     showStep(store, at);
   } else return false;
   return true;
 }
 
 /** @param {Store} store @param {string} how */
-function moveReplay(store, how) {
-  const found = replayed(store);
-  if (!found) return;
-  const shown = shownSteps(store, stepsOf(found));
+function stepReplay(store, how) {
+  const answer = findReplay(store);
+  if (!answer) return;
+  const steps = filterSteps(store, decodeSteps(answer));
   const { at } = store.list;
   const next = {
-    first: shown[0],
-    last: shown[shown.length - 1],
-    next: shown.find((step) => step.at > at),
-    previous: [...shown].reverse().find((step) => step.at < at),
+    first: steps[0],
+    last: steps[steps.length - 1],
+    next: steps.find((step) => step.at > at),
+    previous: [...steps].reverse().find((step) => step.at < at),
   }[how];
   if (next) showStep(store, next.at);
   else stop(store);
 }
 
-/** One selection: the equations of both sides, wherever they are drawn. @param {Store} store @param {number} at */
+/** Show a step: select the equations of both sides, wherever they are drawn. @param {Store} store @param {number} at */
 function showStep(store, at) {
-  const found = replayed(store);
-  const step = found && stepsOf(found)[at];
+  const answer = findReplay(store);
+  const step = answer && decodeSteps(answer)[at];
   if (!step) return;
   store.list.at = at;
-  store.show("step", String(at), { paths: [...step.from, ...step.to] });
+  store.selectPaths("step", String(at), { paths: [...step.from, ...step.to] });
 }
 
 /** @param {Store} store */
 function play(store) {
   if (players.has(store)) return stop(store);
-  const found = replayed(store);
-  const shown = found ? shownSteps(store, stepsOf(found)) : [];
-  if (!shown.length) return;
+  const answer = findReplay(store);
+  const steps = answer ? filterSteps(store, decodeSteps(answer)) : [];
+  if (!steps.length) return;
   players.set(
     store,
-    setInterval(() => (isShown(store) && store.listeners.size ? moveReplay(store, "next") : stop(store)), PLAYED),
+    setInterval(() => (isReplayShown(store) && store.listeners.size ? stepReplay(store, "next") : stop(store)), PLAYED),
   );
-  moveReplay(store, shown[shown.length - 1].at === store.list.at ? "first" : "next");
+  stepReplay(store, steps[steps.length - 1].at === store.list.at ? "first" : "next");
 }
 
 /** @param {Store} store */
 function stop(store) {
   clearInterval(players.get(store));
-  if (players.delete(store)) store.tell("list");
+  if (players.delete(store)) store.notify("list");
 }
 
 /**
- * Keys while the replay has the focus; true when one was used.
+ * Handle a key while the replay has the focus; return whether it was used.
  * @param {Store} store
  * @param {KeyboardEvent} event
  * @param {Element} target
  */
-function keyReplay(store, event, target) {
-  if (!isShown(store) || !target.closest(".xs-kernels") || target.matches("input, select")) return false;
+function handleReplayKey(store, event, target) {
+  if (!isReplayShown(store) || !target.closest(".xs-kernels") || target.matches("input, select")) return false;
   const moves = {
     ArrowLeft: "previous",
     ArrowUp: "previous",
@@ -300,7 +305,7 @@ function keyReplay(store, event, target) {
     End: "last",
   };
   const move = moves[/** @type {"Home"} */ (event.key)];
-  if (move) moveReplay(store, move);
+  if (move) stepReplay(store, move);
   else if (event.key === " " && !target.matches("button")) play(store);
   else return false;
   event.preventDefault();

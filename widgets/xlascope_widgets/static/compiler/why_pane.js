@@ -1,22 +1,19 @@
 // @ts-check
-/**
- * "Why are these not fused?": asked about two kernels, or an edge of the graph; answered in XLA's words and in plain
- * ones.
- */
+/** Answers to "why are these not fused?", for two kernels or an edge of the graph, in XLA's and in plain words. */
 
 import { el } from "../ground/element.js";
-import { byteSize, count, plural, seconds } from "../ground/format.js";
-import { answeredWords, drawAsk } from "../parts/asking.js";
-import { crossingBetween, kernelsOfEdge } from "../program/crossings.js";
-import { decisionOn, explanations, stepsOf } from "./decisions.js";
+import { formatBytes, formatInt, formatTime, pluralize } from "../ground/format.js";
+import { describeAnswer, drawQuery } from "../parts/question_form.js";
+import { filterBoundaries, findEdgeKernels } from "../program/kernel_boundaries.js";
+import { decodeSteps, findDecision, listExplanations } from "./fusion_decisions.js";
 /** @typedef {import("../store/store.js").Store} Store */
-/** @typedef {import("./decisions.js").Step} Step */
+/** @typedef {import("./fusion_decisions.js").Step} Step */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Explained} Explained */
 /** @typedef {{from: string|null, to: string|null, paths: string[]}} Pair */
 /**
- * What is known of a pair: a decision among all of an explanation, and whether XLA said it of just these.
- * @typedef {{step: Step|undefined, found: Explained, steps: Step[], said: boolean}} Answer
+ * What is known of a pair: a step of an explanation; with `isDecided`, of exactly this pair.
+ * @typedef {{step: Step|undefined, explanation: Explained, steps: Step[], isDecided: boolean}} Answer
  */
 
 /**
@@ -24,43 +21,44 @@ import { decisionOn, explanations, stepsOf } from "./decisions.js";
  * @param {Store} store
  * @returns {Pair|null}
  */
-export function pairOf(store) {
+export function findSelectedPair(store) {
   const { program, selection } = store;
   if (!program || (selection.kind !== "kernels" && selection.kind !== "edge")) return null;
   const ids = JSON.parse(selection.id);
   if (ids.length !== 2) return null;
   if (selection.kind === "kernels") return { from: ids[0], to: ids[1], paths: [] };
-  const [from, to] = kernelsOfEdge(program, ids[0], ids[1]);
+  const [from, to] = findEdgeKernels(program, ids[0], ids[1]);
   return { from, to, paths: ids };
 }
 
 /**
- * What the line about a selection of several says: an edge, kernels, a step of the replay.
+ * Describe a selection of several items: an edge, kernels, a step of the replay.
  * @param {Store} store
  * @returns {string[]|null}
  */
-export function severalWords(store) {
+export function describeSelection(store) {
   const { program, selection } = store;
   if (!program || !["edge", "kernels", "step"].includes(selection.kind ?? "")) return null;
-  const counts = [plural(selection.paths.size, "equation"), plural(selection.kernels.size, "kernel")];
-  if (selection.kind === "step") return [`step ${count(Number(selection.id) + 1)} of the fusion decisions`, ...counts];
+  const counts = [pluralize(selection.paths.size, "equation"), pluralize(selection.kernels.size, "kernel")];
+  if (selection.kind === "step")
+    return [`step ${formatInt(Number(selection.id) + 1)} of the fusion decisions`, ...counts];
   const ids = JSON.parse(selection.id);
   if (selection.kind === "kernels")
     return [
       ids.length > 4
-        ? plural(ids.length, "kernel")
-        : ids.map((/** @type {string} */ name) => program.calledKernel(name)).join(" · "),
+        ? pluralize(ids.length, "kernel")
+        : ids.map((/** @type {string} */ name) => program.describeKernel(name)).join(" · "),
       ...counts,
     ];
   const title = ids.map((/** @type {string} */ path) => program.equations.get(path)?.op ?? path).join(" → ");
   return [
     title,
-    `in ${[...selection.kernels].map((name) => program.titleOfKernel(name)).join(" and in ") || "no kernel"}`,
+    `in ${[...selection.kernels].map((name) => program.getKernelTitle(name)).join(" and in ") || "no kernel"}`,
   ];
 }
 
 /** @param {string} from @param {string} to */
-export function whyNotButton(from, to) {
+export function drawWhyNotButton(from, to) {
   return el(
     "button",
     {
@@ -75,9 +73,9 @@ export function whyNotButton(from, to) {
   );
 }
 
-/** The box about the pair that is selected; nothing when there is none. @param {Store} store */
+/** Draw the answer for the selected pair; return nothing when there is none. @param {Store} store */
 export function drawWhy(store) {
-  const pair = pairOf(store);
+  const pair = findSelectedPair(store);
   if (!pair) return null;
   return el("div", { class: "xs-whynot", role: "region", "aria-label": "why, and why not" }, drawPair(store, pair));
 }
@@ -85,36 +83,36 @@ export function drawWhy(store) {
 /** @param {Store} store @param {Pair} pair */
 function drawPair(store, pair) {
   const { from, to } = pair;
-  const name = (/** @type {string|null} */ kernel) => store.program?.calledKernel(kernel);
+  const name = (/** @type {string|null} */ kernel) => store.program?.describeKernel(kernel);
   const theirs = (/** @type {(string|null)[]} */ names) =>
     el(
       "div",
       { class: "xs-muted xs-small" },
       "XLA's name",
       names.length > 1 ? "s " : " ",
-      names.map((each, i) => [i ? " and " : "", el("span", { class: "xs-mono" }, each)]),
+      names.map((kernelName, i) => [i ? " and " : "", el("span", { class: "xs-mono" }, kernelName)]),
     );
   if (from == null || to == null) return drawFolded(store, pair);
-  const answer = answerFor(store, pair);
+  const answer = findAnswer(store, pair);
   if (from === to)
     return [
       el("b", {}, "Fused: both are in one kernel, ", name(from)),
       theirs([from]),
       el("div", { class: "xs-muted" }, "What passes between them is neither written to memory nor read back."),
-      answer ? drawDecision(store, pair, answer) : drawAsk(store, question(store, pair), "How was it decided?"),
+      answer ? drawDecision(store, pair, answer) : drawQuery(store, buildQuestion(store, pair), "How was it decided?"),
       drawSplit(store, pair),
     ];
   return [
     el("b", {}, "Why are ", name(from), " and ", name(to), " not fused?"),
     theirs([from, to]),
-    drawPassed(store, from, to),
-    answer ? drawDecision(store, pair, answer) : drawAsk(store, question(store, pair), "Ask XLA"),
+    drawPassedValues(store, from, to),
+    answer ? drawDecision(store, pair, answer) : drawQuery(store, buildQuestion(store, pair), "Ask XLA"),
   ];
 }
 
 /** @param {Store} store @param {Pair} pair */
 function drawFolded(store, pair) {
-  const missing = pair.paths.filter((path) => !store.program?.kernelsWith(path).length);
+  const missing = pair.paths.filter((path) => !store.program?.listKernels(path).length);
   if (!store.program?.heavy.kernels)
     return el(
       "span",
@@ -133,26 +131,26 @@ function drawFolded(store, pair) {
 }
 
 /** @param {Store} store @param {string} from @param {string} to */
-function drawPassed(store, from, to) {
-  const passed = crossingBetween(/** @type {Program} */ (store.program), from, to);
-  if (!passed.length)
+function drawPassedValues(store, from, to) {
+  const boundaries = filterBoundaries(/** @type {Program} */ (store.program), from, to);
+  if (!boundaries.length)
     return el(
       "div",
       { class: "xs-muted" },
       "Neither reads what the other writes: nothing passes directly between them.",
     );
-  return passed.map((each) =>
+  return boundaries.map((boundary) =>
     el(
       "div",
       { class: "xs-muted" },
-      `crosses memory: ${each.type}, ${byteSize(each.bytes)} (our count)`,
-      each.to.length > 1 && `, read by ${plural(each.to.length, "kernel")}`,
+      `crosses memory: ${boundary.type}, ${formatBytes(boundary.bytes)} (our count)`,
+      boundary.to.length > 1 && `, read by ${pluralize(boundary.to.length, "kernel")}`,
     ),
   );
 }
 
 /** @param {Store} store @param {Pair} pair */
-function question(store, pair) {
+function buildQuestion(store, pair) {
   const ends = pair.paths.length ? pair.paths : [pair.from, pair.to];
   return {
     question: "why",
@@ -165,48 +163,49 @@ function question(store, pair) {
 }
 
 /**
- * What is known of a pair: the answer to just this question counts before what was heard in passing, and that only
- * where the program that was compiled for it came to the same.
+ * Return the answer for a pair. An answer to this exact question has priority over other explanations, which count only
+ * where the compiled program came to the same result.
  * @param {Store} store
  * @param {Pair} pair
  * @returns {Answer|undefined}
  */
-function answerFor(store, pair) {
+function findAnswer(store, pair) {
   const { program } = store;
-  const asked = JSON.stringify(question(store, pair).edge);
+  const edge = JSON.stringify(buildQuestion(store, pair).edge);
   const [from, to] =
     pair.from === pair.to
       ? pair.paths.map((path) => [path])
       : [pair.from, pair.to].map((name) => program?.kernels.get(name ?? "")?.eqns ?? []);
-  const all = explanations(store);
-  const mine = all.find((found) => found.edge && JSON.stringify(found.edge) === asked);
-  for (const found of mine ? [mine] : all) {
-    const steps = stepsOf(found);
-    const step = decisionOn(steps, new Set(from), new Set(to));
+  const all = listExplanations(store);
+  const mine = all.find((answer) => answer.edge && JSON.stringify(answer.edge) === edge);
+  for (const answer of mine ? [mine] : all) {
+    const steps = decodeSteps(answer);
+    const step = findDecision(steps, new Set(from), new Set(to));
     const fits = step && step.fused === (pair.from === pair.to);
-    // An equation may have lost its name to what became of it; its kernel is known all the same.
-    if (fits && (!mine || ["never", "gone"].includes(mine.outcome ?? ""))) return { step, found, steps, said: true };
+    // An equation may have lost its name in the compiler; its kernel is still known.
+    if (fits && (!mine || ["never", "gone"].includes(mine.outcome ?? "")))
+      return { step, explanation: answer, steps, isDecided: true };
   }
   return (
     mine && {
-      step: stepsOf(mine)[mine.about?.at(-1) ?? -1],
-      found: mine,
-      steps: stepsOf(mine),
-      said: ["fused", "refused"].includes(mine.outcome ?? ""),
+      step: decodeSteps(mine)[mine.about?.at(-1) ?? -1],
+      explanation: mine,
+      steps: decodeSteps(mine),
+      isDecided: ["fused", "refused"].includes(mine.outcome ?? ""),
     }
   );
 }
 
 /** @param {Store} store @param {Pair} pair */
-function sharedEquations(store, pair) {
+function listSharedEquations(store, pair) {
   const [from, to] = [pair.from, pair.to].map((name) => store.program?.kernels.get(name ?? "")?.eqns ?? []);
   return pair.from === pair.to ? [] : [...new Set(from)].filter((path) => to.includes(path));
 }
 
 /** @param {Store} store @param {Pair} pair @param {Answer} answer */
-function drawDecision(store, pair, { step, found, steps, said }) {
-  const shared = sharedEquations(store, pair);
-  if (found.outcome === "fused" && shared.length) {
+function drawDecision(store, pair, { step, explanation: answer, steps, isDecided }) {
+  const shared = listSharedEquations(store, pair);
+  if (answer.outcome === "fused" && shared.length) {
     const names = [...new Set(shared.map((path) => store.program?.equations.get(path)?.op))].slice(0, 4).join(", ");
     return [
       el(
@@ -214,60 +213,60 @@ function drawDecision(store, pair, { step, found, steps, said }) {
         { class: "xs-plain" },
         `Both compute ${names}: XLA put that into each of them, so that it need not pass through memory.`,
       ),
-      el("div", { class: "xs-muted xs-small" }, answeredWords(found)),
+      el("div", { class: "xs-muted xs-small" }, describeAnswer(answer)),
     ];
   }
-  const cost = step && costWords(step);
+  const cost = step && describeCost(step);
   return [
-    said && step?.reason && el("div", {}, `XLA: “${step.reason}”`),
-    el("div", { class: "xs-plain" }, said && step ? step.plain : found.answer),
+    isDecided && step?.reason && el("div", {}, `XLA: “${step.reason}”`),
+    el("div", { class: "xs-plain" }, isDecided && step ? step.plain : answer.answer),
     cost && el("div", { class: "xs-muted" }, cost),
     el(
       "div",
       { class: "xs-muted xs-small" },
-      said && step && ["decided by ", el("span", { class: "xs-mono" }, step.pass), " · "],
-      answeredWords(found),
-      found.note && ` · ${found.note}`,
+      isDecided && step && ["decided by ", el("span", { class: "xs-mono" }, step.pass), " · "],
+      describeAnswer(answer),
+      answer.note && ` · ${answer.note}`,
     ),
-    said &&
+    isDecided &&
       step &&
       el(
         "button",
         {
           class: "xs-pill",
           type: "button",
-          "data-go": JSON.stringify([explanations(store).indexOf(found), step.at]),
+          "data-go": JSON.stringify([listExplanations(store).indexOf(answer), step.at]),
           "data-focus": "go",
         },
-        `step ${count(step.at + 1)} of ${count(steps.length)} ▸`,
+        `step ${formatInt(step.at + 1)} of ${formatInt(steps.length)} ▸`,
       ),
   ];
 }
 
 /** @param {Step} step */
-export function costWords(step) {
+export function describeCost(step) {
   if (step.fusedSeconds == null && step.apartSeconds == null) return "";
-  const say = (/** @type {number|null} */ time) => (time == null ? "not estimated" : seconds(time));
+  const say = (/** @type {number|null} */ time) => (time == null ? "not estimated" : formatTime(time));
   return `fused ${say(step.fusedSeconds)}, apart ${say(step.apartSeconds)} (XLA's estimate)`;
 }
 
-/** What would happen if they were apart: answered as text. @param {Store} store @param {Pair} pair */
+/** Draw the estimate for running both apart, which is answered as text. @param {Store} store @param {Pair} pair */
 function drawSplit(store, pair) {
-  if (!pair.paths.length || store.aimed || !store.asks.can("split")) return null;
-  const asked = { ...question(store, pair), question: "split" };
-  const text = store.asks.text(asked);
+  if (!pair.paths.length || store.aimed || !store.queries.canAsk("split")) return null;
+  const query = { ...buildQuestion(store, pair), question: "split" };
+  const text = store.queries.getText(query);
   return text
     ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": "as it is, and split" }, text)
-    : drawAsk(store, asked, "What if they were split here?");
+    : drawQuery(store, query, "What if they were split here?");
 }
 
 /**
- * The key w on a node asks about it and the equation that is selected; true when it did.
+ * Handle the key w on a node: ask about it and the selected equation; return whether it was used.
  * @param {Store} store
  * @param {KeyboardEvent} event
  * @param {Element} target
  */
-export function keyWhy(store, event, target) {
+export function handleWhyKey(store, event, target) {
   const other = target.closest(".xs-node, [role=treeitem]")?.getAttribute("data-path");
   const { kind, id } = store.selection;
   if (event.key !== "w" || kind !== "equation" || !other || other === id || target.matches("input, select"))

@@ -1,16 +1,16 @@
 // @ts-check
-/** What the colours of the graph mean. */
+/** Legend of the graph's colours. */
 
 import { el } from "../ground/element.js";
 import { HEAT_WORDS } from "../program/heat.js";
-import { KEPT } from "../program/words.js";
-import { hasNestings } from "./bar.js";
+import { MATERIALIZED_MARK } from "../program/labels.js";
+import { hasNestings } from "./toolbar.js";
 /** @typedef {import("../store/store.js").Store} Store */
 
 /** @param {Store} store */
 export function drawLegend(store) {
   const { program, heat } = store;
-  const key = (/** @type {string} */ kind, /** @type {string} */ text) =>
+  const drawKey = (/** @type {string} */ kind, /** @type {string} */ text) =>
     el("span", { class: "xs-key" }, el("i", { class: `xs-chip ${kind}` }), text);
   const opens = hasNestings(program) ? [el("span", {}, "⊞ opens in place")] : [];
   if (heat !== "pass") {
@@ -19,12 +19,12 @@ export function drawLegend(store) {
   }
   const passes = new Set(program?.passes.values());
   return [
-    passes.has("forward") && key("pass-forward", "forward ↓"),
-    passes.has("backward") && key("pass-backward", program?.secondPass ?? ""),
-    passes.has("update") && key("pass-update", "update ↓"),
-    passes.has("recomputed") && key("pass-recomputed", "computed again ↓"),
-    program?.heavy.kernels && key("xs-hull-chip", "one kernel"),
-    (program?.kept.size ?? 0) > 0 && el("span", {}, `${KEPT}kept in memory`),
+    passes.has("forward") && drawKey("pass-forward", "forward ↓"),
+    passes.has("backward") && drawKey("pass-backward", program?.secondPass ?? ""),
+    passes.has("update") && drawKey("pass-update", "update ↓"),
+    passes.has("recomputed") && drawKey("pass-recomputed", "computed again ↓"),
+    program?.heavy.kernels && drawKey("xs-hull-chip", "one kernel"),
+    (program?.materialized.size ?? 0) > 0 && el("span", {}, `${MATERIALIZED_MARK}kept in memory`),
     opens,
   ];
 }

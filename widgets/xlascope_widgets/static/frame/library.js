@@ -17,29 +17,34 @@
 /** How long a view is kept that left the page: an output that is drawn anew gets it back as it was. */
 const KEPT = 1000;
 
-/** @returns {Page} what all versions and kernels in this page share */
-function pageOf() {
+/**
+ * Return the state that all versions and kernels in this page share.
+ * @returns {Page} what all versions and kernels in this page share
+ */
+function getPageState() {
   return (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 }
 
 /** @param {Model} model @param {Code} code */
 export function openLibrary(model, code) {
-  const page = pageOf();
+  const page = getPageState();
   const id = model.get("uid");
   const library = {
     ...code,
-    mount: (/** @type {PanelElement} */ element) => mount(element, model.widget_manager, code),
+    mount: (/** @type {PanelElement} */ element) => mountPanel(element, model.widget_manager, code),
   };
   page.libraries.set(id, library);
   defineElement();
   for (const element of page.elements) element.begin();
-  // Only where outputs share one page may they be elements; elsewhere each has to be a widget.
+  // Outputs can be elements only where they share one page; elsewhere each has to be a widget.
   if (!document.querySelector(".jp-LabShell, .jp-NotebookPanel, #jupyter-config-data")) return;
   model.set("mounted", true);
   model.save_changes();
 }
 
-/** A picture that becomes a panel: only looks for its library; what then happens is that library's own version. */
+/**
+ * Define the element whose picture becomes a panel. It only looks up its library; that library's version does the rest.
+ */
 function defineElement() {
   if (customElements.get("xlascope-panel")) return;
   customElements.define(
@@ -48,19 +53,19 @@ function defineElement() {
       /** @type {(() => void)|undefined} */ end = undefined;
 
       connectedCallback() {
-        pageOf().elements.add(this);
+        getPageState().elements.add(this);
         this.begin();
       }
 
       disconnectedCallback() {
-        pageOf().elements.delete(this);
+        getPageState().elements.delete(this);
         const { end } = this;
         this.end = undefined;
         end?.();
       }
 
       begin() {
-        const library = pageOf().libraries.get(this.getAttribute("library") ?? "");
+        const library = getPageState().libraries.get(this.getAttribute("library") ?? "");
         if (library && !this.end) this.end = library.mount(this);
       }
     },
@@ -76,15 +81,15 @@ function defineElement() {
 const keptViews = new Map();
 
 /**
- * Show a panel in place of an element's picture; returns what ends that.
+ * Show a panel in place of an element's picture; return a function that ends that.
  * @param {PanelElement} element
  * @param {Manager} manager
  * @param {Code} code
  */
-function mount(element, manager, code) {
+function mountPanel(element, manager, code) {
   const id = element.getAttribute("panel") ?? "";
   /** @type {Kept|undefined} */ let view = keptViews.get(id);
-  let gone = false;
+  let removed = false;
   const show = () => {
     const picture = /** @type {HTMLElement|null} */ (element.firstElementChild);
     if (picture) picture.hidden = true;
@@ -98,28 +103,33 @@ function mount(element, manager, code) {
     show();
     if (view.focused?.isConnected) view.focused.focus({ preventScroll: true });
   } else {
-    modelOf(manager, id, () => gone).then((model) => {
-      if (gone || !model) return; // the kernel has forgotten it: the picture stays
-      view = newView(model, code);
+    fetchModel(manager, id, () => removed).then((model) => {
+      if (removed || !model) return; // the kernel has forgotten it: the picture stays
+      view = createView(model, code);
       show();
     });
   }
   return () => {
-    gone = true;
+    removed = true;
     if (!view) return;
-    const kept = view;
+    const detached = view;
     keptViews.get(id)?.remove();
-    keptViews.set(id, kept);
-    kept.timer = setTimeout(() => {
-      if (keptViews.get(id) === kept) keptViews.delete(id);
-      kept.remove();
+    keptViews.set(id, detached);
+    detached.timer = setTimeout(() => {
+      if (keptViews.get(id) === detached) keptViews.delete(id);
+      detached.remove();
     }, KEPT);
   };
 }
 
-/** The model of this number, which may come later than its element: undefined when it has not come after ten seconds.
- * @param {Manager} manager @param {string} id @param {() => boolean} gone @returns {Promise<Model|undefined>} */
-async function modelOf(manager, id, gone) {
+/**
+ * Return the model with this id, which may come later than its element; undefined after ten seconds.
+ * @param {Manager} manager
+ * @param {string} id
+ * @param {() => boolean} gone
+ * @returns {Promise<Model|undefined>}
+ */
+async function fetchModel(manager, id, gone) {
   for (let tries = 0; tries < 50 && !gone(); tries++) {
     const model = await Promise.resolve()
       .then(() => manager?.get_model(id))
@@ -131,11 +141,11 @@ async function modelOf(manager, id, gone) {
 }
 
 /** @param {Model} model @param {Code} code @returns {Kept} */
-function newView(model, code) {
+function createView(model, code) {
   const host = document.createElement("div");
   /** @type {Kept} */ const view = { host, remove: code.render({ model, el: host }), focused: undefined };
   host.addEventListener("focusin", (event) => (view.focused = /** @type {HTMLElement} */ (event.target)));
-  // An element that is taken out of the page loses the focus too: it gets it back.
+  // An element removed from the page also loses the focus; restore it.
   host.addEventListener("focusout", () =>
     setTimeout(() => {
       if (host.isConnected && !host.contains(document.activeElement)) view.focused = undefined;

@@ -1,24 +1,24 @@
 // @ts-check
-/** What went wrong, what could not be read, and what is not listed. */
+/** Notes about failures, output that could not be read, and programs that are not listed. */
 
 import { el } from "../ground/element.js";
-import { plural } from "../ground/format.js";
-import { banner } from "../parts/banners.js";
-import { unreadNotes } from "../program/unread.js";
-import { failureKey } from "./failure.js";
-import { otherFailures } from "./strip.js";
+import { pluralize } from "../ground/format.js";
+import { drawBanner } from "../parts/banners.js";
+import { listNotes } from "../program/unreadable_notes.js";
+import { buildFailureKey } from "./failure_card.js";
+import { listOtherFailures } from "./strip.js";
 /** @typedef {import("../store/store.js").Store} Store */
 
-/** Failures of all functions, in full; what could not be read of the one shown. @param {Store} store */
+/** Draw the failures of all functions in full, and the notes of the program shown. @param {Store} store */
 export function drawNotes(store) {
   const { live } = store;
-  const failures = [...live.failures, ...otherFailures(store), store.measured?.light.failure ?? []].flat();
+  const failures = [...live.failures, ...listOtherFailures(store), store.measured?.light.failure ?? []].flat();
   /** @type {(import("../ground/element.js").Tree|null)[]} */
-  const found = failures
+  const banners = failures
     .filter((failure) => !failure.text)
     .map((failure) =>
-      banner(
-        failureKey(store, failure),
+      drawBanner(
+        buildFailureKey(store, failure),
         { class: "xs-note bad" },
         el("b", {}, failure.error),
         ` in ${failure.stage} of ${failure.function}`,
@@ -26,7 +26,8 @@ export function drawNotes(store) {
         el("pre", {}, failure.message),
       ),
     );
-  found.push(...unreadNotes(store.program).map((note) => banner(note, {}, note)));
-  if (live.more) found.push(banner(`${store.uid} more`, {}, `${plural(live.more, "small program")} more, not listed`));
-  return found;
+  banners.push(...listNotes(store.program).map((note) => drawBanner(note, {}, note)));
+  if (live.more)
+    banners.push(drawBanner(`${store.uid} more`, {}, `${pluralize(live.more, "small program")} more, not listed`));
+  return banners;
 }

@@ -1,11 +1,11 @@
 // @ts-check
-/** The parts of a panel, empty. */
+/** Empty elements of a panel. */
 
 import { el } from "../ground/element.js";
-import { cardParts } from "./cards.js";
+import { drawCards } from "./cards.js";
 
-/** What a view fills. */
-export function skeleton() {
+/** Draw the elements that a view fills. */
+export function drawSkeleton() {
   return el(
     "div",
     { class: "xs-frame" },
@@ -17,7 +17,7 @@ export function skeleton() {
       "div",
       { class: "xs-panel", hidden: "" },
       el("div", { class: "xs-compare", hidden: "" }),
-      cardParts("top"),
+      drawCards("top"),
       el(
         "div",
         { class: "xs-head" },
@@ -33,7 +33,7 @@ export function skeleton() {
         el("span", { class: "xs-count xs-muted xs-small", role: "status" }),
       ),
       el("div", { class: "xs-notes" }),
-      cardParts("notes"),
+      drawCards("notes"),
       el("div", { class: "xs-asks", "aria-live": "polite" }),
       el(
         "div",
@@ -41,20 +41,20 @@ export function skeleton() {
         el("div", { class: "xs-pane xs-source", tabindex: 0, role: "region", "aria-label": "source" }),
         el("div", { class: "xs-pane xs-middle" }, el("div", { class: "xs-graph" }), el("div", { class: "xs-legend" })),
         el("div", { class: "xs-pane xs-kernels", tabindex: 0, role: "region", "aria-label": "kernels" }),
-        splitter("left", "width of the source"),
-        splitter("right", "width of the kernels"),
+        drawSplitter("left", "width of the source"),
+        drawSplitter("right", "width of the kernels"),
       ),
       el("div", { class: "xs-detail", "aria-live": "polite" }),
       el("div", { class: "xs-help", role: "dialog", "aria-label": "keys", hidden: "" }),
       el("div", { class: "xs-pane xs-timeline" }),
     ),
-    // The last, for it holds parts of the same names: styles put it under the strip.
+    // This is the last part because it contains parts of the same names; styles place it under the strip.
     el("div", { class: "xs-edited", hidden: "" }),
   );
 }
 
-/** What is dragged to make panes wider. @param {string} side @param {string} label */
-function splitter(side, label) {
+/** Draw the handle that changes the width of a pane. @param {string} side @param {string} label */
+function drawSplitter(side, label) {
   return el("div", {
     class: `xs-split ${side}`,
     role: "separator",

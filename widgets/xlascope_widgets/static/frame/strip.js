@@ -1,13 +1,13 @@
 // @ts-check
-/** The strip: one line under the running cell that tells the state without being opened. */
+/** The strip: one line under the running cell with its state. */
 
-import { whyButton } from "../cards/recompiles_pane.js";
+import { drawWhyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";
-import { percent, plural, seconds, shorten } from "../ground/format.js";
-import { stages } from "../program/stage_words.js";
+import { formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
+import { listStages } from "../program/stage_labels.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/stage_words.js").Stage} Stage */
+/** @typedef {import("../program/stage_labels.js").Stage} Stage */
 /** @typedef {import("../ground/wire.js").Light} Light */
 /** @typedef {import("../ground/wire.js").Live} Live */
 
@@ -16,37 +16,42 @@ const RUNNING = { trace: "tracing", lower: "lowering", compile: "compiling", run
 /** @param {Store} store @param {boolean} open */
 export function drawStrip(store, open) {
   const { measured: program, live } = store;
-  const shown = program ? stages(program) : [];
+  const stages = program ? listStages(program) : [];
   const running = !live.finished && program?.light.executed;
-  const items = shown.map((stage) =>
+  const items = stages.map((stage) =>
     drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)),
   );
   items.push(
-    ...[editedWords(store) ?? []].flat(),
-    ...computedAgain(store),
-    ...activeStages(store),
-    ...continued(store),
+    ...[drawEditSummary(store) ?? []].flat(),
+    ...drawRecomputation(store),
+    ...drawActiveStages(store),
+    ...drawCompiling(store),
   );
-  for (const failure of [...otherFailures(store), ...live.failures])
+  for (const failure of [...listOtherFailures(store), ...live.failures])
     items.push(
       drawStage(
-        { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: failedWhere(failure) }] },
+        {
+          kind: "bad",
+          name: "failed",
+          strong: shorten(failure.error, 48),
+          pieces: [{ text: formatLocation(failure) }],
+        },
         false,
       ),
     );
   if (!items.length)
     items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
-  return [...items, ...busyBars(program), asides(store, open)];
+  return [...items, ...drawBusyBars(program), drawAsides(store, open)];
 }
 
-/** Failures of functions other than the one shown, which tells of its own. @param {Store} store */
-export function otherFailures({ measured, live }) {
+/** Return the failures of functions other than the one shown, which reports its own. @param {Store} store */
+export function listOtherFailures({ measured, live }) {
   return live.programs.filter((light) => light.number !== measured?.number).flatMap((light) => light.failure ?? []);
 }
 
-/** "in update, line 9". @param {import("../ground/wire.js").Failure} failure */
-function failedWhere(failure) {
+/** Format where a failure was: "in update, line 9". @param {import("../ground/wire.js").Failure} failure */
+function formatLocation(failure) {
   return `in ${shorten(failure.function, 48)}` + (failure.line ? `, line ${failure.line}` : "");
 }
 
@@ -67,10 +72,10 @@ function drawStage(stage, running) {
   );
 }
 
-/** What goes on right now; the time is advanced by the browser's own clock. @param {Store} store */
-function activeStages(store) {
+/** Draw the running stages; the browser's clock advances their times. @param {Store} store */
+function drawActiveStages(store) {
   const active = store.live.programs.filter((light) => light.stage && !light.failure);
-  if (store.live.finished) return active.filter((light) => light.stage !== "run").map(stoppedStage);
+  if (store.live.finished) return active.filter((light) => light.stage !== "run").map(drawStoppedStage);
   return active
     .slice(0, 2)
     .map((light) =>
@@ -83,33 +88,33 @@ function activeStages(store) {
         el(
           "span",
           { class: "xs-muted", "data-since": light.since },
-          seconds(Math.max(0, store.now - (light.since ?? store.now))),
+          formatTime(Math.max(0, store.now - (light.since ?? store.now))),
         ),
       ),
     );
 }
 
-/** What the doctor found to be computed in many kernels: its card says what to do. @param {Store} store */
-function computedAgain({ live, measured }) {
-  const found = live.doctor?.[String(measured?.number)]?.findings.find((one) => one.rule === "computed again");
-  if (!found) return [];
+/** Draw the doctor's finding that something is computed in many kernels. @param {Store} store */
+function drawRecomputation({ live, measured }) {
+  const finding = live.doctor?.[String(measured?.number)]?.findings.find((item) => item.rule === "computed again");
+  if (!finding) return [];
   return [
     el(
       "span",
-      { class: "xs-stage", title: `${found.says}. Do: ${found.action}` },
+      { class: "xs-stage", title: `${finding.says}. Do: ${finding.action}` },
       el("i", { class: "xs-dot bad" }),
       el("span", {}, "computed"),
-      el("b", {}, `${found.evidence[0][1]} times`),
-      el("span", { class: "xs-muted xs-medium" }, found.where ?? ""),
+      el("b", {}, `${finding.evidence[0][1]} times`),
+      el("span", { class: "xs-muted xs-medium" }, finding.where ?? ""),
     ),
   ];
 }
 
 /**
- * What is compiled in the background: for a call that was interrupted, or to replace a version compiled quickly.
+ * Draw the compilations in the background: of an interrupted call, or of the optimized version of a program.
  * @param {Store} store
  */
-function continued(store) {
+function drawCompiling(store) {
   const going = store.live.programs.filter((light) => light.continued);
   return going
     .slice(0, 2)
@@ -125,25 +130,25 @@ function continued(store) {
     );
 }
 
-/** The cell ended, by an interrupt say, before the stage did. @param {Light} light */
-function stoppedStage(light) {
+/** Draw a stage that was running when the cell ended, by an interrupt for example. @param {Light} light */
+function drawStoppedStage(light) {
   const words = `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 24)}`;
   return drawStage({ kind: "bad", name: "stopped while", strong: "", pieces: [{ text: words }] }, false);
 }
 
 /** @param {Program|undefined} program */
-function busyBars(program) {
+function drawBusyBars(program) {
   const { devices = [], observed = 0 } = program?.light.executed ?? {};
-  if (!observed) return devices.some((device) => device.spans.length) ? [partOfAStep()] : [];
-  const shown = devices.slice(0, devices.length > 3 ? 1 : 2).map((device, i) => {
-    const shares = /** @type {Program} */ (program).passShares(device);
+  if (!observed) return devices.some((device) => device.spans.length) ? [drawPartialStepNote()] : [];
+  const bars = devices.slice(0, devices.length > 3 ? 1 : 2).map((device, i) => {
+    const shares = /** @type {Program} */ (program).computePassShares(device);
     const parts = shares.map(([pass, share]) =>
       el("i", {
         class: `xs-share pass-${pass}`,
         style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%`,
       }),
     );
-    const tip = `${device.name}: busy ${percent(device.busy)} of the time of a call (measured by the profiler, in whole calls); blue forward, orange backward, violet update`;
+    const tip = `${device.name}: busy ${formatPercent(device.busy)} of the time of a call (measured by the profiler, in whole calls); blue forward, orange backward, violet update`;
     return el(
       "span",
       { class: `xs-stage xs-busy${i ? " xs-wide" : ""}`, title: tip },
@@ -152,31 +157,31 @@ function busyBars(program) {
         "span",
         { class: "xs-muted" },
         el("span", { class: "xs-medium" }, `${device.name} `),
-        `${percent(device.busy)} busy`,
+        `${formatPercent(device.busy)} busy`,
       ),
     );
   });
-  if (devices.length > shown.length)
-    shown.push(el("span", { class: "xs-muted" }, `+ ${plural(devices.length - shown.length, "device")}`));
-  return shown;
+  if (devices.length > bars.length)
+    bars.push(el("span", { class: "xs-muted" }, `+ ${pluralize(devices.length - bars.length, "device")}`));
+  return bars;
 }
 
-/** No window held a call from begin to end: that is no picture of one. */
-function partOfAStep() {
+/** Draw the note that no profiling window held a whole call. */
+function drawPartialStepNote() {
   const tip =
     "The profiler’s windows have not held a whole call yet: what the timeline shows is a part of a step, and nothing is ranked by it. Windows grow until a call fits.";
   return el("span", { class: "xs-stage xs-muted xs-wide", title: tip }, "part of a step seen");
 }
 
-/** What has changed since the cell ran before: "was 5.40 ms (one kernel fewer: diff)". @param {Store} store */
-function editedWords(store) {
-  const { measured: program, asks } = store;
+/** Draw what changed since the cell's previous run: "was 5.40 ms (one kernel fewer: diff)". @param {Store} store */
+function drawEditSummary(store) {
+  const { measured: program, queries } = store;
   const edited = program?.light.edited;
   if (!program || !edited) return null;
   const { was, words, differs } = edited;
   const tip = `Compared with this cell’s previous run: ${was ? "a call took so long then, by the same clock (measured)" : "times are compared where both are whole, of 8 calls or more, and apart by more than a quarter: less may be chance"}`;
   const button = differs &&
-    asks.questions.includes("diff") && [
+    queries.questions.includes("diff") && [
       ": ",
       el(
         "button",
@@ -195,7 +200,7 @@ function editedWords(store) {
     el(
       "span",
       { class: "xs-muted" },
-      was ? `was ${seconds(was)} (` : "since the last run: ",
+      was ? `was ${formatTime(was)} (` : "since the last run: ",
       words.join(", "),
       button,
       was ? ")" : "",
@@ -204,14 +209,15 @@ function editedWords(store) {
 }
 
 /** @param {Store} store @param {boolean} open */
-function asides(store, open) {
+function drawAsides(store, open) {
   const { measured: program, live } = store;
   const others = live.programs.length - 1 + live.more;
   return el(
     "span",
     { class: "xs-asides" },
-    whyButton(store),
-    others > 0 && el("span", { class: "xs-muted", title: otherNames(live, program) }, `+ ${plural(others, "program")}`),
+    drawWhyButton(store),
+    others > 0 &&
+      el("span", { class: "xs-muted", title: listOtherPrograms(live, program) }, `+ ${pluralize(others, "program")}`),
     el(
       "button",
       {
@@ -227,7 +233,7 @@ function asides(store, open) {
 }
 
 /** @param {Live} live @param {Program|undefined} program */
-function otherNames(live, program) {
+function listOtherPrograms(live, program) {
   const names = live.programs
     .filter((light) => light.number !== program?.number)
     .map((light) => shorten(light.function, 40));
@@ -235,11 +241,11 @@ function otherNames(live, program) {
 }
 
 /**
- * Say what goes on, for those who do not see it: stages, not the numbers, which would never stop.
+ * Announce the stages to a screen reader, without the numbers, which change all the time.
  * @param {Element} part
  * @param {Store} store
  */
-export function announce(part, { live }) {
+export function announceStages(part, { live }) {
   const active = live.finished ? [] : live.programs.filter((light) => light.stage && !light.failure).slice(0, 2);
   const failures = [...live.programs.flatMap((light) => light.failure ?? []), ...live.failures];
   const words = [
@@ -255,7 +261,7 @@ export function announce(part, { live }) {
 }
 
 /** Advance the running times. @param {Element} root @param {Store} store */
-export function tickStrip(root, store) {
+export function updateTimes(root, store) {
   for (const clock of root.querySelectorAll("[data-since]"))
-    clock.textContent = seconds(Math.max(0, store.now - Number(clock.getAttribute("data-since"))));
+    clock.textContent = formatTime(Math.max(0, store.now - Number(clock.getAttribute("data-since"))));
 }

@@ -1,8 +1,8 @@
 // @ts-check
-/** Dark or light, as the host is, and following it when it changes. */
+/** Dark or light theme, which follows the host. */
 
-/** Dark when the host says so: JupyterLab, VS Code, Colab, or else the system. */
-function isDark() {
+/** Return whether the host is dark: JupyterLab, VS Code, Colab, or else the system. */
+function isHostDark() {
   const { body, documentElement } = document;
   const lab = body.getAttribute("data-jp-theme-light");
   if (lab) return lab === "false";
@@ -11,9 +11,13 @@ function isDark() {
   return colab ? colab === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** Marks the panel as dark; returns what ends that. @param {HTMLElement} root @returns {() => void} */
+/**
+ * Mark the panel as dark when the host is; return a function that ends that.
+ * @param {HTMLElement} root
+ * @returns {() => void}
+ */
 export function watchTheme(root) {
-  const apply = () => root.classList.toggle("dark", isDark());
+  const apply = () => root.classList.toggle("dark", isHostDark());
   const observer = new MutationObserver(apply);
   for (const element of [document.body, document.documentElement]) observer.observe(element, { attributes: true });
   const system = matchMedia("(prefers-color-scheme: dark)");

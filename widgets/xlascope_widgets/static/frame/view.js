@@ -1,26 +1,26 @@
 // @ts-check
-/** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
+/** View of a store, updated when it changes: the strip, and the panel that opens below it. */
 
-import { drawEdited } from "./edited.js";
+import { drawEditDiff } from "./edit_comparison.js";
 import { ComparePane } from "../compare/compare_pane.js";
 import { GraphPane } from "../graph/graph_pane.js";
 import { el, fill, toNode } from "../ground/element.js";
-import { count } from "../ground/format.js";
-import { drawPending } from "../parts/asking.js";
-import { drawSource, markSource, refreshTimes, showFirstLine } from "../source/source_pane.js";
-import { Below } from "./below.js";
-import { drawBar } from "./bar.js";
+import { formatInt } from "../ground/format.js";
+import { drawPending } from "../parts/question_form.js";
+import { drawSource, highlightSource, refreshTimes, showFirstLine } from "../source/source_pane.js";
+import { BottomTabs } from "./bottom_tabs.js";
+import { drawToolbar } from "./toolbar.js";
 import { showCards } from "./cards.js";
 import { drawDetail } from "./detail.js";
-import { drawFailures } from "./failure.js";
+import { drawFailures } from "./failure_card.js";
 import { listen } from "./input.js";
 import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
-import { chosenRoom, isFull, keepRoom, listenRoom, showFull } from "./room.js";
-import { showScript } from "./script.js";
-import { markSide, showSide } from "./side.js";
-import { skeleton } from "./skeleton.js";
-import { announce, drawStrip, tickStrip } from "./strip.js";
+import { initSplitters, isFullScreen, readLayoutPrefs, saveLayoutPrefs, updateFullScreen } from "./layout_prefs.js";
+import { updateScriptCard } from "./script_card.js";
+import { highlight, updateSide } from "./side_tabs.js";
+import { drawSkeleton } from "./skeleton.js";
+import { announceStages, drawStrip, updateTimes } from "./strip.js";
 import { watchTheme } from "./theme.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../store/store.js").Change} Change */
@@ -42,46 +42,46 @@ export class View {
     /** @type {Change|undefined} */ this.waiting = undefined;
     /** Where the last jump came from. */ this.cameFrom = "";
     /** Which targets the bar was drawn for. */ this.targets = "";
-    // JupyterLab's shortcuts (b, dd, m …) must not fire while somebody types or walks in here.
+    // JupyterLab's shortcuts (b, dd, m …) must not fire while the panel has the focus.
     this.root = /** @type {HTMLElement} */ (
       toNode(el("div", { class: "xs-root", "data-lm-suppress-shortcuts": "true" }))
     );
-    this.root.append(toNode(skeleton()));
+    this.root.append(toNode(drawSkeleton()));
     host.append(this.root);
-    this.strip = this.part("xs-strip");
-    this.help = this.part("xs-help");
-    this.panel = this.part("xs-panel");
-    this.graph = new GraphPane(this.part("xs-graph"), store);
+    this.strip = this.getPart("xs-strip");
+    this.help = this.getPart("xs-help");
+    this.panel = this.getPart("xs-panel");
+    this.graph = new GraphPane(this.getPart("xs-graph"), store);
     if (inTab) this.graph.zooms = new Map();
-    this.time = new Below(this.part("xs-timeline"), store);
-    this.diff = new ComparePane(this.part("xs-compare"), store, () => this.graph.showSelection());
+    this.time = new BottomTabs(this.getPart("xs-timeline"), store);
+    this.diff = new ComparePane(this.getPart("xs-compare"), store, () => this.graph.showSelection());
     listen(this);
-    listenRoom(this);
-    const { graph: high } = chosenRoom();
+    initSplitters(this);
+    const { graph: high } = readLayoutPrefs();
     if (high) this.graph.pane.style.height = `${high}px`;
-    this.onFull = () => isFull(this) || showFull(this);
+    this.onFull = () => isFullScreen(this) || updateFullScreen(this);
     this.root.ownerDocument.addEventListener("fullscreenchange", this.onFull);
-    this.onChange = (/** @type {Change} */ change) => this.change(change);
+    this.onChange = (/** @type {Change} */ change) => this.handleChange(change);
     store.listeners.add(this.onChange);
-    this.clock = setInterval(() => tickStrip(this.strip, store), 100);
+    this.clock = setInterval(() => updateTimes(this.strip, store), 100);
     this.watchWidth();
     this.unwatchTheme = watchTheme(this.root);
-    this.onRelease = () => this.release();
+    this.onRelease = () => this.handlePointerUp();
     for (const kind of ["pointerup", "pointercancel"]) this.window.addEventListener(kind, this.onRelease, true);
-    this.change("data");
+    this.handleChange("data");
   }
 
   /** @param {string} name @returns {HTMLElement} */
-  part(name) {
+  getPart(name) {
     return /** @type {HTMLElement} */ (this.root.querySelector(`.${name}`));
   }
 
-  /** The window that the panel is in, which a tab may be. */
+  /** Return the window of the panel, which may be a tab of its own. */
   get window() {
     return this.root.ownerDocument.defaultView ?? window;
   }
 
-  /** What has the focus there. */
+  /** Return the element that has the focus in the panel's document. */
   get active() {
     return this.root.ownerDocument.activeElement;
   }
@@ -90,25 +90,25 @@ export class View {
     return this.inTab || Boolean(this.model.get("opened"));
   }
 
-  /** The pointer is up, wherever that was: what has waited is drawn after the click. */
-  release() {
+  /** Draw what was delayed while the pointer was pressed. */
+  handlePointerUp() {
     this.pressed = false;
-    // The corner of the graph was dragged.
-    if (this.graph.chosenHeight && this.graph.chosenHeight !== chosenRoom().graph)
-      keepRoom({ graph: this.graph.chosenHeight });
+    // The user dragged the corner of the graph.
+    if (this.graph.chosenHeight && this.graph.chosenHeight !== readLayoutPrefs().graph)
+      saveLayoutPrefs({ graph: this.graph.chosenHeight });
     const { waiting } = this;
     this.waiting = undefined;
-    if (waiting) setTimeout(() => this.change(waiting));
+    if (waiting) setTimeout(() => this.handleChange(waiting));
   }
 
-  /** Another view of the same, in a page of its own. @param {HTMLElement} host */
-  again(host) {
+  /** Open another view of the same store in a page of its own. @param {HTMLElement} host */
+  openSecondView(host) {
     return new View(this.model, this.store, host, true);
   }
 
-  /** A view of a comparison, which is always open. @param {Store} store @param {HTMLElement} host */
-  compared(store, host) {
-    // Nothing of it is kept: it is open until it goes.
+  /** Open the view of a comparison, which is always open. @param {Store} store @param {HTMLElement} host */
+  openComparison(store, host) {
+    // This view has no saved state: it is open until it is removed.
     const model = /** @type {Model} */ ({ get: () => undefined, set() {}, save_changes() {}, on() {}, off() {} });
     return new View(model, store, host, true);
   }
@@ -123,18 +123,18 @@ export class View {
   setOpen(open) {
     this.model.set("opened", open);
     this.model.save_changes();
-    this.change("open");
+    this.handleChange("open");
   }
 
-  /** Redraw what a change concerns, and nothing else. @param {Change} change */
-  change(change) {
-    // An element that is replaced between press and release gets no click: news waits for the release.
+  /** Redraw what depends on a change, and nothing else. @param {Change} change */
+  handleChange(change) {
+    // An element replaced between press and release gets no click, so updates wait for the release.
     if (this.pressed && (change === "live" || change === "data")) {
       this.waiting = this.waiting === "data" ? "data" : change;
       return;
     }
     if (change === "data" || change === "live" || change === "open" || change === "asks") this.drawStrip();
-    if (change === "asks" || change === "data") drawEdited(this);
+    if (change === "asks" || change === "data") drawEditDiff(this);
     this.panel.hidden = !this.isOpen;
     if (!this.isOpen) {
       this.stale = this.stale || change !== "open";
@@ -144,10 +144,10 @@ export class View {
     if (all) this.drawAll();
     else if (change === "live") this.drawNumbers();
     else if (change === "asks") this.drawAsks();
-    else if (change === "list") showSide(this.part("xs-kernels"), this.store);
+    else if (change === "list") updateSide(this.getPart("xs-kernels"), this.store);
     else if (change === "graph") this.drawGraph();
     else if (change === "selection" || change === "search") this.mark();
-    else if (change === "look") this.drawLook();
+    else if (change === "look") this.drawColours();
   }
 
   drawStrip() {
@@ -157,13 +157,13 @@ export class View {
       /** @type {HTMLElement|null} */ (
         this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : ".xs-open")
       )?.focus({ preventScroll: true });
-    announce(this.part("xs-said"), this.store);
-    showScript(this.part("xs-script"), this.store);
+    announceStages(this.getPart("xs-said"), this.store);
+    updateScriptCard(this.getPart("xs-script"), this.store);
     this.drawFailures();
   }
 
   drawFailures() {
-    fill(this.part("xs-failures"), drawFailures(this.store));
+    fill(this.getPart("xs-failures"), drawFailures(this.store));
   }
 
   drawAll() {
@@ -171,10 +171,10 @@ export class View {
     this.drawBar();
     this.drawNotes();
     this.diff.draw();
-    fill(this.part("xs-source"), drawSource(this.store));
-    showFirstLine(this.part("xs-source"));
-    showSide(this.part("xs-kernels"), this.store);
-    fill(this.part("xs-asks"), drawPending(this.store));
+    fill(this.getPart("xs-source"), drawSource(this.store));
+    showFirstLine(this.getPart("xs-source"));
+    updateSide(this.getPart("xs-kernels"), this.store);
+    fill(this.getPart("xs-asks"), drawPending(this.store));
     this.drawTime();
     this.graph.draw();
     this.drawLegend();
@@ -183,8 +183,8 @@ export class View {
 
   drawNumbers() {
     this.drawNotes();
-    refreshTimes(this.part("xs-source"), this.store);
-    showSide(this.part("xs-kernels"), this.store);
+    refreshTimes(this.getPart("xs-source"), this.store);
+    updateSide(this.getPart("xs-kernels"), this.store);
     this.drawTime();
     this.graph.refreshNumbers();
     this.drawDetail();
@@ -192,14 +192,14 @@ export class View {
 
   drawAsks() {
     const targets = JSON.stringify([
-      this.store.asks.can("target"),
-      Object.keys(this.store.asks.found(this.store.measured).targets),
+      this.store.queries.canAsk("target"),
+      Object.keys(this.store.queries.listFindings(this.store.measured).targets),
     ]);
     if (targets !== this.targets) this.drawBar();
     this.targets = targets;
-    fill(this.part("xs-asks"), drawPending(this.store));
+    fill(this.getPart("xs-asks"), drawPending(this.store));
     showCards(this);
-    showSide(this.part("xs-kernels"), this.store);
+    updateSide(this.getPart("xs-kernels"), this.store);
   }
 
   drawGraph() {
@@ -210,7 +210,7 @@ export class View {
     this.markPanes();
   }
 
-  drawLook() {
+  drawColours() {
     this.drawBar();
     this.graph.paint();
     this.drawLegend();
@@ -228,15 +228,15 @@ export class View {
   }
 
   markPanes() {
-    markSource(this.part("xs-source"), this.store);
-    markSide(this.part("xs-kernels"), this.store);
+    highlightSource(this.getPart("xs-source"), this.store);
+    highlight(this.getPart("xs-kernels"), this.store);
     this.time.markOrDraw();
     this.drawDetail();
   }
 
   drawBar() {
     const focused = this.active?.closest?.("[data-command]")?.getAttribute("data-command");
-    fill(this.part("xs-tools"), drawBar(this.store, isFull(this)));
+    fill(this.getPart("xs-tools"), drawToolbar(this.store, isFullScreen(this)));
     if (focused)
       /** @type {HTMLElement|null} */ (this.root.querySelector(`[data-command="${focused}"]`))?.focus({
         preventScroll: true,
@@ -244,22 +244,22 @@ export class View {
   }
 
   drawNotes() {
-    fill(this.part("xs-notes"), drawNotes(this.store));
+    fill(this.getPart("xs-notes"), drawNotes(this.store));
     showCards(this);
   }
 
   drawLegend() {
-    fill(this.part("xs-legend"), drawLegend(this.store));
+    fill(this.getPart("xs-legend"), drawLegend(this.store));
   }
 
   drawDetail() {
-    fill(this.part("xs-detail"), drawDetail(this.store));
-    this.part("xs-count").textContent = this.store.query
-      ? `${count(this.store.found.size)} of ${count(this.store.program?.equations.size ?? 0)}`
+    fill(this.getPart("xs-detail"), drawDetail(this.store));
+    this.getPart("xs-count").textContent = this.store.query
+      ? `${formatInt(this.store.matches.size)} of ${formatInt(this.store.program?.equations.size ?? 0)}`
       : "";
   }
 
-  /** Redraw what depends on the width when that changes. */
+  /** Redraw what depends on the width when it changes. */
   watchWidth() {
     let width = 0;
     this.resize = new ResizeObserver(() => {
@@ -269,7 +269,7 @@ export class View {
       width = now;
       this.drawTime();
       if (first) this.graph.draw();
-      if (first) showFirstLine(this.part("xs-source"));
+      if (first) showFirstLine(this.getPart("xs-source"));
     });
     this.resize.observe(this.root);
   }

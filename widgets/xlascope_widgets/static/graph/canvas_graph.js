@@ -3,10 +3,10 @@
  * (`outline.js`) holds the items that a screen reader reads and that take the focus. */
 
 import { el, toNode } from "../ground/element.js";
-import { describe, nodeLabel } from "../program/words.js";
+import { describeEquation, formatNodeLabel } from "../program/labels.js";
 import { readTheme, watchColours } from "./canvas_theme.js";
 import { drawOnCanvas } from "./draw_canvas.js";
-import { hullKernels } from "./draw_graph.js";
+import { listHullKernels } from "./draw_svg.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../layout/layout.js").Scene} Scene */
 /** @typedef {import("./outline.js").Outline} Outline */
@@ -51,7 +51,7 @@ export class CanvasGraph {
       )
     );
     this.canvas = /** @type {HTMLCanvasElement} */ (this.host.firstChild);
-    this.host.addEventListener("pointermove", (event) => this.hover(event));
+    this.host.addEventListener("pointermove", (event) => this.handleHover(event));
     /** Where and how what is on the canvas was painted. @type {Painted|null} */ this.painted = null;
     /** @type {Map<string, Mark>} */ this.marks = new Map();
     /** @type {(() => void)|undefined} */ this.unwatch = undefined;
@@ -69,7 +69,7 @@ export class CanvasGraph {
     const { scene, store, zoom } = this.pane;
     if (!scene || !store.program || this.host.hidden) return;
     this.theme ??= this.followTheme();
-    const { width, height } = this.pane.size();
+    const { width, height } = this.pane.getSize();
     const ratio = Math.min(
       globalThis.devicePixelRatio || 1,
       Math.sqrt(MOST_PIXELS / (width * height * (1 + 2 * PAINTED_AROUND) ** 2)),
@@ -86,7 +86,7 @@ export class CanvasGraph {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     context.setTransform(zoom.k * ratio, 0, 0, zoom.k * ratio, x * ratio, y * ratio);
-    const seen = this.pane.window(PAINTED_AROUND);
+    const region = this.pane.visibleRegion(PAINTED_AROUND);
     this.drawn = drawOnCanvas(context, {
       program: store.program,
       scene,
@@ -96,40 +96,40 @@ export class CanvasGraph {
       kernels: store.selection.kernels,
       isSelectedEdge: (from, to) => this.pane.isOnSelectedEdge(from, to),
       focused: this.focused,
-      seen,
+      seen: region,
       k: zoom.k,
     });
-    this.painted = { ...seen, zoom: { ...zoom }, width, height };
-    this.move();
+    this.painted = { ...region, zoom: { ...zoom }, width, height };
+    this.moveBitmap();
   }
 
-  /** Colours are read once, and again when the host changes them. */
+  /** Read the colours once, and again when the host changes them. */
   followTheme() {
     this.unwatch ??= watchColours(this.host.closest(".xs-root") ?? document.body, () => {
       this.theme = readTheme(this.host);
-      this.paintSoon();
+      this.schedulePaint();
     });
     return readTheme(this.host);
   }
 
-  paintSoon() {
-    // Of the window it is in: no frames are drawn for one that is hidden.
+  schedulePaint() {
+    // Use the window of the panel: a hidden window draws no frames.
     this.waiting ||= (this.host.ownerDocument.defaultView ?? window).requestAnimationFrame(() => this.paint());
   }
 
-  /** Apply the zoom: move what is painted, and paint anew when that does not reach or is out of focus. */
+  /** Apply the zoom: move the bitmap, and paint again where it does not reach or is blurred. */
   place() {
     if (!this.painted) return;
-    this.move();
+    this.moveBitmap();
     const grown = this.pane.zoom.k / this.painted.zoom.k;
     clearTimeout(this.resting);
     // Somebody who zooms sees what is painted, larger or smaller, until it is far off or he rests: painting takes
     // longer than a frame.
-    if (grown > STRETCHED || grown < 1 / STRETCHED || !this.pane.covers(this.painted)) this.paintSoon();
-    else if (grown !== 1) this.resting = setTimeout(() => this.paintSoon(), REST);
+    if (grown > STRETCHED || grown < 1 / STRETCHED || !this.pane.coversScreen(this.painted)) this.schedulePaint();
+    else if (grown !== 1) this.resting = setTimeout(() => this.schedulePaint(), REST);
   }
 
-  move() {
+  moveBitmap() {
     if (!this.painted) return;
     const { zoom, width, height } = this.painted;
     const now = this.pane.zoom;
@@ -143,31 +143,31 @@ export class CanvasGraph {
   mark(marks) {
     this.marks = marks;
     this.outline.mark(marks);
-    this.paintSoon();
+    this.schedulePaint();
   }
 
   refresh() {
-    this.paintSoon();
+    this.schedulePaint();
   }
 
-  /** What is under the pointer. @param {PointerEvent|MouseEvent} event */
+  /** Return what is under the pointer. @param {PointerEvent|MouseEvent} event */
   hit(event) {
-    const { x: px, y: py } = this.pane.pointOf(event);
+    const { x: px, y: py } = this.pane.toScenePoint(event);
     const scene = /** @type {Scene} */ (this.pane.scene);
     const program = /** @type {Program} */ (this.pane.store.program);
-    const node = nodeAt(scene, px, py, 0);
-    const beside = node?.inner || !node ? nodeAt(scene, px, py, HULL) : null;
-    const kernel = beside?.path && !beside.inner ? hullKernels(program, beside)[0]?.name : "";
+    const node = findNodeAt(scene, px, py, 0);
+    const beside = node?.inner || !node ? findNodeAt(scene, px, py, HULL) : null;
+    const kernel = beside?.path && !beside.inner ? listHullKernels(program, beside)[0]?.name : "";
     const [left, top] = node ? [px - (node.x - node.w / 2), py - (node.y - node.h / 2)] : [0, 0];
     const holds = node && program.at(node.path)?.bodies;
     const toggle = Boolean(holds && (node.inner ? left < 28 && top < 24 : left > node.w - 34 && top < 18));
-    // Within an open box the hull of a fusion lies on top.
+    // The hull of a fusion is drawn on top of an open box.
     const inHull = Boolean(kernel) && !toggle;
     return { id: inHull ? "" : (node?.id ?? ""), path: inHull ? "" : (node?.path ?? ""), toggle, kernel: kernel ?? "" };
   }
 
   /** @param {PointerEvent} event */
-  hover(event) {
+  handleHover(event) {
     if (this.pane.pointing.drag?.moved || !this.pane.scene) return;
     const { id, path, toggle } = this.hit(event);
     this.host.style.cursor = toggle ? "zoom-in" : id ? "pointer" : "";
@@ -175,7 +175,7 @@ export class CanvasGraph {
     this.hovered = id;
     const node = this.pane.byId.get(id);
     const program = /** @type {Program} */ (this.pane.store.program);
-    if (node) this.host.title = path ? describe(program, path).join("\n") : nodeLabel(program, node);
+    if (node) this.host.title = path ? describeEquation(program, path).join("\n") : formatNodeLabel(program, node);
     else this.host.removeAttribute("title");
   }
 
@@ -183,10 +183,10 @@ export class CanvasGraph {
   focus(id) {
     this.cursor = id;
     this.outline.focus(id);
-    this.paintSoon();
+    this.schedulePaint();
   }
 
-  /** The node that has the focus, by its item in the list. */
+  /** Return the node that has the focus, by its item in the list. */
   get focused() {
     return this.outline.focused || this.cursor;
   }
@@ -209,13 +209,13 @@ export class CanvasGraph {
 }
 
 /**
- * The innermost node at a point of the scene: nodes stand in it after the box that holds them.
+ * Return the innermost node at a point of the scene: nodes come after the box that holds them.
  * @param {Scene} scene
  * @param {number} x
  * @param {number} y
  * @param {number} reach around it
  */
-function nodeAt(scene, x, y, reach) {
+function findNodeAt(scene, x, y, reach) {
   for (let i = scene.nodes.length - 1; i >= 0; i--) {
     const node = scene.nodes[i];
     if (Math.abs(x - node.x) <= node.w / 2 + reach && Math.abs(y - node.y) <= node.h / 2 + reach) return node;

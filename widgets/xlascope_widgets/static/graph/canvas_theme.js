@@ -1,5 +1,5 @@
 // @ts-check
-/** The panel's colours and fonts for a canvas, which does not know style sheets. */
+/** The panel's colours and fonts for a canvas, which cannot use style sheets. */
 
 /** @typedef {Record<string, string>} Theme */
 
@@ -26,14 +26,14 @@ const NAMES = [
 
 export const PASS_COLOURS = { forward: "fwd", backward: "bwd", update: "upd", recomputed: "again" };
 
-/** The colours as they are now. @param {Element} element anything in the panel @returns {Theme} */
+/** Return the current colours and fonts. @param {Element} element anything in the panel @returns {Theme} */
 export function readTheme(element) {
   const style = getComputedStyle(element);
   return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--xs-${name}`).trim() || "#888"]));
 }
 
 /**
- * Call when the host changes its colours.
+ * Call a function when the host changes its colours.
  * @param {Element} root
  * @param {() => void} changed
  * @returns {() => void} stops it

@@ -1,13 +1,24 @@
 // @ts-check
-/** A scene on a canvas, for graphs of thousands of nodes: the same boxes, edges, words and colours as in SVG. */
+/**
+ * Drawing of a scene on a canvas, for graphs of thousands of nodes: the same boxes, edges, labels and colours as in
+ * SVG.
+ */
 
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";
-import { enlarged, saidAt } from "../layout/depth.js";
-import { heatOf } from "../program/heat.js";
-import { SUB_LETTER, outTypes } from "../program/words.js";
+import { pickLabels, scaleLetters } from "../layout/semantic_zoom.js";
+import { buildHeatScale } from "../program/heat.js";
+import { formatOutTypes, SUB_LETTER } from "../program/labels.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
-import { cards, hullKernels, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_graph.js";
+import {
+  countLetters,
+  countTitleLetters,
+  formatSubtitle,
+  getCardOffsets,
+  groupEdges,
+  isHullInformative,
+  listHullKernels,
+} from "./draw_svg.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */
@@ -33,39 +44,39 @@ const OUTLINED = 0.12;
  */
 export function drawOnCanvas(context, picture) {
   const { scene, seen } = picture;
-  const nodes = scene.nodes.filter((/** @type {GraphNode} */ node) => isSeen(node, seen));
+  const nodes = scene.nodes.filter((/** @type {GraphNode} */ node) => isInView(node, seen));
   const boxes = nodes.filter((/** @type {GraphNode} */ node) => node.inner);
   const leaves = nodes.filter((/** @type {GraphNode} */ node) => !node.inner);
   for (const node of boxes) drawOpenBox(context, picture, node);
-  if (picture.k > ROUND) drawHullsOn(context, picture, leaves);
-  drawEdgesOn(context, picture);
-  const heat = heatOf(picture.program, picture.heat, leaves);
+  if (picture.k > ROUND) drawHulls(context, picture, leaves);
+  drawEdges(context, picture);
+  const heat = buildHeatScale(picture.program, picture.heat, leaves);
   for (const node of leaves) drawLeaf(context, picture, node, heat(node));
   return nodes.length;
 }
 
-/** @param {GraphNode} node @param {Picture["seen"]} seen */
-function isSeen(node, seen) {
+/** @param {GraphNode} node @param {Picture["seen"]} region */
+function isInView(node, region) {
   return (
-    node.y + node.h / 2 > seen.top &&
-    node.y - node.h / 2 < seen.bottom &&
-    node.x + node.w / 2 > seen.left &&
-    node.x - node.w / 2 < seen.right
+    node.y + node.h / 2 > region.top &&
+    node.y - node.h / 2 < region.bottom &&
+    node.x + node.w / 2 > region.left &&
+    node.x - node.w / 2 < region.right
   );
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Picture} picture */
-function drawEdgesOn(context, { scene, seen, theme, k, isSelectedEdge, marks }) {
+function drawEdges(context, { scene, seen, theme, k, isSelectedEdge, marks }) {
   const anyMarked = marks.size > 0;
   context.strokeStyle = theme.ink2;
   const kinds = { near: [0.5, []], across: [0.4, [3, 3]], far: [0.22, []] };
   for (const [kind, [alpha, dash]] of Object.entries(kinds)) {
     context.globalAlpha = /** @type {number} */ (alpha);
     context.lineWidth = Math.max(1.2, 0.6 / k);
-    // Dashes that nobody can see cost the most.
+    // Dashes too small to see are the most expensive to draw.
     context.setLineDash(k > ROUND ? /** @type {number[]} */ (dash) : []);
     if (k <= ROUND) {
-      drawStraight(
+      drawStraightEdges(
         context,
         scene.edges.filter((/** @type {SceneEdge} */ edge) => edge.kind === kind),
         seen,
@@ -93,16 +104,16 @@ function drawEdgesOn(context, { scene, seen, theme, k, isSelectedEdge, marks }) 
 }
 
 /**
- * From afar a curve is a line, and many lines are one path.
+ * Draw edges as straight lines in one path, for small zooms.
  * @param {CanvasRenderingContext2D} context
  * @param {SceneEdge[]} edges
- * @param {Picture["seen"]} seen
+ * @param {Picture["seen"]} region
  */
-function drawStraight(context, edges, seen) {
+function drawStraightEdges(context, edges, region) {
   context.beginPath();
   let lines = 0;
   for (const { left, right, top, bottom, ends } of edges) {
-    if (bottom < seen.top || top > seen.bottom || right < seen.left || left > seen.right) continue;
+    if (bottom < region.top || top > region.bottom || right < region.left || left > region.right) continue;
     context.moveTo(ends[0], ends[1]);
     context.lineTo(ends[2], ends[3]);
     if (++lines % 500) continue;
@@ -120,15 +131,15 @@ function drawStraight(context, edges, seen) {
  * @param {number} h
  * @param {number} r
  */
-function roundedBox(context, x, y, w, h, r) {
+function traceBox(context, x, y, w, h, r) {
   context.beginPath();
   if (r) context.roundRect(x, y, w, h, r);
   else context.rect(x, y, w, h);
 }
 
 /** @param {Picture} picture @param {GraphNode} node */
-function passColour({ program, theme }, node) {
-  const pass = program.at(node.path) ? program.passOf(node.path) : "";
+function getPassColour({ program, theme }, node) {
+  const pass = program.at(node.path) ? program.getPass(node.path) : "";
   return theme[PASS_COLOURS[/** @type {"forward"} */ (pass)] ?? "line2"];
 }
 
@@ -143,7 +154,7 @@ function drawLeaf(context, picture, node, heat) {
   const equation = program.at(node.path);
   const [left, top] = [node.x - node.w / 2, node.y - node.h / 2];
   const mark = marks.get(node.path);
-  const colour = passColour(picture, node);
+  const colour = getPassColour(picture, node);
   const radius = k > ROUND ? 6 : 0;
   context.globalAlpha = mark?.faint ? 0.22 : 1;
   if (k < OUTLINED) {
@@ -153,19 +164,19 @@ function drawLeaf(context, picture, node, heat) {
     context.globalAlpha = 1;
     return;
   }
-  for (const shift of cards(equation)) drawCard(context, picture, node, shift, colour);
+  for (const shift of getCardOffsets(equation)) drawCard(context, picture, node, shift, colour);
   context.fillStyle = heat == null ? theme.bg : theme[`heat${heat}`];
-  if (mark?.between) context.fillStyle = blend(theme.sel, theme.bg);
+  if (mark?.between) context.fillStyle = mixColours(theme.sel, theme.bg);
   context.strokeStyle = mark?.selected || mark?.related || mark?.start ? theme.sel : colour;
   context.lineWidth = (mark?.selected || mark?.start || focused === node.id ? 2.6 : 1.3) * Math.max(1, 0.5 / k);
   context.setLineDash(mark?.related ? [4, 3] : []);
-  roundedBox(context, left, top, node.w, node.h, radius);
+  traceBox(context, left, top, node.w, node.h, radius);
   context.fill();
   context.stroke();
   context.setLineDash([]);
   context.fillStyle = node.kind === "equation" ? colour : theme.ink2;
   context.fillRect(left, top, 4, node.h);
-  if (saidAt(enlarged(k)) !== "none") drawWords(context, picture, node, equation, heat);
+  if (pickLabels(scaleLetters(k)) !== "none") drawLabels(context, picture, node, equation, heat);
   context.globalAlpha = 1;
 }
 
@@ -180,7 +191,7 @@ function drawCard(context, { theme, k }, node, shift, colour) {
   context.fillStyle = theme.bg;
   context.strokeStyle = colour;
   context.lineWidth = 1;
-  roundedBox(context, node.x - node.w / 2 + shift, node.y - node.h / 2 + shift, node.w, node.h, k > ROUND ? 6 : 0);
+  traceBox(context, node.x - node.w / 2 + shift, node.y - node.h / 2 + shift, node.w, node.h, k > ROUND ? 6 : 0);
   context.fill();
   context.stroke();
 }
@@ -192,9 +203,9 @@ function drawCard(context, { theme, k }, node, shift, colour) {
  * @param {Equation|undefined} equation
  * @param {number|null} heat
  */
-function drawWords(context, { program, theme, heat: kind, k }, node, equation, heat) {
-  const up = enlarged(k);
-  const isAll = saidAt(up) === "all";
+function drawLabels(context, { program, theme, heat: kind, k }, node, equation, heat) {
+  const up = scaleLetters(k);
+  const isAll = pickLabels(up) === "all";
   const onDark = heat != null && heat > 2;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
@@ -202,21 +213,21 @@ function drawWords(context, { program, theme, heat: kind, k }, node, equation, h
   context.font = `${12 * up}px ${theme.mono}`;
   const toggle = equation?.bodies ? " ⊞" : "";
   context.fillText(
-    (up > 1 ? shorten(node.title, titleRoom(node, up) - toggle.length) : node.title) + toggle,
+    (up > 1 ? shorten(node.title, countTitleLetters(node, up) - toggle.length) : node.title) + toggle,
     node.x,
     isAll ? node.y - 2.5 : node.y + 4 * up,
   );
   if (!isAll) return;
   context.fillStyle = onDark ? theme.onheat : theme.ink2;
   context.font = `${11 * up}px ${theme.mono}`;
-  context.fillText(shorten(subOf(program, node, equation, kind), roomFor(node, up)), node.x, node.y + 12);
+  context.fillText(shorten(formatSubtitle(program, node, equation, kind), countLetters(node, up)), node.x, node.y + 12);
   if (!node.type || !equation) return;
   context.textAlign = "left";
   context.strokeStyle = theme.bg;
   context.lineWidth = 2.5;
   context.fillStyle = theme.ink2;
   const y = node.type.up ? node.y - node.h / 2 - 7 : node.y + node.h / 2 + 12;
-  const words = outTypes(program, equation, node);
+  const words = formatOutTypes(program, equation, node);
   context.strokeText(words, node.x + 6, y);
   context.fillText(words, node.x + 6, y);
 }
@@ -228,19 +239,19 @@ function drawOpenBox(context, picture, node) {
   const mark = marks.get(node.path);
   context.globalAlpha = 0.75;
   context.fillStyle = theme.bg2;
-  roundedBox(context, left, top, node.w, node.h, 10);
+  traceBox(context, left, top, node.w, node.h, 10);
   context.fill();
   context.globalAlpha = mark?.selected ? 1 : 0.65;
-  context.strokeStyle = mark?.selected ? theme.sel : passColour(picture, node);
+  context.strokeStyle = mark?.selected ? theme.sel : getPassColour(picture, node);
   context.lineWidth = (mark?.selected ? 2.6 : 1.3) * Math.max(1, 0.5 / k);
   context.stroke();
   context.globalAlpha = 1;
-  const up = enlarged(k);
-  if (saidAt(up) === "none") return;
+  const up = scaleLetters(k);
+  if (pickLabels(up) === "none") return;
   context.textAlign = "left";
   context.fillStyle = theme.ink;
   context.font = `${12 * up}px ${theme.mono}`;
-  const title = `⊟ ${up > 1 ? shorten(node.title, titleRoom(node, up) - 4) : node.title}`;
+  const title = `⊟ ${up > 1 ? shorten(node.title, countTitleLetters(node, up) - 4) : node.title}`;
   context.fillText(title, left + 12, top + 10 + 6 * up);
   if (up > 1) return;
   const width = context.measureText(title).width;
@@ -250,19 +261,19 @@ function drawOpenBox(context, picture, node) {
 }
 
 /**
- * A fusion's members, padded, and the edges between them, made broad: the outline first, so that those of one kernel
- * run together.
+ * Draw the members of each fusion, padded, and the edges between them, widened. All outlines come first, so that those
+ * of one kernel merge.
  * @param {CanvasRenderingContext2D} context
  * @param {Picture} picture
  * @param {GraphNode[]} leaves
  */
-function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
+function drawHulls(context, { program, scene, theme, kernels, k }, leaves) {
   const byKernel = new Map();
   for (const node of leaves)
-    for (const kernel of node.path ? hullKernels(program, node) : []) append(byKernel, kernel.name, node);
-  const joins = (scene.joins ??= joinsByNode(scene));
+    for (const kernel of node.path ? listHullKernels(program, node) : []) append(byKernel, kernel.name, node);
+  const joins = (scene.joins ??= groupEdges(scene));
   for (const [name, members] of byKernel) {
-    if (!saysSomething(program, name, members)) continue;
+    if (!isHullInformative(program, name, members)) continue;
     const ids = new Set(members.map((/** @type {GraphNode} */ node) => node.id));
     const edges = members.flatMap((/** @type {GraphNode} */ node) =>
       (joins.get(node.id) ?? []).filter((/** @type {SceneEdge} */ edge) => ids.has(edge.to)),
@@ -270,24 +281,18 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
     const on = kernels.has(name);
     for (const [colour, pad] of /** @type {[string, number][]} */ ([
       [on ? theme.sel : theme.line2, 9],
-      [on ? blend(theme.sel, theme.bg) : theme.hull, 8],
+      [on ? mixColours(theme.sel, theme.bg) : theme.hull, 8],
     ])) {
       context.fillStyle = context.strokeStyle = colour;
       context.lineWidth = 14 + 2 * pad;
       for (const edge of edges) context.stroke((edge.shape ??= new Path2D(edge.d)));
       for (const node of members) {
-        roundedBox(
-          context,
-          node.x - node.w / 2 - pad,
-          node.y - node.h / 2 - pad,
-          node.w + 2 * pad,
-          node.h + 2 * pad,
-          11,
-        );
+        traceBox(context, node.x - node.w / 2 - pad, node.y - node.h / 2 - pad, node.w + 2 * pad, node.h + 2 * pad, 11);
         context.fill();
       }
     }
-    if (saidAt(enlarged(k)) === "all") nameHull(context, theme, program.titleOfKernel(name), members, enlarged(k));
+    if (pickLabels(scaleLetters(k)) === "all")
+      drawHullName(context, theme, program.getKernelTitle(name), members, scaleLetters(k));
   }
 }
 
@@ -298,7 +303,7 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
  * @param {GraphNode[]} members
  * @param {number} up
  */
-function nameHull(context, theme, name, members, up) {
+function drawHullName(context, theme, name, members, up) {
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
   context.textAlign = "left";
   context.font = `${11 * up}px ${theme.mono}`;
@@ -308,6 +313,6 @@ function nameHull(context, theme, name, members, up) {
 }
 
 /** @param {string} colour @param {string} ground */
-function blend(colour, ground) {
+function mixColours(colour, ground) {
   return `color-mix(in srgb, ${colour} 16%, ${ground})`;
 }

@@ -1,16 +1,15 @@
 // @ts-check
 /**
- * What one does with the graph besides looking: group it, jump between a backward equation and its forward one, ask
- * what lies between two, and find the keys for all of it.
+ * Tools of the graph: grouping, jumps between backward and forward equations, paths between two equations, and keys.
  */
 
 import { el, fill } from "../ground/element.js";
-import { count, plural, shorten } from "../ground/format.js";
+import { formatInt, pluralize, shorten } from "../ground/format.js";
 import { GROUPINGS } from "../program/groups.js";
-import { counterparts } from "../program/selection.js";
-import { goTo } from "../parts/panel.js";
+import { listCounterparts } from "../program/selection.js";
+import { goTo } from "../parts/panel_interface.js";
 /** @typedef {import("../store/store.js").Store} Store */
-/** @typedef {import("../parts/panel.js").Panel} Panel */
+/** @typedef {import("../parts/panel_interface.js").Panel} Panel */
 /** @typedef {import("../program/program.js").Program} Program */
 
 const MOST_LINKS = 3;
@@ -37,7 +36,7 @@ const KEYS = [
 ];
 
 /** @param {Store} store */
-export function groupingChoice(store) {
+export function drawGrouping(store) {
   if (!store.program?.heavy.jaxpr) return null;
   const options = GROUPINGS.map((name) =>
     el("option", { value: name, selected: store.grouping === name ? "" : null }, name),
@@ -76,17 +75,17 @@ export function groupingChoice(store) {
   ];
 }
 
-/** Links from a selected equation to those that it transposes, or that transpose it. @param {Store} store */
-export function jumpLinks(store) {
+/** Draw links from a selected equation to those that it transposes, or that transpose it. @param {Store} store */
+export function drawJumpLinks(store) {
   const { program, selection } = store;
   if (!program || selection.kind !== "equation") return null;
-  const others = counterparts(program, selection.id);
+  const others = listCounterparts(program, selection.id);
   if (!others.length) return null;
   const links = others.slice(0, MOST_LINKS).map((path) => {
     const other = program.equations.get(path);
-    const where = program.lineOf(path);
+    const where = program.formatLine(path);
     const words = [shorten(other?.name ?? other?.op ?? path, 20), where].filter(Boolean).join(", ");
-    const to = program.passOf(path) === "backward" ? "its backward" : "its forward";
+    const to = program.getPass(path) === "backward" ? "its backward" : "its forward";
     return el(
       "button",
       { class: "xs-link", type: "button", "data-goto": path, title: "jump there (j)" },
@@ -97,72 +96,74 @@ export function jumpLinks(store) {
     "span",
     { class: "xs-links" },
     links,
-    others.length > MOST_LINKS && ` and ${count(others.length - MOST_LINKS)} more`,
+    others.length > MOST_LINKS && ` and ${formatInt(others.length - MOST_LINKS)} more`,
   );
 }
 
-/** What is said of what lies between two. @param {Store} store @returns {string[]|null} */
-export function betweenWords(store) {
+/** Describe the equations on the paths between two selected ones. @param {Store} store @returns {string[]|null} */
+export function describePaths(store) {
   const { program, selection, start } = store;
   if (program && start)
-    return [`between ${nameOf(program, start)} and … ?`, "choose the second one and press b, or Shift+click it"];
+    return [`between ${formatName(program, start)} and … ?`, "choose the second one and press b, or Shift+click it"];
   if (!program || selection.kind !== "between") return null;
   const [from, to] = JSON.parse(selection.id);
-  const words = `${nameOf(program, from)} → ${nameOf(program, to)}`;
+  const words = `${formatName(program, from)} → ${formatName(program, to)}`;
   if (!selection.paths.size && !dependsOn(program, from, to))
     return [words, "neither depends on the other: nothing lies between"];
   return [
     words,
-    `${plural(selection.paths.size, "equation")} on the paths between them`,
-    selection.paths.size ? plural(selection.kernels.size, "kernel") : "one uses the other directly",
+    `${pluralize(selection.paths.size, "equation")} on the paths between them`,
+    selection.paths.size ? pluralize(selection.kernels.size, "kernel") : "one uses the other directly",
   ];
 }
 
 /** @param {Program} program @param {string} from @param {string} to */
 function dependsOn(program, from, to) {
-  const made = new Set(program.at(from)?.out ?? []);
-  return (program.at(to)?.in ?? []).some((name) => made.has(name));
+  const outputs = new Set(program.at(from)?.out ?? []);
+  return (program.at(to)?.in ?? []).some((name) => outputs.has(name));
 }
 
 /** @param {Program} program @param {string} path */
-function nameOf(program, path) {
+function formatName(program, path) {
   const equation = program.at(path);
-  const line = program.lineOf(path);
+  const line = program.formatLine(path);
   return shorten(equation?.name ?? equation?.op ?? path, 24) + (line ? ` (${line})` : "");
 }
 
-/** "7 of 182 equations", and which of them is shown. @param {Store} store */
-export function foundWords(store) {
-  const at = [...store.found].indexOf(store.selection.id) + 1;
-  const words = [`${countWords(store)} ${store.found.size === 1 ? "fits" : "fit"} “${shorten(store.query, 80)}”`];
-  if (at) words.push(`number ${count(at)} is shown`);
+/** Describe the search result: "7 of 182 equations", and the number of the one shown. @param {Store} store */
+export function describeSearch(store) {
+  const at = [...store.matches].indexOf(store.selection.id) + 1;
+  const words = [
+    `${formatMatchCount(store)} ${store.matches.size === 1 ? "fits" : "fit"} “${shorten(store.query, 80)}”`,
+  ];
+  if (at) words.push(`number ${formatInt(at)} is shown`);
   words.push(
-    store.found.size
+    store.matches.size
       ? "Enter next, Shift+Enter previous"
       : "try op:tanh, line:9 (line:3-7), shape:128,512, or any word of a line",
   );
   return words.join(" · ");
 }
 
-/** "7 of 182 equations". @param {Store} store */
-export function countWords({ found, program }) {
-  return `${count(found.size)} of ${plural(program?.equations.size ?? 0, "equation")}`;
+/** Format the number of matches: "7 of 182 equations". @param {Store} store */
+export function formatMatchCount({ matches, program }) {
+  return `${formatInt(matches.size)} of ${pluralize(program?.equations.size ?? 0, "equation")}`;
 }
 
 /**
- * The keys of the explorer.
+ * Handle a key of the explorer.
  * @param {Panel} view
  * @param {KeyboardEvent} event
  * @param {Element} target
  * @returns {boolean} whether it was one
  */
-export function keyExplorer(view, event, target) {
+export function handleExplorerKey(view, event, target) {
   const { store, graph } = view;
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea")) return false;
   const { current } = graph;
   if (event.key === "?") toggleHelp(view);
-  else if (event.key === "j") jump(view, current);
-  else if (event.key === "b") askBetween(store, current);
+  else if (event.key === "j") jumpToCounterpart(view, current);
+  else if (event.key === "b") selectPathEnd(store, current);
   else if (event.key === "l") store.toggleList();
   else if (event.key === "g") /** @type {HTMLElement|null} */ (view.root.querySelector(".xs-grouping"))?.focus();
   else return false;
@@ -171,11 +172,11 @@ export function keyExplorer(view, event, target) {
 }
 
 /** @param {Panel} view @param {string} path */
-function jump(view, path) {
+function jumpToCounterpart(view, path) {
   const { program } = view.store;
   if (!program || !path) return;
-  const others = counterparts(program, path);
-  // From a forward equation to what transposes it first; from there back to where one came from.
+  const others = listCounterparts(program, path);
+  // A jump goes from a forward equation to the first that transposes it, and from there back.
   const next = others.includes(view.cameFrom) ? view.cameFrom : others[0];
   if (!next) return;
   view.cameFrom = path;
@@ -183,8 +184,12 @@ function jump(view, path) {
   view.graph.focusOn(next);
 }
 
-/** The first press says where it begins, the second where it ends. @param {Store} store @param {string} path */
-function askBetween(store, path) {
+/**
+ * Select an end of the paths between two equations: the first call the start, the second the end.
+ * @param {Store} store
+ * @param {string} path
+ */
+function selectPathEnd(store, path) {
   if (!path) return;
   if (store.start && store.start !== path) {
     store.selectBetween(store.start, path);
@@ -193,7 +198,7 @@ function askBetween(store, path) {
   const begin = store.start ? "" : path;
   store.select(null);
   store.start = begin;
-  store.tell("selection");
+  store.notify("selection");
 }
 
 /** Show the keys, or hide them. @param {Panel} view */

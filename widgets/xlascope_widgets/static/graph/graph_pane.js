@@ -1,17 +1,17 @@
 // @ts-check
-/** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
+/** Pane of the graph: lays out the open boxes, draws them as SVG, on a canvas or as a list, and scrolls and zooms. */
 
-import { dissolves, gathers, zoomInto } from "../layout/depth.js";
-import { layoutProgram, roomIn } from "../layout/layout.js";
-import { READABLE, fitZoom, heightFor, zoomAbout, zoomShowing } from "../layout/viewport.js";
-import { equationSub } from "../program/words.js";
+import { computeZoomInto, findBoxesToClose, findBoxToOpen } from "../layout/semantic_zoom.js";
+import { computeRoom, layoutProgram } from "../layout/layout.js";
+import { computeFitZoom, computeHeight, computeZoomAbout, computeZoomShowing, READABLE } from "../layout/viewport.js";
+import { formatSubline } from "../program/labels.js";
 import { CanvasGraph } from "./canvas_graph.js";
-import { marksOf } from "./marks.js";
-import { Outline, tooLarge } from "./outline.js";
-import { Pointing } from "./pointing.js";
+import { computeMarks } from "./marks.js";
+import { describeTooLarge, Outline } from "./outline.js";
+import { MouseInput } from "./mouse.js";
 import { SvgGraph } from "./svg_graph.js";
-import { keyGraph } from "./walking.js";
-import { Whereabouts } from "./whereabouts.js";
+import { handleGraphKey } from "./keyboard.js";
+import { Minimap } from "./minimap.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */
@@ -40,8 +40,8 @@ export class GraphPane {
     this.zoom = { x: 0, y: 0, k: 1 };
     /** @type {Scene|null} */ this.scene = null;
     /** @type {Map<string, GraphNode>} */ this.byId = new Map();
-    this.pointing = new Pointing(this);
-    this.whereabouts = new Whereabouts(this);
+    this.pointing = new MouseInput(this);
+    this.whereabouts = new Minimap(this);
     this.anchor = "";
     /** How each program was last seen, which the next view of the store begins with. */ this.zooms = store.zooms;
     /** The box that was last zoomed into. @type {GraphNode|null} */ this.looked = null;
@@ -55,10 +55,11 @@ export class GraphPane {
       this.outline.host,
     ]);
     for (const host of [elements, pixels]) this.pointing.listen(host);
-    for (const host of [elements, pixels, outline]) host.addEventListener("keydown", (event) => keyGraph(this, event));
+    for (const host of [elements, pixels, outline])
+      host.addEventListener("keydown", (event) => handleGraphKey(this, event));
   }
 
-  /** What takes the focus first. */
+  /** Return the element that takes the focus first. */
   get svg() {
     return this.outline.how === "seen" ? this.outline.host : this.shown.host;
   }
@@ -67,43 +68,43 @@ export class GraphPane {
    * @param {{fit?: boolean, anchor?: string}} [how] */
   draw({ fit = false, anchor = "" } = {}) {
     const { program } = this.store;
-    this.store.screen = { width: this.size().width, height: this.chosenHeight || this.mostHigh || MOST_HIGH };
+    this.store.screen = { width: this.getSize().width, height: this.chosenHeight || this.mostHigh || MOST_HIGH };
     const visible = program?.heavy.jaxpr ? countVisible(program, program.heavy.jaxpr, this.store.open) : 0;
     if (!program || !visible || visible > MOST_LAID_OUT || this.store.asList) {
       this.drawList(visible);
       return;
     }
     const before = anchor && this.byId.get(anchor);
-    const known = this.zooms.get(program.number);
-    const fresh = !known || fit;
-    // How wide it may be is chosen once: opening a box moves nothing from one row to another.
+    const saved = this.zooms.get(program.number);
+    const fresh = !saved || fit;
+    // The width is chosen once, so that opening a box moves nothing from one row to another.
     if (fresh || !this.rooms.has(program.number))
-      this.rooms.set(program.number, roomIn(program, this.store.open, this.size().width / READABLE));
+      this.rooms.set(program.number, computeRoom(program, this.store.open, this.getSize().width / READABLE));
     this.scene = layoutProgram(program, this.store.open, this.rooms.get(program.number));
     this.byId = new Map(this.scene.nodes.map((/** @type {GraphNode} */ node) => [node.id, node]));
-    this.use(this.scene.nodes.length > MOST_ELEMENTS);
-    if (!fresh) this.zoom = known;
-    else this.fitFirst();
+    this.selectRenderer(this.scene.nodes.length > MOST_ELEMENTS);
+    if (!fresh) this.zoom = saved;
+    else this.fitInitially();
     if (before) this.keepInPlace(before, this.byId.get(anchor));
     this.paint();
   }
 
-  /** No graph: the list of equations, if there are any. @param {number} visible */
+  /** Draw the list of equations instead of the graph. @param {number} visible */
   drawList(visible) {
     this.scene = null;
     this.byId = new Map();
     this.shown.clear();
     this.elements.host.style.display = visible ? "none" : "";
     this.pixels.host.hidden = true;
-    this.outline.show(visible ? "seen" : "off", visible > MOST_LAID_OUT ? tooLarge(visible) : "");
+    this.outline.show(visible ? "seen" : "off", visible > MOST_LAID_OUT ? describeTooLarge(visible) : "");
     this.mark();
   }
 
-  /** Choose how to draw. @param {boolean} onCanvas */
-  use(onCanvas) {
-    const chosen = onCanvas ? this.pixels : this.elements;
-    if (chosen !== this.shown) this.shown.clear();
-    this.shown = chosen;
+  /** Choose between canvas and SVG. @param {boolean} onCanvas */
+  selectRenderer(onCanvas) {
+    const renderer = onCanvas ? this.pixels : this.elements;
+    if (renderer !== this.shown) this.shown.clear();
+    this.shown = renderer;
     this.elements.host.style.display = onCanvas ? "none" : "";
     this.pixels.host.hidden = !onCanvas;
     this.outline.show(onCanvas ? "unseen" : "off");
@@ -127,26 +128,26 @@ export class GraphPane {
     if (focused && this.shown === this.elements) this.shown.focus(focused);
   }
 
-  /** The part of the scene on the screen, and a share of it on every side. @param {number} share */
-  window(share) {
-    const { width, height } = this.size();
+  /** Return the part of the scene on the screen, with a margin on every side. @param {number} share */
+  visibleRegion(share) {
+    const { width, height } = this.getSize();
     const { x, y, k } = this.zoom;
     const [w, h] = [width * share, height * share];
     return { left: (-x - w) / k, right: (width - x + w) / k, top: (-y - h) / k, bottom: (height - y + h) / k };
   }
 
   /**
-   * Does a part of the scene fill the screen?
+   * Return whether a part of the scene fills the screen.
    * @param {{left: number, right: number, top: number, bottom: number}} part
    */
-  covers(part) {
-    const screen = this.window(0);
+  coversScreen(part) {
+    const screen = this.visibleRegion(0);
     return (
       screen.left >= part.left && screen.right <= part.right && screen.top >= part.top && screen.bottom <= part.bottom
     );
   }
 
-  size() {
+  getSize() {
     const box = this.pane.getBoundingClientRect();
     return { width: box.width || 600, height: box.height || 430 };
   }
@@ -155,20 +156,21 @@ export class GraphPane {
   place() {
     if (this.store.program) this.zooms.set(this.store.program.number, this.zoom);
     this.shown.place();
-    this.whereabouts.place();
+    this.whereabouts.update();
   }
 
-  /** The first sight of a program: a pane of the height that it needs, and all of it in it. */
-  fitFirst() {
+  /** Fit a program that is shown for the first time: set the height of the pane, and show everything in it. */
+  fitInitially() {
     if (this.scene && !this.chosenHeight) {
-      const high = this.mostHigh || Math.min(MOST_HIGH, Math.max(LEAST_HIGH, heightFor(this.scene, this.size().width)));
+      const high =
+        this.mostHigh || Math.min(MOST_HIGH, Math.max(LEAST_HIGH, computeHeight(this.scene, this.getSize().width)));
       this.pane.style.height = `${Math.round(high)}px`;
       this.ownHeight = this.pane.style.height;
     }
     this.fit(false);
   }
 
-  /** The height that somebody dragged the pane to; 0 while nobody has. */
+  /** Return the height that the user dragged the pane to, or 0. */
   get chosenHeight() {
     return !this.mostHigh && this.pane.style.height && this.pane.style.height !== this.ownHeight
       ? this.pane.getBoundingClientRect().height
@@ -179,19 +181,19 @@ export class GraphPane {
   fit(everything) {
     if (!this.scene) return;
     this.looked = null;
-    this.zoom = fitZoom(this.scene, this.size(), everything);
+    this.zoom = computeFitZoom(this.scene, this.getSize(), everything);
     this.place();
   }
 
-  /** Amber where selected, faint where a search does not find. */
+  /** Highlight the selection; fade what does not match a search. */
   mark() {
-    const marks = marksOf(
+    const marks = computeMarks(
       this.store,
       this.scene ? this.scene.nodes : this.outline.how === "seen" ? this.outline.rows : [],
     );
     if (this.scene) this.shown.mark(marks);
     else this.outline.mark(marks);
-    this.whereabouts.place();
+    this.whereabouts.update();
   }
 
   /** @param {string} from @param {string} to */
@@ -201,7 +203,7 @@ export class GraphPane {
     return selection.kind === "equation" && (from === selection.id || to === selection.id);
   }
 
-  /** New measured times, without drawing anything else anew. */
+  /** Update measured times without drawing anything else again. */
   refreshNumbers() {
     const { program, heat } = this.store;
     if (!program || !this.scene) return;
@@ -209,7 +211,7 @@ export class GraphPane {
     for (const node of this.scene.nodes) {
       const equation = program.at(node.path);
       if (!equation) continue;
-      const sub = equationSub(program, equation);
+      const sub = formatSubline(program, equation);
       if (sub === node.sub) continue;
       node.sub = sub;
       this.shown.refresh(node, equation);
@@ -217,50 +219,50 @@ export class GraphPane {
   }
 
   /** @param {string} id */
-  nodeElement(id) {
+  getNodeElement(id) {
     return this.shown.element(id);
   }
 
-  /** Bring a node into sight. @param {string} id */
+  /** Scroll a node into view. @param {string} id */
   show(id) {
     const node = this.byId.get(id);
     if (!node) return this.outline.how === "seen" && this.outline.focus(id);
-    this.zoom = zoomShowing(this.zoom, this.size(), node);
+    this.zoom = computeZoomShowing(this.zoom, this.getSize(), node);
     this.place();
   }
 
-  /** Bring a box into sight, as large as it can be read. @param {string} path */
+  /** Zoom to a box, as large as it can be read. @param {string} path */
   showBox(path) {
     const node = this.byId.get(path);
     if (!node) return;
-    const { width, height } = this.size();
-    this.zoom = zoomInto(node, { x: width / 2, y: height / 2 }, { width, height });
+    const { width, height } = this.getSize();
+    this.zoom = computeZoomInto(node, { x: width / 2, y: height / 2 }, { width, height });
     this.place();
   }
 
-  /** Bring the first selected equation into sight, unless one is already. */
+  /** Scroll the first selected equation into view, unless one is visible. */
   showSelection() {
     const { selection, open } = this.store;
     const first = [...selection.paths].slice(0, 200);
-    const shown = first.flatMap((path) => this.drawnFor(path, open) ?? []);
-    if (shown.length && !shown.some((node) => this.inSight(node))) this.show(shown[0].id);
+    const nodes = first.flatMap((path) => this.findDrawnNode(path, open) ?? []);
+    if (nodes.length && !nodes.some((node) => this.isInSight(node))) this.show(nodes[0].id);
   }
 
-  /** The node that is, or closes over, a path. @param {string} path @param {Set<string>} open */
-  drawnFor(path, open) {
-    const chain = this.store.program?.chainTo(path) ?? [];
+  /** Return the node of a path, or the closed box around it. @param {string} path @param {Set<string>} open */
+  findDrawnNode(path, open) {
+    const chain = this.store.program?.listEnclosing(path) ?? [];
     const closed = chain.find((outer) => !open.has(outer)) ?? path;
     return this.byId.get(closed) ?? this.byId.get(path);
   }
 
   /** @param {GraphNode} node */
-  inSight(node) {
-    const { left, right, top, bottom } = this.window(0);
+  isInSight(node) {
+    const { left, right, top, bottom } = this.visibleRegion(0);
     return node.x > left && node.x < right && node.y > top && node.y < bottom;
   }
 
-  /** A point of the screen in the scene's own units. @param {PointerEvent|MouseEvent} event */
-  pointOf(event) {
+  /** Convert a point of the screen to the units of the scene. @param {PointerEvent|MouseEvent} event */
+  toScenePoint(event) {
     const box = this.shown.host.getBoundingClientRect();
     return {
       x: (event.clientX - box.left - this.zoom.x) / this.zoom.k,
@@ -268,8 +270,12 @@ export class GraphPane {
     };
   }
 
-  /** Select; with shift, what lies between this and what was selected. @param {string} path @param {boolean} shift */
-  choose(path, shift) {
+  /**
+   * Select a node; with shift, the paths between it and the selected one.
+   * @param {string} path
+   * @param {boolean} shift
+   */
+  selectNode(path, shift) {
     const { selection } = this.store;
     if (shift && selection.kind === "equation" && selection.id !== path) this.store.selectBetween(selection.id, path);
     else this.store.select("equation", path);
@@ -282,53 +288,59 @@ export class GraphPane {
     this.focusOn(path);
   }
 
-  /** Zoom about a point of the screen: in, until the box there dissolves into what it holds; out, until boxes gather.
-   * @param {number} px @param {number} py @param {number} factor */
+  /**
+   * Zoom about a point of the screen. Zooming in opens the box there, zooming out closes boxes.
+   * @param {number} px
+   * @param {number} py
+   * @param {number} factor
+   */
   zoomAt(px, py, factor) {
     const { scene, store } = this;
-    const wanted = zoomAbout(this.zoom, px, py, factor);
-    const point = { x: (px - wanted.x) / wanted.k, y: (py - wanted.y) / wanted.k };
+    const zoom = computeZoomAbout(this.zoom, px, py, factor);
+    const point = { x: (px - zoom.x) / zoom.k, y: (py - zoom.y) / zoom.k };
     const holds = (/** @type {GraphNode} */ node) => Boolean(store.program?.at(node.path)?.bodies);
-    const box = scene && factor > 1 && dissolves(scene, holds, wanted.k, point);
-    const closing = scene && factor < 1 ? gathers(scene, wanted.k) : [];
-    if (box) this.dissolve(box);
-    else if (closing.length) this.gather(closing, wanted);
+    const box = scene && factor > 1 && findBoxToOpen(scene, holds, zoom.k, point);
+    const closing = scene && factor < 1 ? findBoxesToClose(scene, zoom.k) : [];
+    if (box) this.openBox(box);
+    else if (closing.length) this.closeBoxes(closing, zoom);
     else {
-      // Of an overview with nothing left to gather, all is seen.
+      // When no box is left to close, show everything.
       const least =
-        scene && store.grouping === "auto" ? Math.min(this.zoom.k, READABLE, fitZoom(scene, this.size(), true).k) : 0;
-      this.zoom = wanted.k < least ? fitZoom(/** @type {Scene} */ (scene), this.size(), true) : wanted;
+        scene && store.grouping === "auto"
+          ? Math.min(this.zoom.k, READABLE, computeFitZoom(scene, this.getSize(), true).k)
+          : 0;
+      this.zoom = zoom.k < least ? computeFitZoom(/** @type {Scene} */ (scene), this.getSize(), true) : zoom;
       this.place();
     }
   }
 
   /** @param {GraphNode} box */
-  dissolve(box) {
+  openBox(box) {
     const at = { x: box.x * this.zoom.k + this.zoom.x, y: box.y * this.zoom.k + this.zoom.y };
     this.store.toggle(box.path);
     const opened = this.byId.get(box.id);
-    if (opened) this.zoom = zoomInto(opened, at, this.size());
+    if (opened) this.zoom = computeZoomInto(opened, at, this.getSize());
     this.looked = opened ?? null;
     this.paint();
   }
 
-  /** @param {GraphNode[]} boxes @param {import("../layout/viewport.js").Zoom} wanted */
-  gather(boxes, wanted) {
+  /** @param {GraphNode[]} boxes @param {import("../layout/viewport.js").Zoom} zoom */
+  closeBoxes(boxes, zoom) {
     this.looked = null;
-    const { width, height } = this.size();
-    const middle = { x: (width / 2 - wanted.x) / wanted.k, y: (height / 2 - wanted.y) / wanted.k };
+    const { width, height } = this.getSize();
+    const middle = { x: (width / 2 - zoom.x) / zoom.k, y: (height / 2 - zoom.y) / zoom.k };
     const away = (/** @type {GraphNode} */ node) => Math.hypot(node.x - middle.x, node.y - middle.y);
     const nearest = boxes.reduce((a, b) => (away(b) < away(a) ? b : a));
     this.store.closeAll(boxes.map((box) => box.path));
     const closed = this.byId.get(nearest.id);
-    const k = Math.max(wanted.k, READABLE);
-    const all = this.scene && fitZoom(this.scene, this.size(), true);
+    const k = Math.max(zoom.k, READABLE);
+    const all = this.scene && computeFitZoom(this.scene, this.getSize(), true);
     if (all && all.k >= READABLE) this.zoom = all;
     else if (closed)
       this.zoom = {
         k,
-        x: nearest.x * wanted.k + wanted.x - closed.x * k,
-        y: nearest.y * wanted.k + wanted.y - closed.y * k,
+        x: nearest.x * zoom.k + zoom.x - closed.x * k,
+        y: nearest.y * zoom.k + zoom.y - closed.y * k,
       };
     this.paint();
   }
@@ -339,13 +351,13 @@ export class GraphPane {
     else this.outline.focus(path);
   }
 
-  /** Has the graph the focus, drawn or as a list? */
+  /** Return whether the graph or its list has the focus. */
   get hasFocus() {
     const { activeElement } = this.pane.ownerDocument;
     return this.shown.host.contains(activeElement) || this.outline.host.contains(activeElement);
   }
 
-  /** The node that keys act on: the focused one, or the selected one. */
+  /** Return the path of the node that keys act on: the focused or the selected one. */
   get current() {
     const id = this.outline.focused || this.shown.focused;
     return (
@@ -361,14 +373,14 @@ export class GraphPane {
 }
 
 /**
- * How many nodes a layout would have.
+ * Return the number of nodes that a layout would have.
  * @param {Program} program
  * @param {Jaxpr} jaxpr
  * @param {Set<string>} open
  * @returns {number}
  */
 export function countVisible(program, jaxpr, open) {
-  const { equations } = program.shown(jaxpr);
+  const { equations } = program.groupedLevel(jaxpr);
   let sum = equations.length;
   for (const equation of equations)
     if (equation.bodies && open.has(equation.path))

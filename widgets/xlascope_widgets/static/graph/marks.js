@@ -1,27 +1,27 @@
 // @ts-check
-/** What stands out in the graph: what is selected, what lies between two, and what a search does not find. */
+/** Marks of nodes in the graph: selected, on the paths between two, or faint because a search does not match. */
 
-import { markOf } from "../program/selection.js";
+import { getMark } from "../program/selection.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {{selected: boolean, related: boolean, between: boolean, start: boolean, faint: boolean}} Mark */
 
 /**
  * The marks of what is drawn, by path; none where nothing stands out.
  * @param {Store} store
- * @param {{path: string}[]} drawn
+ * @param {{path: string}[]} nodes
  * @returns {Map<string, Mark>}
  */
-export function marksOf(store, drawn) {
-  const { program, selection, open, query, found, start } = store;
+export function computeMarks(store, nodes) {
+  const { program, selection, open, query, matches, start } = store;
   /** @type {Map<string, Mark>} */ const marks = new Map();
-  const searched = query ? found : null;
-  if (!program || (!selection.kind && !searched && !start)) return marks;
+  const results = query ? matches : null;
+  if (!program || (!selection.kind && !results && !start)) return marks;
   const between = selection.kind === "between";
   const ends = between ? JSON.parse(selection.id) : [];
-  for (const { path } of drawn) {
+  for (const { path } of nodes) {
     if (!path || marks.has(path)) continue;
-    const mark = markOf(program, selection, path, open.has(path));
-    const faint = Boolean(searched && !program.inside(path).some((inner) => searched.has(inner)));
+    const mark = getMark(program, selection, path, open.has(path));
+    const faint = Boolean(results && !program.listInside(path).some((inner) => results.has(inner)));
     marks.set(path, {
       selected: mark === "selected" && !between,
       related: mark === "related",

@@ -5,8 +5,8 @@
  */
 
 import { el, fill, toNode } from "../ground/element.js";
-import { count, shorten } from "../ground/format.js";
-import { equationWords, jaxprLine } from "../program/words.js";
+import { formatInt, shorten } from "../ground/format.js";
+import { formatEquation, formatJaxprLine } from "../program/labels.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("./marks.js").Mark} Mark */
@@ -40,10 +40,14 @@ export class Outline {
     /** @type {Map<string, Mark>} */ this.marks = new Map();
     this.at = 0;
     this.host.addEventListener("scroll", () => this.draw());
-    this.host.addEventListener("click", (event) => this.click(event));
+    this.host.addEventListener("click", (event) => this.handleClick(event));
   }
 
-  /** Take in what is open. @param {"seen"|"unseen"|"off"} how @param {string} [why] said above the list */
+  /**
+   * Update the rows from the open boxes.
+   * @param {"seen"|"unseen"|"off"} how
+   * @param {string} [why] said above the list
+   */
   show(how, why = "") {
     this.how = how;
     this.host.hidden = how === "off";
@@ -51,15 +55,15 @@ export class Outline {
     this.host.classList.toggle("xs-unseen", how === "unseen");
     if (how === "off") return;
     const { program, open } = this.pane.store;
-    this.rows = program?.heavy.jaxpr ? rowsOf(program, open) : [];
+    this.rows = program?.heavy.jaxpr ? buildRows(program, open) : [];
     this.places = new Map(this.rows.map((row, i) => [row.path, i]));
     this.at = Math.min(this.at, Math.max(0, this.rows.length - 1));
     fill(this.head, why || "Arrow keys walk, right opens, left closes, Enter selects.");
     this.draw();
   }
 
-  /** The rows that exist. */
-  range() {
+  /** Return the range of rows that are drawn. */
+  visibleRange() {
     if (this.how === "unseen") return [Math.max(0, this.at - ROUND_FOCUS), this.at + ROUND_FOCUS];
     const first = Math.max(0, Math.floor(this.host.scrollTop / OUTLINE_ROW) - 5);
     return [first, first + Math.ceil((this.host.clientHeight || 430) / OUTLINE_ROW) + 10];
@@ -69,15 +73,15 @@ export class Outline {
     if (this.how === "off") return;
     const { program } = this.pane.store;
     if (!program) return;
-    const [first, last] = this.range();
+    const [first, last] = this.visibleRange();
     const focused = this.focused;
-    const shown = this.rows.slice(first, last);
+    const rows = this.rows.slice(first, last);
     fill(
       this.body,
       el("div", { style: `height:${this.how === "seen" ? first * OUTLINE_ROW : 0}px` }),
-      shown.map((row) => drawRow(program, row, this.marks.get(row.path))),
+      rows.map((row) => drawRow(program, row, this.marks.get(row.path))),
       el("div", {
-        style: `height:${this.how === "seen" ? Math.max(0, this.rows.length - first - shown.length) * OUTLINE_ROW : 0}px`,
+        style: `height:${this.how === "seen" ? Math.max(0, this.rows.length - first - rows.length) * OUTLINE_ROW : 0}px`,
       }),
     );
     if (focused) this.element(focused)?.focus({ preventScroll: true });
@@ -100,11 +104,11 @@ export class Outline {
 
   /** @param {string} path */
   focus(path) {
-    const place = this.places.get(path);
-    if (place == null) return;
-    this.at = place;
+    const index = this.places.get(path);
+    if (index == null) return;
+    this.at = index;
     if (this.how === "seen") {
-      const [top, bottom] = [place * OUTLINE_ROW, place * OUTLINE_ROW + 2 * OUTLINE_ROW];
+      const [top, bottom] = [index * OUTLINE_ROW, index * OUTLINE_ROW + 2 * OUTLINE_ROW];
       if (top < this.host.scrollTop) this.host.scrollTop = top;
       else if (bottom > this.host.scrollTop + this.host.clientHeight)
         this.host.scrollTop = bottom - this.host.clientHeight;
@@ -113,8 +117,8 @@ export class Outline {
     this.element(path)?.focus({ preventScroll: true });
   }
 
-  /** Walk the list. @param {string} key @returns {boolean} whether the key meant something */
-  key(key) {
+  /** Handle a key in the list. @param {string} key @returns {boolean} whether the key meant something */
+  handleKey(key) {
     const row = this.rows[this.places.get(this.focused) ?? this.at];
     const to = {
       ArrowDown: this.at + 1,
@@ -129,39 +133,39 @@ export class Outline {
     else if (key === "ArrowRight" && row?.holds && !row.open) this.pane.toggle(row.path);
     else if (key === "ArrowRight" && row?.holds) this.focus(this.rows[this.at + 1]?.path ?? "");
     else if (key === "ArrowLeft" && row?.open) this.pane.toggle(row.path);
-    else if (key === "ArrowLeft" && row?.depth) this.focus(this.parentOf(row));
+    else if (key === "ArrowLeft" && row?.depth) this.focus(this.findParent(row));
     else return false;
     return true;
   }
 
   /** @param {Row} row */
-  parentOf(row) {
+  findParent(row) {
     let i = this.places.get(row.path) ?? 0;
     while (i > 0 && this.rows[i].depth >= row.depth) i--;
     return this.rows[i].path;
   }
 
   /** @param {MouseEvent} event */
-  click(event) {
+  handleClick(event) {
     const row = /** @type {Element} */ (event.target).closest("[data-path]");
     const path = row?.getAttribute("data-path");
     if (!path) return;
     this.at = this.places.get(path) ?? 0;
     if (/** @type {Element} */ (event.target).closest(".xs-toggle")) this.pane.toggle(path);
-    else this.pane.choose(path, event.shiftKey);
+    else this.pane.selectNode(path, event.shiftKey);
   }
 }
 
 /**
- * Every equation and group that is not inside of something closed.
+ * Return a row for every equation and group that is not inside a closed box.
  * @param {Program} program
  * @param {Set<string>} open
  * @returns {Row[]}
  */
-function rowsOf(program, open) {
+function buildRows(program, open) {
   /** @type {Row[]} */ const rows = [];
   const add = (/** @type {Jaxpr} */ jaxpr, /** @type {number} */ depth) => {
-    const { equations } = program.shown(jaxpr);
+    const { equations } = program.groupedLevel(jaxpr);
     equations.forEach((equation, i) => {
       const holds = Boolean(equation.bodies),
         isOpen = holds && open.has(equation.path);
@@ -176,12 +180,12 @@ function rowsOf(program, open) {
 /** @param {Program} program @param {Row} row @param {Mark|undefined} mark */
 function drawRow(program, row, mark) {
   const equation = /** @type {Equation} */ (program.at(row.path));
-  const words = equationWords(program, equation);
+  const words = formatEquation(program, equation);
   const text = equation.members
     ? `${words.title} · ${words.sub}`
     : row.holds
-      ? `${words.title} · ${words.sub} · ${jaxprLine(program, equation)}`
-      : jaxprLine(program, equation);
+      ? `${words.title} · ${words.sub} · ${formatJaxprLine(program, equation)}`
+      : formatJaxprLine(program, equation);
   const marks = Object.entries(mark ?? {})
     .filter(([, on]) => on)
     .map(([name]) => name)
@@ -189,7 +193,7 @@ function drawRow(program, row, mark) {
   return el(
     "div",
     {
-      class: `xs-outline-row xs-mono pass-${program.passOf(row.path)} ${marks}`,
+      class: `xs-outline-row xs-mono pass-${program.getPass(row.path)} ${marks}`,
       "data-path": row.path,
       "data-kind": "equation",
       role: "treeitem",
@@ -206,7 +210,7 @@ function drawRow(program, row, mark) {
   );
 }
 
-/** What is said above a list that is there because a graph would be too large. @param {number} equations */
-export function tooLarge(equations) {
-  return `${count(equations)} equations: too many to draw as a graph, so here is the list. Grouped, they can be drawn.`;
+/** Return the text above a list that replaces a graph too large to draw. @param {number} equations */
+export function describeTooLarge(equations) {
+  return `${formatInt(equations)} equations: too many to draw as a graph, so here is the list. Grouped, they can be drawn.`;
 }

@@ -1,13 +1,10 @@
 // @ts-check
-/**
- * The graph as SVG elements: for what a page bears, and of that what is near the screen. Each node is an item of a tree
- * to a screen reader.
- */
+/** The graph as SVG elements, limited to those near the screen. Each node is an item of a tree for screen readers. */
 
-import { SVG, el, fill, toNode } from "../ground/element.js";
+import { el, fill, SVG, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
-import { enlarged } from "../layout/depth.js";
-import { drawScene, roomFor, subOf } from "./draw_graph.js";
+import { scaleLetters } from "../layout/semantic_zoom.js";
+import { countLetters, drawScene, formatSubtitle } from "./draw_svg.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */
@@ -34,14 +31,14 @@ export class SvgGraph {
   paint() {
     const { store, scene } = this.pane;
     if (!scene || !store.program) return;
-    this.up = enlarged(this.pane.zoom.k);
+    this.up = scaleLetters(this.pane.zoom.k);
     this.view.style.setProperty("--xs-up", String(this.up));
-    const seen = scene.nodes.length > ALL_AT_ONCE ? this.pane.window(MARGIN_SHARE) : null;
-    this.painted = seen;
+    const region = scene.nodes.length > ALL_AT_ONCE ? this.pane.visibleRegion(MARGIN_SHARE) : null;
+    this.painted = region;
     const visible =
-      seen &&
+      region &&
       ((/** @type {Part} */ e) =>
-        e.bottom > seen.top && e.top < seen.bottom && e.right > seen.left && e.left < seen.right);
+        e.bottom > region.top && e.top < region.bottom && e.right > region.left && e.left < region.right);
     fill(this.view, ...drawScene(store.program, scene, { heat: store.heat, up: this.up }, visible ?? undefined));
   }
 
@@ -49,7 +46,7 @@ export class SvgGraph {
   place() {
     const { x, y, k } = this.pane.zoom;
     this.view.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)}) scale(${k.toFixed(4)})`);
-    if (this.up !== enlarged(k) || (this.painted && !this.pane.covers(this.painted))) this.pane.paint();
+    if (this.up !== scaleLetters(k) || (this.painted && !this.pane.coversScreen(this.painted))) this.pane.paint();
   }
 
   /** @param {Map<string, Mark>} marks */
@@ -63,18 +60,18 @@ export class SvgGraph {
     }
     for (const hull of this.view.querySelectorAll(".xs-hull"))
       hull.classList.toggle("selected", selection.kernels.has(hull.getAttribute("data-kernel") ?? ""));
-    // Edges of what is selected stand out, long ones above all.
+    // Highlight the edges of the selection; long ones most of all.
     for (const edge of this.view.querySelectorAll(".xs-edge")) {
       const ends = [edge.getAttribute("data-from") ?? "", edge.getAttribute("data-to") ?? ""];
       edge.classList.toggle("selected", this.pane.isOnSelectedEdge(ends[0], ends[1]));
     }
   }
 
-  /** New words on a node without drawing it anew. @param {GraphNode} node @param {Equation} equation */
+  /** Update the text of a node. @param {GraphNode} node @param {Equation} equation */
   refresh(node, equation) {
     const words = shorten(
-      subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat),
-      roomFor(node, this.up),
+      formatSubtitle(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat),
+      countLetters(node, this.up),
     );
     const text = this.element(node.id)?.querySelector(".xs-sub");
     if (text && text.textContent !== words) text.textContent = words;
@@ -86,7 +83,7 @@ export class SvgGraph {
   }
 
   /**
-   * What was pressed.
+   * Return what is under the pointer.
    * @param {PointerEvent|MouseEvent} event
    * @returns {{id: string, path: string, toggle: boolean, kernel: string}}
    */
@@ -101,7 +98,7 @@ export class SvgGraph {
     };
   }
 
-  /** The node that has the focus. */
+  /** Return the node that has the focus. */
   get focused() {
     return this.host.ownerDocument.activeElement?.closest?.(".xs-graph-svg .xs-node")?.getAttribute("data-id") ?? "";
   }

@@ -14,18 +14,28 @@
 export const SVG = "http://www.w3.org/2000/svg";
 export const HTML = "http://www.w3.org/1999/xhtml";
 
-/** An element; null, undefined and false attributes and children are left out.
- * @param {string} tag @param {Record<string, Value>} [attributes] @param {...Child} children @returns {Tree} */
+/**
+ * Create an element; attributes and children that are null, undefined or false are left out.
+ * @param {string} tag
+ * @param {Record<string, Value>} [attributes]
+ * @param {...Child} children
+ * @returns {Tree}
+ */
 export function el(tag, attributes = {}, ...children) {
-  const kept = Object.entries(attributes).filter(([, value]) => value != null && value !== false);
+  const present = Object.entries(attributes).filter(([, value]) => value != null && value !== false);
   return {
     tag,
-    attributes: /** @type {Tree["attributes"]} */ (Object.fromEntries(kept)),
+    attributes: /** @type {Tree["attributes"]} */ (Object.fromEntries(present)),
     children: children.flat(Infinity).filter((child) => child != null && child !== false),
   };
 }
 
-/** A real DOM node for a tree. @param {Tree|string|number} tree @param {string} [space] @returns {Node} */
+/**
+ * Convert a tree to a DOM node.
+ * @param {Tree|string|number} tree
+ * @param {string} [space]
+ * @returns {Node}
+ */
 export function toNode(tree, space = HTML) {
   if (typeof tree !== "object") return document.createTextNode(String(tree));
   const inner = tree.tag === "svg" ? SVG : space;
@@ -38,8 +48,8 @@ export function toNode(tree, space = HTML) {
 /** Replace what a DOM element contains. @param {Element} parent @param {...Child} trees */
 export function fill(parent, ...trees) {
   const space = parent.namespaceURI ?? HTML;
-  const kept = trees.flat(Infinity).filter((tree) => tree != null && tree !== false);
-  parent.replaceChildren(...kept.map((tree) => toNode(tree, space)));
+  const present = trees.flat(Infinity).filter((tree) => tree != null && tree !== false);
+  parent.replaceChildren(...present.map((tree) => toNode(tree, space)));
 }
 
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
@@ -55,7 +65,7 @@ function escapeText(text) {
     .replace(/[&<>"']/g, (c) => ESCAPES[/** @type {"&"} */ (c)]);
 }
 
-/** The tree as XML text. @param {Tree|string|number} tree @returns {string} */
+/** Convert a tree to XML text. @param {Tree|string|number} tree @returns {string} */
 export function toMarkup(tree) {
   if (typeof tree !== "object") return escapeText(tree);
   const attributes = Object.entries(tree.attributes).map(([name, value]) => ` ${name}="${escapeText(value)}"`);

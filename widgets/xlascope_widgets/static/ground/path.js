@@ -13,7 +13,7 @@
 /** The path of the program itself. @type {Path} */
 export const WHOLE_PROGRAM = "";
 
-/** The steps to an equation, from the outermost program. @param {Path} path @returns {PathStep[]} */
+/** Return the steps to an equation, from the outermost program. @param {Path} path @returns {PathStep[]} */
 export function parsePath(path) {
   if (path === WHOLE_PROGRAM) return [];
   return path.split("/").map((step) => {
@@ -23,48 +23,57 @@ export function parsePath(path) {
 }
 
 /**
- * The path of an equation in a body of the one at `holder`.
+ * Return the path of an equation in a body of the one at `holder`.
  * @param {Path} holder
  * @param {number} body
  * @param {number} index
  * @returns {Path}
  */
-export function innerPath(holder, body, index) {
+export function buildInnerPath(holder, body, index) {
   return joinPaths(holder, body ? `${body}.${index}` : String(index));
 }
 
-/** A path below another. @param {Path} outer @param {Path} inner @returns {Path} */
+/**
+ * Return a path below another.
+ * @param {Path} outer
+ * @param {Path} inner
+ * @returns {Path}
+ */
 export function joinPaths(outer, inner) {
   return outer && inner ? `${outer}/${inner}` : outer || inner;
 }
 
-/** The equation that holds one; the program, of an outermost one. @param {Path} path @returns {Path} */
-export function parentPath(path) {
+/** Return the equation that holds a path; the program, for an outermost one. @param {Path} path @returns {Path} */
+export function getParentPath(path) {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
-/** What holds an equation, from the outermost in, and itself. @param {Path} path @returns {Path[]} */
-export function chainOfPaths(path) {
-  return path ? [...chainOfPaths(parentPath(path)), path] : [];
+/**
+ * Return the equations around a path, the outermost first, and the path itself.
+ * @param {Path} path
+ * @returns {Path[]}
+ */
+export function listAncestors(path) {
+  return path ? [...listAncestors(getParentPath(path)), path] : [];
 }
 
-/** Is a path inside of another, or the same? @param {Path} path @param {Path} outer */
+/** Return whether a path is inside another or equal to it. @param {Path} path @param {Path} outer */
 export function isWithin(path, outer) {
   return outer === WHOLE_PROGRAM || path === outer || path.startsWith(`${outer}/`);
 }
 
 /**
- * A path as seen from one that it is within: `""` for the same.
+ * Return a path relative to one that holds it: `""` for the same.
  * @param {Path} path
  * @param {Path} outer
  * @returns {Path}
  */
-export function relativePath(path, outer) {
+export function toRelativePath(path, outer) {
   return outer ? path.slice(outer.length + 1) : path;
 }
 
 /**
- * The order of a program, for sorting: by body and index, an equation before what it holds.
+ * Compare paths in program order, for sorting: by body and index, an equation before what it holds.
  * @param {Path} a
  * @param {Path} b
  * @returns {number}

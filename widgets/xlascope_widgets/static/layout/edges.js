@@ -1,5 +1,5 @@
 // @ts-check
-/** The path of every edge of a level whose nodes have their places. */
+/** Routing of the edges of a level whose nodes are placed. */
 
 import { append } from "../ground/collections.js";
 /** @typedef {import("./layout.js").Scene} Scene */
@@ -14,16 +14,16 @@ export const NARROW_GAP = 26;
 
 /** @param {Scene} scene @param {Level} level */
 export function routeEdges(scene, level) {
-  const ports = targetPorts(level.edges);
+  const ports = assignTargetPorts(level.edges);
   for (const edge of level.edges) {
     const { from, to } = edge;
     const across = from.phase !== to.phase || from.y === to.y;
     const passes = level.narrow && !across && Math.abs(from.y - to.y) > (from.h + to.h) / 2 + ROW_GAP + 1;
     const d = across
-      ? acrossPath(from, to)
+      ? routeAcross(from, to)
       : passes
-        ? aroundPath(from, to)
-        : alongPath(from, to, ports.get(edge) ?? 0, level.leads.get(edge) ?? []);
+        ? routeAround(from, to)
+        : routeAlong(from, to, ports.get(edge) ?? 0, level.leads.get(edge) ?? []);
     const lead = (level.leads.get(edge) ?? []).map((point) => point.x);
     const sign = Math.sign(across ? to.x - from.x : to.y - from.y);
     const ends = across
@@ -47,8 +47,8 @@ export function routeEdges(scene, level) {
   }
 }
 
-/** Where each edge enters its target: side by side, in the order of the sources. @param {Edge[]} edges */
-function targetPorts(edges) {
+/** Return where each edge enters its target: side by side, in the order of the sources. @param {Edge[]} edges */
+function assignTargetPorts(edges) {
   const entering = new Map();
   for (const edge of edges) append(entering, edge.to, edge);
   const ports = new Map();
@@ -63,42 +63,38 @@ function targetPorts(edges) {
 }
 
 /**
- * Down (or up) from node to node, straight through the rows where a stand-in keeps a place free.
+ * Route an edge down (or up) from node to node, straight through the rows where a stand-in keeps a place free.
  * @param {GraphNode} from
  * @param {GraphNode} to
  * @param {number} port
  * @param {{x: number, y: number, h: number}[]} lead
  */
-function alongPath(from, to, port, lead) {
+function routeAlong(from, to, port, lead) {
   const sign = to.y > from.y ? 1 : -1;
   let [x, y] = [from.x, from.y + (sign * from.h) / 2];
   let d = `M${round(x)},${round(y)}`;
-  const bend = (/** @type {number} */ x2, /** @type {number} */ y2) => {
+  const drawBend = (/** @type {number} */ x2, /** @type {number} */ y2) => {
     const middle = round((y + y2) / 2);
     d += x === x2 ? `V${round(y2)}` : `C${round(x)},${middle} ${round(x2)},${middle} ${round(x2)},${round(y2)}`;
     [x, y] = [x2, y2];
   };
   for (const point of lead) {
-    bend(point.x, point.y - (sign * point.h) / 2);
-    bend(point.x, point.y + (sign * point.h) / 2);
+    drawBend(point.x, point.y - (sign * point.h) / 2);
+    drawBend(point.x, point.y + (sign * point.h) / 2);
   }
-  bend(to.x + port, to.y - (sign * to.h) / 2);
+  drawBend(to.x + port, to.y - (sign * to.h) / 2);
   return d;
 }
 
-/**
- * Past what stands between, where nodes stand straight below one another.
- * @param {GraphNode} from
- * @param {GraphNode} to
- */
-function aroundPath(from, to) {
+/** Route an edge around what stands between two nodes in a column. @param {GraphNode} from @param {GraphNode} to */
+function routeAround(from, to) {
   const [x1, x2] = [from.x + from.w / 2, to.x + to.w / 2];
   const out = Math.max(x1, x2) + NARROW_GAP - 6;
   return `M${round(x1)},${round(from.y)}C${round(out)},${round(from.y)} ${round(out)},${round(to.y)} ${round(x2)},${round(to.y)}`;
 }
 
-/** From side to side: residuals, and what stands in one row. @param {GraphNode} from @param {GraphNode} to */
-function acrossPath(from, to) {
+/** Route an edge from side to side: residuals, and edges within a row. @param {GraphNode} from @param {GraphNode} to */
+function routeAcross(from, to) {
   const sign = to.x > from.x ? 1 : -1;
   const [x1, x2] = [from.x + (sign * from.w) / 2, to.x - (sign * to.w) / 2];
   const bend = Math.min(60, Math.max(20, Math.abs(x2 - x1) / 2));

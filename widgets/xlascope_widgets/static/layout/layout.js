@@ -4,10 +4,10 @@
 
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";
-import { SUB_LETTER, TITLE_LETTER, equationWords, variableWords } from "../program/words.js";
+import { formatEquation, formatVariable, SUB_LETTER, TITLE_LETTER } from "../program/labels.js";
 import { placeColumn } from "./columns.js";
-import { NARROW_GAP, ROW_GAP, routeEdges } from "./edges.js";
-import { ROOMY, groups, readLevel } from "./level.js";
+import { NARROW_GAP, routeEdges, ROW_GAP } from "./edges.js";
+import { groupNodes, readLevel, ROOMY } from "./level.js";
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("./level.js").Edge} Edge */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -59,9 +59,14 @@ export function layoutProgram(program, open, room = ROOMY) {
   return flatten(layoutLevel(program, /** @type {Jaxpr} */ (program.heavy.jaxpr), "", 0, open, room));
 }
 
-/** How few nodes fit into a width, or come close to that. @param {Program} program @param {Set<string>} open
- * @param {number} width @returns {import("./level.js").Room} */
-export function roomIn(program, open, width) {
+/**
+ * Return the limits of a layout that fits a width, or comes close to it.
+ * @param {Program} program
+ * @param {Set<string>} open
+ * @param {number} width
+ * @returns {import("./level.js").Room}
+ */
+export function computeRoom(program, open, width) {
   for (const room of ROOMS) {
     const scene = layoutProgram(program, open, room);
     if (scene.width <= width) return room;
@@ -80,19 +85,19 @@ export function roomIn(program, open, width) {
  * @returns {Level}
  */
 function layoutLevel(program, jaxpr, prefix, body, open, room) {
-  const { nodes, edges, broken } = readLevel(program.shown(jaxpr), prefix, body, room);
+  const { nodes, edges, broken } = readLevel(program.groupedLevel(jaxpr), prefix, body, room);
   for (const node of nodes) sizeNode(program, node, open, room);
   const last = Math.max(0, ...nodes.map((node) => node.phase));
-  // What comes after the last backward pass has nothing beside it: it need not keep to the bands.
+  // Phases after the last backward phase have no neighbours and need no bands.
   const isFree = (/** @type {GraphNode} */ node) => !broken && last >= 2 && last % 2 === 0 && node.phase === last;
   const banded = nodes.filter((node) => !isFree(node));
   // Rows of what is free go by where the others stand when nothing is open, so that opening a box moves no chain past
   // another.
-  const stacked = [...groups(banded).values()];
+  const stacked = [...groupNodes(banded).values()];
   stackBands(stacked, () => LEAF);
   for (const node of banded) node.closedY = node.y;
   const height = stackBands(stacked, (node) => node.h);
-  const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, loweredBy(banded), room));
+  const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, computeLowering(banded), room));
   const { columns, leads } =
     room.beside > 1 ? placePhases(nodes, edges, COLUMN_GAP) : placePhases(nodes, [], NARROW_GAP);
   const width = columns.length ? columns[columns.length - 1].right : 0;
@@ -111,7 +116,7 @@ function sizeNode(program, node, open, room) {
     openNode(program, node, equation, open, room);
     return;
   }
-  const words = equation ? equationWords(program, equation) : variableWords(program, node);
+  const words = equation ? formatEquation(program, equation) : formatVariable(program, node);
   Object.assign(node, words);
   // An equation keeps its width when a measured time arrives.
   const least = node.kind === "equation" ? 124 : 76;
@@ -133,18 +138,18 @@ function sizeNode(program, node, open, room) {
  */
 function openNode(program, node, equation, open, room) {
   node.inner = (equation.bodies ?? []).map((body, i) => layoutLevel(program, body, node.path, i, open, room));
-  Object.assign(node, equationWords(program, equation));
+  Object.assign(node, formatEquation(program, equation));
   const inside = node.inner.reduce((sum, level) => sum + level.width + PAD, -PAD);
   node.w = Math.max(inside, node.title.length * TITLE_LETTER + node.sub.length * SUB_LETTER + 36) + 2 * PAD;
   node.h = Math.max(...node.inner.map((level) => level.height)) + HEAD + PAD;
 }
 
 /**
- * How far down the boxes that are open have moved what stands at a height.
+ * Return the function that tells how far the open boxes have moved what stands at a height.
  * @param {GraphNode[]} nodes
  * @returns {(y: number) => number}
  */
-function loweredBy(nodes) {
+function computeLowering(nodes) {
   const places = nodes.filter((node) => node.y !== node.closedY).sort((a, b) => a.closedY - b.closedY);
   return (y) => {
     let low = 0,
@@ -158,8 +163,11 @@ function loweredBy(nodes) {
   };
 }
 
-/** Heights: a band is as high as its highest stack; each stack stands in its middle. Returns the total height.
- * @param {GraphNode[][]} stacked the nodes of each phase and band @param {(node: GraphNode) => number} heightOf */
+/**
+ * Stack the bands: a band is as high as its highest stack; each stack is centered in it. Return the total height.
+ * @param {GraphNode[][]} stacked the nodes of each phase and band
+ * @param {(node: GraphNode) => number} heightOf
+ */
 function stackBands(stacked, heightOf) {
   /** @type {Map<number, number>} */ const heights = new Map();
   const stacks = stacked.map((group) => {
@@ -187,7 +195,8 @@ function stackBands(stacked, heightOf) {
 }
 
 /**
- * Rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Returns the height.
+ * Stack the rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Return the
+ * height.
  * @param {GraphNode[]} nodes
  * @param {Edge[]} edges
  * @param {(y: number) => number} lowered
@@ -210,7 +219,7 @@ function stackFreely(nodes, edges, lowered, room) {
   return bottom;
 }
 
-/** Rows of more nodes than may stand side by side become several. @param {GraphNode[]} nodes @param {number} widest */
+/** Split rows that have too many nodes side by side. @param {GraphNode[]} nodes @param {number} widest */
 function narrowRows(nodes, widest) {
   /** @type {Map<number, GraphNode[]>} */ const rows = new Map();
   for (const node of nodes) append(rows, node.row, node);
@@ -239,29 +248,38 @@ function assignFreeRows(nodes, edges) {
       .map((from) => (mine.has(from) ? from.row + 1 : Math.round((from.closedY - LEAF / 2) / PITCH)));
     node.row = Math.max(1, ...(rows ?? []));
   }
-  // What waits for nothing stands just above its first use; so do the inputs.
-  const waiting = (/** @type {GraphNode} */ node) => !entering.get(node)?.some((from) => from.kind !== "input");
-  for (const node of [...computed.filter(waiting).reverse(), ...nodes.filter((each) => each.kind === "input")]) {
+  // Place equations without computed operands, and inputs, just above their first use.
+  const hasOnlyInputOperands = (/** @type {GraphNode} */ node) =>
+    !entering.get(node)?.some((from) => from.kind !== "input");
+  for (const node of [
+    ...computed.filter(hasOnlyInputOperands).reverse(),
+    ...nodes.filter((candidate) => candidate.kind === "input"),
+  ]) {
     const uses = leaving.get(node)?.map((to) => to.row) ?? [];
     if (uses.length) node.row = Math.max(0, Math.min(...uses) - 1);
   }
 }
 
-/** One column per phase, from left to right. @param {GraphNode[]} nodes @param {Edge[]} edges @param {number} gap */
+/**
+ * Place the phases from left to right, one column for each.
+ * @param {GraphNode[]} nodes
+ * @param {Edge[]} edges
+ * @param {number} gap
+ */
 function placePhases(nodes, edges, gap) {
   const columns = [];
   const leads = new Map();
   let left = 0;
   for (const phase of [...new Set(nodes.map((node) => node.phase))].sort((a, b) => a - b)) {
     const mine = nodes.filter((node) => node.phase === phase);
-    const own = edges.filter((edge) => edge.from.phase === phase && edge.to.phase === phase);
+    const edgesHere = edges.filter((edge) => edge.from.phase === phase && edge.to.phase === phase);
     const rows = new Map();
     for (const node of mine) append(rows, node.y, node);
     const levels = [...rows.keys()].sort((a, b) => a - b);
     const heights = levels.map((y) => Math.max(...rows.get(y).map((/** @type {GraphNode} */ node) => node.h)));
     const column = placeColumn(
       levels.map((y) => rows.get(y)),
-      own,
+      edgesHere,
     );
     for (const node of mine) node.x += left;
     for (const [edge, slots] of column.leads)
@@ -276,7 +294,7 @@ function placePhases(nodes, edges, gap) {
 }
 
 /**
- * Absolute places: boxes, nodes and edges of all open levels in one list each.
+ * Return the boxes, nodes and edges of all open levels in one list each, in absolute places.
  * @param {Level} level
  * @returns {Scene}
  */

@@ -7,8 +7,8 @@
  */
 
 import { append } from "../ground/collections.js";
-import { parentPath } from "../ground/path.js";
-import { phasesOf } from "../program/phases.js";
+import { getParentPath } from "../ground/path.js";
+import { computePhases } from "../program/phases.js";
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 
 /**
@@ -35,7 +35,7 @@ const MOST_ROWS = 8,
 const MOST_ENDS = 5;
 
 /**
- * The nodes and edges of a level, bands assigned.
+ * Return the nodes and edges of a level, bands assigned.
  * @param {Jaxpr} jaxpr
  * @param {string} prefix path of the equation that holds it
  * @param {number} body which of its bodies
@@ -44,37 +44,37 @@ const MOST_ENDS = 5;
  */
 export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   if (!jaxpr.equations.length) return readEmpty(jaxpr, `${prefix}#${body}`);
-  const phases = phasesOf(jaxpr);
+  const phases = computePhases(jaxpr);
   /** @type {GraphNode[]} */ const nodes = [];
   /** @type {Map<string, GraphNode>} */ const makers = new Map();
   /** @type {Edge[]} */ const edges = [];
-  const place = `${prefix}#${body}`;
-  const add = (/** @type {Partial<GraphNode>} */ given) => {
-    const node = newNode({ order: nodes.length, ...given });
+  const id = `${prefix}#${body}`;
+  const add = (/** @type {Partial<GraphNode>} */ fields) => {
+    const node = createNode({ order: nodes.length, ...fields });
     nodes.push(node);
     return node;
   };
-  const given = new Set([...jaxpr.inputs, ...jaxpr.constants]);
-  const bundles = jaxpr.bundles ?? bundleInputs(jaxpr, given);
-  // In a narrow overview the types along the edges say what comes and goes.
+  const inputs = new Set([...jaxpr.inputs, ...jaxpr.constants]);
+  const bundles = jaxpr.bundles ?? bundleInputs(jaxpr, inputs);
+  // In a narrow overview the types along the edges replace nodes of inputs and results.
   const isQuiet = jaxpr.quiet || (jaxpr.overview && !room.ends);
   const connect = (/** @type {Iterable<string>} */ names, /** @type {GraphNode} */ to) => {
-    /** Several values from one node to another are one edge. @type {Map<GraphNode, Edge>} */ const own = new Map();
+    /** Several values from one node to another are one edge. @type {Map<GraphNode, Edge>} */ const edgeTo = new Map();
     for (const name of names) {
       // An input gets its node where it is first used, so that it is drawn there.
-      if (given.has(name) && !isQuiet && !makers.has(name)) {
+      if (inputs.has(name) && !isQuiet && !makers.has(name)) {
         const bundle = bundles.get(name);
-        const node = add({ id: `${place}:in:${name}`, kind: "input", name, phase: to.phase, up: to.up, bundle });
-        for (const one of bundle ?? [name]) makers.set(one, node);
+        const node = add({ id: `${id}:in:${name}`, kind: "input", name, phase: to.phase, up: to.up, bundle });
+        for (const member of bundle ?? [name]) makers.set(member, node);
       }
       const from = makers.get(name);
-      // That a gradient needs the arguments again goes without saying.
+      // Omit edges from arguments to the gradient.
       if (jaxpr.overview && from?.kind === "input" && to.up && !from.up) continue;
-      const known = from && own.get(from);
-      if (known) known.count++;
-      else if (from) own.set(from, { from, to, name, count: 1 });
+      const edge = from && edgeTo.get(from);
+      if (edge) edge.count++;
+      else if (from) edgeTo.set(from, { from, to, name, count: 1 });
     }
-    edges.push(...own.values());
+    edges.push(...edgeTo.values());
   };
   jaxpr.equations.forEach((equation, i) => {
     const up = equation.role === "backward";
@@ -88,7 +88,7 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
     connect(
       names,
       add({
-        id: `${place}:out:${first}`,
+        id: `${id}:out:${first}`,
         kind: "output",
         name: names[0],
         index: first,
@@ -107,8 +107,8 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   };
 }
 
-/** A node that has no place yet. @param {Partial<GraphNode>} given */
-function newNode(given) {
+/** Create a node that has no place yet. @param {Partial<GraphNode>} fields */
+function createNode(fields) {
   return /** @type {GraphNode} */ ({
     path: "",
     name: "",
@@ -120,21 +120,21 @@ function newNode(given) {
     h: 0,
     x: 0,
     y: 0,
-    ...given,
+    ...fields,
   });
 }
 
 /**
- * Inputs that the same equations use, when there are many of them: one node stands for all.
+ * Bundle inputs that the same equations use, when there are many: one node stands for all.
  * @param {Jaxpr} jaxpr
- * @param {Set<string>} given
+ * @param {Set<string>} inputs
  * @returns {Map<string, string[]>}
  */
-function bundleInputs(jaxpr, given) {
+function bundleInputs(jaxpr, inputs) {
   /** @type {Map<string, string>} */ const uses = new Map();
-  if (given.size > MOST_ENDS)
+  if (inputs.size > MOST_ENDS)
     jaxpr.equations.forEach((equation, i) => {
-      for (const name of new Set(equation.in)) if (given.has(name)) uses.set(name, `${uses.get(name) ?? ""} ${i}`);
+      for (const name of new Set(equation.in)) if (inputs.has(name)) uses.set(name, `${uses.get(name) ?? ""} ${i}`);
     });
   const same = new Map();
   for (const [name, key] of uses) append(same, key, name);
@@ -144,7 +144,7 @@ function bundleInputs(jaxpr, given) {
 }
 
 /**
- * Results by who makes them, when one makes many.
+ * Bundle results by the equation that computes them, when there are many.
  * @param {Jaxpr} jaxpr
  * @param {Map<string, GraphNode>} makers
  * @param {number} most results of one maker that have nodes of their own
@@ -153,30 +153,30 @@ function bundleInputs(jaxpr, given) {
 function bundleOutputs(jaxpr, makers, most) {
   const byMaker = new Map();
   for (const name of jaxpr.outputs) append(byMaker, makers.get(name), name);
-  /** @type {Set<GraphNode>} */ const done = new Set();
+  /** @type {Set<GraphNode>} */ const bundled = new Set();
   return jaxpr.outputs.flatMap((name, first) => {
     const maker = makers.get(name);
     const names = byMaker.get(maker);
     if (!maker || names.length <= most) return [{ names: [name], first }];
-    if (done.has(maker)) return [];
-    done.add(maker);
+    if (bundled.has(maker)) return [];
+    bundled.add(maker);
     return [{ names, first }];
   });
 }
 
 /**
- * Nothing is computed: results are inputs, or constants that the program writes down.
+ * Return the nodes of a level that computes nothing: its results are inputs, or constants.
  * @param {Jaxpr} jaxpr
- * @param {string} place
+ * @param {string} id
  */
-function readEmpty(jaxpr, place) {
+function readEmpty(jaxpr, id) {
   const nodes = [...jaxpr.constants, ...jaxpr.inputs].map((name, i) =>
-    newNode({ id: `${place}:in:${name}`, kind: "input", name, order: i }),
+    createNode({ id: `${id}:in:${name}`, kind: "input", name, order: i }),
   );
   const makers = new Map(nodes.map((node) => [node.name, node]));
   /** @type {Edge[]} */ const edges = [];
   jaxpr.outputs.forEach((name, i) => {
-    const to = newNode({ id: `${place}:out:${i}`, kind: "output", name, index: i, band: 1, order: nodes.length });
+    const to = createNode({ id: `${id}:out:${i}`, kind: "output", name, index: i, band: 1, order: nodes.length });
     nodes.push(to);
     const from = makers.get(name);
     if (from) edges.push({ from, to, name, count: 1 });
@@ -185,40 +185,40 @@ function readEmpty(jaxpr, place) {
 }
 
 /** @param {GraphNode[]} nodes @param {Edge[]} edges @param {"from"|"to"} end @returns {Map<GraphNode, GraphNode[]>} */
-function neighbours(nodes, edges, end) {
-  const found = new Map(nodes.map((node) => [node, /** @type {GraphNode[]} */ ([])]));
-  for (const edge of edges) found.get(edge[end])?.push(end === "from" ? edge.to : edge.from);
-  return found;
+function findNeighbours(nodes, edges, end) {
+  const neighbours = new Map(nodes.map((node) => [node, /** @type {GraphNode[]} */ ([])]));
+  for (const edge of edges) neighbours.get(edge[end])?.push(end === "from" ? edge.to : edge.from);
+  return neighbours;
 }
 
 /** @param {Jaxpr} jaxpr @param {GraphNode[]} nodes @param {Edge[]} edges */
 function assignBands(jaxpr, nodes, edges) {
-  const before = neighbours(nodes, edges, "to");
-  const after = neighbours(nodes, edges, "from");
+  const before = findNeighbours(nodes, edges, "to");
+  const after = findNeighbours(nodes, edges, "from");
   const byId = new Map(nodes.map((n) => [n.path, n]));
   /** @type {Map<string, GraphNode>} */ const byPath = new Map();
   for (const equation of jaxpr.equations)
     for (const member of equation.members ?? [equation])
       byPath.set(member.path, /** @type {GraphNode} */ (byId.get(equation.path)));
   const equations = nodes.filter((node) => node.kind === "equation");
-  const of = new Map(jaxpr.equations.map((e) => [e.path, e.of]));
-  for (const node of equations.filter((n) => n.phase === 0)) node.band = below(node, before);
+  const origins = new Map(jaxpr.equations.map((e) => [e.path, e.of]));
+  for (const node of equations.filter((n) => n.phase === 0)) node.band = computeBandBelow(node, before);
   sinkSources(equations, before, after);
   for (const node of equations.filter((n) => n.phase > 0)) {
-    const anchor = node.phase % 2 ? anchorOf(of.get(node.path), byPath) : undefined;
-    node.band = anchor && anchor.phase < node.phase ? anchor.band : bandFromOperands(node, before);
+    const anchor = node.phase % 2 ? findAnchor(origins.get(node.path), byPath) : undefined;
+    node.band = anchor && anchor.phase < node.phase ? anchor.band : computeBand(node, before);
   }
   placeOutputs(nodes, before);
   placeInputs(nodes, after);
 }
 
 /**
- * The node at this level that is or holds a path.
+ * Return the node at this level that is or holds a path.
  * @param {string|undefined} path
  * @param {Map<string, GraphNode>} byPath
  */
-function anchorOf(path, byPath) {
-  for (let inner = path; inner; inner = parentPath(inner)) {
+function findAnchor(path, byPath) {
+  for (let inner = path; inner; inner = getParentPath(inner)) {
     const node = byPath.get(inner);
     if (node) return node;
   }
@@ -226,11 +226,11 @@ function anchorOf(path, byPath) {
 }
 
 /**
- * One below the lowest operand of the same phase.
+ * Return the band below the lowest operand of the same phase.
  * @param {GraphNode} node
  * @param {Map<GraphNode, GraphNode[]>} before
  */
-function below(node, before) {
+function computeBandBelow(node, before) {
   let band = 1;
   for (const other of before.get(node) ?? [])
     if (other.kind === "equation" && other.phase === node.phase) band = Math.max(band, other.band + 1);
@@ -238,7 +238,7 @@ function below(node, before) {
 }
 
 /**
- * What nobody computes an operand of (a constant, an iota) sinks to just above its first use.
+ * Move equations without computed operands (a constant, an iota) down to just above their first use.
  * @param {GraphNode[]} equations
  * @param {Map<GraphNode, GraphNode[]>} before
  * @param {Map<GraphNode, GraphNode[]>} after
@@ -252,12 +252,12 @@ function sinkSources(equations, before, after) {
 }
 
 /**
- * The band of an equation that transposes none: an optimizer runs on below its gradient, a sum of cotangents stands
- * with the last of them.
+ * Return the band of an equation that transposes none: an optimizer runs on below its gradient, a sum of cotangents
+ * stands with the last of them.
  * @param {GraphNode} node
  * @param {Map<GraphNode, GraphNode[]>} before
  */
-function bandFromOperands(node, before) {
+function computeBand(node, before) {
   const operands = (before.get(node) ?? []).filter((other) => other.kind === "equation");
   const same = operands.filter((other) => other.phase === node.phase).map((other) => other.band);
   if (node.phase % 2 === 0 && same.length) return Math.max(...same) + 1;
@@ -270,7 +270,7 @@ function bandFromOperands(node, before) {
 function placeOutputs(nodes, before) {
   for (const node of nodes.filter((n) => n.kind === "output")) {
     const maker = before.get(node)?.[0];
-    // A gradient ends above its equation: beside the parameter, which stands above the forward one.
+    // A gradient ends above its equation, beside the parameter above the forward equation.
     if (maker) node.band = node.up ? Math.max(0, maker.band - 1) : maker.band + 1;
   }
 }
@@ -279,74 +279,74 @@ function placeOutputs(nodes, before) {
 function placeInputs(nodes, after) {
   for (const node of nodes.filter((n) => n.kind === "input")) {
     const bands = (after.get(node) ?? []).filter((use) => use.phase === node.phase).map((use) => use.band);
-    // What enters a backward equation comes from below, in its own band.
+    // Inputs of a backward equation stand in its band, for they come from below.
     node.band = node.up ? Math.max(...bands) : Math.max(0, Math.min(...bands) - 1);
   }
 }
 
 /**
- * Rows inside a band: what depends on what, within one phase and band.
+ * Assign rows inside each band by dependencies within one phase and band.
  * @param {GraphNode[]} nodes
  * @param {Edge[]} edges
  * @param {number} widest
  */
 function assignRows(nodes, edges, widest) {
-  const before = neighbours(nodes, edges, "to");
-  const after = neighbours(nodes, edges, "from");
+  const before = findNeighbours(nodes, edges, "to");
+  const after = findNeighbours(nodes, edges, "from");
   for (const node of nodes) {
     for (const other of before.get(node) ?? [])
       if ((other.kind !== "input" || other.up) && other.phase === node.phase && other.band === node.band)
         node.row = Math.max(node.row, other.row + 1);
   }
-  for (const group of groups(nodes).values()) {
-    turnUp(group);
+  for (const group of groupNodes(nodes).values()) {
+    reverseRows(group);
     liftInputs(group, after);
     wrapWideRows(group, widest);
   }
 }
 
 /**
- * An overview of one pass that is a long column goes on in columns beside it, as text does.
+ * Break an overview of one phase that is a long column into columns side by side.
  * @param {GraphNode[]} nodes
  * @param {number} most rows
  * @returns {boolean} whether it does
  */
 function breakColumn(nodes, most) {
-  const stacks = [...groups(nodes)].sort(([a], [b]) => a - b).map(([, group]) => group);
-  const rowsOf = (/** @type {GraphNode[]} */ group) => Math.max(...group.map((node) => node.row)) + 1;
-  const rows = stacks.reduce((sum, group) => sum + rowsOf(group), 0);
+  const stacks = [...groupNodes(nodes)].sort(([a], [b]) => a - b).map(([, group]) => group);
+  const countRows = (/** @type {GraphNode[]} */ group) => Math.max(...group.map((node) => node.row)) + 1;
+  const rows = stacks.reduce((sum, group) => sum + countRows(group), 0);
   if (rows <= most || nodes.some((node) => node.phase !== nodes[0].phase)) return false;
   const high = Math.ceil(rows / Math.ceil(rows / most));
   let [column, top, at] = [0, 0, 0];
   for (const group of stacks) {
-    if (at + rowsOf(group) > high && at) {
+    if (at + countRows(group) > high && at) {
       column += 2;
       [top, at] = [group[0].band, 0];
     }
-    at += rowsOf(group);
+    at += countRows(group);
     for (const node of group) [node.phase, node.band] = [column, node.band - top];
   }
   return column > 0;
 }
 
-/** The nodes by phase and band. @param {GraphNode[]} nodes @returns {Map<number, GraphNode[]>} */
-export function groups(nodes) {
-  const found = new Map();
+/** Group the nodes by phase and band. @param {GraphNode[]} nodes @returns {Map<number, GraphNode[]>} */
+export function groupNodes(nodes) {
+  const groups = new Map();
   for (const node of nodes) {
-    append(found, node.phase * 1e7 + node.band, node);
+    append(groups, node.phase * 1e7 + node.band, node);
   }
-  return found;
+  return groups;
 }
 
-/** Backward runs up: its first row is the lowest. @param {GraphNode[]} group */
-function turnUp(group) {
+/** Reverse the rows of a backward phase: it runs up, and its first row is the lowest. @param {GraphNode[]} group */
+function reverseRows(group) {
   if (!group.some((node) => node.up)) return;
   const last = Math.max(...group.map((node) => node.row));
   for (const node of group) node.row = last - node.row;
 }
 
 /**
- * An input used in its own band stands in the row above that use.
+ * Move an input that is used in its own band to the row above that use.
  * @param {GraphNode[]} group
  * @param {Map<GraphNode, GraphNode[]>} after
  */
@@ -360,7 +360,7 @@ function liftInputs(group, after) {
   for (const node of group) node.row -= first;
 }
 
-/** A row of fifty nodes is a wall: it becomes several rows. @param {GraphNode[]} group @param {number} widest */
+/** Split very wide rows into several. @param {GraphNode[]} group @param {number} widest */
 function wrapWideRows(group, widest) {
   const rows = new Map();
   for (const node of group) append(rows, node.row, node);
@@ -369,8 +369,8 @@ function wrapWideRows(group, widest) {
   for (const key of [...rows.keys()].sort((a, b) => a - b)) {
     const row = rows.get(key);
     const parts = Math.ceil(row.length / widest);
-    const each = Math.ceil(row.length / parts);
-    row.forEach((/** @type {GraphNode} */ node, /** @type {number} */ i) => (node.row = next + Math.floor(i / each)));
+    const size = Math.ceil(row.length / parts);
+    row.forEach((/** @type {GraphNode} */ node, /** @type {number} */ i) => (node.row = next + Math.floor(i / size)));
     next += parts;
   }
 }

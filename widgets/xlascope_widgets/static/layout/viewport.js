@@ -16,54 +16,54 @@ export const READABLE = 1;
 const COMFORTABLE = 1.25;
 
 /**
- * Everything, as large as it fits; what would be too small to be read that way begins at its beginning, unless
- * everything is asked for.
+ * Return the zoom that shows everything; a scene that would be too small to read starts at its beginning, unless
+ * `everything`.
  * @param {{width: number, height: number, nodes: GraphNode[]}} scene
  * @param {{width: number, height: number}} screen
  * @param {boolean} everything
  * @returns {Zoom}
  */
-export function fitZoom(scene, screen, everything) {
-  const whole = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
-  const k = everything ? Math.max(SMALLEST, whole) : Math.max(READABLE, whole);
+export function computeFitZoom(scene, screen, everything) {
+  const scale = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
+  const k = everything ? Math.max(SMALLEST, scale) : Math.max(READABLE, scale);
   const spare = screen.width - scene.width * k;
-  // Of what is wider than the screen, the beginning is shown.
+  // Show the beginning of a scene wider than the screen.
   const first = spare < 0 && scene.nodes.find((node) => node.path);
   const x = first ? Math.min(0, Math.max(spare, screen.width / 2 - first.x * k)) : spare / 2;
   return { x, y: Math.max(0, (screen.height - scene.height * k) / 2), k };
 }
 
 /**
- * How high a pane has to be for the whole of a scene.
+ * Return the height of a pane for the whole of a scene.
  * @param {{width: number, height: number}} scene
  * @param {number} width of the pane
  */
-export function heightFor(scene, width) {
+export function computeHeight(scene, width) {
   return scene.height * Math.min(1, Math.max(READABLE, width / scene.width));
 }
 
 /**
- * The zoom that keeps a point of the screen in place.
+ * Return the zoom that keeps a point of the screen in place.
  * @param {Zoom} zoom
  * @param {number} px
  * @param {number} py
  * @param {number} factor
  * @returns {Zoom}
  */
-export function zoomAbout(zoom, px, py, factor) {
+export function computeZoomAbout(zoom, px, py, factor) {
   const k = Math.min(LARGEST, Math.max(SMALLEST, zoom.k * factor));
   const grow = k / zoom.k;
   return { x: px - (px - zoom.x) * grow, y: py - (py - zoom.y) * grow, k };
 }
 
 /**
- * The zoom that brings a node into sight: unchanged where it is.
+ * Return the zoom that shows a node: unchanged where it is visible.
  * @param {Zoom} zoom
  * @param {{width: number, height: number}} screen
  * @param {{x: number, y: number, w: number, h: number}} node
  * @returns {Zoom}
  */
-export function zoomShowing(zoom, { width, height }, node) {
+export function computeZoomShowing(zoom, { width, height }, node) {
   const { k } = zoom;
   const [x, y] = [node.x * k + zoom.x, node.y * k + zoom.y];
   const [halfW, halfH] = [Math.min(width / 2, (node.w * k) / 2 + 12), Math.min(height / 2, (node.h * k) / 2 + 12)];
@@ -78,7 +78,7 @@ export function zoomShowing(zoom, { width, height }, node) {
  * @param {number} dx
  * @param {number} dy the nearest node in a direction, or null
  */
-export function nearest(nodes, from, dx, dy) {
+export function findNearest(nodes, from, dx, dy) {
   let best = null,
     least = Infinity;
   for (const node of nodes) {
@@ -93,13 +93,13 @@ export function nearest(nodes, from, dx, dy) {
 }
 
 /**
- * The edge within reach of a point of the scene, the last drawn.
+ * Return the edge within reach of a point of the scene, the last drawn.
  * @param {Scene} scene
  * @param {number} x
  * @param {number} y
  * @param {number} reach
  */
-export function edgeAt(scene, x, y, reach) {
+export function findEdgeAt(scene, x, y, reach) {
   const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
   context.lineWidth = 2 * reach;
   for (let i = scene.edges.length - 1; i >= 0; i--) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** What a banner is about may be known already: it can be closed, and does not come back. */
+/** Banners that the user can close for good. */
 
 import { el } from "../ground/element.js";
 /** @typedef {import("../ground/element.js").Child} Child */
@@ -12,35 +12,35 @@ const KEY = "xlascope.closed",
 const closedHere = new Set();
 
 /** @returns {string[]} */
-function closedBefore() {
+function readClosedBanners() {
   try {
-    const known = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(known) ? known : [];
+    const closed = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(closed) ? closed : [];
   } catch {
     return [];
   }
 }
 
-/** Texts may be long: a number stands for them. @param {string} text */
-function numberOf(text) {
-  let found = 5381;
-  for (let i = 0; i < text.length; i++) found = (Math.imul(found, 33) ^ text.charCodeAt(i)) >>> 0;
-  return `${found.toString(36)}.${text.length}`;
+/** Return a short key of a text, which may be long. @param {string} text */
+function hashText(text) {
+  let hash = 5381;
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 33) ^ text.charCodeAt(i)) >>> 0;
+  return `${hash.toString(36)}.${text.length}`;
 }
 
 /** @param {string} about */
 export function isClosed(about) {
-  return closedHere.has(numberOf(about)) || closedBefore().includes(numberOf(about));
+  return closedHere.has(hashText(about)) || readClosedBanners().includes(hashText(about));
 }
 
-/** A button that closes what says that. @param {string} about */
-export function closeButton(about) {
+/** Draw the button that closes a banner. @param {string} about */
+export function drawCloseButton(about) {
   return el(
     "button",
     {
       class: "xs-close",
       type: "button",
-      "data-close": numberOf(about),
+      "data-close": hashText(about),
       "aria-label": "close this",
       title: "close; it does not come back",
     },
@@ -49,27 +49,27 @@ export function closeButton(about) {
 }
 
 /**
- * A banner, or nothing where one about this was closed.
+ * Draw a banner, or nothing where it was closed.
  * @param {string} about
  * @param {Record<string, string|null>} attributes
  * @param {...Child} children
  */
-export function banner(about, attributes, ...children) {
-  return isClosed(about) ? null : el("div", { class: "xs-note", ...attributes }, closeButton(about), children);
+export function drawBanner(about, attributes, ...children) {
+  return isClosed(about) ? null : el("div", { class: "xs-note", ...attributes }, drawCloseButton(about), children);
 }
 
-/** A click on a button that closes; true when it was one. @param {Element} target */
-export function pressClose(target) {
+/** Handle a click on a close button; return whether it was one. @param {Element} target */
+export function handleCloseClick(target) {
   const number = target.closest("[data-close]")?.getAttribute("data-close");
   if (!number) return false;
   closedHere.add(number);
   try {
     localStorage.setItem(
       KEY,
-      JSON.stringify([...closedBefore().filter((each) => each !== number), number].slice(-MOST)),
+      JSON.stringify([...readClosedBanners().filter((other) => other !== number), number].slice(-MOST)),
     );
   } catch {
-    // It holds as long as the page.
+    // Without local storage it lasts as long as the page.
   }
   return true;
 }

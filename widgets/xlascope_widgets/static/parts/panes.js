@@ -7,7 +7,7 @@
 /** @typedef {import("../ground/element.js").Child} Child */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../store/store.js").Store} Store */
-/** @typedef {import("./panel.js").Panel} Panel */
+/** @typedef {import("./panel_interface.js").Panel} Panel */
 
 /** `side` and `below` are tabs beside the graph and below it, `top` and `notes` cards above and below the tools.
  * @typedef {"side"|"below"|"top"|"notes"} Place */
@@ -54,14 +54,18 @@ export function registerPane(pane) {
   panes.set(pane.id, pane);
 }
 
-/** The panes of a place, in their order. @param {Place} place @returns {Pane[]} */
-export function panesAt(place) {
+/** Return the panes of a place, in their order. @param {Place} place @returns {Pane[]} */
+export function listPanes(place) {
   return [...panes.values()].filter((pane) => pane.place === place).sort((a, b) => a.order - b.order);
 }
 
-/** The pane beside the graph: what was chosen, or else what there is. @param {Store} store @returns {Pane} */
-export function paneBeside(store) {
-  const beside = panesAt("side");
+/**
+ * Return the pane beside the graph: the chosen one, or else the first that has something to show.
+ * @param {Store} store
+ * @returns {Pane}
+ */
+export function selectSidePane(store) {
+  const beside = listPanes("side");
   const chosen = beside.find((pane) => pane.id === store.list.tab);
   if (chosen || store.program?.heavy.kernels) return chosen ?? beside[0];
   return beside.find((pane) => pane.wanted?.(store)) ?? beside[0];

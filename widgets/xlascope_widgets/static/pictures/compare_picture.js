@@ -1,11 +1,11 @@
 // @ts-check
-/** A comparison of two programs as a standing picture. */
+/** Static picture of a comparison of two programs. */
 
-import { DIFF_SHOWN, diffCounts, diffKernels, diffRows } from "../compare/compare_rows.js";
-import { SVG, el, toMarkup } from "../ground/element.js";
-import { r1, shorten } from "../ground/format.js";
+import { buildDiffRows, countDiffs, DIFF_SHOWN, summarizeKernels } from "../compare/compare_rows.js";
+import { el, SVG, toMarkup } from "../ground/element.js";
+import { round, shorten } from "../ground/format.js";
 import { Program } from "../program/program.js";
-import { PALETTE, withoutVariables } from "./picture.js";
+import { inlineVariables, PALETTE } from "./picture.js";
 /** @typedef {import("../ground/wire.js").Diff} Diff */
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/element.js").Child} Child */
@@ -44,9 +44,9 @@ export function drawDiffPicture(diff, heavies, options) {
     put(`measured: ${diff.timing.source}`, 36, "xs-sub");
     next(22);
   }
-  put(diffCounts(diff), 14, "xs-title", PALETTE.ink2);
+  put(countDiffs(diff), 14, "xs-title", PALETTE.ink2);
   next();
-  const rows = diffRows(diff, before, after);
+  const rows = buildDiffRows(diff, before, after);
   for (const row of rows.slice(0, MOST_DIFF_ROWS)) {
     if ("fold" in row) {
       put(`${row.count} alike`, 36, "xs-sub");
@@ -69,7 +69,7 @@ export function drawDiffPicture(diff, heavies, options) {
     put(`${rows.length - MOST_DIFF_ROWS} more rows`, 36, "xs-sub");
     next();
   }
-  const kernels = diffKernels(diff);
+  const kernels = summarizeKernels(diff);
   if (kernels.heading) {
     next(8);
     put(kernels.heading, 14, "xs-title", PALETTE.ink2);
@@ -93,20 +93,20 @@ export function drawDiffPicture(diff, heavies, options) {
     put(source, 580, "xs-sub");
     next();
   }
-  const label = `${diff.labels[0]} compared with ${diff.labels[1]}: ${diffCounts(diff)}`;
+  const label = `${diff.labels[0]} compared with ${diff.labels[1]}: ${countDiffs(diff)}`;
   return toMarkup(
     el(
       "svg",
       {
         xmlns: SVG,
-        viewBox: `0 0 ${DIFF_WIDTH} ${r1(y)}`,
+        viewBox: `0 0 ${DIFF_WIDTH} ${round(y)}`,
         width: DIFF_WIDTH,
-        height: r1(y),
+        height: round(y),
         role: "img",
         "aria-label": label,
       },
       el("title", {}, label),
-      el("style", {}, withoutVariables(options.css)),
+      el("style", {}, inlineVariables(options.css)),
       el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }),
       parts,
     ),

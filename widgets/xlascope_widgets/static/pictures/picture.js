@@ -1,17 +1,22 @@
 // @ts-check
-/**
- * A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself.
- */
+/** Static picture: strip, graph with its hulls, kernels and timeline, as one self-contained SVG. */
 
-import { drawScene } from "../graph/draw_graph.js";
-import { SVG, el, toMarkup } from "../ground/element.js";
-import { plural, r1, seconds, shorten, wrapped } from "../ground/format.js";
-import { PAD, layoutProgram } from "../layout/layout.js";
-import { openAtFirst } from "../layout/opening.js";
-import { namesGroup } from "../program/groups.js";
+import { drawScene } from "../graph/draw_svg.js";
+import { el, SVG, toMarkup } from "../ground/element.js";
+import { formatTime, pluralize, round, shorten, wrapText } from "../ground/format.js";
+import { layoutProgram, PAD } from "../layout/layout.js";
+import { openAtFirst } from "../layout/initial_expansion.js";
+import { isGroupId } from "../program/groups.js";
 import { Program } from "../program/program.js";
-import { kernelWords, kernelsByTime, kernelsHeading, stageWords, stages, stripWords } from "../program/stage_words.js";
-import { drawTimeline, stepEnd, timelineWords } from "../time/draw_timeline.js";
+import {
+  formatKernels,
+  formatStage,
+  formatStrip,
+  listStages,
+  sortKernelsByTime,
+  labelKernel,
+} from "../program/stage_labels.js";
+import { describeTimeline, drawTimeline, findStepEnd } from "../time/draw_timeline.js";
 /** @typedef {import("../ground/element.js").Tree} Tree */
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/wire.js").Light} Light */
@@ -61,58 +66,60 @@ export const PALETTE = {
 /** @param {Heavy} heavy @param {Light} light @param {PictureOptions} options @returns {string} SVG */
 export function drawPicture(heavy, light, options) {
   const program = new Program(heavy, light);
-  const graph = graphPart(program, options);
+  const graph = drawGraphPart(program, options);
   const beside = graph.width > 0 && graph.width <= 760;
-  const strip = stripLine(program);
+  const strip = drawStripLine(program);
   const width = Math.max(720, strip.width, graph.width + (beside ? TABLE_WIDTH : 0) + 3 * MARGIN);
-  const table = kernelTable(program, beside ? 1 : Math.max(1, Math.floor((width - MARGIN) / TABLE_WIDTH)));
+  const table = drawKernelTable(program, beside ? 1 : Math.max(1, Math.floor((width - MARGIN) / TABLE_WIDTH)));
   const parts = [
-    shifted(MARGIN, 6, strip.parts),
-    graph.tree && shifted(MARGIN, 40, graph.tree),
-    shifted(beside ? graph.width + 2 * MARGIN : MARGIN, beside ? 40 : graph.height + 48, table.tree),
+    translate(MARGIN, 6, strip.parts),
+    graph.tree && translate(MARGIN, 40, graph.tree),
+    translate(beside ? graph.width + 2 * MARGIN : MARGIN, beside ? 40 : graph.height + 48, table.tree),
   ];
   let height = beside ? Math.max(graph.height, table.height) + 48 : graph.height + table.height + 64;
   const timeline = drawTimeline(program, width - 2 * MARGIN);
-  const said = noteLines([`timeline · ${timelineWords(program)}`], width - 2 * MARGIN);
-  parts.push(shifted(MARGIN, height + 12 - NOTE_LINE, said));
-  height += (said.length - 1) * NOTE_LINE;
-  parts.push(shifted(MARGIN, height + 22, timeline.tree));
+  const lines = drawNoteLines([`timeline · ${describeTimeline(program)}`], width - 2 * MARGIN);
+  parts.push(translate(MARGIN, height + 12 - NOTE_LINE, lines));
+  height += (lines.length - 1) * NOTE_LINE;
+  parts.push(translate(MARGIN, height + 22, timeline.tree));
   height += timeline.height + 32;
-  const unread = stepEnd(program) ? [] : noteLines(program.light.executed?.notes, width - 2 * MARGIN);
-  parts.push(shifted(MARGIN, height - 10, unread));
+  const unread = findStepEnd(program) ? [] : drawNoteLines(program.light.executed?.notes, width - 2 * MARGIN);
+  parts.push(translate(MARGIN, height - 10, unread));
   height += unread.length * NOTE_LINE;
   const svg = el(
     "svg",
     {
       xmlns: SVG,
-      viewBox: `0 0 ${r1(width)} ${r1(height)}`,
-      width: r1(width),
-      height: r1(height),
+      viewBox: `0 0 ${round(width)} ${round(height)}`,
+      width: round(width),
+      height: round(height),
       role: "img",
-      "aria-label": stripWords(program),
+      "aria-label": formatStrip(program),
     },
-    el("title", {}, stripWords(program)),
-    el("style", {}, withoutVariables(options.css)),
+    el("title", {}, formatStrip(program)),
+    el("style", {}, inlineVariables(options.css)),
     el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }),
     parts,
   );
-  return toMarkup(options.lean ? { ...svg, children: svg.children.map(leaner) } : svg);
+  return toMarkup(options.lean ? { ...svg, children: svg.children.map(simplifyTree) } : svg);
 }
 
 /** @typedef {import("../ground/element.js").Tree|string|number} Part */
 
 /** @param {Part} tree @returns {Part} */
-function leaner(tree) {
+function simplifyTree(tree) {
   if (typeof tree === "string" || typeof tree === "number") return tree;
-  const kept = Object.entries(tree.attributes).filter(([name]) => !/^(aria|data|role|tabindex)/.test(name));
-  const attributes = Object.fromEntries(kept.map(([name, value]) => [name, leanValue(name, value)]));
-  const children = tree.children.filter((child) => typeof child !== "object" || child.tag !== "title").map(leaner);
+  const visible = Object.entries(tree.attributes).filter(([name]) => !/^(aria|data|role|tabindex)/.test(name));
+  const attributes = Object.fromEntries(visible.map(([name, value]) => [name, simplifyValue(name, value)]));
+  const children = tree.children
+    .filter((child) => typeof child !== "object" || child.tag !== "title")
+    .map(simplifyTree);
   return { tag: tree.tag, attributes, children };
 }
 
 /** @param {string} css */
-export function withoutVariables(css) {
-  // Drawing programs other than browsers do not know CSS variables.
+export function inlineVariables(css) {
+  // Image viewers other than browsers do not support CSS variables.
   return css
     .replace(/\/\*[^]*?\*\//g, "")
     .replace(/calc\((\d+px) \* var\(--xs-up, 1\)\)/g, "$1")
@@ -121,31 +128,31 @@ export function withoutVariables(css) {
 }
 
 /** @param {number} x @param {number} y @param {Child} tree */
-function shifted(x, y, tree) {
-  return el("g", { transform: `translate(${r1(x)},${r1(y)})` }, tree);
+function translate(x, y, tree) {
+  return el("g", { transform: `translate(${round(x)},${round(y)})` }, tree);
 }
 
-/** Whole pixels, and only the classes that have a style. @param {string} name @param {string|number} value */
-function leanValue(name, value) {
+/** Round to whole pixels, and drop classes without a style. @param {string} name @param {string|number} value */
+function simplifyValue(name, value) {
   if (name === "class") return String(value).replace(/ (equation|input|output|holds|near|pass-given)\b/g, "");
   return name === "style" || name === "fill" ? value : String(value).replace(/(\d)\.\d+/g, "$1");
 }
 
 /** @param {Program} program @param {PictureOptions} options */
-function graphPart(program, options) {
+function drawGraphPart(program, options) {
   if (!program.heavy.jaxpr) return { width: 0, height: 0 };
-  // A picture cannot be opened: of a program that can be drawn whole, it has every equation.
-  const whole = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(namesGroup);
-  program.groupBy(options.grouping === "auto" && whole ? "none" : options.grouping);
-  if (options.grouping === "auto" && whole && !options.open.length && !fitsPage(program)) program.groupBy("auto");
-  const drawn = program.shown(program.heavy.jaxpr).equations.length;
-  if (drawn > options.most) {
-    const words = `${plural(program.equations.size, "equation")}: too many for a picture; open the panel for the outline.`;
+  // Boxes of a picture cannot be opened: draw every equation where all of them fit.
+  const fits = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(isGroupId);
+  program.groupBy(options.grouping === "auto" && fits ? "none" : options.grouping);
+  if (options.grouping === "auto" && fits && !options.open.length && !fitsPage(program)) program.groupBy("auto");
+  const count = program.groupedLevel(program.heavy.jaxpr).equations.length;
+  if (count > options.most) {
+    const words = `${pluralize(program.equations.size, "equation")}: too many for a picture; open the panel for the outline.`;
     return { width: 420, height: 30, tree: el("text", { class: "xs-title", y: 18 }, words) };
   }
   const open = program.grouping === "auto" && !options.open.length ? openAtFirst(program) : new Set(options.open);
   const scene = layoutProgram(program, open);
-  const keys = shifted(PAD, scene.height + 8, legendLine(program));
+  const keys = translate(PAD, scene.height + 8, drawLegendLine(program));
   return { width: scene.width, height: scene.height + 18, tree: [drawScene(program, scene, { heat: "pass" }), keys] };
 }
 
@@ -155,8 +162,8 @@ function fitsPage(program) {
   return width <= MOST_WIDE && height <= MOST_HIGH;
 }
 
-/** What the colours mean. @param {Program} program */
-function legendLine(program) {
+/** Draw the meaning of the colours. @param {Program} program */
+function drawLegendLine(program) {
   const passes = new Set(program.passes.values());
   const keys = [
     ["forward", "forward ↓", "fwd"],
@@ -183,11 +190,11 @@ function legendLine(program) {
 }
 
 /** @param {Program} program */
-function stripLine(program) {
+function drawStripLine(program) {
   const colours = { done: PALETTE.ok, run: PALETTE.fwd, bad: PALETTE.bad };
   let x = 4;
-  const parts = stages(program).map((stage) => {
-    const text = stageWords(stage);
+  const parts = listStages(program).map((stage) => {
+    const text = formatStage(stage);
     const part = [
       el("circle", { cx: x, cy: 12, r: 4, fill: colours[/** @type {"done"} */ (stage.kind)] }),
       el(
@@ -205,26 +212,26 @@ function stripLine(program) {
 }
 
 /** @param {Program} program @param {number} columns */
-function kernelTable(program, columns) {
-  const kernels = kernelsByTime(program);
+function drawKernelTable(program, columns) {
+  const kernels = sortKernelsByTime(program);
   if (!kernels.length) {
-    const unread = noteLines(program.heavy.notes, columns * TABLE_WIDTH - MARGIN);
+    const unread = drawNoteLines(program.heavy.notes, columns * TABLE_WIDTH - MARGIN);
     return { tree: unread, height: unread.length * NOTE_LINE };
   }
   const rows = kernels.slice(0, MOST_TABLE_ROWS).map((kernel, i) => {
-    const { title, facts, pass, time } = kernelWords(program, kernel);
-    return shifted((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
+    const { title, facts, pass, time } = labelKernel(program, kernel);
+    return translate((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
       el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
       el("text", { class: "xs-title", x: 12, y: 10 }, shorten(title, 30)),
       time != null &&
-        el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, seconds(time)),
+        el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, formatTime(time)),
       el("text", { class: "xs-sub", x: 12, y: 23 }, shorten(facts.join(" · "), 43)),
     ]);
   });
   const more = kernels.length - rows.length;
   const high = Math.ceil(rows.length / columns);
   if (more > 0) rows.push(el("text", { class: "xs-sub", x: 12, y: 38 + high * 34 }, `${more} more`));
-  const [words, note] = kernelsHeading(program).split(/ · (.*)/);
+  const [words, note] = formatKernels(program).split(/ · (.*)/);
   const heading = columns > 1 ? [[words, note].filter(Boolean).join(" · ")] : [words, note];
   const lines = heading
     .filter(Boolean)
@@ -233,11 +240,11 @@ function kernelTable(program, columns) {
 }
 
 /**
- * Sentences in lines that fit: what could not be read, in the place of what it would have shown.
+ * Draw notes about input that could not be read, wrapped to a width.
  * @param {string[]|undefined} notes
  * @param {number} width
  */
-function noteLines(notes, width) {
-  const lines = (notes ?? []).flatMap((note) => wrapped(note, Math.floor(width / NOTE_LETTER)));
+function drawNoteLines(notes, width) {
+  const lines = (notes ?? []).flatMap((note) => wrapText(note, Math.floor(width / NOTE_LETTER)));
   return lines.map((line, i) => el("text", { class: "xs-lane-note", y: NOTE_LINE * (i + 1) }, line));
 }

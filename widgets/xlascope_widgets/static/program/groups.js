@@ -8,11 +8,11 @@
  */
 
 import { append } from "../ground/collections.js";
-import { functionName } from "./naming.js";
-import { bundlesOf, gathered, overviewOf } from "./overview.js";
-import { phasesOf } from "./phases.js";
+import { getFunctionName } from "./equation_names.js";
+import { buildOverview, bundleNames, mergeItems } from "./overview.js";
+import { computePhases } from "./phases.js";
 import { findRepeats, isWorthFolding } from "./repeats.js";
-import { hashed } from "./unpack.js";
+import { mixHash } from "./unpack.js";
 /** @typedef {import("./unpack.js").Equation} Equation */
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./structure.js").Structure} Structure */
@@ -23,7 +23,7 @@ import { hashed } from "./unpack.js";
 const GROUP_SIGN = "~";
 
 /** Is a group spoken of in what is selected? @param {string} id */
-export const namesGroup = (id) => id.includes(GROUP_SIGN);
+export const isGroupId = (id) => id.includes(GROUP_SIGN);
 
 export const GROUPINGS = ["auto", "none", "scope", "function", "line"];
 /** Boxes of one level; more are gathered into stretches. */
@@ -39,23 +39,23 @@ const FEW_ENDS = 40;
 const isGroup = (item) => "inner" in item;
 
 /** @param {Item} item @returns {Equation[]} */
-const membersOf = (item) => (isGroup(item) ? item.members : [item]);
+const getMembers = (item) => (isGroup(item) ? item.members : [item]);
 
 /** The scopes around an equation, the outermost first. @param {Equation} equation @returns {string[]} */
-const scopesOf = (equation) => (equation.scope ? equation.scope.split("/") : []);
+const splitScope = (equation) => (equation.scope ? equation.scope.split("/") : []);
 
 /**
- * What an equation is grouped by.
+ * Return the key by which an equation is grouped.
  * @param {string} kind
  * @param {number} depth of a scope within scopes
  * @param {Equation} equation
  */
-function groupKey(kind, depth, equation) {
+function getGroupKey(kind, depth, equation) {
   const pass = equation.role === "backward" ? "backward " : "";
   if (kind === "scope")
     return (
       pass +
-      scopesOf(equation)
+      splitScope(equation)
         .slice(0, depth + 1)
         .join("/")
     );
@@ -66,13 +66,13 @@ function groupKey(kind, depth, equation) {
 }
 
 /** @param {string} kind @param {Equation} first */
-function groupTitle(kind, first, depth = 0) {
-  if (kind === "scope") return scopesOf(first)[depth];
-  return kind === "function" ? functionName(first) : `line ${first.src?.[1]}`;
+function getGroupTitle(kind, first, depth = 0) {
+  if (kind === "scope") return splitScope(first)[depth];
+  return kind === "function" ? getFunctionName(first) : `line ${first.src?.[1]}`;
 }
 
 /**
- * The level with groups in the place of their equations.
+ * Return the level with groups in place of their equations.
  * @param {Structure} program
  * @param {Jaxpr} jaxpr
  * @param {string} choice one of GROUPINGS
@@ -81,51 +81,56 @@ function groupTitle(kind, first, depth = 0) {
 export function groupLevel(program, jaxpr, choice) {
   if (choice === "none") return jaxpr;
   const streams = new Map();
-  const phases = program.phases.get(jaxpr) ?? phasesOf(jaxpr);
+  const phases = program.phases.get(jaxpr) ?? computePhases(jaxpr);
   jaxpr.equations.forEach((equation, i) => append(streams, phases[i], equation));
   const ordered = [...streams].sort(([a], [b]) => a - b).map(([, equations]) => equations);
   const all =
     choice === "auto"
-      ? overviewOf(program, ordered, 0, overviewTools(program)).flat()
-      : stretches(ordered.map((equations) => groupedItems(equations, choice, 0)));
+      ? buildOverview(program, ordered, 0, buildOverviewTools(program)).flat()
+      : splitStretches(ordered.map((equations) => groupEquations(equations, choice, 0)));
   if (!all.some(isGroup)) return jaxpr;
-  const equations = boxesOf(program, all, new Set(jaxpr.outputs));
+  const equations = buildBoxes(program, all, new Set(jaxpr.outputs));
   if (choice !== "auto") return { ...jaxpr, equations };
-  // What comes into a box, and leaves it, is said at its border.
+  // Values that enter or leave a box are labelled at its border.
   return jaxpr === program.jaxpr
-    ? { ...jaxpr, equations, overview: true, bundles: bundlesOf(program, jaxpr.inputs) }
+    ? { ...jaxpr, equations, overview: true, bundles: bundleNames(program, jaxpr.inputs) }
     : { ...jaxpr, equations, overview: true, quiet: true };
 }
 
-/** What an overview is made with. @param {Structure} program @returns {import("./overview.js").Tools} */
-function overviewTools(program) {
+/**
+ * Return the functions that an overview is built with.
+ * @param {Structure} program
+ * @returns {import("./overview.js").Tools}
+ */
+function buildOverviewTools(program) {
   /** @type {import("./overview.js").Tools} */
   const tools = {
-    runs: (equations, key, make) => runsOf(equations, key, (members) => unwrapped(make(members), tools.fold)),
-    fold: (items) => foldItems(items, (own) => overviewOf(program, [own.flatMap(membersOf)], 0, tools)[0]),
+    runs: (equations, key, make) =>
+      splitIntoRuns(equations, key, (members) => unwrapRepeats(make(members), tools.fold)),
+    fold: (items) => foldItems(items, (members) => buildOverview(program, [members.flatMap(getMembers)], 0, tools)[0]),
   };
   return tools;
 }
 
 /**
- * Equations of one phase by key, repeats folded.
+ * Group the equations of one phase by key, and fold repeats.
  * @param {Equation[]} equations
  * @param {string} kind
  * @param {number} depth
  * @returns {Item[]}
  */
-function groupedItems(equations, kind, depth) {
-  return foldItems(runsByKey(equations, kind, depth));
+function groupEquations(equations, kind, depth) {
+  return foldItems(splitByKey(equations, kind, depth));
 }
 
 /**
- * Equations that follow one another with equal keys, as what `make` makes of them.
+ * Split equations into runs of equal keys, each converted by `make`.
  * @param {Equation[]} equations
  * @param {(equation: Equation, i: number) => string} keyOf
  * @param {(members: Equation[]) => Group|null} make
  * @returns {Item[]}
  */
-function runsOf(equations, keyOf, make) {
+function splitIntoRuns(equations, keyOf, make) {
   /** @type {Item[]} */ const items = [];
   for (let start = 0, end = 0; start < equations.length; start = end) {
     const key = keyOf(equations[start], start);
@@ -139,24 +144,24 @@ function runsOf(equations, keyOf, make) {
 }
 
 /** @param {Equation[]} equations @param {string} kind @param {number} depth @returns {Item[]} */
-function runsByKey(equations, kind, depth) {
-  return runsOf(
+function splitByKey(equations, kind, depth) {
+  return splitIntoRuns(
     equations,
-    (equation) => groupKey(kind, depth, equation),
+    (equation) => getGroupKey(kind, depth, equation),
     (members) => {
-      const named = kind === "scope" ? scopesOf(members[0]).length > depth : members[0].src;
-      return named ? runOf(members, kind, depth) : null;
+      const named = kind === "scope" ? splitScope(members[0]).length > depth : members[0].src;
+      return named ? buildRunGroup(members, kind, depth) : null;
     },
   );
 }
 
 /**
- * A group that holds nothing but repeats, as that.
+ * Return the repeats of a group that contains nothing else.
  * @param {Group} group
  * @param {(items: Item[]) => Item[]} fold
  * @returns {Group}
  */
-function unwrapped(group, fold) {
+function unwrapRepeats(group, fold) {
   if (group.members.length > MOST_UNWRAPPED) return group;
   const items = fold(group.members);
   const [only] = items;
@@ -166,28 +171,38 @@ function unwrapped(group, fold) {
     : { ...only, title: `${group.title} × ${only.times}` };
 }
 
-/** A run of equations as a group; if it is one sequence repeated, as that: a box in a box would say nothing more.
- * @param {Equation[]} members @param {string} kind @param {number} depth @returns {Group} */
-function runOf(members, kind, depth) {
-  const title = groupTitle(kind, members[0], depth);
-  const items = insideOf(members, kind, depth + 1);
+/**
+ * Build the group of a run of equations; a run that is one repeated sequence becomes that, without a box around it.
+ * @param {Equation[]} members
+ * @param {string} kind
+ * @param {number} depth
+ * @returns {Group}
+ */
+function buildRunGroup(members, kind, depth) {
+  const title = getGroupTitle(kind, members[0], depth);
+  const items = listInnerItems(members, kind, depth + 1);
   const [only] = items;
   if (items.length > 1 || !isGroup(only) || only.kind !== "repeat")
     return { kind, title, members, times: 1, inner: () => items };
   return kind === "scope" ? only : { ...only, title: `${title} × ${only.times}` };
 }
 
-/** What a group holds. A scope with nothing but one scope in it opens to what is in that. @param {Equation[]} members
- * @param {string} kind @param {number} depth @returns {Item[]} */
-function insideOf(members, kind, depth) {
+/**
+ * Return the items of a group. A scope that holds a single scope opens to the items of that.
+ * @param {Equation[]} members
+ * @param {string} kind
+ * @param {number} depth
+ * @returns {Item[]}
+ */
+function listInnerItems(members, kind, depth) {
   if (kind !== "scope") return foldItems(members);
-  const items = runsByKey(members, kind, depth);
+  const items = splitByKey(members, kind, depth);
   const only = items.length === 1 && items[0];
-  return only && isGroup(only) ? insideOf(members, kind, depth + 1) : foldItems(items);
+  return only && isGroup(only) ? listInnerItems(members, kind, depth + 1) : foldItems(items);
 }
 
 /**
- * Repeats of a sequence as one item each.
+ * Fold the repeats of a sequence into one item each.
  * @param {Item[]} items
  * @param {(items: Item[]) => Item[]} [view] what is shown of one of the repeats in an overview, in which boxes weigh as
  * much as they hold
@@ -196,9 +211,9 @@ function insideOf(members, kind, depth) {
 function foldItems(items, view) {
   if (items.length < (view ? 4 : LEAST_FOLDED)) return items;
   const repeats = findRepeats(
-    signaturesOf(items),
-    () => crossingsOf(items),
-    view && ((start, period, times) => isWorth(items, start, period, times)),
+    computeSignatures(items),
+    () => countLiveValues(items),
+    view && ((start, period, times) => isWorthBox(items, start, period, times)),
   );
   if (!repeats.length) return items;
   /** @type {Item[]} */ const folded = [];
@@ -206,21 +221,21 @@ function foldItems(items, view) {
   for (const { start, period, times } of repeats) {
     folded.push(...items.slice(at, start));
     at = start + period * times;
-    folded.push(layersOf(items.slice(start, at), period, times, view));
+    folded.push(buildLayers(items.slice(start, at), period, times, view));
   }
   return [...folded, ...items.slice(at)];
 }
 
 /**
- * Is a repeated sequence of boxes worth one box? As one of equations is that is as long.
+ * Return whether a repeated sequence of boxes is worth a box, by its number of equations.
  * @param {Item[]} items
  * @param {number} start
  * @param {number} period
  * @param {number} times
  */
-function isWorth(items, start, period, times) {
+function isWorthBox(items, start, period, times) {
   const weight = (/** @type {number} */ length) =>
-    items.slice(start, start + length).reduce((sum, item) => sum + membersOf(item).length, 0);
+    items.slice(start, start + length).reduce((sum, item) => sum + getMembers(item).length, 0);
   return isWorthFolding(weight(period * times), weight(period), times);
 }
 
@@ -231,114 +246,128 @@ function isWorth(items, start, period, times) {
  * @param {(items: Item[]) => Item[]} [view]
  * @returns {Group}
  */
-function layersOf(items, period, times, view) {
-  const members = items.flatMap(membersOf);
-  const name = commonName(items, period, members);
-  const one = (/** @type {number} */ i) => {
-    const own = items.slice(i * period, (i + 1) * period);
-    if (period === 1) return own[0];
+function buildLayers(items, period, times, view) {
+  const members = items.flatMap(getMembers);
+  const name = findCommonName(items, period, members);
+  const buildLayer = (/** @type {number} */ i) => {
+    const part = items.slice(i * period, (i + 1) * period);
+    if (period === 1) return part[0];
     return {
       kind: "layer",
       title: `${name} ${i + 1}`,
-      members: own.flatMap(membersOf),
+      members: part.flatMap(getMembers),
       times: 1,
-      inner: () => (view ? view(own) : own),
+      inner: () => (view ? view(part) : part),
     };
   };
-  const all = () => Array.from({ length: times }, (_, i) => one(i));
-  return { kind: "repeat", title: `${name} × ${times}`, members, times, inner: () => (view ? gathered(all()) : all()) };
+  const buildAllLayers = () => Array.from({ length: times }, (_, i) => buildLayer(i));
+  return {
+    kind: "repeat",
+    title: `${name} × ${times}`,
+    members,
+    times,
+    inner: () => (view ? mergeItems(buildAllLayers()) : buildAllLayers()),
+  };
 }
 
-/** What all of them are called: an item that is repeated alone, a function, a scope, or else a layer.
- * @param {Item[]} items @param {number} period @param {Equation[]} members */
-function commonName(items, period, members) {
+/**
+ * Return the common name of repeats: of the single item, a function, a scope, or else "layer".
+ * @param {Item[]} items
+ * @param {number} period
+ * @param {Equation[]} members
+ */
+function findCommonName(items, period, members) {
   const [first] = items;
   if (period === 1) return isGroup(first) ? first.title.replace(/ ?\d+$/, "") : (first.name ?? first.op);
-  const name = functionName(members[0]);
-  const same = name && !name.startsWith("<") && members.every((equation) => functionName(equation) === name);
+  const name = getFunctionName(members[0]);
+  const same = name && !name.startsWith("<") && members.every((equation) => getFunctionName(equation) === name);
   return same ? name : "layer";
 }
 
 /**
- * A number for each item, equal when operations, parameters, shapes and passes are.
+ * Return a number for each item, equal when operations, parameters, shapes and passes are.
  * @param {Item[]} items
  * @returns {number[]}
  */
-function signaturesOf(items) {
+function computeSignatures(items) {
   return items.map((item) =>
-    isGroup(item) ? item.members.reduce((sum, member) => hashed(sum, member.sign), item.members.length) : item.sign,
+    isGroup(item) ? item.members.reduce((sum, member) => mixHash(sum, member.sign), item.members.length) : item.sign,
   );
 }
 
 /**
- * How many values made before each item are used in it or after it; of equal places, that counts as less where the
- * source begins again, as a loop's body does.
+ * Return the number of values alive before each item; at ties, places where the source begins again count less.
  * @param {Item[]} items
  * @returns {number[]}
  */
-function crossingsOf(items) {
-  const made = new Map();
+function countLiveValues(items) {
+  const makers = new Map();
   const change = new Array(items.length + 1).fill(0);
   const last = new Map();
   items.forEach((item, i) => {
-    for (const equation of membersOf(item)) {
-      for (const name of equation.in) if (made.has(name)) last.set(name, i);
-      for (const name of equation.out) made.set(name, i);
+    for (const equation of getMembers(item)) {
+      for (const name of equation.in) if (makers.has(name)) last.set(name, i);
+      for (const name of equation.out) makers.set(name, i);
     }
   });
   for (const [name, use] of last) {
-    change[(made.get(name) ?? 0) + 1]++;
+    change[(makers.get(name) ?? 0) + 1]++;
     change[use + 1]--;
   }
   let alive = 0;
-  const line = (/** @type {number} */ i) => membersOf(items[i])[0].src?.[1] ?? 0;
+  const line = (/** @type {number} */ i) => getMembers(items[i])[0].src?.[1] ?? 0;
   return items.map((item, i) => {
     alive += change[i];
-    const back = i ? (line(i - 1) - line(i)) * (membersOf(item)[0].role === "backward" ? -1 : 1) : 0;
+    const back = i ? (line(i - 1) - line(i)) * (getMembers(item)[0].role === "backward" ? -1 : 1) : 0;
     return alive - Math.min(0.9, Math.max(0, back) / 1000);
   });
 }
 
-/** Too many boxes for one level become stretches of it. @param {Item[][]} streams @returns {Item[]} */
-function stretches(streams) {
+/** Split a level with too many boxes into stretches. @param {Item[][]} streams @returns {Item[]} */
+function splitStretches(streams) {
   const total = streams.reduce((sum, items) => sum + items.length, 0);
   const size = total > MOST_BOXES ? Math.ceil(total / STRETCHES) : 1;
   return streams.flatMap((items) => {
-    /** @type {Item[]} */ const found = [];
+    /** @type {Item[]} */ const stretches = [];
     for (let start = 0; start < items.length; start += size) {
-      const own = items.slice(start, start + size);
-      if (own.length === 1) found.push(own[0]);
-      else found.push(stretchOf(own));
+      const part = items.slice(start, start + size);
+      if (part.length === 1) stretches.push(part[0]);
+      else stretches.push(buildStretch(part));
     }
-    return found;
+    return stretches;
   });
 }
 
 /** @param {Item[]} items @returns {Group} */
-function stretchOf(items) {
-  const members = items.flatMap(membersOf);
-  return { kind: "stretch", title: mostOf(members), members, times: 1, inner: () => items };
+function buildStretch(items) {
+  const members = items.flatMap(getMembers);
+  return { kind: "stretch", title: listTopOps(members), members, times: 1, inner: () => items };
 }
 
-/** "dot_general, add, …". @param {Equation[]} members */
-function mostOf(members) {
+/** Return the most frequent operations: "dot_general, add, …". @param {Equation[]} members */
+function listTopOps(members) {
   const counts = new Map();
   for (const equation of members) counts.set(equation.op, (counts.get(equation.op) ?? 0) + 1);
   const names = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   return names.slice(0, 2).join(", ") + (names.length > 2 ? ", …" : "");
 }
 
-/** Items as equations: a group takes what its members take from outside and gives what is used outside.
- * @param {Structure} program @param {Item[]} items @param {Set<string>} wanted @returns {Equation[]} */
-function boxesOf(program, items, wanted) {
+/**
+ * Convert items to equations: a group takes the operands of its members and gives the results used outside.
+ * @param {Structure} program
+ * @param {Item[]} items
+ * @param {Set<string>} outputs
+ * @returns {Equation[]}
+ */
+function buildBoxes(program, items, outputs) {
   const owner = new Map();
   items.forEach((item, i) => {
-    for (const equation of membersOf(item)) for (const name of equation.out) owner.set(name, i);
+    for (const equation of getMembers(item)) for (const name of equation.out) owner.set(name, i);
   });
   const leaving = new Set();
   const entering = items.map((item, i) => {
     const names = new Set();
-    for (const equation of membersOf(item))
+    for (const equation of getMembers(item))
       for (const name of equation.in) {
         if (owner.get(name) === i || !program.variables.has(name)) continue;
         names.add(name);
@@ -347,7 +376,7 @@ function boxesOf(program, items, wanted) {
     return [...names];
   });
   return items.map((item, i) =>
-    isGroup(item) ? boxOf(program, item, entering[i], (name) => wanted.has(name) || leaving.has(name)) : item,
+    isGroup(item) ? buildBox(program, item, entering[i], (name) => outputs.has(name) || leaving.has(name)) : item,
   );
 }
 
@@ -358,7 +387,7 @@ function boxesOf(program, items, wanted) {
  * @param {(name: string) => boolean} isWanted
  * @returns {Equation}
  */
-function boxOf(program, group, inputs, isWanted) {
+function buildBox(program, group, inputs, isWanted) {
   const { members, kind, title } = group;
   const path = `${GROUP_SIGN}${kind}:${members[0].path}+${members.length}`;
   const outputs = members.flatMap((equation) => equation.out.filter(isWanted));
@@ -370,14 +399,14 @@ function boxOf(program, group, inputs, isWanted) {
     outputs,
     grouped: true,
     overview: program.grouping === "auto",
-    // Dozens of values that come and go would bury what is in the box.
+    // Dozens of inputs and outputs would hide the contents of the box.
     quiet: program.grouping === "auto" || inputs.length + outputs.length > FEW_ENDS,
     get equations() {
-      return (inner ??= boxesOf(program, stretches([group.inner()]), new Set(outputs)));
+      return (inner ??= buildBoxes(program, splitStretches([group.inner()]), new Set(outputs)));
     },
   };
   const anchors = members.filter((equation) => equation.of);
-  const known = {
+  const fields = {
     path,
     op: kind,
     name: title,
@@ -391,6 +420,6 @@ function boxOf(program, group, inputs, isWanted) {
     flops: members.reduce((sum, equation) => sum + (equation.flops ?? 0), 0) || undefined,
     bodies: [body],
   };
-  program.groups.set(path, known);
-  return known;
+  program.groups.set(path, fields);
+  return fields;
 }

@@ -1,7 +1,7 @@
 // @ts-check
-/** Numbers on nodes: what colour and second line of a node stand for, and how fast a machine could be at best. */
+/** Numbers on nodes: the meaning of colour and second line, and rooflines. */
 
-import { byteSize, flopCount, seconds } from "../ground/format.js";
+import { formatBytes, formatFlops, formatTime } from "../ground/format.js";
 /** What words and colours need of a node of the graph; `inner` says that it is open.
  * @typedef {object} DrawnNode
  * @property {"equation"|"input"|"output"} kind
@@ -30,39 +30,44 @@ export const HEAT_WORDS = {
 };
 
 /**
- * The number that a heat is about, or null where none is known.
+ * Return the number that a heat stands for, or null where it is not known.
  * @param {Program} program
  * @param {Equation} equation
  * @param {string} heat
  * @returns {number|null}
  */
-export function heatNumber(program, equation, heat) {
-  if (heat === "time") return program.share(equation.path);
+export function getHeat(program, equation, heat) {
+  if (heat === "time") return program.getSeconds(equation.path);
   if (program.byNames) return null;
   if (heat === "flops") return equation.flops ?? 0;
-  return heat === "bytes" ? program.bytesOf(equation) : null;
-}
-
-/** The same in words. @param {Program} program @param {Equation} equation @param {string} heat */
-export function heatText(program, equation, heat) {
-  const value = heatNumber(program, equation, heat);
-  if (value == null) return heat === "pass" ? "" : heat === "time" ? "not measured" : "not known";
-  return heat === "time" ? seconds(value) : heat === "flops" ? flopCount(value) : byteSize(value);
+  return heat === "bytes" ? program.countBytes(equation) : null;
 }
 
 /**
- * Heat in steps 0..4 of the square root of a share of the largest, or null when colour means the pass.
+ * Format the number that a heat stands for.
+ * @param {Program} program
+ * @param {Equation} equation
+ * @param {string} heat
+ */
+export function formatHeat(program, equation, heat) {
+  const value = getHeat(program, equation, heat);
+  if (value == null) return heat === "pass" ? "" : heat === "time" ? "not measured" : "not known";
+  return heat === "time" ? formatTime(value) : heat === "flops" ? formatFlops(value) : formatBytes(value);
+}
+
+/**
+ * Return the function from nodes to heat in steps 0..4 (square root of the share of the largest); null for passes.
  * @param {Program} program
  * @param {string} heat
  * @param {DrawnNode[]} nodes
  * @returns {(node: DrawnNode) => number|null}
  */
-export function heatOf(program, heat, nodes) {
+export function buildHeatScale(program, heat, nodes) {
   if (heat === "pass") return () => null;
   const values = new Map();
   for (const node of nodes) {
     const equation = program.at(node.path);
-    if (equation && !node.inner) values.set(node, heatNumber(program, equation, heat));
+    if (equation && !node.inner) values.set(node, getHeat(program, equation, heat));
   }
   let largest = 1e-15;
   for (const value of values.values()) largest = Math.max(largest, value ?? 0);
@@ -73,25 +78,25 @@ export function heatOf(program, heat, nodes) {
 }
 
 /**
- * The shortest time in which a machine could run an equation by itself, and what limits it.
+ * Return the shortest time in which a machine can run an equation alone, and what limits it.
  * @param {Program} program
  * @param {Equation} equation
  * @param {{flops_per_s: number, bytes_per_s: number}|undefined} ceilings
  * @returns {{time: number, limit: "compute"|"memory"}|null}
  */
-export function rooflineOf(program, equation, ceilings) {
+export function computeRoofline(program, equation, ceilings) {
   if (!ceilings || !(ceilings.flops_per_s > 0) || !(ceilings.bytes_per_s > 0)) return null;
   const compute = (equation.flops ?? 0) / ceilings.flops_per_s;
-  const memory = program.bytesOf(equation) / ceilings.bytes_per_s;
+  const memory = program.countBytes(equation) / ceilings.bytes_per_s;
   return { time: Math.max(compute, memory), limit: compute > memory ? "compute" : "memory" };
 }
 
 /**
- * How often a loop runs its body: a number, null for one that decides while it runs, 1 for what is no loop.
+ * Return how often a loop runs its body: null for a `while`, 1 for other equations.
  * @param {Equation} equation
  * @returns {number|null}
  */
-export function tripsOf(equation) {
+export function getTripCount(equation) {
   if (equation.op === "while") return null;
   const length = equation.op === "scan" && /\blength=(\d+)/.exec(equation.params ?? "");
   return length ? Number(length[1]) : 1;

@@ -1,10 +1,10 @@
 // @ts-check
-/** The time that was measured for each line of the source. */
+/** Measured times of source lines. */
 
 /** @typedef {import("./program.js").Program} Program */
 
 /** Seconds a call for each line. @param {Program} program @returns {Map<string, number>} */
-export function lineTimes(program) {
+export function getLineTimes(program) {
   const times = new Map();
   for (const [path, time] of Object.entries(program.account?.lines ?? {})) {
     const src = program.equations.get(path)?.src;

@@ -1,5 +1,5 @@
 // @ts-check
-/** The program as the compiler of another target made it: the same views of either. */
+/** View of a program as compiled for another target. */
 
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Target} Target */
@@ -8,19 +8,19 @@
 const targetViews = new WeakMap();
 
 /**
- * The program with a target's kernels in place of those that ran here; everything else is shared.
+ * Return the program with a target's kernels in place of the local ones; everything else is shared.
  * @param {Program} program
- * @param {Target} found what was compiled for the target
+ * @param {Target} result what was compiled for the target
  * @returns {Program}
  */
-export function programFor(program, found) {
-  const known = targetViews.get(found);
-  if (known && Object.getPrototypeOf(known) === program) return known;
+export function viewForTarget(program, result) {
+  const cached = targetViews.get(result);
+  if (cached && Object.getPrototypeOf(cached) === program) return cached;
   const view = Object.create(program);
-  const { kernels, flops, accessed, peak, platform, notes, memory } = found;
+  const { kernels, flops, accessed, peak, platform, notes, memory } = result;
   Object.assign(view, {
-    target: found.target,
-    estimated: found,
+    target: result.target,
+    estimated: result,
     heavy: { ...program.heavy, kernels, flops, accessed, peak, platform, notes, memory },
   });
   Object.assign(view, {
@@ -35,11 +35,11 @@ export function programFor(program, found) {
   view.light = {
     ...program.light,
     executed: undefined,
-    compiled: found.seconds,
+    compiled: result.seconds,
     cache: "miss",
     kernels: kernels.length,
   };
   for (const kernel of kernels) view.indexKernel(kernel);
-  targetViews.set(found, view);
+  targetViews.set(result, view);
   return view;
 }

@@ -8,8 +8,8 @@
  * these again.
  */
 
-import { functionName } from "./naming.js";
-import { deedsOf } from "./deeds.js";
+import { getFunctionName } from "./equation_names.js";
+import { listVerbs } from "./verbs.js";
 /** @typedef {import("./unpack.js").Equation} Equation */
 /** @typedef {import("./structure.js").Structure} Structure */
 /** @typedef {import("./groups.js").Group} Group */
@@ -33,7 +33,7 @@ const isGroup = (item) => "inner" in item;
 const isGroupOf = (item, kind) => isGroup(item) && item.kind === kind;
 
 /** @param {Item} item @returns {Equation[]} */
-const membersOf = (item) => (isGroup(item) ? item.members : [item]);
+const getMembers = (item) => (isGroup(item) ? item.members : [item]);
 
 /**
  * What the groups of a level are made with: runs of equal keys, repeats folded.
@@ -49,30 +49,32 @@ const membersOf = (item) => (isGroup(item) ? item.members : [item]);
  * @param {Tools} tools
  * @returns {Item[][]}
  */
-export function overviewOf(program, streams, depth, tools) {
-  if (count(streams) <= FEW) return streams;
-  const isScoped = areNamed(streams, depth);
-  const lines = isScoped ? [] : streams.map((equations) => tools.fold(lineRuns(program, equations, tools)));
-  // One line is no overview of itself: its equations are.
-  if (!isScoped && count(lines) === 1 && !isGroupOf(lines.flat()[0], "repeat"))
-    return streams.map((equations) => inLine(equations, tools));
+export function buildOverview(program, streams, depth, tools) {
+  if (countItems(streams) <= FEW) return streams;
+  const isScoped = hasNamedParts(streams, depth);
+  const lines = isScoped ? [] : streams.map((equations) => tools.fold(groupByLine(program, equations, tools)));
+  // A single line is shown by its equations.
+  if (!isScoped && countItems(lines) === 1 && !isGroupOf(lines.flat()[0], "repeat"))
+    return streams.map((equations) => listInnerItems(equations, tools));
   if (
     !isScoped &&
-    count(lines) <= MOST_AT_SIGHT &&
+    countItems(lines) <= MOST_AT_SIGHT &&
     (streams.length < 2 || lines.every((items) => items.length <= MOST_ROWS + 2))
   )
     return lines;
-  const places = streams.map((equations) => toldApart(tools.fold(placeRuns(program, equations, depth, tools))));
-  // One function is no overview of itself: its lines are.
-  return gatherStreams(isScoped || count(places) >= TOO_FEW ? places : lines, MOST_AT_SIGHT);
+  const places = streams.map((equations) =>
+    disambiguateTitles(tools.fold(groupByScope(program, equations, depth, tools))),
+  );
+  // A single function is shown by its lines.
+  return mergeStreams(isScoped || countItems(places) >= TOO_FEW ? places : lines, MOST_AT_SIGHT);
 }
 
 /**
- * Did the user name parts of a level? One scope around all of it names no parts.
+ * Return whether the user named parts of a level. One scope around all of it names no parts.
  * @param {Equation[][]} streams
  * @param {number} depth
  */
-function areNamed(streams, depth) {
+function hasNamedParts(streams, depth) {
   let named = 0;
   const names = new Set();
   for (const equation of streams.flat()) {
@@ -80,18 +82,18 @@ function areNamed(streams, depth) {
     names.add(scope);
     if (scope) named++;
   }
-  return named > 0.3 * count(streams) && names.size > 1;
+  return named > 0.3 * countItems(streams) && names.size > 1;
 }
 
 /** @param {Item[][]} streams */
-function count(streams) {
+function countItems(streams) {
   return streams.reduce((sum, items) => sum + items.length, 0);
 }
 
 /** @param {Structure} program @param {Equation[]} equations @param {Tools} tools */
-function lineRuns(program, equations, tools) {
+function groupByLine(program, equations, tools) {
   const keys = equations.map((equation, i) =>
-    standsAlone(program, equation) || !equation.src
+    isBoxByItself(program, equation) || !equation.src
       ? `alone ${i}`
       : `${equation.scope ?? ""} ${equation.src[0]}:${equation.src[1]}`,
   );
@@ -99,12 +101,12 @@ function lineRuns(program, equations, tools) {
   return tools.runs(
     equations,
     (_, i) => keys[i],
-    (members) => groupOf("line", deeds(members), members, () => inLine(members, tools)),
+    (members) => createGroup("line", summarizeMembers(members), members, () => listInnerItems(members, tools)),
   );
 }
 
 /**
- * A line of which a pass has only constants is no box: they belong to what stands beside them.
+ * Join lines that have only constants in a phase with their neighbours.
  * @param {Equation[]} equations
  * @param {string[]} keys
  */
@@ -119,39 +121,35 @@ function joinConstants(equations, keys) {
   }
 }
 
-/** What a line opens to. @param {Equation[]} members @param {Tools} tools */
-function inLine(members, tools) {
-  return members.length <= MOST_AT_SIGHT ? members : gathered(tools.fold(members));
+/** Return the items that a line opens to. @param {Equation[]} members @param {Tools} tools */
+function listInnerItems(members, tools) {
+  return members.length <= MOST_AT_SIGHT ? members : mergeItems(tools.fold(members));
 }
 
-/**
- * A function that is in several boxes of a pass says in each what it does there.
- * @param {Item[]} items
- * @returns {Item[]}
- */
-function toldApart(items) {
+/** Add to the titles of equal function names what each box computes. @param {Item[]} items @returns {Item[]} */
+function disambiguateTitles(items) {
   const named = items
     .filter(isGroup)
     .filter((item) => item.kind === "function")
     .map((item) => ({ item, name: item.title }));
-  // One deed where that tells them apart, or else two.
-  for (const most of [1, 2]) {
+  // Use one verb where that distinguishes them, or else two.
+  for (const length of [1, 2]) {
     const titles = named.map(({ item }) => item.title);
     for (const { item, name } of named)
       if (titles.filter((title) => title === item.title).length > 1)
-        item.title = `${name}: ${deedsOf(namesOf(item.members), most)}`;
+        item.title = `${name}: ${listVerbs(listNames(item.members), length)}`;
   }
   return items;
 }
 
 /**
- * By the scope that they are in, or else by their function; what has no name of its own, by its line.
+ * Group by scope, or else by function; equations without a name, by line.
  * @param {Structure} program
  * @param {Equation[]} equations
  * @param {number} depth
  * @param {Tools} tools
  */
-function placeRuns(program, equations, depth, tools) {
+function groupByScope(program, equations, depth, tools) {
   const scope = (/** @type {Equation} */ equation) => equation.scope?.split("/")[depth] ?? "";
   const key = (/** @type {Equation} */ equation, /** @type {number} */ i) => {
     if (scope(equation))
@@ -159,35 +157,35 @@ function placeRuns(program, equations, depth, tools) {
         ?.split("/")
         .slice(0, depth + 1)
         .join("/")}`;
-    if (standsAlone(program, equation) || !equation.src) return `alone ${i}`;
-    const name = functionName(equation);
+    if (isBoxByItself(program, equation) || !equation.src) return `alone ${i}`;
+    const name = getFunctionName(equation);
     return `${equation.src[0]} ${equation.src[3]}${name.startsWith("<") ? equation.src[1] : ""}`;
   };
   return tools.runs(equations, key, (members) => {
     const named = scope(members[0]);
-    const inner = () => overviewOf(program, [members], named ? depth + 1 : depth, tools)[0];
-    if (named) return groupOf("scope", named, members, inner);
-    const name = functionName(members[0]);
-    return groupOf(
+    const inner = () => buildOverview(program, [members], named ? depth + 1 : depth, tools)[0];
+    if (named) return createGroup("scope", named, members, inner);
+    const name = getFunctionName(members[0]);
+    return createGroup(
       name && !name.startsWith("<") ? "function" : "line",
-      name && !name.startsWith("<") ? name : deeds(members),
+      name && !name.startsWith("<") ? name : summarizeMembers(members),
       members,
       inner,
     );
   });
 }
 
-/** A loop, or a call of much, is a box by itself. @param {Structure} program @param {Equation} equation */
-function standsAlone(program, equation) {
+/** Return whether a loop or a large call is a box by itself. @param {Structure} program @param {Equation} equation */
+function isBoxByItself(program, equation) {
   if (!equation.bodies) return false;
-  return equation.op === "scan" || equation.op === "while" || program.inside(equation.path).length > LARGE_CALL;
+  return equation.op === "scan" || equation.op === "while" || program.listInside(equation.path).length > LARGE_CALL;
 }
 
 /** @param {Equation[]} members */
-const namesOf = (members) => members.map((equation) => equation.name ?? equation.op);
+const listNames = (members) => members.map((equation) => equation.name ?? equation.op);
 
 /** @param {Equation[]} members */
-const deeds = (members) => deedsOf(namesOf(members));
+const summarizeMembers = (members) => listVerbs(listNames(members));
 
 /**
  * @param {string} kind
@@ -196,50 +194,58 @@ const deeds = (members) => deedsOf(namesOf(members));
  * @param {() => Item[]} inner
  * @returns {Group}
  */
-function groupOf(kind, title, members, inner) {
+function createGroup(kind, title, members, inner) {
   return { kind, title, members, times: 1, inner };
 }
 
-/** Passes cut into stretches, each pass by its part of all boxes. @param {Item[][]} streams @param {number} most */
-function gatherStreams(streams, most) {
-  const all = count(streams);
+/**
+ * Merge the boxes of each phase into stretches, each phase by its part of all boxes.
+ * @param {Item[][]} streams
+ * @param {number} most
+ */
+function mergeStreams(streams, most) {
+  const all = countItems(streams);
   if (all <= most && (streams.length < 2 || streams.every((items) => items.length <= MOST_ROWS + 2))) return streams;
   // Every pass has at least one, and what rounding adds is taken off before. Passes stand beside each other, one alone
   // in columns.
   const free = most - streams.length;
   const high = streams.length > 1 ? MOST_ROWS : most;
-  return streams.map((items) => gathered(items, Math.min(high, 1 + Math.floor((free * items.length) / all))));
+  return streams.map((items) => mergeItems(items, Math.min(high, 1 + Math.floor((free * items.length) / all))));
 }
 
 /**
- * Items as at most so many, in order; what is much by itself stays by itself.
+ * Merge items in order until there are at most `most`; large items stay alone.
  * @param {Item[]} items
  * @param {number} most
  * @returns {Item[]}
  */
-export function gathered(items, most = MOST_AT_SIGHT) {
+export function mergeItems(items, most = MOST_AT_SIGHT) {
   if (items.length <= most) return items;
   const size = Math.ceil(items.length / most);
-  /** @type {Item[]} */ const found = [];
+  /** @type {Item[]} */ const merged = [];
   for (let start = 0; start < items.length; start += size) {
-    const own = items.slice(start, start + size);
-    found.push(own.length === 1 ? own[0] : stretchOf(own));
+    const part = items.slice(start, start + size);
+    merged.push(part.length === 1 ? part[0] : buildStretch(part));
   }
-  return found;
+  return merged;
 }
 
 /** @param {Item[]} items @returns {Group} */
-function stretchOf(items) {
-  const members = items.flatMap(membersOf);
-  return groupOf("stretch", stretchTitle(items, members), members, () => gathered(items));
+function buildStretch(items) {
+  const members = items.flatMap(getMembers);
+  return createGroup("stretch", formatStretchTitle(items, members), members, () => mergeItems(items));
 }
 
-/** "layer 1–100", "lines 10–18", or what is done. @param {Item[]} items @param {Equation[]} members */
-function stretchTitle(items, members) {
+/**
+ * Format the title of a stretch: "layer 1–100", "lines 10–18", or its operations.
+ * @param {Item[]} items
+ * @param {Equation[]} members
+ */
+function formatStretchTitle(items, members) {
   const [first, last] = [items[0], items[items.length - 1]];
   if (isGroup(first) && isGroup(last) && isGroupOf(first, "layer") && isGroupOf(last, "layer"))
     return `${first.title}–${/\d+$/.exec(last.title)?.[0] ?? ""}`;
-  return deeds(members);
+  return summarizeMembers(members);
 }
 
 /** Arguments from which on those of one name are one node. */
@@ -248,33 +254,35 @@ const MANY_INPUTS = 5;
 const MOST_NAMES = 8;
 
 /**
- * The arguments of a level by their names: `params[0][1]` and its like are "params", or "params[0]" where "params" is
+ * Bundle the arguments of a level by their names: `params[0][1]` becomes "params", or "params[0]" where "params" is
  * nearly all.
  * @param {Structure} program
  * @param {string[]} names
  * @returns {Map<string, string[]>|undefined} what stands together with each; nothing where they are few
  */
-export function bundlesOf(program, names) {
+export function bundleNames(program, names) {
   if (names.length < MANY_INPUTS) return undefined;
   /** @type {Map<string, string[]>} */ let bundles = new Map();
   for (let depth = 1; depth <= 3; depth++) {
     /** @type {Map<string, string[]>} */ const finer = new Map();
     for (const name of names) {
-      const root = rootOf(program.variables.get(name)?.[2] ?? name, depth);
+      const root = getLabelRoot(program.variables.get(name)?.[2] ?? name, depth);
       finer.set(root, [...(finer.get(root) ?? []), name]);
     }
     if (depth > 1 && finer.size > MOST_NAMES) break;
     bundles = finer;
     if (finer.size > 2) break;
   }
-  return new Map([...bundles.values()].flatMap((own) => (own.length > 1 ? own.map((name) => [name, own]) : [])));
+  return new Map(
+    [...bundles.values()].flatMap((bundle) => (bundle.length > 1 ? bundle.map((name) => [name, bundle]) : [])),
+  );
 }
 
 /**
- * The first names of "state[0]['blocks'][3].bias": of depth 2, "state[0]".
+ * Return the first parts of a label: "state[0]['blocks'][3].bias" at depth 2 gives "state[0]".
  * @param {string} label
  * @param {number} depth
  */
-function rootOf(label, depth) {
+function getLabelRoot(label, depth) {
   return (label.match(/^[^[.]+|\[[^\]]*\]|\.[^[.]+/g) ?? []).slice(0, depth).join("");
 }

@@ -1,13 +1,13 @@
 // @ts-check
-/** The passes of one level: forward, backward, and what comes after. */
+/** Phases of one level: forward, backward, and what comes after. */
 
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 
 /** Forward, backward, forward again (an optimizer): which of them each equation of a level belongs to.
  * Even phases run down the page, odd ones up beside them. @param {Jaxpr} jaxpr @returns {number[]} */
-export function phasesOf(jaxpr) {
+export function computePhases(jaxpr) {
   const { equations } = jaxpr;
-  // Most levels are of one pass.
+  // Most levels have a single phase.
   if (!equations.some((equation) => equation.role)) return new Array(equations.length).fill(0);
   const phase = new Map();
   let last = 0;
@@ -26,8 +26,11 @@ export function phasesOf(jaxpr) {
   return phases;
 }
 
-/** What is forward by its operands but used only after the gradient (an optimizer's moments) belongs to what uses it.
- * @param {Jaxpr} jaxpr @param {number[]} phases */
+/**
+ * Move forward equations that are used only after the gradient (an optimizer's moments) to the phase of their use.
+ * @param {Jaxpr} jaxpr
+ * @param {number[]} phases
+ */
 function deferPhases(jaxpr, phases) {
   /**
    * The least phase that uses a variable. A result of the program is used where it is made, unless arguments alone make
@@ -35,16 +38,16 @@ function deferPhases(jaxpr, phases) {
    * @type {Map<string, number>}
    */
   const uses = new Map();
-  const made = new Set(jaxpr.equations.flatMap((equation) => equation.out));
+  const computed = new Set(jaxpr.equations.flatMap((equation) => equation.out));
   const results = new Set(jaxpr.outputs);
   for (const equation of jaxpr.equations)
-    if (equation.in.some((name) => made.has(name)))
+    if (equation.in.some((name) => computed.has(name)))
       for (const name of equation.out) if (results.has(name)) uses.set(name, 0);
   for (let i = phases.length - 1; i >= 0; i--) {
     const equation = jaxpr.equations[i];
     const first = equation.out.reduce((least, name) => Math.min(least, uses.get(name) ?? Infinity), Infinity);
     if (phases[i] % 2 === 0 && first % 2 === 0 && first > phases[i]) phases[i] = first;
-    // A use by a backward equation is that of a residual, and keeps it here.
+    // A use by a backward equation is that of a residual and does not move the equation.
     for (const name of equation.in) uses.set(name, Math.min(uses.get(name) ?? Infinity, phases[i]));
   }
 }

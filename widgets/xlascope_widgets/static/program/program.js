@@ -1,12 +1,10 @@
 // @ts-check
-/**
- * One program and what became of it: in which kernels its equations are, how long they took, which lines they are from.
- */
+/** A program with its measurements: the kernels of its equations, their times, and their source lines. */
 
 import { append } from "../ground/collections.js";
-import { nameOf } from "./naming.js";
+import { getName } from "./equation_names.js";
 import { isWithin } from "../ground/path.js";
-import { deedsOf } from "./deeds.js";
+import { listVerbs } from "./verbs.js";
 import { Structure } from "./structure.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */
@@ -22,13 +20,13 @@ import { Structure } from "./structure.js";
  */
 
 /** @param {Heavy} heavy @returns {Light} */
-function nothingMoved(heavy) {
+function createEmptyLight(heavy) {
   return { number: heavy.number, function: heavy.function, traces: 0 };
 }
 
 export class Program extends Structure {
   /** @param {Heavy} heavy @param {Light} [light] */
-  constructor(heavy, light = nothingMoved(heavy)) {
+  constructor(heavy, light = createEmptyLight(heavy)) {
     super(heavy.jaxpr);
     this.number = heavy.number;
     this.function = heavy.function;
@@ -42,7 +40,7 @@ export class Program extends Structure {
     /** @type {Map<string, Kernel>} */ this.kernels = new Map();
     /** What kernels do, as far as asked. @type {Map<string, string>} */ this.titles = new Map();
     /** The lines of each source file. @type {Map<number, string[]>} */ this.texts = new Map();
-    /** What a search looks at. @type {Map<Equation, string>} */ this.searched = new Map();
+    /** What a search looks at. @type {Map<Equation, string>} */ this.searchTexts = new Map();
     /**
      * Where the time of a call went, once that is known.
      * @type {import("../ground/wire.js").Account|undefined}
@@ -68,7 +66,7 @@ export class Program extends Structure {
       const [type, bytes, label] = this.variables.get(name) ?? ["", 0];
       this.variables.set(name, [`${type} ${spec}`, bytes, label]);
     }
-    /** Equations whose results are kept in memory, where XLA would compute them again. */ this.kept = new Set(
+    /** Equations whose results are kept in memory, where XLA would compute them again. */ this.materialized = new Set(
       heavy.kept ?? [],
     );
     this.light = light;
@@ -81,33 +79,34 @@ export class Program extends Structure {
     for (const path of new Set(kernel.eqns)) append(this.kernelsOf, path, kernel);
   }
 
-  /** Take in the numbers that move. @param {Light} light */
+  /** Take in new measurements. @param {Light} light */
   update(light) {
     this.light = light;
     this.account = light.executed?.account;
     this.times = new Map(Object.entries(this.account?.kernels ?? {}).map(([name, [time]]) => [name, time]));
   }
 
-  /** The kernels that an equation, or anything in it, ended up in. @param {string} path @returns {Kernel[]} */
-  kernelsWith(path) {
+  /** Return the kernels that an equation, or anything in it, ended up in. @param {string} path @returns {Kernel[]} */
+  listKernels(path) {
     const bodies = this.at(path)?.bodies;
     if (!bodies) return this.kernelsOf.get(path) ?? [];
-    const known = this.kernelsIn.get(path);
-    if (known) return known;
-    const found = new Set();
-    for (const inner of this.inside(path)) for (const kernel of this.kernelsOf.get(inner) ?? []) found.add(kernel);
-    this.kernelsIn.set(path, [...found]);
-    return [...found];
+    const cached = this.kernelsIn.get(path);
+    if (cached) return cached;
+    const kernels = new Set();
+    for (const inner of this.listInside(path))
+      for (const kernel of this.kernelsOf.get(inner) ?? []) kernels.add(kernel);
+    this.kernelsIn.set(path, [...kernels]);
+    return [...kernels];
   }
 
   /**
-   * Seconds per call of an equation and of what is inside it; null where nothing was measured.
+   * Return the seconds per call of an equation and of what is inside it; null where nothing was measured.
    * @param {string} path
    * @returns {number|null}
    */
-  share(path) {
+  getSeconds(path) {
     let total = null;
-    for (const inner of this.inside(path)) {
+    for (const inner of this.listInside(path)) {
       const time = this.account?.equations[inner];
       if (time != null) total = (total ?? 0) + time;
     }
@@ -115,45 +114,45 @@ export class Program extends Structure {
   }
 
   /**
-   * The part of all kernels' time that an equation and what is inside of it have; null where no whole call was
+   * Return the fraction of all kernels' time in an equation and what is inside it; null where no whole call was
    * measured.
    * @param {string} path
    * @returns {number|null}
    */
-  part(path) {
+  getTimeFraction(path) {
     if (!this.times.size) return null;
     let all = 0;
     for (const time of this.times.values()) all += time;
-    return all > 0 ? (this.share(path) ?? 0) / all : null;
+    return all > 0 ? (this.getSeconds(path) ?? 0) / all : null;
   }
 
   /**
-   * Seconds of an equation that is a whole kernel by itself: the only time that was measured for it alone.
+   * Return the seconds of an equation that is a whole kernel by itself, the only time measured for it alone.
    * @param {string} path
    */
-  ownTime(path) {
-    // Asked of every node at every news: nothing is looked up before there are times.
-    const kernels = this.times.size ? this.kernelsWith(path) : [];
-    const alone = kernels.length > 0 && this.areAlone(path, kernels);
+  getOwnSeconds(path) {
+    // This runs for every node at every update: skip the look-up while there are no times.
+    const kernels = this.times.size ? this.listKernels(path) : [];
+    const alone = kernels.length > 0 && this.coversKernels(path, kernels);
     const times = kernels.map((k) => this.times.get(k.name));
     if (!alone || times.some((time) => time == null)) return null;
     return times.reduce((a, b) => (a ?? 0) + (b ?? 0), 0) ?? null;
   }
 
-  /** Are kernels made of nothing but what is inside of a path? @param {string} path @param {Kernel[]} kernels */
-  areAlone(path, kernels) {
+  /** Return whether a path covers all equations of kernels. @param {string} path @param {Kernel[]} kernels */
+  coversKernels(path, kernels) {
     const group = this.groups.get(path);
     if (!group) return kernels.every((kernel) => kernel.eqns.every((other) => isWithin(other, path)));
-    const known = this.aloneGroups.get(group);
-    if (known != null) return known;
-    const own = new Set(this.inside(path));
-    const alone = kernels.every((kernel) => kernel.eqns.every((other) => own.has(other)));
+    const cached = this.aloneGroups.get(group);
+    if (cached != null) return cached;
+    const members = new Set(this.listInside(path));
+    const alone = kernels.every((kernel) => kernel.eqns.every((other) => members.has(other)));
     this.aloneGroups.set(group, alone);
     return alone;
   }
 
-  /** The pass of a kernel: that of most of its equations. @param {string} name */
-  passOfKernel(name) {
+  /** Return the pass of a kernel: that of most of its equations. @param {string} name */
+  getKernelPass(name) {
     const counts = new Map();
     for (const path of this.kernels.get(name)?.eqns ?? []) {
       const pass = this.passes.get(path) ?? "forward";
@@ -162,80 +161,82 @@ export class Program extends Structure {
     return [...counts.entries()].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "unknown";
   }
 
-  /** A kernel by what it does, "tanh + add"; by XLA's name where no equation is known. @param {string} name */
-  titleOfKernel(name) {
+  /** Return the title of a kernel by its operations, "tanh + add", or else XLA's name. @param {string} name */
+  getKernelTitle(name) {
     let title = this.titles.get(name);
     if (title != null) return title;
     const paths = [...new Set(this.kernels.get(name)?.eqns ?? [])];
     title =
-      deedsOf(
+      listVerbs(
         paths
           .map((path) => this.equations.get(path))
-          .flatMap((equation) => (equation ? [equation.bodies ? nameOf(equation) : equation.op] : [])),
+          .flatMap((equation) => (equation ? [equation.bodies ? getName(equation) : equation.op] : [])),
       ) || name;
     this.titles.set(name, title);
     return title;
   }
 
-  /** What some equations do, and where they stand: "tanh + add, line 9"; nothing of none. @param {string[]} paths */
-  called(paths) {
-    const known = [...new Set(paths)].flatMap((path) => this.equations.get(path) ?? []);
-    const lines = [...new Set(known.flatMap(({ src }) => (src ? src[1] : [])))].sort((a, b) => a - b);
+  /** Describe equations and their lines: "tanh + add, line 9"; empty for none. @param {string[]} paths */
+  describeEquations(paths) {
+    const equations = [...new Set(paths)].flatMap((path) => this.equations.get(path) ?? []);
+    const lines = [...new Set(equations.flatMap(({ src }) => (src ? src[1] : [])))].sort((a, b) => a - b);
     const where =
       lines.length > 3
         ? `lines ${lines[0]}–${lines[lines.length - 1]}`
         : lines.length
           ? `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}`
           : "";
-    return [deedsOf(known.map((each) => (each.bodies ? nameOf(each) : each.op))), where].filter(Boolean).join(", ");
+    return [listVerbs(equations.map((equation) => (equation.bodies ? getName(equation) : equation.op))), where]
+      .filter(Boolean)
+      .join(", ");
   }
 
-  /** A kernel by its equations and their lines; by XLA's name where none is known. @param {string|null} name */
-  calledKernel(name) {
-    return this.called(this.kernels.get(name ?? "")?.eqns ?? []) || (name ?? "");
+  /** Describe a kernel by its equations and their lines, or else by XLA's name. @param {string|null} name */
+  describeKernel(name) {
+    return this.describeEquations(this.kernels.get(name ?? "")?.eqns ?? []) || (name ?? "");
   }
 
-  /** Share of each pass in a device's measured time. @param {Device} device */
-  passShares(device) {
+  /** Return the share of each pass in a device's measured time. @param {Device} device */
+  computePassShares(device) {
     const shares = new Map();
     let all = 0;
     for (const [name, [, total]] of Object.entries(device.kernels)) {
       all += total;
-      const pass = this.passOfKernel(name);
+      const pass = this.getKernelPass(name);
       shares.set(pass, (shares.get(pass) ?? 0) + total);
     }
     return [...shares].map(([pass, total]) => [pass, all ? total / all : 0]);
   }
 
-  /** What the user calls the line of an equation: "line 9", or null. @param {string} path */
-  lineOf(path) {
+  /** Format the line of an equation: "line 9", or null. @param {string} path */
+  formatLine(path) {
     const src = this.equations.get(path)?.src;
     return src ? `line ${src[1]}` : null;
   }
 
-  /** Where an equation comes from, in words. @param {string} path */
-  sourceWords(path) {
+  /** Describe where an equation comes from. @param {string} path */
+  describeSource(path) {
     const src = this.equations.get(path)?.src;
     if (!src) return "no source known";
     const text = (this.heavy.sources ?? []).find((s) => s.file === src[0]);
     return `${text?.title ?? this.heavy.files?.[src[0]]}, line ${src[1]}`;
   }
 
-  /** Everything about an equation that a search looks at. @param {Equation} equation */
-  searchText(equation) {
-    let text = this.searched.get(equation);
+  /** Return the text of an equation that a search looks at. @param {Equation} equation */
+  getSearchText(equation) {
+    let text = this.searchTexts.get(equation);
     if (text != null) return text;
     const types = [...equation.in, ...equation.out].map(
       (name) => `${name} ${(this.variables.get(name) ?? []).join(" ")}`,
     );
-    const code = equation.src ? this.sourceLine(equation.src[0], equation.src[1]) : "";
+    const code = equation.src ? this.getSourceLine(equation.src[0], equation.src[1]) : "";
     text = [equation.op, equation.name, equation.params, equation.scope, ...types, code].join(" ").toLowerCase();
-    this.searched.set(equation, text);
+    this.searchTexts.set(equation, text);
     return text;
   }
 
   /** @param {number} file @param {number} line */
-  sourceLine(file, line) {
+  getSourceLine(file, line) {
     let lines = this.texts.get(file);
     const source = (this.heavy.sources ?? []).find((s) => s.file === file);
     if (!lines) this.texts.set(file, (lines = source?.text.split("\n") ?? []));

@@ -1,5 +1,5 @@
 // @ts-check
-/** Repeated layers: runs of one sequence of operations and shapes that stand one behind the other. */
+/** Detection of repeated layers: consecutive runs of one sequence of operations and shapes. */
 
 const GRAM = 3;
 const CANDIDATES = 10;
@@ -16,7 +16,7 @@ const ROUNDS = 3;
 export const isWorthFolding = (length, period, times) => times >= 2 && length >= 12 && (period > 2 || times > 5);
 
 /**
- * What to fold in a sequence: repeats that do not overlap, in order.
+ * Return the repeats to fold in a sequence, in order, without overlaps.
  * @param {number[]} signs equal numbers for equal items
  * @param {() => number[]} countCrossing how many values are alive just before each item: a layer begins where they are
  * fewest
@@ -28,15 +28,15 @@ export function findRepeats(
   countCrossing,
   isWorth = (_, period, times) => isWorthFolding(period * times, period, times),
 ) {
-  /** @type {number[]|undefined} */ let known;
-  const crossing = () => (known ??= countCrossing());
-  /** @type {Repeat[]} */ let found = [];
+  /** @type {number[]|undefined} */ let counts;
+  const getLiveCounts = () => (counts ??= countCrossing());
+  /** @type {Repeat[]} */ let result = [];
   let parts = [[0, signs.length]];
   for (let round = 0; round < ROUNDS; round++) {
     const next = [];
     for (const [from, to] of parts) {
-      const repeats = repeatsBetween(signs, crossing, from, to, isWorth);
-      found = found.concat(repeats);
+      const repeats = findRepeatsBetween(signs, getLiveCounts, from, to, isWorth);
+      result = result.concat(repeats);
       let at = from;
       for (const { start, period, times } of repeats) {
         next.push([at, start]);
@@ -46,11 +46,11 @@ export function findRepeats(
     }
     parts = next.filter(([from, to]) => to - from > 2 * GRAM);
   }
-  return found.sort((a, b) => a.start - b.start);
+  return result.sort((a, b) => a.start - b.start);
 }
 
 /**
- * The repeats of the period that covers most; of nearly equal ones the shortest.
+ * Return the repeats of the period that covers most; of nearly equal ones the shortest.
  * @param {number[]} signs
  * @param {() => number[]} crossing
  * @param {number} from
@@ -58,9 +58,9 @@ export function findRepeats(
  * @param {(start: number, period: number, times: number) => boolean} isWorth
  * @returns {Repeat[]}
  */
-function repeatsBetween(signs, crossing, from, to, isWorth) {
-  const choices = likelyPeriods(signs, from, to).map((period) => {
-    const runs = runsOf(signs, period, from, to, isWorth);
+function findRepeatsBetween(signs, crossing, from, to, isWorth) {
+  const choices = findLikelyPeriods(signs, from, to).map((period) => {
+    const runs = findRuns(signs, period, from, to, isWorth);
     return { period, runs, covered: runs.reduce((sum, [a, b]) => sum + b - a, 0) };
   });
   const most = Math.max(0, ...choices.map((choice) => choice.covered));
@@ -69,19 +69,19 @@ function repeatsBetween(signs, crossing, from, to, isWorth) {
   const { period } = best;
   return best.runs.map(([a, b]) => {
     const spare = (b - a) % period;
-    // A layer that begins where few values are alive is worth one layer less, when there are many.
-    const start = bestStart(crossing(), period, a, a + ((b - a) / period > 4 ? period - 1 : spare));
+    // Where there are many layers, prefer a start with few live values over one more layer.
+    const start = findBestStart(crossing(), period, a, a + ((b - a) / period > 4 ? period - 1 : spare));
     return { start, period, times: Math.floor((b - start) / period) };
   });
 }
 
 /**
- * The distances at which short sequences come again most often.
+ * Return the distances at which short sequences recur most often.
  * @param {number[]} signs
  * @param {number} from
  * @param {number} to
  */
-function likelyPeriods(signs, from, to) {
+function findLikelyPeriods(signs, from, to) {
   const last = new Map(),
     votes = new Map();
   for (let i = from; i + GRAM <= to; i++) {
@@ -97,14 +97,14 @@ function likelyPeriods(signs, from, to) {
 }
 
 /**
- * Where items equal those one period on, long enough to be worth a box.
+ * Return the runs whose items equal those one period on, long enough to be worth a box.
  * @param {number[]} signs
  * @param {number} period
  * @param {number} from
  * @param {number} to
  * @param {(start: number, period: number, times: number) => boolean} isWorth
  */
-function runsOf(signs, period, from, to, isWorth) {
+function findRuns(signs, period, from, to, isWorth) {
   /** @type {[number, number][]} */ const runs = [];
   let start = from;
   for (let i = from; i <= to - period; i++) {
@@ -119,13 +119,13 @@ function runsOf(signs, period, from, to, isWorth) {
 }
 
 /**
- * Counted one period on: what enters the first layer may come from outside.
+ * Return the start with the fewest live values, counted one period on: inputs of the first layer may come from outside.
  * @param {number[]} crossing
  * @param {number} period
  * @param {number} first
  * @param {number} last
  */
-function bestStart(crossing, period, first, last) {
+function findBestStart(crossing, period, first, last) {
   let best = first;
   for (let i = first; i <= last; i++) if (crossing[i + period] < crossing[best + period]) best = i;
   return best;

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Searching equations: words, and `op:tanh`, `line:9`, `line:3-7`, `shape:128,512`; names of operations count before
- * all other text.
+ * Search in equations: words, and `op:tanh`, `line:9`, `line:3-7`, `shape:128,512`; names of operations rank before
+ * other text.
  */
 
 /** @typedef {import("./program.js").Program} Program */
@@ -18,63 +18,67 @@
  * @param {string} query in small letters
  * @returns {string[]}
  */
-export function searched(program, query) {
-  const fits = query.split(/\s+/).filter(Boolean).map(fitOf);
+export function searchEquations(program, query) {
+  const fits = query.split(/\s+/).filter(Boolean).map(parseTerm);
   if (!fits.length) return [];
-  /** @type {[string, number][]} */ const found = [];
+  /** @type {[string, number][]} */ const matches = [];
   for (const [path, equation] of program.equations) {
     let worst = 0;
     for (const fit of fits) {
       const rank = fit(program, equation);
       worst = rank == null ? Infinity : Math.max(worst, rank);
     }
-    if (worst < Infinity) found.push([path, worst]);
+    if (worst < Infinity) matches.push([path, worst]);
   }
-  return found.sort((a, b) => a[1] - b[1]).map(([path]) => path);
+  return matches.sort((a, b) => a[1] - b[1]).map(([path]) => path);
 }
 
 /** @param {string} word @returns {Fit} */
-function fitOf(word) {
+function parseTerm(word) {
   const [, key, value] = word.match(/^(op|line|shape):(.*)$/) ?? [];
-  // While it is being typed it asks for nothing yet.
+  // A term without a value is still being typed and matches everything.
   if (key && !value) return () => 0;
-  if (key === "op") return (_, equation) => nameRank(equation, value);
-  if (key === "line") return lineFit(value);
-  if (key === "shape") return shapeFit(value);
-  return (program, equation) => nameRank(equation, word) ?? (program.searchText(equation).includes(word) ? 3 : null);
+  if (key === "op") return (_, equation) => rankName(equation, value);
+  if (key === "line") return matchLine(value);
+  if (key === "shape") return matchShape(value);
+  return (program, equation) => rankName(equation, word) ?? (program.getSearchText(equation).includes(word) ? 3 : null);
 }
 
-/** The operation is called so, begins so, or has it in its name. @param {Equation} equation @param {string} word */
-function nameRank({ op, name }, word) {
-  const names = [op, name ?? ""].map((each) => each.toLowerCase());
+/**
+ * Return the rank of a name: it equals the word, begins with it, or contains it.
+ * @param {Equation} equation
+ * @param {string} word
+ */
+function rankName({ op, name }, word) {
+  const names = [op, name ?? ""].map((text) => text.toLowerCase());
   if (names.includes(word)) return 0;
-  if (names.some((each) => each.startsWith(word))) return 1;
-  return names.some((each) => each.includes(word)) ? 2 : null;
+  if (names.some((text) => text.startsWith(word))) return 1;
+  return names.some((text) => text.includes(word)) ? 2 : null;
 }
 
 /** @param {string} value "9", or "3-7" @returns {Fit} */
-function lineFit(value) {
+function matchLine(value) {
   const [first, last = first] = value.split(/[-–]/).map((text) => (text ? Number(text) : undefined));
   return (_, { src }) => (src && src[1] <= Number(last) && Math.max(src[1], src[2]) >= Number(first) ? 0 : null);
 }
 
 /**
- * Results of that type or shape count before operands.
+ * Match types or shapes; results count before operands.
  * @param {string} value "128,512", "[128,512]", "f32[128", "128x512"
  * @returns {Fit}
  */
-function shapeFit(value) {
-  const wanted = value.replace(/(\d)x(?=\d)/g, "$1,");
-  const has = (/** @type {string} */ type) => {
+function matchShape(value) {
+  const shape = value.replace(/(\d)x(?=\d)/g, "$1,");
+  const matchesType = (/** @type {string} */ type) => {
     const text = type.toLowerCase();
-    return /[[a-z]/.test(wanted)
-      ? text.includes(wanted)
-      : `,${text.slice(text.indexOf("[") + 1, -1)},`.includes(`,${wanted.replace("]", "")},`);
+    return /[[a-z]/.test(shape)
+      ? text.includes(shape)
+      : `,${text.slice(text.indexOf("[") + 1, -1)},`.includes(`,${shape.replace("]", "")},`);
   };
   return (program, equation) =>
-    equation.out.some((name) => has(program.typeOf(name)))
+    equation.out.some((name) => matchesType(program.getType(name)))
       ? 0
-      : equation.in.some((name) => has(program.typeOf(name)))
+      : equation.in.some((name) => matchesType(program.getType(name)))
         ? 1
         : null;
 }

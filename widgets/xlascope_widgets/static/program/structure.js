@@ -1,12 +1,10 @@
 // @ts-check
-/**
- * What a program is, whatever became of it: its equations in their places, its levels with their groups, its passes.
- */
+/** Structure of a program: its equations by path, its levels with their groups, its passes. */
 
 import { append } from "../ground/collections.js";
-import { WHOLE_PROGRAM, chainOfPaths, isWithin, joinPaths, parentPath, relativePath } from "../ground/path.js";
+import { getParentPath, isWithin, joinPaths, listAncestors, toRelativePath, WHOLE_PROGRAM } from "../ground/path.js";
 import { groupLevel } from "./groups.js";
-import { phasesOf } from "./phases.js";
+import { computePhases } from "./phases.js";
 import { unpackJaxpr } from "./unpack.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */
@@ -42,30 +40,30 @@ export class Structure {
 
   /** @param {Jaxpr} jaxpr @param {string} parent @param {string} pass */
   indexLevel(jaxpr, parent, pass) {
-    const phases = phasesOf(jaxpr);
+    const phases = computePhases(jaxpr);
     this.phases.set(jaxpr, phases);
-    // What a checkpoint computes again on the way back is a pass of its own.
-    const again =
+    // Equations that a checkpoint recomputes in the backward pass have a pass of their own.
+    const recomputed =
       pass === "recomputed" ||
       (pass === "backward" && /^(remat|checkpoint)/.test(this.equations.get(parent)?.op ?? ""));
     jaxpr.equations.forEach((equation, i) => {
       const { path } = equation;
-      const own = phases[i] % 2 ? "backward" : phases[i] > 0 ? "update" : "forward";
+      const phasePass = phases[i] % 2 ? "backward" : phases[i] > 0 ? "update" : "forward";
       this.equations.set(path, equation);
       this.passes.set(
         path,
-        again && !phases[i]
+        recomputed && !phases[i]
           ? "recomputed"
           : pass === "update"
             ? pass
-            : own === "update" && parent
+            : phasePass === "update" && parent
               ? pass === "backward"
                 ? pass
                 : "forward"
-              : own,
+              : phasePass,
       );
       if (equation.src) append(this.bySource, equation.src, path);
-      this.originOf(equation, parent);
+      this.findOrigin(equation, parent);
       const start = this.order.push(path) - 1;
       if (!equation.bodies) return;
       for (const body of equation.bodies) this.indexLevel(body, path, this.passes.get(path) ?? "forward");
@@ -74,32 +72,32 @@ export class Structure {
   }
 
   /**
-   * The forward equation that one transposes. A body that several calls share names the one in the first call: here it
-   * is the one in the call that this call transposes.
+   * Return the forward equation that one transposes. A body shared by several calls names the one in the first call;
+   * this finds the one in the call that this call transposes.
    * @param {Equation} equation
    * @param {string} parent
    * @returns {string|undefined}
    */
-  originOf(equation, parent) {
+  findOrigin(equation, parent) {
     const outer = this.origins.get(parent);
-    let of = equation.of;
-    if (of && outer && !isWithin(of, outer)) {
-      // The call in the first place, as deep as this one.
-      const call = chainOfPaths(of)[chainOfPaths(outer).length - 1];
-      const own = call ? joinPaths(outer, relativePath(of, call)) : outer;
-      if (this.equations.get(own)?.op === this.equations.get(of)?.op) of = own;
+    let origin = equation.of;
+    if (origin && outer && !isWithin(origin, outer)) {
+      // The first call, at the same depth as this one.
+      const call = listAncestors(origin)[listAncestors(outer).length - 1];
+      const local = call ? joinPaths(outer, toRelativePath(origin, call)) : outer;
+      if (this.equations.get(local)?.op === this.equations.get(origin)?.op) origin = local;
     }
-    if (of) this.origins.set(equation.path, of);
-    return of;
+    if (origin) this.origins.set(equation.path, origin);
+    return origin;
   }
 
-  /** What the second colour means here: a gradient runs up, tangents run down. */
+  /** Return the label of the second colour: gradients run up, tangents run down. */
   get secondPass() {
     for (const equation of this.equations.values()) if (equation.role === "backward") return "backward ↑";
     return "tangent ↓";
   }
 
-  /** Paths by file and line ("0:9"). @returns {Map<string, string[]>} */
+  /** Return paths by file and line ("0:9"). @returns {Map<string, string[]>} */
   get lines() {
     if (this.byLine) return this.byLine;
     /** @type {Map<string, string[]>} */ this.byLine = new Map();
@@ -108,25 +106,25 @@ export class Structure {
     return this.byLine;
   }
 
-  /** The equations that transpose each one. @returns {Map<string, string[]>} */
+  /** Return the equations that transpose each one. @returns {Map<string, string[]>} */
   get transposed() {
     if (this.backwards) return this.backwards;
     /** @type {Map<string, string[]>} */ this.backwards = new Map();
-    for (const [path, of] of this.origins) append(this.backwards, of, path);
+    for (const [path, origin] of this.origins) append(this.backwards, origin, path);
     return this.backwards;
   }
 
-  /** An equation or a group, by its place. @param {string} path @returns {Equation|undefined} */
+  /** Return an equation or a group by its path. @param {string} path @returns {Equation|undefined} */
   at(path) {
     return this.equations.get(path) ?? this.groups.get(path);
   }
 
-  /** A level as it is drawn: with groups, where there are any. @param {Jaxpr} jaxpr @returns {Jaxpr} */
-  shown(jaxpr) {
+  /** Return a level as it is drawn: with groups, where there are any. @param {Jaxpr} jaxpr @returns {Jaxpr} */
+  groupedLevel(jaxpr) {
     if ("grouped" in jaxpr) return jaxpr;
-    let found = this.grouped.get(jaxpr);
-    if (!found) this.grouped.set(jaxpr, (found = groupLevel(this, jaxpr, this.grouping)));
-    return found;
+    let level = this.grouped.get(jaxpr);
+    if (!level) this.grouped.set(jaxpr, (level = groupLevel(this, jaxpr, this.grouping)));
+    return level;
   }
 
   /** @param {string} grouping one of GROUPINGS */
@@ -136,16 +134,19 @@ export class Structure {
     this.groups.clear();
   }
 
-  /** What is opened to see an equation or a group: everything that holds it, from the outside in, and itself.
-   * @param {string} path @returns {string[]} */
-  chainTo(path) {
+  /**
+   * Return the boxes that hold an equation or a group, the outermost first, and itself.
+   * @param {string} path
+   * @returns {string[]}
+   */
+  listEnclosing(path) {
     const first = this.groups.get(path)?.members?.[0].path ?? path;
     if (!this.equations.has(first)) return [];
-    const outer = parentPath(first);
-    const chain = outer ? this.chainTo(outer) : [];
+    const outer = getParentPath(first);
+    const chain = outer ? this.listEnclosing(outer) : [];
     let levels = outer ? (this.equations.get(outer)?.bodies ?? []) : this.jaxpr ? [this.jaxpr] : [];
     for (;;) {
-      const item = levels.map((level) => this.itemWith(level, first)).find(Boolean);
+      const item = levels.map((level) => this.findItemWith(level, first)).find(Boolean);
       if (!item) return chain;
       chain.push(item.path);
       if (item.path === path || !item.members) return chain;
@@ -154,51 +155,51 @@ export class Structure {
   }
 
   /**
-   * The box of a level that is an equation, or a group with it.
+   * Return the box of a level that is an equation, or a group with it.
    * @param {Jaxpr} jaxpr
    * @param {string} path
    * @returns {Equation|undefined}
    */
-  itemWith(jaxpr, path) {
-    const shown = this.shown(jaxpr);
-    let owners = this.owners.get(shown);
+  findItemWith(jaxpr, path) {
+    const level = this.groupedLevel(jaxpr);
+    let owners = this.owners.get(level);
     if (!owners) {
-      this.owners.set(shown, (owners = new Map()));
-      for (const item of shown.equations) for (const member of item.members ?? [item]) owners.set(member.path, item);
+      this.owners.set(level, (owners = new Map()));
+      for (const item of level.equations) for (const member of item.members ?? [item]) owners.set(member.path, item);
     }
     return owners.get(path);
   }
 
-  /** The pass of an equation or of a group. @param {string} path @returns {string} */
-  passOf(path) {
+  /** Return the pass of an equation or of a group. @param {string} path @returns {string} */
+  getPass(path) {
     return this.passes.get(this.groups.get(path)?.members?.[0].path ?? path) ?? "forward";
   }
 
-  /** The equations inside a path, itself included. @param {string} path */
-  inside(path) {
+  /** Return the equations inside a path, itself included. @param {string} path */
+  listInside(path) {
     const group = this.groups.get(path);
-    if (group) return this.insideGroup(group);
+    if (group) return this.listInsideGroup(group);
     const extent = this.extents.get(path);
     if (!extent) return this.equations.has(path) ? [path] : [];
     return this.order.slice(extent[0], extent[1]);
   }
 
   /** @param {Equation} group @returns {string[]} */
-  insideGroup(group) {
-    const known = this.inGroups.get(group);
-    if (known) return known;
-    const all = (group.members ?? []).flatMap((member) => this.inside(member.path));
+  listInsideGroup(group) {
+    const cached = this.inGroups.get(group);
+    if (cached) return cached;
+    const all = (group.members ?? []).flatMap((member) => this.listInside(member.path));
     this.inGroups.set(group, all);
     return all;
   }
 
   /** @param {string} name a variable or a literal */
-  typeOf(name) {
+  getType(name) {
     return this.variables.get(name)?.[0] ?? "";
   }
 
-  /** Bytes that an equation reads and writes, by our count. @param {Equation} equation */
-  bytesOf(equation) {
+  /** Return the bytes that an equation reads and writes, by our count. @param {Equation} equation */
+  countBytes(equation) {
     return [...equation.in, ...equation.out].reduce((sum, name) => sum + (this.variables.get(name)?.[1] ?? 0), 0);
   }
 }

@@ -1,7 +1,7 @@
 // @ts-check
-/** The jaxpr as `packed.py` sends it, made into objects: an equation for each list, a path for each place. */
+/** Decoder of the jaxprs that `packed.py` sends: an equation for each list, a path for each position. */
 
-import { WHOLE_PROGRAM, innerPath } from "../ground/path.js";
+import { buildInnerPath, WHOLE_PROGRAM } from "../ground/path.js";
 /** @typedef {import("../ground/path.js").Path} Path */
 
 /**
@@ -21,7 +21,7 @@ import { WHOLE_PROGRAM, innerPath } from "../ground/path.js";
 const ROLES = ["forward", "tangent", "backward"];
 
 /** @param {number} sum @param {number} value */
-export function hashed(sum, value) {
+export function mixHash(sum, value) {
   const mixed = Math.imul(sum ^ (value + 0x9e3779b9), 0x85ebca6b);
   return (mixed ^ (mixed >>> 15)) | 0;
 }
@@ -43,7 +43,7 @@ export function unpackJaxpr(wire, variables) {
    */
   function unpackLevel(level, holder, body) {
     for (const [name, type] of level.given) variables.set(name, types[type]);
-    const equations = level.packed.map((packed, i) => unpackEquation(packed, innerPath(holder, body, i)));
+    const equations = level.packed.map((packed, i) => unpackEquation(packed, buildInnerPath(holder, body, i)));
     for (const [name, label] of Object.entries(level.labels)) {
       const [type, bytes] = variables.get(name) ?? ["", 0];
       variables.set(name, [type, bytes, label]);
@@ -52,14 +52,14 @@ export function unpackJaxpr(wire, variables) {
   }
 
   /** @param {import("../ground/wire.js").PackedEquation} packed @param {Path} path @returns {Equation} */
-  function unpackEquation([op, inputs, out, kinds, role, line, scope, params, flops, of, name, bodies], path) {
+  function unpackEquation([op, inputs, out, kinds, role, line, scope, params, flops, origin, name, bodies], path) {
     // Equal operations, parameters, names, roles and types give equal signatures.
-    let sign = hashed(hashed(hashed(op, params ?? 0), name ?? 0), role ?? 0);
+    let sign = mixHash(mixHash(mixHash(op, params ?? 0), name ?? 0), role ?? 0);
     for (let i = 0; i < out.length; i++) {
       variables.set(out[i], types[kinds[i]]);
-      sign = hashed(sign, kinds[i]);
+      sign = mixHash(sign, kinds[i]);
     }
-    // One shape for all of them, so that the engine makes them fast.
+    // All equations have the same properties, so that the engine allocates them fast.
     /** @type {Equation} */ const equation = {
       path,
       op: texts[op],
@@ -70,7 +70,7 @@ export function unpackJaxpr(wire, variables) {
       scope: scope ? texts[scope] : undefined,
       params: params ? texts[params] : undefined,
       flops: flops || undefined,
-      of: of || undefined,
+      of: origin || undefined,
       name: name ? texts[name] : undefined,
       bodies: undefined,
       sign,

@@ -1,10 +1,10 @@
 // @ts-check
-/** The source: the user's lines, with the time measured for each, and what is selected. */
+/** The user's source lines with their measured times and the selection. */
 
 import { el } from "../ground/element.js";
-import { plural, seconds } from "../ground/format.js";
+import { formatTime, pluralize } from "../ground/format.js";
 import { scrollInside } from "../parts/scrolling.js";
-import { lineTimes } from "../program/line_times.js";
+import { getLineTimes } from "../program/line_times.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/element.js").Tree} Tree */
@@ -17,7 +17,7 @@ const WHOLE = 80;
 export function drawSource(store) {
   const { program } = store;
   if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, "no source known");
-  const times = lineTimes(program);
+  const times = getLineTimes(program);
   return program.heavy.sources.map((source) => [
     el(
       "h4",
@@ -29,15 +29,15 @@ export function drawSource(store) {
     el(
       "div",
       { class: "xs-code" },
-      source.text ? sourceLines(program, source, times) : bareLines(program, source, times),
+      source.text ? drawSourceLines(program, source, times) : drawBareLines(program, source, times),
     ),
   ]);
 }
 
 /** @param {Program} program @param {SourceText} source @param {Map<string, number>} times */
-function sourceLines(program, source, times) {
+function drawSourceLines(program, source, times) {
   const texts = source.text.replace(/\n$/, "").split("\n");
-  const near = texts.length <= WHOLE ? null : nearLines(program, source, texts.length);
+  const near = texts.length <= WHOLE ? null : listNearLines(program, source, texts.length);
   /** @type {import("../ground/element.js").Tree[]} */ const rows = [];
   let skipped = false;
   texts.forEach((text, i) => {
@@ -48,23 +48,23 @@ function sourceLines(program, source, times) {
       return;
     }
     skipped = false;
-    rows.push(sourceLine(program, `${source.file}:${line}`, line, text, times));
+    rows.push(drawSourceLine(program, `${source.file}:${line}`, line, text, times));
   });
   return rows;
 }
 
 /**
- * The lines of a file that cannot be read: their numbers and times.
+ * Draw the lines of a file that cannot be read: their numbers and times.
  * @param {Program} program
  * @param {SourceText} source
  * @param {Map<string, number>} times
  */
-function bareLines(program, source, times) {
+function drawBareLines(program, source, times) {
   const lines = [...program.lines.keys()]
     .map((key) => key.split(":").map(Number))
     .filter(([file]) => file === source.file)
     .map(([, line]) => line);
-  return lines.sort((a, b) => a - b).map((line) => sourceLine(program, `${source.file}:${line}`, line, "", times));
+  return lines.sort((a, b) => a - b).map((line) => drawSourceLine(program, `${source.file}:${line}`, line, "", times));
 }
 
 /**
@@ -74,13 +74,15 @@ function bareLines(program, source, times) {
  * @param {string} text
  * @param {Map<string, number>} times
  */
-function sourceLine(program, key, line, text, times) {
+function drawSourceLine(program, key, line, text, times) {
   const paths = program.lines.get(key);
   const time = times.get(key);
   const tip =
     paths &&
-    plural(paths.length, "equation") +
-      (time == null ? "" : ` · ${seconds(time)} a call: measured, each kernel's time split equally over its equations`);
+    pluralize(paths.length, "equation") +
+      (time == null
+        ? ""
+        : ` · ${formatTime(time)} a call: measured, each kernel's time split equally over its equations`);
   return el(
     "div",
     {
@@ -91,14 +93,14 @@ function sourceLine(program, key, line, text, times) {
       tabindex: paths ? -1 : null,
     },
     el("span", { class: "xs-n" }, line),
-    el("span", { class: "xs-t" }, time == null ? "" : seconds(time)),
+    el("span", { class: "xs-t" }, time == null ? "" : formatTime(time)),
     el("span", { class: "xs-t" }, paths?.length ?? ""),
     el("span", { class: "xs-text", style: `--xs-in:${text.length - text.trimStart().length}` }, text || " "),
   );
 }
 
 /** @param {Program} program @param {SourceText} source @param {number} length */
-function nearLines(program, source, length) {
+function listNearLines(program, source, length) {
   const near = new Set();
   for (const key of program.lines.keys()) {
     const [file, line] = key.split(":").map(Number);
@@ -108,19 +110,19 @@ function nearLines(program, source, length) {
   return near;
 }
 
-/** New times on lines that stay where they are. @param {Element} pane @param {Store} store */
+/** Update the times of the lines in place. @param {Element} pane @param {Store} store */
 export function refreshTimes(pane, store) {
   if (!store.program) return;
-  const times = lineTimes(store.program);
+  const times = getLineTimes(store.program);
   for (const row of pane.querySelectorAll("[data-line]")) {
     const time = times.get(row.getAttribute("data-line") ?? "");
     const cell = row.querySelector(".xs-t");
-    if (cell) cell.textContent = time == null ? "" : seconds(time);
+    if (cell) cell.textContent = time == null ? "" : formatTime(time);
   }
 }
 
 /** @param {Element} pane @param {Store} store */
-export function markSource(pane, store) {
+export function highlightSource(pane, store) {
   const { lines } = store.selection;
   let first = null;
   for (const row of pane.querySelectorAll("[data-line]")) {
@@ -131,10 +133,7 @@ export function markSource(pane, store) {
   if (first && store.selection.kind !== "line") scrollInside(pane, first);
 }
 
-/**
- * A cell may begin with code of other functions: show the first line that made an equation.
- * @param {HTMLElement} pane
- */
+/** Scroll to the first line that made an equation: a cell may begin with other code. @param {HTMLElement} pane */
 export function showFirstLine(pane) {
   const first = /** @type {HTMLElement|null} */ (pane.querySelector(".xs-line.has"));
   if (first && pane.scrollTop === 0) pane.scrollTop = first.offsetTop - pane.clientHeight / 3;

@@ -2,17 +2,18 @@
 /** What one widget shows: the data that came from Python, and what the user made of it (opened, selected, zoomed).
  * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
 
-import { USUAL_SCREEN, openAll, openAtFirst } from "../layout/opening.js";
-import { between } from "../program/between.js";
-import { kernelsOfEdge } from "../program/crossings.js";
-import { namesGroup } from "../program/groups.js";
-import { programFor } from "../program/other_target.js";
+import { openAll, openAtFirst, USUAL_SCREEN } from "../layout/initial_expansion.js";
+import { findPathsBetween } from "../program/dataflow_paths.js";
+import { findEdgeKernels } from "../program/kernel_boundaries.js";
+import { isGroupId } from "../program/groups.js";
+import { viewForTarget } from "../program/other_target.js";
 import { Program } from "../program/program.js";
-import { searched } from "../program/search.js";
-import { nothingSelected, selected } from "../program/selection.js";
-import { Asks } from "./asks.js";
+import { searchEquations } from "../program/search.js";
+import { createEmptySelection, createSelection } from "../program/selection.js";
+import { Queries } from "./queries.js";
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/wire.js").Live} Live */
+/** @typedef {import("../layout/initial_expansion.js").Screen} Screen */
 
 /**
  * What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted
@@ -32,8 +33,8 @@ export class Store {
     /** @type {number|null} */ this.picked = null;
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
     /** @type {Map<number, {x: number, y: number, k: number}>} */ this.zooms = new Map();
-    /** The room that the graph has. @type {import("../layout/opening.js").Screen} */ this.screen = USUAL_SCREEN;
-    this.selection = nothingSelected();
+    /** The size of the graph pane in pixels. @type {Screen} */ this.screen = USUAL_SCREEN;
+    this.selection = createEmptySelection();
     /** @type {"pass"|"time"|"flops"|"bytes"} */ this.heat = "pass";
     /** How levels are grouped, and whether the graph is shown as a list. */
     this.grouping = "auto";
@@ -43,11 +44,11 @@ export class Store {
     this.why = false;
     /** Whether all programs of a script are listed. */ this.allPrograms = false;
     /** Whether the comparison with the cell's run before is shown. */ this.comparing = false;
-    /** @type {Set<string>} */ this.found = new Set();
+    /** @type {Set<string>} */ this.matches = new Set();
     /** @type {(() => void)|undefined} */ this.stop = undefined;
     /** @type {Set<(change: Change) => void>} */ this.listeners = new Set();
     this.seq = -1;
-    this.asks = new Asks();
+    this.queries = new Queries();
     /** What the program was compiled for; "" is what ran here. */ this.target = "";
     /** The list of kernels, and what shares its place. @type {KernelList} */
     this.list = {
@@ -68,34 +69,34 @@ export class Store {
    * @param {Record<string, import("../ground/wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once
    */
   takePrograms(heavies, jaxprs) {
-    const shown = this.program;
+    const current = this.program;
     for (const sent of Object.values(heavies ?? {})) {
       const heavy = { ...sent, jaxpr: sent.jaxpr ?? jaxprs?.[sent.number] };
-      const known = this.programs.get(heavy.number);
+      const existing = this.programs.get(heavy.number);
       const grown =
-        !known ||
-        Boolean(heavy.jaxpr) !== Boolean(known.heavy.jaxpr) ||
-        Boolean(heavy.kernels) !== Boolean(known.heavy.kernels);
-      if (known && heavy.found !== known.heavy.found)
-        Object.assign(known.heavy, {
+        !existing ||
+        Boolean(heavy.jaxpr) !== Boolean(existing.heavy.jaxpr) ||
+        Boolean(heavy.kernels) !== Boolean(existing.heavy.kernels);
+      if (existing && heavy.found !== existing.heavy.found)
+        Object.assign(existing.heavy, {
           found: heavy.found,
           targets: heavy.targets,
           explained: heavy.explained,
           passes: heavy.passes,
           panes: heavy.panes,
         });
-      if (grown) this.programs.set(heavy.number, this.read(heavy));
+      if (grown) this.programs.set(heavy.number, this.buildProgram(heavy));
     }
-    // What is sent is the whole state: a panel that follows the cells forgets those of earlier ones.
+    // The message has the whole state: a panel that follows the cells drops earlier programs.
     for (const number of this.programs.keys()) if (heavies && !(number in heavies)) this.programs.delete(number);
     if (this.picked != null && !this.programs.has(this.picked)) this.picked = null;
-    if (shown && !this.programs.has(shown.number)) this.selection = nothingSelected();
-    this.tell("data");
+    if (current && !this.programs.has(current.number)) this.selection = createEmptySelection();
+    this.notify("data");
   }
 
   /** @param {Heavy} heavy */
-  read(heavy) {
-    const program = new Program(heavy, this.lightOf(heavy.number));
+  buildProgram(heavy) {
+    const program = new Program(heavy, this.findLight(heavy.number));
     program.ceilings = this.live.ceilings;
     program.groupBy(this.grouping);
     return program;
@@ -109,52 +110,52 @@ export class Store {
     this.offset = Date.now() / 1000 - live.now;
     for (const light of live.programs) this.programs.get(light.number)?.update(light);
     for (const program of this.programs.values()) program.ceilings = live.ceilings;
-    this.tell("live");
+    this.notify("live");
   }
 
   /** @param {number} number @returns {import("../ground/wire.js").Light|undefined} */
-  lightOf(number) {
+  findLight(number) {
     return this.live.programs.find((light) => light.number === number);
   }
 
-  /** The program shown, as it ran here or as another target's compiler made it. @returns {Program|undefined} */
+  /** Return the program shown, as it ran here or compiled for another target. @returns {Program|undefined} */
   get program() {
     const { measured, aimed } = this;
-    const found = aimed && measured ? this.asks.found(measured).targets[aimed] : null;
-    return measured && found ? programFor(measured, found) : measured;
+    const result = aimed && measured ? this.queries.listFindings(measured).targets[aimed] : null;
+    return measured && result ? viewForTarget(measured, result) : measured;
   }
 
-  /** What a pane was sent of the program shown. @param {string} pane its id @returns {any} */
+  /** Return the data that a pane was sent of the program shown. @param {string} pane its id @returns {any} */
   sentTo(pane) {
     return this.program?.heavy.panes?.[pane];
   }
 
-  /** The target looked at: the one chosen, or the first of a program that nobody compiled for this device. */
+  /** Return the target shown: the chosen one, or the first of a program not compiled for this device. */
   get aimed() {
-    const names = Object.keys(this.asks.found(this.measured).targets);
+    const names = Object.keys(this.queries.listFindings(this.measured).targets);
     if (names.includes(this.target) || this.measured?.heavy.kernels)
       return names.includes(this.target) ? this.target : "";
     return names[0] ?? "";
   }
 
-  /** The program as it ran here: the one picked, or the one with most to see. @returns {Program|undefined} */
+  /** Return the program as it ran here: the chosen one, or the main one. @returns {Program|undefined} */
   get measured() {
     return this.programs.get(this.picked ?? this.live.main ?? -1) ?? [...this.programs.values()][0];
   }
 
-  /** The kernel's clock, as well as the browser knows it. */
+  /** Return the kernel's clock, as well as the browser knows it. */
   get now() {
     return Date.now() / 1000 - this.offset;
   }
 
-  /** Paths opened in place in the program shown. */
+  /** Return the paths opened in place in the program shown. */
   get open() {
     const program = this.program;
     if (!program) return new Set();
-    const known = this.opened.get(program.number);
-    if (known) return known;
+    const opened = this.opened.get(program.number);
+    if (opened) return opened;
     const open = openAtFirst(program, this.screen);
-    // Only a program that has been traced has something to remember.
+    // Only a traced program has boxes to remember.
     if (program.heavy.jaxpr) this.opened.set(program.number, open);
     return open;
   }
@@ -163,13 +164,13 @@ export class Store {
   toggle(path) {
     const open = this.open;
     if (!open.delete(path)) open.add(path);
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /** @param {string[]} paths boxes that are open */
   closeAll(paths) {
     for (const path of paths) this.open.delete(path);
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /** Close everything, or open everything, outer boxes first, as far as it can be drawn. @param {boolean} all */
@@ -177,89 +178,89 @@ export class Store {
     const { open, program } = this;
     open.clear();
     if (all && program?.heavy.jaxpr) openAll(program, open);
-    this.tell("graph");
+    this.notify("graph");
   }
 
-  /** Open what holds a path. @param {string} path */
+  /** Open the boxes around a path. @param {string} path */
   reveal(path) {
     const { open, program } = this;
-    const closed = (program?.chainTo(path) ?? []).filter((outer) => outer !== path && !open.has(outer));
+    const closed = (program?.listEnclosing(path) ?? []).filter((outer) => outer !== path && !open.has(outer));
     for (const outer of closed) open.add(outer);
-    if (closed.length) this.tell("graph");
+    if (closed.length) this.notify("graph");
   }
 
   /** @param {string} grouping one of GROUPINGS */
-  group(grouping) {
+  setGrouping(grouping) {
     this.grouping = grouping;
     for (const program of this.programs.values()) program.groupBy(grouping);
     this.zooms.clear();
     this.opened.clear();
-    // A group of before is no more.
-    if (namesGroup(this.selection.id)) this.selection = nothingSelected();
+    // Groups of the previous grouping no longer exist.
+    if (isGroupId(this.selection.id)) this.selection = createEmptySelection();
     this.start = "";
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /** Show the graph as a list, or as a graph again. */
   toggleList() {
     this.asList = !this.asList;
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /**
-   * Select what lies between two equations or groups.
+   * Select the equations on the paths between two equations or groups.
    * @param {string} a
    * @param {string} b
    * @returns {boolean} whether one depends on the other
    */
   selectBetween(a, b) {
     this.start = "";
-    const found = this.program ? between(this.program, a, b) : null;
-    this.show("between", JSON.stringify(found?.ends ?? [a, b]), { paths: found?.paths ?? [] });
-    return Boolean(found);
+    const result = this.program ? findPathsBetween(this.program, a, b) : null;
+    this.selectPaths("between", JSON.stringify(result?.ends ?? [a, b]), { paths: result?.paths ?? [] });
+    return Boolean(result);
   }
 
-  /** Paths that a query finds, operations of that name first. @param {string} query */
+  /** Find the paths that match a query, operations of that name first. @param {string} query */
   search(query) {
     this.query = query.trim().toLowerCase();
-    this.found = new Set(this.program ? searched(this.program, this.query) : []);
-    this.tell("search");
+    this.matches = new Set(this.program ? searchEquations(this.program, this.query) : []);
+    this.notify("search");
   }
 
   /**
-   * The path found after the selected one, or before it, in order, round and round.
+   * Return the match after the selected one, or before it, cyclically.
    * @param {number} [step]
    * @returns {string|undefined}
    */
-  nextFound(step = 1) {
-    const paths = [...this.found];
+  findNextMatch(step = 1) {
+    const paths = [...this.matches];
     const at = paths.indexOf(this.selection.id);
     return paths[(at < 0 && step < 0 ? paths.length - 1 : at + step + paths.length) % paths.length];
   }
 
   /** @param {"pass"|"time"|"flops"|"bytes"} heat */
-  paint(heat) {
+  setHeat(heat) {
     this.heat = heat;
-    this.tell("look");
+    this.notify("look");
   }
 
-  /** Look at what was compiled for a target; "" is what ran here. @param {string} target */
-  aim(target) {
+  /** Show the program compiled for a target; "" is the local run. @param {string} target */
+  setTarget(target) {
     this.target = target;
-    this.selection = nothingSelected();
-    this.tell("target");
+    this.selection = createEmptySelection();
+    this.notify("target");
   }
 
   /** Change what the list of kernels shows. @param {Partial<KernelList>} change */
-  turn(change) {
+  updateList(change) {
     Object.assign(this.list, change);
-    this.tell("list");
+    this.notify("list");
   }
 
   /** Select several kernels: two to ask about, or those that one array connects. @param {string[]} names */
   selectKernels(names) {
     const { program } = this;
-    this.show("kernels", JSON.stringify(names), {
+    this.selectPaths("kernels", JSON.stringify(names), {
       kernels: names,
       paths: names.flatMap((name) => program?.kernels.get(name)?.eqns ?? []),
     });
@@ -268,41 +269,41 @@ export class Store {
   /** Select an edge of the graph. @param {string} from @param {string} to paths of equations */
   selectEdge(from, to) {
     const { program } = this;
-    const kernels = program ? kernelsOfEdge(program, from, to).filter((name) => name != null) : [];
+    const kernels = program ? findEdgeKernels(program, from, to).filter((name) => name != null) : [];
     this.list.tab = "kernels";
-    this.show("edge", JSON.stringify([from, to]), {
+    this.selectPaths("edge", JSON.stringify([from, to]), {
       kernels,
-      paths: [from, to].flatMap((path) => program?.inside(path) ?? []),
+      paths: [from, to].flatMap((path) => program?.listInside(path) ?? []),
     });
   }
 
   /**
-   * Select what was found elsewhere: paths and kernels are given.
+   * Select explicit paths and kernels.
    * @param {string} kind
    * @param {string} id
-   * @param {{paths?: string[], kernels?: string[]}} given
+   * @param {{paths?: string[], kernels?: string[]}} explicit
    */
-  show(kind, id, given) {
-    if (this.program) this.selection = selected(this.program, kind, id, given);
-    this.tell("selection");
+  selectPaths(kind, id, explicit) {
+    if (this.program) this.selection = createSelection(this.program, kind, id, explicit);
+    this.notify("selection");
   }
 
   /** @param {"equation"|"kernel"|"line"|null} kind @param {string} [id] */
   select(kind, id = "") {
     const same = this.selection.kind === kind && this.selection.id === id;
-    this.selection = kind && this.program && !same ? selected(this.program, kind, id) : nothingSelected();
-    this.tell("selection");
+    this.selection = kind && this.program && !same ? createSelection(this.program, kind, id) : createEmptySelection();
+    this.notify("selection");
   }
 
   /** @param {number} number */
-  pick(number) {
+  pickProgram(number) {
     this.picked = number;
-    this.selection = nothingSelected();
-    this.tell("data");
+    this.selection = createEmptySelection();
+    this.notify("data");
   }
 
   /** @param {Change} change */
-  tell(change) {
+  notify(change) {
     for (const listener of [...this.listeners]) listener(change);
   }
 }

@@ -1,22 +1,22 @@
 // @ts-check
-/** The store of each model, which follows what the model says. */
+/** Stores by model; each follows the state of its model. */
 
 import { Store } from "./store.js";
 /** @typedef {import("../ground/wire.js").Model} Model */
 
 /** @returns {Map<string, Store>} the stores of all models in this page */
-function storesOf() {
+function getStores() {
   const page = /** @type {{__xlascope_stores?: Map<string, Store>}} */ (globalThis);
   return (page.__xlascope_stores ??= new Map());
 }
 
 /**
- * The store of a model, the same for every view and every reload of this code.
+ * Return the store of a model, the same for every view and every reload of this code.
  * @param {Model} model
  * @returns {Store}
  */
-export function storeOf(model) {
-  const stores = storesOf();
+export function getStore(model) {
+  const stores = getStores();
   const uid = model.get("uid");
   let store = stores.get(uid);
   if (!store) stores.set(uid, (store = new Store()));
@@ -24,22 +24,22 @@ export function storeOf(model) {
   return store;
 }
 
-/** The model is gone. @param {Model} model */
-export function forget(model) {
-  storeOf(model).stop?.();
-  storesOf().delete(model.get("uid"));
+/** Remove the store of a model that is gone. @param {Model} model */
+export function removeStore(model) {
+  getStore(model).stop?.();
+  getStores().delete(model.get("uid"));
 }
 
-/** Follow a model: what it has now and every change. @param {Model} model @param {Store} store */
-export function follow(model, store) {
+/** Subscribe a store to its model: to the current state and every change. @param {Model} model @param {Store} store */
+export function subscribeStore(model, store) {
   const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
   const live = () => store.takeLive(model.get("live"));
-  const open = () => store.tell("open");
+  const open = () => store.notify("open");
   const asks = () => {
-    store.asks.take(model);
-    store.tell("asks");
+    store.queries.readModel(model);
+    store.notify("asks");
   };
-  store.asks.take(model);
+  store.queries.readModel(model);
   const changes = {
     "change:programs": programs,
     "change:live": live,

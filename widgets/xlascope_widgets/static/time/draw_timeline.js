@@ -5,9 +5,18 @@
  */
 
 import { el } from "../ground/element.js";
-import { axisTime, byteSize, percent, plural, r1, seconds, shorten, ticks } from "../ground/format.js";
-import { clockWords, sourceless } from "../program/stage_words.js";
-import { UNREAD_PROFILE } from "../program/unread.js";
+import {
+  computeTicks,
+  formatAxisTime,
+  formatPercent,
+  formatTime,
+  pluralize,
+  round,
+  shorten,
+} from "../ground/format.js";
+import { describeOrigin, formatClock } from "../program/stage_labels.js";
+import { UNREAD_PROFILE } from "../program/unreadable_notes.js";
+import { describeCopy, describeIdle, describeRepeat, formatCopyName, formatFullName } from "./timeline_labels.js";
 import { drawWaits } from "./waits.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Device} Device */
@@ -46,47 +55,58 @@ const laidOut = new WeakMap();
  */
 export function drawTimeline(program, width, options = {}) {
   const devices = program.light.executed?.devices ?? [];
-  const host = hostLane(program, width, options.lights ?? [program.light]);
-  const end = stepEnd(program);
+  const host = drawHostLane(program, width, options.lights ?? [program.light]);
+  const end = findStepEnd(program);
   const [from, to] = options.view ?? [0, end];
   const scale = (width - TIME_LEFT - TIME_RIGHT) / (to - from || 1);
   let y = host.height + (host.height ? 6 : 0);
   const lanes = devices.map((device, index) => {
-    const lane = deviceLane(program, device, index, y, { from, to, scale, width, colour: options.colour ?? "pass" });
+    const lane = drawDeviceLane(program, device, index, y, {
+      from,
+      to,
+      scale,
+      width,
+      colour: options.colour ?? "pass",
+    });
     y += lane.height;
     return lane.tree;
   });
-  const axis = devices.length ? drawAxis(from, to, scale, y + 12, isPart(program) ? "part" : "one step") : [];
+  const axis = devices.length ? drawAxis(from, to, scale, y + 12, isPartOfStep(program) ? "part" : "one step") : [];
   return { tree: [host.tree, lanes, axis], height: devices.length ? y + 18 : host.height, end };
 }
 
-/** Where the step shown ends, on whichever device is last. @param {Program} program */
-export function stepEnd(program) {
-  return Math.max(0, ...(program.light.executed?.devices ?? []).map((device) => barsOf(device.spans).end));
+/** Return the end of the step shown, on whichever device is last. @param {Program} program */
+export function findStepEnd(program) {
+  return Math.max(0, ...(program.light.executed?.devices ?? []).map((device) => layOutBars(device.spans).end));
 }
 
-/** One sentence above the timeline: what is shown and how much of it could be attributed. @param {Program} program */
-export function timelineWords(program) {
+/**
+ * Describe the timeline in a sentence: what is shown and how much of it could be attributed.
+ * @param {Program} program
+ */
+export function describeTimeline(program) {
   const run = program.light.executed;
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
   if (!run) return program.light.compiled == null ? "not compiled yet" : "not measured yet";
-  const step = run.step ? `${seconds(run.step)} a call (${clockWords(run)})` : `ran ${plural(run.calls, "time")}`;
+  const step = run.step
+    ? `${formatTime(run.step)} a call (${formatClock(run)})`
+    : `ran ${pluralize(run.calls, "time")}`;
   if (!run.observed)
-    return `${isPart(program) ? "part of a step · " : ""}${step}; ${run.notes ? UNREAD_PROFILE : "the profiler has seen no whole call yet"}`;
-  const parts = [`one step · ${step}`, `profiler saw ${plural(run.observed, "whole call")}`];
+    return `${isPartOfStep(program) ? "part of a step · " : ""}${step}; ${run.notes ? UNREAD_PROFILE : "the profiler has seen no whole call yet"}`;
+  const parts = [`one step · ${step}`, `profiler saw ${pluralize(run.observed, "whole call")}`];
   if (run.devices.some((device) => device.waits)) parts.push("pale: waiting for other devices (derived)");
-  parts.push(idleWords(run.devices));
+  parts.push(describeIdle(run.devices));
   const { account } = program;
   if (account)
     parts.push(
-      `${percent(account.attributed)} of the kernels' time has an equation`,
-      account.copied ? `${percent(account.copied)} copies what equations made` : "",
+      `${formatPercent(account.attributed)} of the kernels' time has an equation`,
+      account.copied ? `${formatPercent(account.copied)} copies what equations made` : "",
     );
   return parts.filter(Boolean).join(" · ");
 }
 
-/** Is what the lanes show less than a step? @param {Program} program */
-function isPart(program) {
+/** Return whether the lanes show less than a step. @param {Program} program */
+function isPartOfStep(program) {
   const { observed = 0, devices = [] } = program.light.executed ?? {};
   return (
     (!observed && devices.some((device) => device.spans.length > 0)) ||
@@ -95,13 +115,13 @@ function isPart(program) {
 }
 
 /**
- * Bars with their rows: each stands below those that it runs inside of.
+ * Return the bars with their rows: each below those that it runs inside of.
  * @param {Span[]} spans
  * @returns {{bars: Bar[], rows: number, end: number}}
  */
-export function barsOf(spans) {
-  const known = laidOut.get(spans);
-  if (known) return known;
+export function layOutBars(spans) {
+  const cached = laidOut.get(spans);
+  if (cached) return cached;
   const sorted = spans.map(([name, start, duration, count = 1], first) => ({
     name,
     start,
@@ -114,25 +134,25 @@ export function barsOf(spans) {
   /** @type {number[]} */ const ends = [];
   let end = 0;
   for (const bar of sorted) {
-    // Profilers round: what begins a few nanoseconds before another ends comes after it.
+    // Profilers round: a span that starts a few nanoseconds before another ends follows it.
     const free = ends.findIndex((until) => until <= bar.start + 5e-9);
     bar.row = free >= 0 ? free : Math.min(ends.length, MOST_ROWS - 1);
     ends[bar.row] = Math.max(ends[bar.row] ?? 0, bar.start + bar.duration);
     end = Math.max(end, bar.start + bar.duration);
   }
-  const made = { bars: sorted, rows: Math.max(1, ends.length), end };
-  laidOut.set(spans, made);
-  return made;
+  const layout = { bars: sorted, rows: Math.max(1, ends.length), end };
+  laidOut.set(spans, layout);
+  return layout;
 }
 
 /**
- * Neighbours in a row that are too narrow to see become one bar.
+ * Merge neighbours in a row that are too narrow to see.
  * @param {Bar[]} bars
  * @param {number} scale pixels a second
  * @returns {Bar[]}
  */
-export function drawable(bars, scale) {
-  /** @type {Bar[]} */ const drawn = [];
+export function mergeNarrowBars(bars, scale) {
+  /** @type {Bar[]} */ const merged = [];
   /** @type {(Bar|undefined)[]} */ const open = [];
   for (const bar of bars) {
     const last = open[bar.row];
@@ -149,10 +169,10 @@ export function drawable(bars, scale) {
     } else {
       const copy = { ...bar, shown: bar.duration };
       open[bar.row] = narrow ? copy : undefined;
-      drawn.push(copy);
+      merged.push(copy);
     }
   }
-  return drawn;
+  return merged;
 }
 
 /**
@@ -162,13 +182,13 @@ export function drawable(bars, scale) {
  * @param {number} y
  * @param {{from: number, to: number, scale: number, width: number, colour: string}} axis
  */
-function deviceLane(program, device, index, y, { from, to, scale, width, colour }) {
-  const { bars, rows, names } = barsOfStreams(device);
-  const seen = bars.filter((bar) => bar.start < to && bar.start + bar.duration > from);
-  const drawn = drawable(seen, scale).map((bar) => {
+function drawDeviceLane(program, device, index, y, { from, to, scale, width, colour }) {
+  const { bars, rows, names } = layOutStreams(device);
+  const visible = bars.filter((bar) => bar.start < to && bar.start + bar.duration > from);
+  const elements = mergeNarrowBars(visible, scale).map((bar) => {
     const [start, stop] = [Math.max(bar.start, from), Math.min(bar.start + bar.duration, to)];
     const w = Math.max(1, (stop - start) * scale - 0.6);
-    return deviceBar(program, device, bar, TIME_LEFT + (start - from) * scale, y + bar.row * ROW, w, colour, index);
+    return drawDeviceBar(program, device, bar, TIME_LEFT + (start - from) * scale, y + bar.row * ROW, w, colour, index);
   });
   const copies = (device.transfers ?? [])
     .filter(([, start, duration]) => start < to && start + duration > from)
@@ -177,9 +197,9 @@ function deviceLane(program, device, index, y, { from, to, scale, width, colour 
         TIME_LEFT + (Math.max(start, from) - from) * scale,
         y + rows * ROW,
         Math.max(1, (Math.min(start + duration, to) - Math.max(start, from)) * scale),
-        copyName(name),
+        formatCopyName(name),
         { class: "xs-bar transfer", role: "img" },
-        copyWords(name, duration, bytes),
+        describeCopy(name, duration, bytes),
         "dark",
       ),
     );
@@ -187,10 +207,10 @@ function deviceLane(program, device, index, y, { from, to, scale, width, colour 
   const tree = el(
     "g",
     { class: "xs-lane", "data-device": device.name },
-    laneName(device.name, y),
-    streamNames(device, names, rows, y),
-    rule(y + height - 6, width),
-    drawn,
+    drawLaneName(device.name, y),
+    drawStreamNames(device, names, rows, y),
+    drawRule(y + height - 6, width),
+    elements,
     drawWaits(device, TIME_LEFT, y, BAR, { from, to, scale }),
     copies,
   );
@@ -198,18 +218,18 @@ function deviceLane(program, device, index, y, { from, to, scale, width, colour 
 }
 
 /**
- * The bars of a device with their rows: each stream has rows of its own.
+ * Return the bars of a device with their rows: each stream has rows of its own.
  * @param {Device} device
  * @returns {{bars: Bar[], rows: number, names: [string, number][]}}
  */
-function barsOfStreams(device) {
+function layOutStreams(device) {
   const { streams, spans } = device;
-  if (!streams) return { ...barsOf(spans), names: [] };
+  if (!streams) return { ...layOutBars(spans), names: [] };
   /** @type {Bar[]} */ const bars = [];
   /** @type {[string, number][]} */ const names = [];
   let rows = 0;
   streams.forEach(([name, first], i) => {
-    const laid = barsOf(streamSpans(device, i));
+    const laid = layOutBars(filterStream(device, i));
     for (const bar of laid.bars) bars.push({ ...bar, row: bar.row + rows, first: bar.first + first });
     names.push([name, rows]);
     rows += laid.rows;
@@ -220,12 +240,17 @@ function barsOfStreams(device) {
 /** @type {WeakMap<Span[], Span[][]>} */
 const parted = new WeakMap();
 
-/** The bars of one stream, the same list each time. @param {Device} device @param {number} index @returns {Span[]} */
-function streamSpans({ spans, streams = [] }, index) {
-  const known =
+/**
+ * Return the spans of one stream, the same list each time.
+ * @param {Device} device
+ * @param {number} index
+ * @returns {Span[]}
+ */
+function filterStream({ spans, streams = [] }, index) {
+  const cached =
     parted.get(spans) ?? streams.map(([, first], i) => spans.slice(first, streams[i + 1]?.[1] ?? spans.length));
-  parted.set(spans, known);
-  return known[index];
+  parted.set(spans, cached);
+  return cached[index];
 }
 
 /**
@@ -235,7 +260,7 @@ function streamSpans({ spans, streams = [] }, index) {
  * @param {number} rows
  * @param {number} y
  */
-function streamNames(device, names, rows, y) {
+function drawStreamNames(device, names, rows, y) {
   /** @type {[string, string, number][]} */ const labels = names.map(([name, row]) => [
     name.replace(/^(Stream|XLA) /, ""),
     name,
@@ -253,53 +278,6 @@ function streamNames(device, names, rows, y) {
 }
 
 /**
- * A copy with its bytes and their rate, where they are known.
- * @param {string} name
- * @param {number} duration
- * @param {number} [bytes]
- */
-function copyWords(name, duration, bytes) {
-  const rate = bytes && duration > 0 ? `, ${byteSize(bytes / duration)}/s` : "";
-  const size = bytes === undefined ? "" : byteSize(bytes) + " in ";
-  return `${copyName(name)}: ${size}${seconds(duration)}${rate} (measured)`;
-}
-
-/** How much of the step shown devices stand still, where that is known. @param {Device[]} devices */
-function idleWords(devices) {
-  const parts = devices.flatMap(({ idle }) => (idle && idle[1] > 0 ? [idle[0] / idle[1]] : []));
-  if (!parts.length) return "";
-  const [least, most] = [percent(Math.min(...parts)), percent(Math.max(...parts))];
-  const part = least === most ? least : least + " to " + most;
-  return `idle ${part} of the step shown: neither kernel nor copy ran`;
-}
-
-/** "MemcpyH2D" in words. @param {string} name */
-function copyName(name) {
-  const [, from, to] = /(H|D|P)(?:2|to)(H|D|P)$/.exec(name) ?? [];
-  const place = /** @type {Record<string, string>} */ ({ H: "host", D: "device", P: "device" });
-  return from ? `copy ${place[from]} → ${place[to]}` : name;
-}
-
-/** What a kernel does, and XLA's name for it. @param {Program} program @param {string} name */
-function titleAndName(program, name) {
-  const title = program.titleOfKernel(name);
-  return title === name ? shorten(name, 80) : `${title} (${shorten(name, 80)})`;
-}
-
-/**
- * Which repeat of a loop a run is, where every run of the step is there.
- * @param {Device} device
- * @param {Bar} bar
- * @param {number} [repeats]
- */
-function repeatWords(device, bar, repeats) {
-  const runs = repeats ? device.spans.flatMap(([name], i) => (name === bar.name ? [i] : [])) : [];
-  const place = runs.indexOf(bar.first);
-  if (!repeats || place < 0 || runs.length % repeats || runs.some((i) => device.spans[i].length > 3)) return [];
-  return [`repeat ${(place % repeats) + 1} of ${repeats}`];
-}
-
-/**
  * @param {Program} program
  * @param {Device} device
  * @param {Bar} bar
@@ -309,21 +287,23 @@ function repeatWords(device, bar, repeats) {
  * @param {string} colour
  * @param {number} lane
  */
-function deviceBar(program, device, bar, x, y, w, colour, lane) {
+function drawDeviceBar(program, device, bar, x, y, w, colour, lane) {
   const { name, duration, count } = bar;
   const kernel = program.kernels.get(name);
   const kind =
-    colour === "kind" ? `kind-${(kernel?.kind ?? "unknown").replace(/ .*/, "")}` : `pass-${program.passOfKernel(name)}`;
-  const time = `${seconds(duration)} (measured)`;
+    colour === "kind"
+      ? `kind-${(kernel?.kind ?? "unknown").replace(/ .*/, "")}`
+      : `pass-${program.getKernelPass(name)}`;
+  const time = `${formatTime(duration)} (measured)`;
   const several = count > 1;
   const words = several
-    ? `${plural(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}`
+    ? `${pluralize(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}`
     : [
-        `${titleAndName(program, name)} on ${device.name}: ${time}`,
-        ...repeatWords(device, bar, kernel?.repeats),
-        ...(kernel?.eqns.length ? [] : [sourceless(program, kernel)]),
+        `${formatFullName(program, name)} on ${device.name}: ${time}`,
+        ...describeRepeat(device, bar, kernel?.repeats),
+        ...(kernel?.eqns.length ? [] : [describeOrigin(program, kernel)]),
       ].join(" · ");
-  const label = several && w > 34 ? `× ${count}` : several ? "" : program.titleOfKernel(name);
+  const label = several && w > 34 ? `× ${count}` : several ? "" : program.getKernelTitle(name);
   return drawBar(
     x,
     y,
@@ -345,9 +325,13 @@ function deviceBar(program, device, bar, x, y, w, colour, lane) {
 
 const STAGES = /** @type {Record<string, string>} */ ({ trace: "trace", lower: "lower", compile: "XLA compile" });
 
-/** Trace, lowering and compilation of programs on the host's clock; long idle times are cut out.
- * @param {Program} program @param {number} width @param {Light[]} lights */
-function hostLane(program, width, lights) {
+/**
+ * Draw trace, lowering and compilation on the host's clock, without long idle times.
+ * @param {Program} program
+ * @param {number} width
+ * @param {Light[]} lights
+ */
+function drawHostLane(program, width, lights) {
   const stages = lights.flatMap((light) =>
     (light.stages ?? []).map(([stage, start, duration, cache]) => ({
       name: cache === "hit" ? "load from cache" : (STAGES[stage] ?? stage),
@@ -357,47 +341,54 @@ function hostLane(program, width, lights) {
     })),
   );
   if (!stages.length) return { tree: [], height: 0 };
-  const { bars, rows } = barsOf(stages.map((stage) => [stage.name, stage.start, stage.duration]));
-  const axis = hostAxis(bars, width);
+  const { bars, rows } = layOutBars(stages.map((stage) => [stage.name, stage.start, stage.duration]));
+  const axis = buildHostAxis(bars, width);
   const many = new Set(stages.map((stage) => stage.light)).size > 1;
-  const drawn = bars.map((bar) => {
+  const elements = bars.map((bar) => {
     const { light, name, duration } = stages[bar.first];
-    const made = shorten(light.function, 60);
-    const words = name + (many ? ` ${made}` : "");
+    const title = shorten(light.function, 60);
+    const words = name + (many ? ` ${title}` : "");
     const x = axis.x(bar.start);
-    const known = light.number === program.number;
+    const isShown = light.number === program.number;
     return drawBar(
       x,
       4 + bar.row * ROW,
       Math.max(2, axis.x(bar.start + duration) - x - 0.6),
-      `${words} ${seconds(duration)}`,
+      `${words} ${formatTime(duration)}`,
       {
-        class: `xs-bar host${known ? "" : " other"}`,
+        class: `xs-bar host${isShown ? "" : " other"}`,
         "data-program": many ? light.number : null,
         role: many ? "button" : "img",
         tabindex: many ? -1 : null,
         "data-bar": many ? `host:${bar.first}` : null,
-        "aria-label": `${words}: ${seconds(duration)}`,
+        "aria-label": `${words}: ${formatTime(duration)}`,
       },
-      `${name} of ${made}: ${seconds(duration)} (measured, host clock)`,
+      `${name} of ${title}: ${formatTime(duration)} (measured, host clock)`,
       "dark",
     );
   });
   const bottom = 4 + rows * ROW;
   const breaks = axis.breaks.map(({ x, idle }) =>
-    el("text", { class: "xs-axis", x: r1(x), y: bottom + 15, "text-anchor": "middle" }, `⋯ ${axisTime(idle)} ⋯`),
+    el(
+      "text",
+      { class: "xs-axis", x: round(x), y: bottom + 15, "text-anchor": "middle" },
+      `⋯ ${formatAxisTime(idle)} ⋯`,
+    ),
   );
   const labels = axis.breaks.length ? [] : drawAxis(0, axis.work, axis.scale, bottom + 15, "");
   const name = el("text", { class: "xs-axis", x: 0, y: bottom + 15 }, "build");
-  return { tree: [laneName("host", 4), rule(bottom + 3, width), drawn, name, labels, breaks], height: bottom + 22 };
+  return {
+    tree: [drawLaneName("host", 4), drawRule(bottom + 3, width), elements, name, labels, breaks],
+    height: bottom + 22,
+  };
 }
 
 /**
- * Times of the host to pixels, without its idle times.
+ * Return the mapping from host times to pixels, without idle times.
  * @param {Bar[]} bars in order of their starts
  * @param {number} width
  */
-function hostAxis(bars, width) {
+function buildHostAxis(bars, width) {
   /** @type {[number, number][]} */ const busy = [];
   const total = bars.reduce((sum, bar) => sum + bar.duration, 0);
   for (const bar of bars) {
@@ -438,34 +429,38 @@ function hostAxis(bars, width) {
 function drawBar(x, y, w, name, attributes, tip, tone) {
   const letters = Math.floor((w - 8) / 6.7);
   return [
-    el("rect", { ...attributes, x: r1(x), y, width: r1(w), height: BAR, rx: w > 6 ? 3 : 0 }, el("title", {}, tip)),
+    el(
+      "rect",
+      { ...attributes, x: round(x), y, width: round(w), height: BAR, rx: w > 6 ? 3 : 0 },
+      el("title", {}, tip),
+    ),
     name &&
       letters >= Math.min(4, name.length) &&
-      el("text", { class: `xs-bar-name ${tone}`, x: r1(x + 5), y: y + 13 }, shorten(name, letters)),
+      el("text", { class: `xs-bar-name ${tone}`, x: round(x + 5), y: y + 13 }, shorten(name, letters)),
   ];
 }
 
 /** @param {string} name @param {number} y */
-function laneName(name, y) {
+function drawLaneName(name, y) {
   return el("text", { class: "xs-lane-name", x: 0, y: y + 13 }, el("title", {}, name), shorten(name, 10));
 }
 
 /** @param {number} y @param {number} width */
-function rule(y, width) {
+function drawRule(y, width) {
   return el("line", { class: "xs-rule", x1: TIME_LEFT, x2: width - TIME_RIGHT, y1: y, y2: y });
 }
 
 /** @param {number} from @param {number} to @param {number} scale @param {number} y @param {string} name */
 function drawAxis(from, to, scale, y, name) {
   if (!(to > from)) return [];
-  const step = ticks(to - from, 5)[1] ?? to - from;
+  const step = computeTicks(to - from, 5)[1] ?? to - from;
   const labels = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++)
-    labels.push({ x: TIME_LEFT + (i * step - from) * scale, text: axisTime(i * step) });
+    labels.push({ x: TIME_LEFT + (i * step - from) * scale, text: formatAxisTime(i * step) });
   return [
     el("text", { class: "xs-axis", x: 0, y }, name),
     labels.map(({ x, text }) =>
-      el("text", { class: "xs-axis", x: r1(x), y, "text-anchor": text === "0" ? "start" : "middle" }, text),
+      el("text", { class: "xs-axis", x: round(x), y, "text-anchor": text === "0" ? "start" : "middle" }, text),
     ),
   ];
 }

@@ -1,13 +1,13 @@
 // @ts-check
-/** What takes the time: kernels, equations or lines with their shares, rates, and what bounds them on this machine. */
+/** Most expensive kernels, equations or lines: their shares, rates, and bounds on this machine. */
 
 import { el } from "../ground/element.js";
-import { byteSize, flopCount, percent, plural, seconds, shorten } from "../ground/format.js";
+import { formatBytes, formatFlops, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { registerPane } from "../parts/panes.js";
-import { lineTimes } from "../program/line_times.js";
-import { overlapWords, sourceless } from "../program/stage_words.js";
-import { UNREAD_PROFILE, drawUnread } from "../program/unread.js";
-import { timeState } from "./time_state.js";
+import { getLineTimes } from "../program/line_times.js";
+import { describeOrigin, formatOverlap } from "../program/stage_labels.js";
+import { drawUnreadable, UNREAD_PROFILE } from "../program/unreadable_notes.js";
+import { getTimeState } from "./time_state.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").KernelCall} KernelCall */
@@ -18,13 +18,13 @@ const SPLIT = "measured, each kernel's time split equally over its equations; sh
 const HOT_BY = ["kernels", "equations", "lines"];
 
 /** @param {Program} program */
-export function hottestWords(program) {
+export function describeHottest(program) {
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
   if (!program.times.size && program.light.executed?.notes) return UNREAD_PROFILE;
   if (!program.times.size) return "not measured yet: run it, or ask %timings";
   const top = program.ceilings;
   return top
-    ? `the device can do ${flopCount(top.flops_per_s)}/s and ${byteSize(top.bytes_per_s)}/s (${top.source})`
+    ? `the device can do ${formatFlops(top.flops_per_s)}/s and ${formatBytes(top.bytes_per_s)}/s (${top.source})`
     : "what bounds a kernel is known once the machine's ceilings are measured: ask %timings";
 }
 
@@ -34,18 +34,19 @@ registerPane({
   order: 2,
   title: "hottest",
   tip: "kernels, equations and lines by time",
-  draw: (store) => drawHottest(store, timeState(store)),
-  words: hottestWords,
-  command({ store }, what, value) {
-    if (what === "by" || what === "order") timeState(store)[what] = value;
+  draw: (store) => drawHottest(store, getTimeState(store)),
+  words: describeHottest,
+  command({ store }, name, value) {
+    if (name === "by" || name === "order") getTimeState(store)[name] = value;
   },
 });
 
 /** @param {Store} store @param {{by: string, order: string}} state */
 export function drawHottest(store, state) {
   const program = /** @type {Program} */ (store.program);
-  if (!program.times.size) return [drawUnread(program.light.executed?.notes)];
-  const rows = { kernels: kernelRows, equations: equationRows, lines: lineRows }[state.by] ?? kernelRows;
+  if (!program.times.size) return [drawUnreadable(program.light.executed?.notes)];
+  const rows =
+    { kernels: drawKernelRows, equations: drawEquationRows, lines: drawLineRows }[state.by] ?? drawKernelRows;
   const { head, body, note } = rows(program, state.order);
   return [
     el(
@@ -73,14 +74,14 @@ export function drawHottest(store, state) {
         el(
           "div",
           { class: "xs-muted xs-small" },
-          `${plural(body.length - MOST_HOT, "more " + state.by.slice(0, -1))} with less`,
+          `${pluralize(body.length - MOST_HOT, "more " + state.by.slice(0, -1))} with less`,
         ),
     ),
   ];
 }
 
 /** @param {string} text @param {string} [order] @param {string} [current] @param {string} [tip] */
-function heading(text, order, current, tip) {
+function drawHeading(text, order, current, tip) {
   const side = NUMBERS.has(text) ? "xs-right" : null;
   if (!order) return el("th", { class: side, title: tip, scope: "col" }, text);
   return el(
@@ -107,10 +108,10 @@ const HOT_ORDERS = {
 };
 
 /** @param {Program} program @param {string} order */
-function kernelRows(program, order) {
+function drawKernelRows(program, order) {
   const key = HOT_ORDERS[order] ?? HOT_ORDERS.time;
-  const found = Object.entries(program.account?.kernels ?? {}).sort(([, a], [, b]) => key(b) - key(a));
-  const body = found.map(([name, [time, runs, share, flops, bytes, bound]]) => {
+  const kernels = Object.entries(program.account?.kernels ?? {}).sort(([, a], [, b]) => key(b) - key(a));
+  const body = kernels.map(([name, [time, runs, share, flops, bytes, bound]]) => {
     const kernel = program.kernels.get(name);
     const operations = [
       ...new Set(
@@ -123,30 +124,30 @@ function kernelRows(program, order) {
       el(
         "td",
         { class: "xs-mono", title: shorten(name, 200) },
-        el("i", { class: `xs-chip pass-${program.passOfKernel(name)}` }),
-        shorten(program.titleOfKernel(name), 34),
+        el("i", { class: `xs-chip pass-${program.getKernelPass(name)}` }),
+        shorten(program.getKernelTitle(name), 34),
       ),
-      el("td", { class: "xs-right", title: runs > 1.5 ? `${plural(runs, "run")} a call` : null }, seconds(time)),
-      shareCell(share),
-      el("td", { class: "xs-right" }, flops ? `${flopCount(flops)}/s` : ""),
-      el("td", { class: "xs-right" }, bytes ? `${byteSize(bytes)}/s` : ""),
+      el("td", { class: "xs-right", title: runs > 1.5 ? `${pluralize(runs, "run")} a call` : null }, formatTime(time)),
+      drawShareCell(share),
+      el("td", { class: "xs-right" }, flops ? `${formatFlops(flops)}/s` : ""),
+      el("td", { class: "xs-right" }, bytes ? `${formatBytes(bytes)}/s` : ""),
       el("td", {}, bound ?? ""),
       el(
         "td",
         { class: "xs-mono xs-small xs-hot-ops" },
-        operations.length ? shorten(operations.slice(0, 6).join(" ▸ "), 60) : sourceless(program, kernel),
+        operations.length ? shorten(operations.slice(0, 6).join(" ▸ "), 60) : describeOrigin(program, kernel),
       ),
     );
   });
   const sort = (/** @type {string} */ text, /** @type {string} */ by, /** @type {string} */ tip) =>
-    heading(text, by, order, tip);
+    drawHeading(text, by, order, tip);
   return {
     body,
-    note: `measured, share of all kernels' time${overlapWords(program)}; operations and bytes: our count`,
+    note: `measured, share of all kernels' time${formatOverlap(program)}; operations and bytes: our count`,
     head: [
-      heading("kernel"),
+      drawHeading("kernel"),
       sort("time a call", "time", "Seconds of one call, without the kernels that it runs (measured)"),
-      heading("share"),
+      drawHeading("share"),
       sort("FLOP/s", "flops", "Floating-point operations (our count) by its measured time"),
       sort("B/s", "bytes", "Bytes read and written (our count) by its measured time"),
       sort(
@@ -154,30 +155,30 @@ function kernelRows(program, order) {
         "bound",
         "A kernel is bound by what it reached 60 % of, or more, of what the device can do; below that by neither. Faster than memory: its data were in a cache",
       ),
-      heading("operations"),
+      drawHeading("operations"),
     ],
   };
 }
 
 /** @param {number} share */
-function shareCell(share) {
+function drawShareCell(share) {
   return el(
     "td",
     {},
     el("span", { class: "xs-hot-share" }, el("i", { style: `width:${(share * 100).toFixed(1)}%` })),
-    el("span", { class: "xs-hot-percent" }, percent(share)),
+    el("span", { class: "xs-hot-percent" }, formatPercent(share)),
   );
 }
 
 /** @param {Program} program */
-function equationRows(program) {
-  const found = Object.entries(program.account?.equations ?? {}).flatMap(([path, time]) => {
+function drawEquationRows(program) {
+  const equations = Object.entries(program.account?.equations ?? {}).flatMap(([path, time]) => {
     const equation = program.equations.get(path);
     return equation ? [{ path, equation, time }] : [];
   });
-  found.sort((a, b) => b.time - a.time);
-  const all = kernelSum(program);
-  const body = found.map(({ path, equation, time }) =>
+  equations.sort((a, b) => b.time - a.time);
+  const all = sumKernelSeconds(program);
+  const body = equations.map(({ path, equation, time }) =>
     el(
       "tr",
       { "data-row": `equation ${path}`, tabindex: -1 },
@@ -187,44 +188,44 @@ function equationRows(program) {
         el("i", { class: `xs-chip pass-${program.passes.get(path) ?? "unknown"}` }),
         shorten(equation.name ?? equation.op, 30),
       ),
-      el("td", { class: "xs-right" }, seconds(time)),
-      shareCell(time / all),
-      el("td", { class: "xs-mono" }, shorten(equation.out.map((name) => program.typeOf(name)).join(" "), 36)),
-      el("td", {}, shorten(program.sourceWords(path), 40)),
+      el("td", { class: "xs-right" }, formatTime(time)),
+      drawShareCell(time / all),
+      el("td", { class: "xs-mono" }, shorten(equation.out.map((name) => program.getType(name)).join(" "), 36)),
+      el("td", {}, shorten(program.describeSource(path), 40)),
     ),
   );
   return {
     body,
     note: SPLIT,
-    head: ["equation", "time a call", "share", "result", "source"].map((text) => heading(text)),
+    head: ["equation", "time a call", "share", "result", "source"].map((text) => drawHeading(text)),
   };
 }
 
-/** All kernels' seconds a call: what shares are parts of. @param {Program} program */
-function kernelSum(program) {
+/** Return all kernels' seconds per call, of which shares are parts. @param {Program} program */
+function sumKernelSeconds(program) {
   return [...program.times.values()].reduce((sum, time) => sum + time, 0) || 1;
 }
 
 /** @param {Program} program */
-function lineRows(program) {
-  const times = [...lineTimes(program)].sort((a, b) => b[1] - a[1]);
-  const all = kernelSum(program);
+function drawLineRows(program) {
+  const times = [...getLineTimes(program)].sort((a, b) => b[1] - a[1]);
+  const all = sumKernelSeconds(program);
   const body = times.map(([key, time]) => {
     const [file, line] = key.split(":").map(Number);
     const paths = program.lines.get(key) ?? [];
     return el(
       "tr",
       { "data-row": `line ${key}`, tabindex: -1 },
-      el("td", {}, shorten(program.sourceWords(paths[0]), 40)),
-      el("td", { class: "xs-right" }, seconds(time)),
-      shareCell(time / all),
-      el("td", { class: "xs-right" }, plural(paths.length, "equation")),
-      el("td", { class: "xs-mono" }, shorten(program.sourceLine(file, line).trim(), 90)),
+      el("td", {}, shorten(program.describeSource(paths[0]), 40)),
+      el("td", { class: "xs-right" }, formatTime(time)),
+      drawShareCell(time / all),
+      el("td", { class: "xs-right" }, pluralize(paths.length, "equation")),
+      el("td", { class: "xs-mono" }, shorten(program.getSourceLine(file, line).trim(), 90)),
     );
   });
   return {
     body,
     note: SPLIT,
-    head: ["line", "time a call", "share", "equations", "source"].map((text) => heading(text)),
+    head: ["line", "time a call", "share", "equations", "source"].map((text) => drawHeading(text)),
   };
 }

@@ -1,12 +1,12 @@
 // @ts-check
-/** The compiler's plan of memory: how much is needed while each kernel runs, and which arrays hold it at a moment. */
+/** The compiler's memory plan: the bytes needed while each kernel runs, and the buffers that are live at a moment. */
 
 import { el } from "../ground/element.js";
-import { byteSize, count, plural, r1, shorten } from "../ground/format.js";
+import { formatBytes, formatInt, pluralize, round, shorten } from "../ground/format.js";
 import { registerPane } from "../parts/panes.js";
-import { drawUnread } from "../program/unread.js";
+import { drawUnreadable } from "../program/unreadable_notes.js";
 import { TIME_LEFT, TIME_RIGHT } from "./draw_timeline.js";
-import { timeState } from "./time_state.js";
+import { getTimeState } from "./time_state.js";
 /** @typedef {import("../parts/panes.js").Space} Space */
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -23,14 +23,14 @@ const KIND_NAMES = ["argument", "result", "constant", "in between"];
  */
 
 /** @param {Program} program */
-export function memoryWords(program) {
+export function describeMemory(program) {
   const plan = program.heavy.memory;
   if (!plan && program.heavy.notes) return "no plan of memory to show";
   if (!plan)
     return program.heavy.kernels
       ? `the compiler for ${program.heavy.platform ?? "this target"} does not tell its plan`
       : "not compiled yet";
-  return `${byteSize(plan.most)} needed at most · arguments ${byteSize(plan.arguments)}, results ${byteSize(plan.results)}, temporaries ${byteSize(plan.temporaries)} (XLA's plan)`;
+  return `${formatBytes(plan.most)} needed at most · arguments ${formatBytes(plan.arguments)}, results ${formatBytes(plan.results)}, temporaries ${formatBytes(plan.temporaries)} (XLA's plan)`;
 }
 
 registerPane({
@@ -39,12 +39,12 @@ registerPane({
   order: 3,
   title: "memory",
   tip: "what needs memory, and when",
-  draw: (store, space) => space && drawMemory(store, timeState(store), space.width),
-  words: memoryWords,
+  draw: (store, space) => space && drawMemory(store, getTimeState(store), space.width),
+  words: describeMemory,
   follows: true, // it shows the lives of what is selected
   attach: listen,
-  command({ store }, what) {
-    if (what === "moment") timeState(store).at.delete(store.program?.number ?? 0);
+  command({ store }, name) {
+    if (name === "moment") getTimeState(store).at.delete(store.program?.number ?? 0);
   },
 });
 
@@ -52,12 +52,12 @@ registerPane({
 function listen(space) {
   const isCurve = (/** @type {Event} */ event) =>
     Boolean(/** @type {Element} */ (event.target).closest(".xs-memory-svg"));
-  space.pane.addEventListener("click", (event) => isCurve(event) && pickMoment(space, event), true);
-  space.pane.addEventListener("keydown", (event) => isCurve(event) && stepMoment(space, event));
+  space.pane.addEventListener("click", (event) => isCurve(event) && handleCurveClick(space, event), true);
+  space.pane.addEventListener("keydown", (event) => isCurve(event) && handleCurveKey(space, event));
 }
 
-/** A click on the curve: what is held at that moment. @param {Space} space @param {MouseEvent} event */
-function pickMoment(space, event) {
+/** Handle a click on the curve: show what is live at that moment. @param {Space} space @param {MouseEvent} event */
+function handleCurveClick(space, event) {
   const { program } = space.store;
   const box = space.pane.querySelector(".xs-memory-svg")?.getBoundingClientRect();
   if (!box || !program?.heavy.memory) return;
@@ -66,11 +66,11 @@ function pickMoment(space, event) {
 }
 
 /** @param {Space} space @param {KeyboardEvent} event */
-function stepMoment(space, event) {
+function handleCurveKey(space, event) {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   const { program } = space.store;
   if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
-  const at = timeState(space.store).at.get(program?.number ?? 0) ?? program?.heavy.memory?.at ?? 0;
+  const at = getTimeState(space.store).at.get(program?.number ?? 0) ?? program?.heavy.memory?.at ?? 0;
   showMoment(space, at + step);
   event.preventDefault();
   event.stopPropagation();
@@ -81,7 +81,7 @@ function showMoment(space, position) {
   const { program } = space.store;
   if (!program) return;
   const last = (program.heavy.kernels?.length ?? 1) - 1;
-  timeState(space.store).at.set(program.number, Math.max(0, Math.min(last, position)));
+  getTimeState(space.store).at.set(program.number, Math.max(0, Math.min(last, position)));
   space.draw();
 }
 
@@ -89,10 +89,10 @@ function showMoment(space, position) {
 export function drawMemory(store, state, width) {
   const program = /** @type {Program} */ (store.program);
   const plan = program.heavy.memory;
-  if (!plan) return [drawUnread(program.heavy.notes)];
+  if (!plan) return [drawUnreadable(program.heavy.notes)];
   const at = Math.min(state.at.get(program.number) ?? plan.at, Math.max(0, (program.heavy.kernels?.length ?? 1) - 1));
   const kernel = program.heavy.kernels?.[at];
-  const held = heldAt(plan.buffers, at);
+  const buffers = listBuffersAt(plan.buffers, at);
   const peak = at === plan.at;
   return [
     el(
@@ -107,9 +107,9 @@ export function drawMemory(store, state, width) {
         "aria-valuemin": 1,
         "aria-valuemax": program.heavy.kernels?.length ?? 1,
         "aria-valuenow": at + 1,
-        "aria-valuetext": `${byteSize(liveAt(plan, at))} while ${kernel?.name ?? "nothing"} runs`,
+        "aria-valuetext": `${formatBytes(countLiveBytes(plan, at))} while ${kernel?.name ?? "nothing"} runs`,
       },
-      curve(program, plan, at, width, store.selection.kernels),
+      drawCurve(program, plan, at, width, store.selection.kernels),
     ),
     el(
       "div",
@@ -118,15 +118,15 @@ export function drawMemory(store, state, width) {
         "span",
         { class: "xs-small" },
         el("b", {}, peak ? "at the peak: " : "here: "),
-        byteSize(liveAt(plan, at)),
+        formatBytes(countLiveBytes(plan, at)),
         plan.per > 1 && !peak ? " or less" : "",
-        ` while ${shorten(kernel?.name ?? "nothing", 40)} runs (kernel ${count(at + 1)} of ${count(program.heavy.kernels?.length ?? 0)})`,
+        ` while ${shorten(kernel?.name ?? "nothing", 40)} runs (kernel ${formatInt(at + 1)} of ${formatInt(program.heavy.kernels?.length ?? 0)})`,
       ),
       !peak && el("button", { class: "xs-pill", type: "button", "data-time": "moment peak" }, "peak"),
       el(
         "span",
         { class: "xs-muted xs-small" },
-        `XLA's own peak: ${byteSize(plan.own)}${program.heavy.platform === "cpu" ? ", without temporaries" : ""}`,
+        `XLA's own peak: ${formatBytes(plan.own)}${program.heavy.platform === "cpu" ? ", without temporaries" : ""}`,
       ),
     ),
     el(
@@ -149,58 +149,58 @@ export function drawMemory(store, state, width) {
         el(
           "tbody",
           {},
-          held.slice(0, MOST_HELD).map((each) => heldRow(program, each)),
+          buffers.slice(0, MOST_HELD).map((buffer) => drawBufferRow(program, buffer)),
         ),
       ),
-      (held.length > MOST_HELD || plan.more > 0) &&
+      (buffers.length > MOST_HELD || plan.more > 0) &&
         el(
           "div",
           { class: "xs-muted xs-small" },
-          held.length > MOST_HELD && `${plural(held.length - MOST_HELD, "smaller array")} more. `,
-          plan.more > 0 && `${plural(plan.more, "small array")} not listed.`,
+          buffers.length > MOST_HELD && `${pluralize(buffers.length - MOST_HELD, "smaller array")} more. `,
+          plan.more > 0 && `${pluralize(plan.more, "small array")} not listed.`,
         ),
     ),
   ];
 }
 
 /** @param {MemoryPlan} plan @param {number} at */
-function liveAt(plan, at) {
+function countLiveBytes(plan, at) {
   return at === plan.at ? plan.most : (plan.live[Math.floor(at / plan.per)] ?? 0);
 }
 
 /**
- * What is needed at a moment, largest first, without what lies within another.
+ * Return the buffers needed at a moment, largest first, without those inside another.
  * @param {Held[]} buffers
  * @param {number} at
  * @returns {Held[]}
  */
-export function heldAt(buffers, at) {
-  const held = buffers.filter(([, , , first, last]) => first <= at && at <= last).sort((a, b) => b[2] - a[2]);
-  /** @type {Map<number, [number, number][]>} */ const taken = new Map();
-  return held.filter(([, , bytes, , , , allocation, offset]) => {
-    const places = taken.get(allocation) ?? [];
+export function listBuffersAt(buffers, at) {
+  const live = buffers.filter(([, , , first, last]) => first <= at && at <= last).sort((a, b) => b[2] - a[2]);
+  /** @type {Map<number, [number, number][]>} */ const ranges = new Map();
+  return live.filter(([, , bytes, , , , allocation, offset]) => {
+    const places = ranges.get(allocation) ?? [];
     if (places.some(([from, to]) => from <= offset && offset + bytes <= to)) return false;
-    taken.set(allocation, [...places, [offset, offset + bytes]]);
+    ranges.set(allocation, [...places, [offset, offset + bytes]]);
     return true;
   });
 }
 
 /** @param {Program} program @param {Held} each */
-function heldRow(program, [by, kind, bytes, first, last, argument, , , ...equations]) {
-  const maker = makerName(program, by);
-  const known = (typeof by === "number" ? (program.heavy.kernels?.[by].eqns ?? []) : equations).filter((path) =>
+function drawBufferRow(program, [by, kind, bytes, first, last, argument, , , ...equations]) {
+  const maker = formatMaker(program, by);
+  const paths = (typeof by === "number" ? (program.heavy.kernels?.[by].eqns ?? []) : equations).filter((path) =>
     program.equations.has(path),
   );
   const operations = [
     ...new Set(
-      known.flatMap((path) => program.equations.get(path) ?? []).map((equation) => equation.name ?? equation.op),
+      paths.flatMap((path) => program.equations.get(path) ?? []).map((equation) => equation.name ?? equation.op),
     ),
   ];
   const kernel = program.kernels.has(maker);
   const link = kernel
     ? { "data-kernel": maker }
-    : known.length
-      ? { "data-row": `equation ${known[known.length - 1]}` }
+    : paths.length
+      ? { "data-row": `equation ${paths[paths.length - 1]}` }
       : {};
   return el(
     "tr",
@@ -208,9 +208,9 @@ function heldRow(program, [by, kind, bytes, first, last, argument, , , ...equati
     el(
       "td",
       { class: "xs-mono", title: shorten(maker, 200) },
-      shorten(argument < 0 ? maker : (argumentName(program, argument) ?? maker), 36),
+      shorten(argument < 0 ? maker : (formatArgument(program, argument) ?? maker), 36),
     ),
-    el("td", { class: "xs-right" }, byteSize(bytes)),
+    el("td", { class: "xs-right" }, formatBytes(bytes)),
     el("td", {}, KIND_NAMES[kind]),
     el(
       "td",
@@ -220,19 +220,19 @@ function heldRow(program, [by, kind, bytes, first, last, argument, , , ...equati
     el(
       "td",
       { class: "xs-muted" },
-      kind === 0 || kind === 2 ? "all the time" : `kernels ${count(first + 1)} to ${count(last + 1)}`,
+      kind === 0 || kind === 2 ? "all the time" : `kernels ${formatInt(first + 1)} to ${formatInt(last + 1)}`,
     ),
-    el("td", {}, known.length ? shorten(program.sourceWords(known[known.length - 1]), 40) : ""),
+    el("td", {}, paths.length ? shorten(program.describeSource(paths[paths.length - 1]), 40) : ""),
   );
 }
 
 /** @param {Program} program @param {string|number} by @returns {string} */
-function makerName(program, by) {
+function formatMaker(program, by) {
   return typeof by === "number" ? (program.heavy.kernels?.[by].name ?? "") : by;
 }
 
 /** @param {Program} program @param {number} argument */
-function argumentName(program, argument) {
+function formatArgument(program, argument) {
   const jaxpr = program.heavy.jaxpr;
   const name = jaxpr && [...jaxpr.constants, ...jaxpr.inputs][argument];
   return name && (program.variables.get(name)?.[2] || name);
@@ -245,26 +245,26 @@ function argumentName(program, argument) {
  * @param {number} width
  * @param {Set<string>} selected
  */
-function curve(program, plan, at, width, selected) {
+function drawCurve(program, plan, at, width, selected) {
   const positions = Math.max(1, program.heavy.kernels?.length ?? 1);
   const scale = (width - TIME_LEFT - TIME_RIGHT) / positions;
-  const x = (/** @type {number} */ position) => r1(TIME_LEFT + position * scale);
-  const y = (/** @type {number} */ bytes) => r1(4 + HIGH - (bytes / (plan.most || 1)) * HIGH);
+  const x = (/** @type {number} */ position) => round(TIME_LEFT + position * scale);
+  const y = (/** @type {number} */ bytes) => round(4 + HIGH - (bytes / (plan.most || 1)) * HIGH);
   const steps = plan.live.map((bytes, i) => `V${y(bytes)}H${x(Math.min(positions, (i + 1) * plan.per))}`);
-  const lives = plan.buffers.filter((/** @type {Held} */ [by]) => selected.has(makerName(program, by))).slice(0, 40);
-  const most = lives.reduce((sum, each) => Math.max(sum, each[2]), 1);
+  const lives = plan.buffers.filter((/** @type {Held} */ [by]) => selected.has(formatMaker(program, by))).slice(0, 40);
+  const most = lives.reduce((sum, life) => Math.max(sum, life[2]), 1);
   return [
-    el("text", { class: "xs-lane-name", x: 0, y: 16 }, byteSize(plan.most)),
+    el("text", { class: "xs-lane-name", x: 0, y: 16 }, formatBytes(plan.most)),
     el("text", { class: "xs-axis", x: 0, y: HIGH + 2 }, "0 B"),
     el("path", { class: "xs-memory-area", d: `M${x(0)},${y(0)}${steps.join("")}V${y(0)}Z` }),
-    // The lives of what the selected kernels make, as high as it is large.
+    // Live ranges of the selected kernels' buffers, with heights by size.
     lives.map(([, , bytes, first, last]) =>
       el("rect", {
         class: "xs-memory-life",
         x: x(first),
-        width: r1(Math.max(2, (last + 1 - first) * scale)),
-        y: r1(4 + HIGH - Math.max(3, (bytes / Math.max(most, plan.most)) * HIGH)),
-        height: r1(Math.max(3, (bytes / Math.max(most, plan.most)) * HIGH)),
+        width: round(Math.max(2, (last + 1 - first) * scale)),
+        y: round(4 + HIGH - Math.max(3, (bytes / Math.max(most, plan.most)) * HIGH)),
+        height: round(Math.max(3, (bytes / Math.max(most, plan.most)) * HIGH)),
       }),
     ),
     el("line", { class: "xs-rule", x1: TIME_LEFT, x2: width - TIME_RIGHT, y1: HIGH + 4, y2: HIGH + 4 }),

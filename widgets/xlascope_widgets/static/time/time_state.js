@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * What a user made of the panes of times: kept beside the store, so that a view that is drawn again finds it as it was.
- */
+/** State of the panes of times, kept beside the store so that a view that is drawn again finds it. */
 
 /** @typedef {import("../store/store.js").Store} Store */
 
@@ -18,7 +16,7 @@
 const states = new WeakMap();
 
 /** @param {Store} store @returns {TimeState} */
-export function timeState(store) {
+export function getTimeState(store) {
   /** @type {TimeState} */ const state = states.get(store) ?? {
     colour: "pass",
     views: new Map(),

@@ -1,12 +1,12 @@
 // @ts-check
-/** One step on every device, and how it was built: to zoom and to walk through. */
+/** Timeline of one step on every device, and of its compilation, with zoom and keyboard control. */
 
 import { el } from "../ground/element.js";
-import { seconds } from "../ground/format.js";
+import { formatTime } from "../ground/format.js";
 import { registerPane } from "../parts/panes.js";
-import { drawUnread } from "../program/unread.js";
-import { TIME_LEFT, TIME_RIGHT, drawTimeline, stepEnd, timelineWords } from "./draw_timeline.js";
-import { timeState } from "./time_state.js";
+import { drawUnreadable } from "../program/unreadable_notes.js";
+import { describeTimeline, drawTimeline, findStepEnd, TIME_LEFT, TIME_RIGHT } from "./draw_timeline.js";
+import { getTimeState } from "./time_state.js";
 /** @typedef {import("../parts/panes.js").Space} Space */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../store/store.js").Store} Store */
@@ -33,31 +33,36 @@ class Timeline {
   }
 
   get state() {
-    return timeState(this.store);
+    return getTimeState(this.store);
   }
 
   get width() {
     return this.space.width;
   }
 
-  /** What of the step is seen, or null for all of it. @returns {[number, number]|null} */
+  /** Return the visible part of the step, or null for all of it. @returns {[number, number]|null} */
   get view() {
     const { program } = this.store;
     return (program && this.state.views.get(program.number)) ?? null;
   }
 
   listen() {
-    this.pane.addEventListener("click", (event) => this.click(event), true);
-    this.pane.addEventListener("keydown", (event) => this.key(event));
-    this.pane.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.pane.addEventListener("pointerdown", (event) => this.press(event));
+    this.pane.addEventListener("click", (event) => this.handleClick(event), true);
+    this.pane.addEventListener("keydown", (event) => this.handleKey(event));
+    this.pane.addEventListener("wheel", (event) => this.handleWheel(event), { passive: false });
+    this.pane.addEventListener("pointerdown", (event) => this.handlePress(event));
   }
 
-  tools() {
+  drawTools() {
     const { state, view } = this;
-    const end = stepEnd(/** @type {Program} */ (this.store.program));
+    const end = findStepEnd(/** @type {Program} */ (this.store.program));
     if (!end) return null;
-    const pill = (/** @type {string} */ command, /** @type {string} */ text, /** @type {string} */ title, on = false) =>
+    const drawPill = (
+      /** @type {string} */ command,
+      /** @type {string} */ text,
+      /** @type {string} */ title,
+      on = false,
+    ) =>
       el(
         "button",
         {
@@ -73,18 +78,18 @@ class Timeline {
     return el(
       "span",
       { class: "xs-time-tools" },
-      view && el("span", { class: "xs-muted" }, `${seconds(view[1] - view[0])} of ${seconds(end)}`),
+      view && el("span", { class: "xs-muted" }, `${formatTime(view[1] - view[0])} of ${formatTime(end)}`),
       ["pass", "kind"].map((name) =>
-        pill(
+        drawPill(
           `colour ${name}`,
           name,
           `colour bars by ${name === "pass" ? "pass" : "XLA's kind of kernel"}`,
           state.colour === name,
         ),
       ),
-      pill("zoom in", "+", "zoom in (+, or Ctrl and the wheel)"),
-      pill("zoom out", "−", "zoom out (-)"),
-      pill("zoom fit", "fit", "the whole step (0)"),
+      drawPill("zoom in", "+", "zoom in (+, or Ctrl and the wheel)"),
+      drawPill("zoom out", "−", "zoom out (-)"),
+      drawPill("zoom fit", "fit", "the whole step (0)"),
     );
   }
 
@@ -110,9 +115,9 @@ class Timeline {
         },
         tree,
       ),
-      !stepEnd(program) && drawUnread(program.light.executed?.notes),
+      !findStepEnd(program) && drawUnreadable(program.light.executed?.notes),
       state.colour === "kind" &&
-        stepEnd(program) > 0 &&
+        findStepEnd(program) > 0 &&
         el(
           "div",
           { class: "xs-legend" },
@@ -123,16 +128,16 @@ class Timeline {
     ];
   }
 
-  /** @param {string} what @param {string} value */
-  command(what, value) {
-    if (what === "colour") this.state.colour = /** @type {"pass"|"kind"} */ (value);
-    if (what !== "zoom") return;
+  /** @param {string} name @param {string} value */
+  runCommand(name, value) {
+    if (name === "colour") this.state.colour = /** @type {"pass"|"kind"} */ (value);
+    if (name !== "zoom") return;
     if (value === "fit") this.zoomTo(0, Infinity);
     else this.zoom(value === "in" ? 0.5 : 2);
   }
 
-  /** A click after a drag selects nothing. @param {MouseEvent} event */
-  click(event) {
+  /** Handle a click; after a drag it selects nothing. @param {MouseEvent} event */
+  handleClick(event) {
     if (this.dragged) event.stopImmediatePropagation();
     else {
       const zoom = /** @type {Element} */ (event.target).closest("[data-zoom]")?.getAttribute("data-zoom");
@@ -142,32 +147,32 @@ class Timeline {
   }
 
   /** @param {KeyboardEvent} event */
-  key(event) {
+  handleKey(event) {
     const target = /** @type {Element} */ (event.target);
     if (event.ctrlKey || event.metaKey || event.altKey || !target.closest(".xs-timeline-svg")) return;
-    if ("+=-0".includes(event.key)) this.command("zoom", { "-": "out", 0: "fit" }[event.key] ?? "in");
-    else if (event.key.startsWith("Arrow")) this.walk(target, event.key);
+    if ("+=-0".includes(event.key)) this.runCommand("zoom", { "-": "out", 0: "fit" }[event.key] ?? "in");
+    else if (event.key.startsWith("Arrow")) this.moveFocus(target, event.key);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
   /**
-   * From bar to bar: left and right in order of time, up and down to the bar above or below.
+   * Move the focus from bar to bar: left and right in time, up and down between rows.
    * @param {Element} from
    * @param {string} key
    */
-  walk(from, key) {
+  moveFocus(from, key) {
     const bars = /** @type {SVGRectElement[]} */ ([...this.pane.querySelectorAll("rect[data-bar]")]);
     if (!bars.length) return;
-    const place = (/** @type {Element} */ bar) => ["x", "y", "width"].map((name) => Number(bar.getAttribute(name)));
+    const box = (/** @type {Element} */ bar) => ["x", "y", "width"].map((name) => Number(bar.getAttribute(name)));
     let next = bars[0];
     if (from.matches("rect[data-bar]")) {
-      const [x, y, w] = place(from);
+      const [x, y, w] = box(from);
       const vertical = key === "ArrowUp" || key === "ArrowDown";
       const sign = key === "ArrowRight" || key === "ArrowDown" ? 1 : -1;
       const distance = (/** @type {Element} */ bar) => {
-        const [bx, by, bw] = place(bar);
+        const [bx, by, bw] = box(bar);
         if (vertical)
           return (by - y) * sign > 0 ? (by - y) * sign * 1e4 + Math.max(0, bx - x, x - bx - bw, bx - x - w) : Infinity;
         return by === y && (bx - x) * sign > 0 ? (bx - x) * sign : Infinity;
@@ -182,7 +187,7 @@ class Timeline {
     next.focus({ preventScroll: true });
   }
 
-  /** At the last bar that is seen, an arrow goes on to what is not. @param {string} key */
+  /** Move on where an arrow leaves the visible bars. @param {string} key */
   pan(key) {
     const { view } = this;
     const step = { ArrowLeft: -0.5, ArrowRight: 0.5 }[key];
@@ -191,17 +196,17 @@ class Timeline {
 
   /** @param {number} x in the window's pixels @returns {number} seconds from the start of the step */
   timeAt(x) {
-    const [from, to] = this.view ?? [0, stepEnd(/** @type {Program} */ (this.store.program))];
+    const [from, to] = this.view ?? [0, findStepEnd(/** @type {Program} */ (this.store.program))];
     const left = this.pane.querySelector(".xs-timeline-svg")?.getBoundingClientRect().left ?? 0;
     return from + ((x - left - TIME_LEFT) / (this.width - TIME_LEFT - TIME_RIGHT)) * (to - from);
   }
 
   /** @param {WheelEvent} event */
-  wheel(event) {
+  handleWheel(event) {
     if (
       !this.store.program ||
       !(/** @type {Element} */ (event.target).closest(".xs-timeline-svg")) ||
-      !stepEnd(this.store.program)
+      !findStepEnd(this.store.program)
     )
       return;
     const { view } = this;
@@ -219,7 +224,7 @@ class Timeline {
    * @param {number} [about] the moment that stays in its place; the focused bar or the middle
    */
   zoom(factor, about) {
-    const [from, to] = this.view ?? [0, stepEnd(/** @type {Program} */ (this.store.program))];
+    const [from, to] = this.view ?? [0, findStepEnd(/** @type {Program} */ (this.store.program))];
     const { activeElement } = this.pane.ownerDocument;
     const bar =
       activeElement?.matches("rect[data-bar]") && this.pane.contains(activeElement)
@@ -232,7 +237,7 @@ class Timeline {
   /** @param {number} from @param {number} to */
   zoomTo(from, to) {
     const program = /** @type {Program} */ (this.store.program);
-    const end = stepEnd(program);
+    const end = findStepEnd(program);
     const length = Math.max(end / MOST_ZOOM, to - from);
     const start = Math.max(0, Math.min(from, end - length));
     if (length >= end) this.state.views.delete(program.number);
@@ -241,7 +246,7 @@ class Timeline {
   }
 
   /** Drag a zoomed timeline. @param {PointerEvent} event */
-  press(event) {
+  handlePress(event) {
     const { view } = this;
     this.dragged = false;
     if (!view || event.button !== 0 || !(/** @type {Element} */ (event.target).closest(".xs-timeline-svg"))) return;
@@ -257,7 +262,7 @@ class Timeline {
       page.removeEventListener("pointermove", move);
       page.removeEventListener("pointerup", stop);
       page.removeEventListener("pointercancel", stop);
-      // The click that follows a drag selects nothing; none follows where the bar was drawn anew.
+      // The click after a drag selects nothing; there is none where the bar was redrawn.
       setTimeout(() => (this.dragged = false));
     };
     page.addEventListener("pointermove", move);
@@ -270,10 +275,10 @@ class Timeline {
 const timelines = new WeakMap();
 
 /** @param {Space} space */
-function timelineIn(space) {
-  const known = timelines.get(space) ?? new Timeline(space);
-  timelines.set(space, known);
-  return known;
+function getTimeline(space) {
+  const timeline = timelines.get(space) ?? new Timeline(space);
+  timelines.set(space, timeline);
+  return timeline;
 }
 
 registerPane({
@@ -282,9 +287,9 @@ registerPane({
   order: 1,
   title: "timeline",
   tip: "one step on every device, and how it was built",
-  draw: (_, space) => space && timelineIn(space).draw(),
-  words: timelineWords,
-  tools: (_, space) => timelineIn(space).tools(),
-  attach: (space) => timelineIn(space).listen(),
-  command: (space, what, value) => timelineIn(space).command(what, value),
+  draw: (_, space) => space && getTimeline(space).draw(),
+  words: describeTimeline,
+  tools: (_, space) => getTimeline(space).drawTools(),
+  attach: (space) => getTimeline(space).listen(),
+  command: (space, what, value) => getTimeline(space).runCommand(what, value),
 });

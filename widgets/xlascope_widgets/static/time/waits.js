@@ -1,8 +1,8 @@
 // @ts-check
-/** Collectives: what a kernel exchanges with other devices, and where a device waits for them. */
+/** Collectives: the exchange between devices, and where a device waits for others. */
 
 import { el } from "../ground/element.js";
-import { r1, seconds } from "../ground/format.js";
+import { formatTime, round } from "../ground/format.js";
 /** @typedef {import("../ground/wire.js").Device} Device */
 
 /**
@@ -22,16 +22,16 @@ export function drawWaits(device, left, y, h, { from, to, scale }) {
         "rect",
         {
           class: "xs-wait",
-          x: r1(left + (begin - from) * scale),
+          x: round(left + (begin - from) * scale),
           y,
-          width: r1(Math.max(0.5, (end - begin) * scale)),
+          width: round(Math.max(0.5, (end - begin) * scale)),
           height: h,
           "data-kernel": name,
         },
         el(
           "title",
           {},
-          `${device.name} waits ${seconds(duration)} in ${name} until the last device has come (derived from when each began)`,
+          `${device.name} waits ${formatTime(duration)} in ${name} until the last device has come (derived from when each began)`,
         ),
       );
     });

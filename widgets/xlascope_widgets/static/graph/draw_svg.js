@@ -1,11 +1,18 @@
 // @ts-check
-/** A scene as SVG elements: boxes, hulls, edges, nodes, in that order from back to front. */
+/** Drawing of a scene as SVG elements: boxes, hulls, edges and nodes, from back to front. */
 
 import { el } from "../ground/element.js";
-import { r1, shorten } from "../ground/format.js";
-import { saidAt } from "../layout/depth.js";
-import { heatOf } from "../program/heat.js";
-import { SUB_LETTER, TITLE_LETTER, describe, equationSub, nodeLabel, outTypes } from "../program/words.js";
+import { round, shorten } from "../ground/format.js";
+import { pickLabels } from "../layout/semantic_zoom.js";
+import { buildHeatScale } from "../program/heat.js";
+import {
+  describeEquation,
+  formatSubline,
+  formatNodeLabel,
+  formatOutTypes,
+  SUB_LETTER,
+  TITLE_LETTER,
+} from "../program/labels.js";
 /** @typedef {import("../layout/layout.js").Scene} Scene */
 /** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */
@@ -27,11 +34,11 @@ const SIGN_MARKS = { "+": " sign-added", "−": " sign-removed", "~": " sign-cha
  * @param {(item: {top: number, bottom: number, left: number, right: number}) => boolean} [visible]
  */
 export function drawScene(program, scene, look, visible = () => true) {
-  const nodes = scene.nodes.filter((node) => visible(extent(node)));
+  const nodes = scene.nodes.filter((node) => visible(getBounds(node)));
   const boxes = nodes.filter((node) => node.inner);
   const leaves = nodes.filter((node) => !node.inner);
   const edges = scene.edges.filter((e) => visible(e));
-  const heat = heatOf(program, look.heat, leaves);
+  const heat = buildHeatScale(program, look.heat, leaves);
   return [
     el(
       "g",
@@ -49,7 +56,7 @@ export function drawScene(program, scene, look, visible = () => true) {
 }
 
 /** @param {GraphNode} node */
-function extent(node) {
+function getBounds(node) {
   return {
     top: node.y - node.h / 2,
     bottom: node.y + node.h / 2,
@@ -73,9 +80,9 @@ function drawEdge(edge) {
 }
 
 /** @param {Program} program @param {GraphNode} node @returns {Record<string, any>} */
-function nodeAttributes(program, node) {
+function buildAttributes(program, node) {
   const equation = program.at(node.path);
-  const pass = equation ? program.passOf(node.path) : "given";
+  const pass = equation ? program.getPass(node.path) : "given";
   return {
     class: `xs-node ${node.kind} pass-${pass}${equation?.bodies ? " holds" : ""}${equation?.members ? " group" : ""}${SIGN_MARKS[/** @type {"+"} */ (program.signs?.get(node.path))] ?? ""}`,
     "data-id": node.id,
@@ -85,7 +92,7 @@ function nodeAttributes(program, node) {
     tabindex: "-1",
     "aria-level": node.depth + 1,
     "aria-expanded": equation?.bodies ? String(Boolean(node.inner)) : null,
-    "aria-label": nodeLabel(program, node),
+    "aria-label": formatNodeLabel(program, node),
   };
 }
 
@@ -96,54 +103,72 @@ function nodeAttributes(program, node) {
  * @param {Look} look
  */
 function drawNode(program, node, heat, look) {
-  const { left, top } = extent(node);
+  const { left, top } = getBounds(node);
   const step = heat(node);
-  const attributes = nodeAttributes(program, node);
+  const attributes = buildAttributes(program, node);
   if (step != null) attributes.class += ` heat-${step}`;
   const equation = program.at(node.path);
   const up = look.up ?? 1;
-  const said = saidAt(up);
+  const parts = pickLabels(up);
   const toggle = equation?.bodies ? 2 : 0;
   return el(
     "g",
     attributes,
-    el("title", {}, equation ? describe(program, node.path).join("\n") : nodeLabel(program, node)),
-    cards(equation).map((shift) =>
+    el("title", {}, equation ? describeEquation(program, node.path).join("\n") : formatNodeLabel(program, node)),
+    getCardOffsets(equation).map((shift) =>
       el("rect", {
         class: "xs-card",
-        x: r1(left + shift),
-        y: r1(top + shift),
-        width: r1(node.w),
+        x: round(left + shift),
+        y: round(top + shift),
+        width: round(node.w),
         height: node.h,
         rx: 6,
       }),
     ),
-    el("rect", { class: "xs-body", x: r1(left), y: r1(top), width: r1(node.w), height: node.h, rx: 6 }),
-    el("rect", { class: "xs-side", x: r1(left), y: r1(top), width: 4, height: node.h, rx: 2 }),
-    said !== "none" &&
+    el("rect", {
+      class: "xs-body",
+      x: round(left),
+      y: round(top),
+      width: round(node.w),
+      height: node.h,
+      rx: 6,
+    }),
+    el("rect", { class: "xs-side", x: round(left), y: round(top), width: 4, height: node.h, rx: 2 }),
+    parts !== "none" &&
       el(
         "text",
-        { class: "xs-title", x: r1(node.x), y: r1(said === "all" ? node.y - 2.5 : node.y + 4 * up) },
-        up > 1 ? shorten(node.title, titleRoom(node, up) - toggle) : node.title,
+        {
+          class: "xs-title",
+          x: round(node.x),
+          y: round(parts === "all" ? node.y - 2.5 : node.y + 4 * up),
+        },
+        up > 1 ? shorten(node.title, countTitleLetters(node, up) - toggle) : node.title,
         toggle > 0 && el("tspan", { class: "xs-toggle" }, " ⊞"),
       ),
-    toggle > 0 && el("rect", { class: "xs-toggle hit", x: r1(left + node.w - 34), y: r1(top), width: 34, height: 20 }),
-    said === "all" &&
+    toggle > 0 &&
+      el("rect", {
+        class: "xs-toggle hit",
+        x: round(left + node.w - 34),
+        y: round(top),
+        width: 34,
+        height: 20,
+      }),
+    parts === "all" &&
       el(
         "text",
-        { class: "xs-sub", x: r1(node.x), y: r1(node.y + 12) },
-        shorten(subOf(program, node, equation, look.heat), roomFor(node, up)),
+        { class: "xs-sub", x: round(node.x), y: round(node.y + 12) },
+        shorten(formatSubtitle(program, node, equation, look.heat), countLetters(node, up)),
       ),
-    said === "all" && edgeLabel(program, node),
+    parts === "all" && drawEdgeLabel(program, node),
   );
 }
 
 /**
- * How far behind a box the cards of a stack lie: a loop and repeated layers are several.
+ * Return the offsets of the cards behind a box: loops and repeated layers look like a stack.
  * @param {Equation|undefined} equation
  * @returns {number[]}
  */
-export function cards(equation) {
+export function getCardOffsets(equation) {
   return (equation?.group?.times ?? 1) > 1 || equation?.op === "scan" || equation?.op === "while" ? [5, 2.5] : [];
 }
 
@@ -152,47 +177,50 @@ export function cards(equation) {
  * @param {GraphNode} node
  * @param {number} [up] how much larger than usual they are
  */
-export const roomFor = (node, up = 1) => Math.floor((node.w - 12) / SUB_LETTER / up);
+export const countLetters = (node, up = 1) => Math.floor((node.w - 12) / SUB_LETTER / up);
 
 /** @param {GraphNode} node @param {number} up */
-export const titleRoom = (node, up) => Math.max(3, Math.floor((node.w - 10) / TITLE_LETTER / up));
+export const countTitleLetters = (node, up) => Math.max(3, Math.floor((node.w - 10) / TITLE_LETTER / up));
 
 /** @param {Program} program @param {GraphNode} node @param {Equation|undefined} equation @param {string} heat */
-export function subOf(program, node, equation, heat) {
-  return equation && heat !== "pass" ? equationSub(program, equation, heat) : node.sub;
+export function formatSubtitle(program, node, equation, heat) {
+  return equation && heat !== "pass" ? formatSubline(program, equation, heat) : node.sub;
 }
 
-/**
- * The type of what leaves a node, written beside the start of its edge.
- * @param {Program} program
- * @param {GraphNode} node
- */
-function edgeLabel(program, node) {
+/** Draw the type of a node's result beside the start of its edge. @param {Program} program @param {GraphNode} node */
+function drawEdgeLabel(program, node) {
   const equation = program.at(node.path);
   if (!node.type || !equation) return null;
   const y = node.type.up ? node.y - node.h / 2 - 7 : node.y + node.h / 2 + 12;
-  return el("text", { class: "xs-type", x: r1(node.x + 6), y: r1(y) }, outTypes(program, equation, node));
+  return el("text", { class: "xs-type", x: round(node.x + 6), y: round(y) }, formatOutTypes(program, equation, node));
 }
 
 /** @param {Program} program @param {GraphNode} node @param {Look} look */
 function drawBox(program, node, { up = 1 }) {
-  const { left, top } = extent(node);
-  const said = saidAt(up);
+  const { left, top } = getBounds(node);
+  const parts = pickLabels(up);
   return el(
     "g",
-    nodeAttributes(program, node),
-    el("title", {}, describe(program, node.path).join("\n")),
-    el("rect", { class: "xs-body", x: r1(left), y: r1(top), width: r1(node.w), height: r1(node.h), rx: 10 }),
-    el("rect", { class: "xs-toggle hit", x: r1(left), y: r1(top), width: 28, height: 24 }),
-    said !== "none" &&
+    buildAttributes(program, node),
+    el("title", {}, describeEquation(program, node.path).join("\n")),
+    el("rect", {
+      class: "xs-body",
+      x: round(left),
+      y: round(top),
+      width: round(node.w),
+      height: round(node.h),
+      rx: 10,
+    }),
+    el("rect", { class: "xs-toggle hit", x: round(left), y: round(top), width: 28, height: 24 }),
+    parts !== "none" &&
       el(
         "text",
-        { class: "xs-title", x: r1(left + 12), y: r1(top + 10 + 6 * up) },
+        { class: "xs-title", x: round(left + 12), y: round(top + 10 + 6 * up) },
         el("tspan", { class: "xs-toggle" }, "⊟ "),
-        up > 1 ? shorten(node.title, titleRoom(node, up) - 4) : node.title,
+        up > 1 ? shorten(node.title, countTitleLetters(node, up) - 4) : node.title,
         up === 1 && el("tspan", { class: "xs-sub", dx: 8 }, node.sub),
       ),
-    said === "all" && edgeLabel(program, node),
+    parts === "all" && drawEdgeLabel(program, node),
   );
 }
 
@@ -200,43 +228,43 @@ function drawBox(program, node, { up = 1 }) {
 function drawHulls(program, scene, nodes, { up = 1 }) {
   const byKernel = new Map();
   for (const node of nodes)
-    for (const kernel of node.inner || !node.path ? [] : hullKernels(program, node)) {
+    for (const kernel of node.inner || !node.path ? [] : listHullKernels(program, node)) {
       if (!byKernel.has(kernel.name)) byKernel.set(kernel.name, []);
       byKernel.get(kernel.name).push(node);
     }
-  const joins = joinsByNode(scene);
+  const joins = groupEdges(scene);
   return [...byKernel]
-    .filter(([name, members]) => saysSomething(program, name, members))
+    .filter(([name, members]) => isHullInformative(program, name, members))
     .map(([name, members]) => drawHull(program, name, members, joins, up));
 }
 
 /**
- * Of a fusion of which one equation is seen and the others are in closed boxes there is nothing to see.
+ * Return whether a hull shows something: not where only one equation is drawn and the others are in closed boxes.
  * @param {Program} program
  * @param {string} name
  * @param {GraphNode[]} members
  */
-export function saysSomething(program, name, members) {
+export function isHullInformative(program, name, members) {
   if (members.length > 1) return true;
-  const inside = new Set(program.inside(members[0].path));
+  const inside = new Set(program.listInside(members[0].path));
   return (program.kernels.get(name)?.eqns ?? []).every((path) => inside.has(path));
 }
 
 /**
- * The fusions a drawn node belongs to: one hull per kernel of several equations. A closed box that is in several
- * kernels, a group, and any box of an overview, lies in none of their hulls.
+ * Return the fusions a drawn node belongs to: one hull per kernel of several equations. A closed box in several
+ * kernels, a group, and any box of an overview have none.
  * @param {Program} program
  * @param {GraphNode} node
  */
-export function hullKernels(program, node) {
+export function listHullKernels(program, node) {
   const box = program.at(node.path);
   if (box?.members || (box?.bodies && program.grouping === "auto")) return [];
-  const kernels = program.kernelsWith(node.path).filter((kernel) => kernel.eqns.length > 1);
+  const kernels = program.listKernels(node.path).filter((kernel) => kernel.eqns.length > 1);
   return box?.bodies && kernels.length > 1 ? [] : kernels;
 }
 
-/** The short edges that leave each node. @param {Scene} scene @returns {Map<string, SceneEdge[]>} */
-export function joinsByNode(scene) {
+/** Return the short edges that leave each node. @param {Scene} scene @returns {Map<string, SceneEdge[]>} */
+export function groupEdges(scene) {
   const joins = new Map();
   for (const edge of scene.edges) {
     if (edge.kind !== "near") continue;
@@ -247,8 +275,8 @@ export function joinsByNode(scene) {
 }
 
 /**
- * A hull is the union of its members, padded, and of the edges between them, made broad. Drawn twice, the second time a
- * line's width smaller, so that the union has one outline.
+ * Draw a hull: the union of its members, padded, and of the edges between them, widened. It is drawn twice, the second
+ * time a line's width smaller, so that the union has one outline.
  * @param {Program} program
  * @param {string} name
  * @param {GraphNode[]} members
@@ -258,32 +286,40 @@ export function joinsByNode(scene) {
 function drawHull(program, name, members, joins, up) {
   const ids = new Set(members.map((node) => node.id));
   const edges = members.flatMap((node) => (joins.get(node.id) ?? []).filter((edge) => ids.has(edge.to)));
-  const layer = (/** @type {string} */ kind, /** @type {number} */ pad) => [
+  const drawLayer = (/** @type {string} */ kind, /** @type {number} */ pad) => [
     edges.map((edge) => el("path", { class: `xs-bridge ${kind}`, d: edge.d, "stroke-width": 30 + 2 * pad })),
-    members.map((node) => paddedRect(node, kind, 8 + pad)),
+    members.map((node) => drawPaddedRect(node, kind, 8 + pad)),
   ];
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
-  const label = shorten(program.titleOfKernel(name), Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
+  const label = shorten(program.getKernelTitle(name), Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
   return el(
     "g",
     { class: "xs-hull", "data-kernel": name },
     el("title", {}, `one kernel: ${shorten(name, 120)}`),
-    layer("outline", 1),
-    layer("inside", 0),
-    saidAt(up) === "all" &&
-      el("text", { class: "xs-hull-name", x: r1(first.x - first.w / 2 - 4), y: r1(first.y - first.h / 2 - 11) }, label),
+    drawLayer("outline", 1),
+    drawLayer("inside", 0),
+    pickLabels(up) === "all" &&
+      el(
+        "text",
+        {
+          class: "xs-hull-name",
+          x: round(first.x - first.w / 2 - 4),
+          y: round(first.y - first.h / 2 - 11),
+        },
+        label,
+      ),
   );
 }
 
 /** @param {GraphNode} node @param {string} kind @param {number} pad */
-function paddedRect(node, kind, pad) {
-  const { left, top } = extent(node);
+function drawPaddedRect(node, kind, pad) {
+  const { left, top } = getBounds(node);
   return el("rect", {
     class: `xs-pad ${kind}`,
-    x: r1(left - pad),
-    y: r1(top - pad),
-    width: r1(node.w + 2 * pad),
-    height: r1(node.h + 2 * pad),
+    x: round(left - pad),
+    y: round(top - pad),
+    width: round(node.w + 2 * pad),
+    height: round(node.h + 2 * pad),
     rx: 11,
   });
 }

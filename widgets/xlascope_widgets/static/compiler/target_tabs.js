@@ -1,21 +1,21 @@
 // @ts-check
-/** The program as it was measured here, or as the compiler of another target made it: the same views of either. */
+/** Choice between the program as measured here and as compiled for other targets. */
 
 import { el } from "../ground/element.js";
-import { byteSize, count, seconds } from "../ground/format.js";
+import { formatBytes, formatInt, formatTime } from "../ground/format.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Target} Target */
 /** @typedef {import("../ground/wire.js").Kernel} Kernel */
 
-/** Tabs in the panel's head: this device, other targets, and one more. @param {Store} store */
+/** Draw the target buttons: this device, other targets, and a choice of more. @param {Store} store */
 export function drawTargets(store) {
-  const { measured, asks } = store;
-  const names = Object.keys(asks.found(measured).targets);
+  const { measured, queries } = store;
+  const names = Object.keys(queries.listFindings(measured).targets);
   if (!measured || (!measured.heavy.jaxpr && !measured.heavy.kernels && !names.length)) return null;
-  const others = asks.targets.filter((name) => !names.includes(name));
-  if (!names.length && !asks.can("target")) return null;
-  const here = `this device (${(measured.heavy.devices ?? []).join(", ") || measured.heavy.platform})`;
+  const others = queries.targets.filter((name) => !names.includes(name));
+  if (!names.length && !queries.canAsk("target")) return null;
+  const tip = `this device (${(measured.heavy.devices ?? []).join(", ") || measured.heavy.platform})`;
   const tabs = [...(measured.heavy.kernels ? [""] : []), ...names].map((name) =>
     el(
       "button",
@@ -24,20 +24,20 @@ export function drawTargets(store) {
         type: "button",
         "data-command": `target ${name}`,
         "aria-pressed": String(store.aimed === name),
-        title: name ? `as XLA compiles it for ${name}: estimated, not run` : here,
+        title: name ? `as XLA compiles it for ${name}: estimated, not run` : tip,
       },
       name || (measured.light.executed ? "measured" : measured.heavy.platform || "here"),
     ),
   );
-  return [tabs, asks.can("target") && others.length > 0 && addTarget(asks, others)];
+  return [tabs, queries.canAsk("target") && others.length > 0 && drawTargetChoice(queries, others)];
 }
 
 /**
- * The targets whose compilers are here, and those for which one has to be installed.
- * @param {import("../store/asks.js").Asks} asks
+ * Draw the choice of targets, grouped by what has to be installed for them.
+ * @param {import("../store/queries.js").Queries} asks
  * @param {string[]} names
  */
-function addTarget({ missing }, names) {
+function drawTargetChoice({ missing }, names) {
   const lines = [...new Set(names.map((name) => missing[name] ?? ""))].sort((a, b) => a.length - b.length);
   const options = (/** @type {string} */ line) =>
     names.filter((name) => (missing[name] ?? "") === line).map((name) => el("option", { value: name }, name));
@@ -53,37 +53,38 @@ function addTarget({ missing }, names) {
   );
 }
 
-/** What the whole is estimated to take on a target, and by whom. @param {Program} program */
-export function targetWords(program) {
+/** Describe the estimated time of the program on a target, and the source of the estimate. @param {Program} program */
+export function describeTarget(program) {
   const { target, estimated } = program;
   if (!target || !estimated) return "";
   const time = estimated.estimate
-    ? `${seconds(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})`
+    ? `${formatTime(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})`
     : "no time estimated";
-  return `compiled for ${target} in ${seconds(estimated.seconds)}, not run · ${time}`;
+  return `compiled for ${target} in ${formatTime(estimated.seconds)}, not run · ${time}`;
 }
 
-/** This device and the targets side by side, once there is one. @param {Store} store */
-export function sideBySide(store) {
-  const { measured, asks } = store;
-  const targets = Object.entries(asks.found(measured).targets);
+/** Draw this device and the targets side by side, once there is a target. @param {Store} store */
+export function drawTargetTable(store) {
+  const { measured, queries } = store;
+  const targets = Object.entries(queries.listFindings(measured).targets);
   if (!targets.length) return null;
   const { executed } = measured?.light ?? {};
   const { kernels, platform } = measured?.heavy ?? {};
-  const here = kernels && {
+  const local = kernels && {
     name: platform ?? "here",
     kernels,
-    time: executed?.step ? `${seconds(executed.step)} measured` : "not measured",
+    time: executed?.step ? `${formatTime(executed.step)} measured` : "not measured",
   };
-  const places = [
-    ...(here ? [here] : []),
-    ...targets.map(([name, found]) => ({
+  const rows = [
+    ...(local ? [local] : []),
+    ...targets.map(([name, result]) => ({
       name,
-      kernels: found.kernels,
-      time: found.estimate ? `${seconds(found.estimate)} estimated` : "not estimated",
+      kernels: result.kernels,
+      time: result.estimate ? `${formatTime(result.estimate)} estimated` : "not estimated",
     })),
   ];
-  const moved = (/** @type {Kernel[]} */ all) => all.reduce((sum, kernel) => sum + kernel.read + kernel.written, 0);
+  const sumBytesMoved = (/** @type {Kernel[]} */ all) =>
+    all.reduce((sum, kernel) => sum + kernel.read + kernel.written, 0);
   return el(
     "table",
     { class: "xs-sides xs-small" },
@@ -93,11 +94,11 @@ export function sideBySide(store) {
       {},
       ["", "kernels", "read, written", "a call"].map((word) => el("th", {}, word)),
     ),
-    places.map((each) =>
+    rows.map((row) =>
       el(
         "tr",
         {},
-        [each.name, count(each.kernels.length), byteSize(moved(each.kernels)), each.time].map((word) =>
+        [row.name, formatInt(row.kernels.length), formatBytes(sumBytesMoved(row.kernels)), row.time].map((word) =>
           el("td", {}, word),
         ),
       ),

@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * Zooming as reading: near, a box becomes what it holds; from afar, boxes become the one that holds them. Letters keep
- * their size.
- */
+/** Semantic zoom: zooming in opens boxes, zooming out closes them. Letters keep their size on the screen. */
 
 import { READABLE } from "./viewport.js";
 /** @typedef {import("./layout.js").Scene} Scene */
@@ -20,14 +17,14 @@ const TITLES_ONLY = 1.35,
   NOTHING = 2.2;
 
 /**
- * The box that dissolves when one has zoomed in to a point of the scene, or none.
+ * Return the box that opens after zooming in to a point of the scene, or none.
  * @param {Scene} scene
  * @param {(node: GraphNode) => boolean} holds
  * @param {number} k
  * @param {{x: number, y: number}} point
  * @returns {GraphNode|undefined}
  */
-export function dissolves(scene, holds, k, point) {
+export function findBoxToOpen(scene, holds, k, point) {
   if (k < OPENS) return undefined;
   let best,
     least = REACH;
@@ -40,12 +37,12 @@ export function dissolves(scene, holds, k, point) {
 }
 
 /**
- * The open boxes that close when one has zoomed out: the innermost ones.
+ * Return the open boxes that close after zooming out: the innermost ones.
  * @param {Scene} scene
  * @param {number} k
  * @returns {GraphNode[]}
  */
-export function gathers(scene, k) {
+export function findBoxesToClose(scene, k) {
   if (k >= GATHERS) return [];
   const open = scene.nodes.filter((node) => node.inner);
   const depth = Math.max(...open.map((node) => node.depth));
@@ -53,34 +50,33 @@ export function gathers(scene, k) {
 }
 
 /**
- * The zoom that shows a box that was just opened where it was closed, as much of it as can be read.
+ * Return the zoom that shows a box, just opened, where it was closed, as much of it as can be read.
  * @param {GraphNode} node
  * @param {{x: number, y: number}} at where on the screen its middle was
  * @param {Screen} screen
  * @returns {Zoom}
  */
-export function zoomInto(node, at, screen) {
+export function computeZoomInto(node, at, screen) {
   const k = Math.min(
     1.2,
     Math.max(READABLE, Math.min((0.92 * screen.width) / node.w, (0.92 * screen.height) / node.h)),
   );
   const [w, h] = [node.w * k, node.h * k];
-  // It stays within the screen; of one that is too large, its beginning.
+  // Keep the box within the screen; show the beginning of a box that is too large.
   const left = Math.max(8, Math.min(at.x - w / 2, screen.width - w - 8));
   const top = Math.max(8, Math.min(at.y - h / 2, screen.height - h - 8));
   return { k, x: left - (node.x - node.w / 2) * k, y: top - (node.y - node.h / 2) * k };
 }
 
 /**
- * How much larger than planned letters are drawn, so that they can be read at a zoom: in steps, for each step is drawn
- * anew.
+ * Return the scale of letters that keeps them readable at a zoom, in steps, since each step is drawn again.
  * @param {number} k
  */
-export function enlarged(k) {
+export function scaleLetters(k) {
   return k >= READABLE ? 1 : Math.ceil((READABLE / k) * 8) / 8;
 }
 
-/** What there is room to say of a node with letters so large. @param {number} up @returns {"all"|"title"|"none"} */
-export function saidAt(up) {
+/** Return which labels fit a node with letters of a scale. @param {number} up @returns {"all"|"title"|"none"} */
+export function pickLabels(up) {
   return up <= TITLES_ONLY ? "all" : up <= NOTHING ? "title" : "none";
 }

@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * What a handful of operations does, in a few words: "dot + add + tanh". Moving data is said only where nothing else is
- * done.
- */
+/** Verbs for operations: "dot + add + tanh". Data movement is named only where nothing else is done. */
 
 /** What people call an operation whose own name is long. @type {Record<string, string>} */
 const CALLED = {
@@ -54,23 +51,23 @@ const MOVES = new Set([
 const HEAVY =
   /^(dot_general|ragged_dot|conv_|scan|while|fft|sort|top_k|cholesky|lu|qr|eigh|svd|triangular_solve|custom_linear_solve|gather|scatter|psum|all_)/;
 
-/** What one operation, or a function by its name, does. @param {string} name */
-export function deedOf(name) {
+/** Return the verb of an operation, or of a function by its name. @param {string} name */
+export function verbFor(name) {
   return CALLED[name] ?? name.replace(/^_+/, "").replace(/_+/g, " ");
 }
 
 /**
- * "dot + add + tanh": at most so many deeds, the heavy ones before all others where there are more.
+ * Join the verbs of operations, "dot + add + tanh"; where there are too many, expensive operations have priority.
  * @param {string[]} names operations in order
  * @param {number} [most]
  * @returns {string}
  */
-export function deedsOf(names, most = 3) {
-  const done = names.filter((name) => !MOVES.has(name));
-  const different = [...new Set(done.length ? done : names)];
-  // In their own order, but those that take time are never left out for others.
-  const weight = (/** @type {string} */ name) => (HEAVY.test(name) ? 0 : 1);
-  const kept = new Set([...different].sort((a, b) => weight(a) - weight(b)).slice(0, most));
-  const said = [...new Set(different.filter((name) => kept.has(name)).map(deedOf))];
-  return said.join(" + ") + (different.length > most ? " …" : "");
+export function listVerbs(names, most = 3) {
+  const computing = names.filter((name) => !MOVES.has(name));
+  const different = [...new Set(computing.length ? computing : names)];
+  // Keep the order, but never drop an expensive operation in favour of a cheap one.
+  const getWeight = (/** @type {string} */ name) => (HEAVY.test(name) ? 0 : 1);
+  const selected = new Set([...different].sort((a, b) => getWeight(a) - getWeight(b)).slice(0, most));
+  const verbs = [...new Set(different.filter((name) => selected.has(name)).map(verbFor))];
+  return verbs.join(" + ") + (different.length > most ? " …" : "");
 }

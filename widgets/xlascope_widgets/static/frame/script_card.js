@@ -1,8 +1,8 @@
 // @ts-check
-/** The card of a script that was watched: what ran, what took its time, and its programs, each of which opens below. */
+/** Card of a watched script: its command, where its time went, and its programs, which open below. */
 
 import { el, fill } from "../ground/element.js";
-import { count, percent, plural, seconds, shorten } from "../ground/format.js";
+import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Script} Script */
 /** @typedef {import("../ground/wire.js").Share} Share */
@@ -15,16 +15,16 @@ const LEAST = 5,
   SMALL = 0.01;
 
 /**
- * Draw the card when it has changed; none where no script was watched.
+ * Draw the card when it has changed; hide it where no script was watched.
  * @param {HTMLElement} part
  * @param {Store} store
  */
-export function showScript(part, store) {
+export function updateScriptCard(part, store) {
   const { script } = store.live;
   part.hidden = !script;
   if (!script) return;
-  const shown = store.measured?.number;
-  const state = JSON.stringify([script, shown, store.allPrograms]);
+  const number = store.measured?.number;
+  const state = JSON.stringify([script, number, store.allPrograms]);
   if (part.dataset.state === state) return;
   part.dataset.state = state;
   const focus = /** @type {HTMLElement|null} */ (
@@ -32,9 +32,9 @@ export function showScript(part, store) {
   )?.dataset.program;
   fill(
     part,
-    head(script),
-    times(script),
-    table(script, shown, store.allPrograms),
+    drawHead(script),
+    drawTimes(script),
+    drawTable(script, number, store.allPrograms),
     (script.notes ?? []).map((note) => el("div", { class: "xs-muted xs-script-line" }, note)),
   );
   if (focus)
@@ -42,19 +42,19 @@ export function showScript(part, store) {
 }
 
 /**
- * A click on the card: the program that is shown then, or the rest of the list; false for any other.
+ * Handle a click on the card: show a program, or list all programs; return whether it was used.
  * @param {Store} store
  * @param {Element} target
  */
-export function pressScript(store, target) {
+export function handleScriptClick(store, target) {
   const pressed = /** @type {HTMLElement|null} */ (target.closest("[data-program]"))?.dataset.program;
   if (pressed === "all") store.allPrograms = !store.allPrograms;
-  else if (pressed) store.pick(Number(pressed));
+  else if (pressed) store.pickProgram(Number(pressed));
   return Boolean(pressed);
 }
 
 /** @param {Script} script */
-function head({ command, folder, began, ended, seconds: passed, facts }) {
+function drawHead({ command, folder, began, ended, seconds: elapsed, facts }) {
   const well = ended === "ended" || !ended;
   return [
     el(
@@ -66,7 +66,7 @@ function head({ command, folder, began, ended, seconds: passed, facts }) {
         { class: "xs-stage" },
         el("i", { class: `xs-dot ${well ? "" : "bad"}` }),
         el("b", {}, ended || "still running"),
-        el("span", { class: "xs-muted" }, `after ${long(passed)}`),
+        el("span", { class: "xs-muted" }, `after ${formatLongDuration(elapsed)}`),
       ),
     ),
     el(
@@ -79,19 +79,19 @@ function head({ command, folder, began, ended, seconds: passed, facts }) {
   ];
 }
 
-/** "1 h 5 min", "62.0 s". @param {number} value */
-function long(value) {
+/** Format a long duration: "1 h 5 min", "62.0 s". @param {number} value */
+function formatLongDuration(value) {
   const minutes = Math.round(value / 60);
   if (value >= 3600) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  return value >= 600 ? `${minutes} min` : seconds(value);
+  return value >= 600 ? `${minutes} min` : formatTime(value);
 }
 
-/** What took the time. @param {Script} script */
-function times({ programs, making, seconds: passed }) {
-  const running = programs.reduce((sum, [, , , each]) => sum + each, 0);
-  const rest = Math.max(0, passed - making - running);
-  // Calls may go on while the next program is made, or beside each other.
-  const whole = making + running + rest || 1;
+/** Draw how the time is divided. @param {Script} script */
+function drawTimes({ programs, making, seconds: elapsed }) {
+  const running = programs.reduce((sum, [, , , time]) => sum + time, 0);
+  const other = Math.max(0, elapsed - making - running);
+  // Calls may overlap each other and the next compilation.
+  const total = making + running + other || 1;
   const parts = /** @type {[string, number, string, string][]} */ ([
     [
       "run",
@@ -100,7 +100,7 @@ function times({ programs, making, seconds: passed }) {
       "calls times the time of one: that of the devices where the profiler saw whole calls, else the host’s (measured)",
     ],
     ["make", making, "making them", "tracing, lowering and compiling (measured)"],
-    ["rest", rest, "everything else", "Python, input, waiting: what is left of the time"],
+    ["rest", other, "everything else", "Python, input, waiting: what is left of the time"],
   ]);
   return el(
     "div",
@@ -109,7 +109,7 @@ function times({ programs, making, seconds: passed }) {
       "div",
       { class: "xs-script-bar", "aria-hidden": "true" },
       parts.map(([name, value]) =>
-        el("i", { class: `of-${name}`, style: `width:${((100 * value) / whole).toFixed(2)}%` }),
+        el("i", { class: `of-${name}`, style: `width:${((100 * value) / total).toFixed(2)}%` }),
       ),
     ),
     parts.map(([name, value, words, tip]) =>
@@ -118,20 +118,20 @@ function times({ programs, making, seconds: passed }) {
         { class: "xs-key", title: tip },
         el("i", { class: `xs-chip of-${name}` }),
         `${words} `,
-        el("b", {}, seconds(value)),
-        el("span", { class: "xs-muted" }, percent(value / whole)),
+        el("b", {}, formatTime(value)),
+        el("span", { class: "xs-muted" }, formatPercent(value / total)),
       ),
     ),
   );
 }
 
 /** @param {Script} script @param {number|undefined} shown @param {boolean} all */
-function table({ programs }, shown, all) {
-  const most = Math.max(...programs.map(timeOf), 1e-12);
-  const whole = programs.reduce((sum, each) => sum + timeOf(each), 0) || 1;
+function drawTable({ programs }, shown, all) {
+  const most = Math.max(...programs.map(totalTime), 1e-12);
+  const total = programs.reduce((sum, share) => sum + totalTime(share), 0) || 1;
   const single = programs.filter(([number]) => number >= 0);
   let first = Math.min(LEAST, single.length);
-  while (first < Math.min(MOST, single.length) && timeOf(single[first]) > SMALL * whole) first += 1;
+  while (first < Math.min(MOST, single.length) && totalTime(single[first]) > SMALL * total) first += 1;
   const listed = all ? single : single.slice(0, first);
   const others = /** @type {Share[]} */ (all ? [] : single.slice(first)).concat(
     programs.filter(([number]) => number < 0),
@@ -156,27 +156,27 @@ function table({ programs }, shown, all) {
       el(
         "tbody",
         {},
-        listed.map((share) => row(share, share[0] === shown, most)),
-        others.length > 0 && otherShares(others),
+        listed.map((share) => drawRow(share, share[0] === shown, most)),
+        others.length > 0 && drawOtherShares(others),
       ),
     ),
     single.length > first &&
       el(
         "button",
         { class: "xs-link xs-small", type: "button", "data-program": "all", "aria-expanded": String(all) },
-        all ? "fewer" : `show ${plural(single.length - first, "smaller program")}`,
+        all ? "fewer" : `show ${pluralize(single.length - first, "smaller program")}`,
       ),
   );
 }
 
 /** @param {Share} share */
-function timeOf([, , , running, made]) {
-  return running + made;
+function totalTime([, , , running, compiling]) {
+  return running + compiling;
 }
 
 /** @param {Share} share @param {boolean} on @param {number} most */
-function row(share, on, most) {
-  const [number, name, calls, running, made, , here] = share;
+function drawRow(share, on, most) {
+  const [number, name, calls, running, compiling, , here] = share;
   const width = (/** @type {number} */ value) => `width:${((100 * value) / most).toFixed(2)}%`;
   const title = here ? "show it below" : "its times alone were kept: others took more";
   return el(
@@ -199,35 +199,35 @@ function row(share, on, most) {
           )
         : el("span", { class: "xs-mono xs-muted", title }, shorten(name, 60)),
     ),
-    cell(running),
-    el("td", {}, calls ? count(calls) : ""),
-    cell(calls ? running / calls : 0),
-    cell(made),
+    drawCell(running),
+    el("td", {}, calls ? formatInt(calls) : ""),
+    drawCell(calls ? running / calls : 0),
+    drawCell(compiling),
     el(
       "td",
       { class: "xs-script-share", "aria-hidden": "true" },
       el("i", { class: "of-run", style: width(running) }),
-      el("i", { class: "of-make", style: width(made) }),
+      el("i", { class: "of-make", style: width(compiling) }),
     ),
   );
 }
 
-/** Those that are not listed, in a line. @param {Share[]} others */
-function otherShares(others) {
+/** Draw the programs that are not listed, in one row. @param {Share[]} others */
+function drawOtherShares(others) {
   const sum = (/** @type {number} */ field) => others.reduce((total, share) => total + Number(share[field]), 0);
   return el(
     "tr",
     { class: "xs-muted" },
-    el("td", {}, plural(sum(5), "smaller program")),
-    cell(sum(3)),
-    el("td", {}, count(sum(2))),
+    el("td", {}, pluralize(sum(5), "smaller program")),
+    drawCell(sum(3)),
+    el("td", {}, formatInt(sum(2))),
     el("td"),
-    cell(sum(4)),
+    drawCell(sum(4)),
     el("td"),
   );
 }
 
 /** @param {number} value */
-function cell(value) {
-  return el("td", {}, value > 0 ? seconds(value) : "");
+function drawCell(value) {
+  return el("td", {}, value > 0 ? formatTime(value) : "");
 }

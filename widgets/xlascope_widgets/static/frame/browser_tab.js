@@ -1,5 +1,5 @@
 // @ts-check
-/** The panel in a tab of its own, which follows the notebook as long as that is open: both show one store. */
+/** A second panel in a browser tab, which follows the notebook while that is open: both show one store. */
 
 /** @typedef {import("./view.js").View} View */
 
@@ -18,8 +18,8 @@ export function openTab(view, show) {
   for (const style of here.querySelectorAll("style"))
     if (style.textContent?.includes(".xs-root")) page.head.append(page.importNode(style, true));
   page.body.style.cssText = `margin:8px;background:${getComputedStyle(view.panel).backgroundColor}`;
-  const shown = show(page.body);
-  // Its code lives in the notebook's page: when that goes, the tab stays as it is.
-  tab.addEventListener("pagehide", () => shown.remove(), { once: true });
+  const second = show(page.body);
+  // The code runs in the notebook's page: when that closes, the tab stops updating.
+  tab.addEventListener("pagehide", () => second.remove(), { once: true });
   return true;
 }

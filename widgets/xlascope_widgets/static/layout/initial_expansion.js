@@ -1,10 +1,7 @@
 // @ts-check
-/**
- * Which boxes of a program are open: at first, so that one sight shows as much as can be read, and when everything is
- * to be opened.
- */
+/** Initial expansion: which boxes of a program are open at first, and which when everything is to be opened. */
 
-import { layoutProgram, roomIn } from "./layout.js";
+import { computeRoom, layoutProgram } from "./layout.js";
 import { READABLE } from "./viewport.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
@@ -30,14 +27,14 @@ export const USUAL_SCREEN = { width: 760, height: 560 };
  */
 export function openAll(program, open) {
   if (!program.heavy.jaxpr) return;
-  const boxes = [...program.shown(program.heavy.jaxpr).equations];
-  let drawn = boxes.length;
-  // The list grows while it is read: what a box holds is looked at after everything outside of it.
+  const boxes = [...program.groupedLevel(program.heavy.jaxpr).equations];
+  let count = boxes.length;
+  // The list grows during iteration: the contents of a box come after everything outside it.
   for (const box of boxes) {
-    const inner = inside(program, box);
-    if (!box.bodies || drawn + inner.length > MOST_OPENED) continue;
+    const inner = listShownInside(program, box);
+    if (!box.bodies || count + inner.length > MOST_OPENED) continue;
     open.add(box.path);
-    drawn += inner.length;
+    count += inner.length;
     boxes.push(...inner);
   }
 }
@@ -51,60 +48,71 @@ export function openAll(program, open) {
 export function openAtFirst(program, screen = USUAL_SCREEN) {
   /** @type {Set<string>} */ const open = new Set();
   if (!program.heavy.jaxpr) return open;
-  const boxes = [...program.shown(program.heavy.jaxpr).equations];
-  // Who chose a grouping chose what to see.
-  const chosen = program.grouping !== "auto";
+  const boxes = [...program.groupedLevel(program.heavy.jaxpr).equations];
+  // With a grouping that the user chose, open a single call only.
+  const isGrouped = program.grouping !== "auto";
   /** Looked at and left closed. @type {Set<Equation>} */ const closed = new Set();
   for (
-    let drawn = boxes.length;
-    chosen ? drawn === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : drawn < WANTED;
+    let count = boxes.length;
+    isGrouped ? count === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : count < WANTED;
   ) {
-    const next = heaviest(
+    const next = findHeaviest(
       program,
       boxes.filter((box) => box.bodies && !closed.has(box) && !open.has(box.path)),
-      drawn < FEW,
+      count < FEW,
     );
     if (!next) break;
-    const inner = inside(program, next);
+    const inner = listShownInside(program, next);
     open.add(next.path);
-    // A program that is one call is what is in that call.
+    // A program that is a single call is shown by the contents of that call.
     const only = boxes.length === 1;
-    if ((drawn + inner.length > MOST && !only) || !inner.length || !(only || fits(program, open, screen))) {
+    if ((count + inner.length > MOST && !only) || !inner.length || !(only || fitsScreen(program, open, screen))) {
       open.delete(next.path);
       closed.add(next);
       continue;
     }
-    drawn += inner.length - 1;
+    count += inner.length - 1;
     boxes.splice(boxes.indexOf(next), 1, ...inner);
   }
   return open;
 }
 
-/** What a box shows when it is open. @param {Program} program @param {Equation} box @returns {Equation[]} */
-function inside(program, box) {
-  return (box.bodies ?? []).flatMap((body) => program.shown(body).equations);
+/**
+ * Return what a box shows when it is open.
+ * @param {Program} program
+ * @param {Equation} box
+ * @returns {Equation[]}
+ */
+function listShownInside(program, box) {
+  return (box.bodies ?? []).flatMap((body) => program.groupedLevel(body).equations);
 }
 
 /**
- * The box with most time, or most equations; those that are layers all alike only if asked for.
+ * Return the box with most time, or most equations; boxes of equal layers only if `alike`.
  * @param {Program} program
  * @param {Equation[]} boxes
  * @param {boolean} alike
  * @returns {Equation|undefined}
  */
-function heaviest(program, boxes, alike) {
+function findHeaviest(program, boxes, alike) {
   const weight = (/** @type {Equation} */ box) =>
-    program.part(box.path) ?? program.inside(box.path).length / program.equations.size;
+    program.getTimeFraction(box.path) ?? program.listInside(box.path).length / program.equations.size;
   const weights = new Map(
     boxes.filter((box) => alike || (box.group?.times ?? 1) === 1).map((box) => [box, weight(box)]),
   );
   let best;
-  for (const [box, own] of weights) if (own > (best ? (weights.get(best) ?? 0) : alike ? 0 : LITTLE)) best = box;
+  for (const [box, boxWeight] of weights)
+    if (boxWeight > (best ? (weights.get(best) ?? 0) : alike ? 0 : LITTLE)) best = box;
   return best;
 }
 
-/** Can everything be seen at once? @param {Program} program @param {Set<string>} open @param {Screen} screen */
-function fits(program, open, screen) {
-  const { width, height } = layoutProgram(program, open, roomIn(program, open, screen.width / READABLE));
+/**
+ * Return whether everything can be seen at once.
+ * @param {Program} program
+ * @param {Set<string>} open
+ * @param {Screen} screen
+ */
+function fitsScreen(program, open, screen) {
+  const { width, height } = layoutProgram(program, open, computeRoom(program, open, screen.width / READABLE));
   return width * READABLE <= screen.width && height * READABLE <= screen.height;
 }

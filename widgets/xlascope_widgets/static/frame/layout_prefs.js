@@ -1,5 +1,5 @@
 // @ts-check
-/** The room that panes have: dragged, remembered by the browser, or all of the screen. */
+/** Sizes of the panes, which the user drags and the browser saves, and full screen. */
 
 /** @typedef {import("./view.js").View} View */
 
@@ -14,8 +14,8 @@ const THREE = 1560;
 /** @typedef {{left?: number, right?: number, half?: number, graph?: number}} Chosen */
 
 /** @returns {Chosen} */
-export function chosenRoom() {
-  // A page of a file, or in a sandbox, has nothing to keep it in.
+export function readLayoutPrefs() {
+  // A page of a file, or in a sandbox, has no local storage.
   try {
     return JSON.parse(localStorage.getItem(KEY) ?? "{}");
   } catch {
@@ -24,42 +24,42 @@ export function chosenRoom() {
 }
 
 /** @param {Chosen} change */
-export function keepRoom(change) {
+export function saveLayoutPrefs(change) {
   try {
-    localStorage.setItem(KEY, JSON.stringify({ ...chosenRoom(), ...change }));
+    localStorage.setItem(KEY, JSON.stringify({ ...readLayoutPrefs(), ...change }));
   } catch {
-    // It holds as long as the page.
+    // Without local storage it lasts as long as the page.
   }
 }
 
-/** Give panes the room that was chosen, and let it be chosen. @param {View} view */
-export function listenRoom(view) {
-  const panes = view.part("xs-panes");
-  const chosen = chosenRoom();
+/** Apply the saved sizes of the panes, and let the user change them. @param {View} view */
+export function initSplitters(view) {
+  const panes = view.getPart("xs-panes");
+  const prefs = readLayoutPrefs();
   for (const side of /** @type {const} */ (["left", "right", "half"]))
-    if (chosen[side]) panes.style.setProperty(`--xs-${side}`, `${chosen[side]}%`);
+    if (prefs[side]) panes.style.setProperty(`--xs-${side}`, `${prefs[side]}%`);
   for (const splitter of /** @type {HTMLElement[]} */ ([...panes.querySelectorAll(".xs-split")]))
-    listenSplitter(view, panes, splitter);
+    attachSplitter(view, panes, splitter);
 }
 
 /** @param {View} view @param {HTMLElement} panes @param {HTMLElement} splitter */
-function listenSplitter(view, panes, splitter) {
+function attachSplitter(view, panes, splitter) {
   const isRight = splitter.classList.contains("right");
   /** @returns {"left"|"right"|"half"} */
-  const side = () => (isRight ? "right" : panes.clientWidth >= THREE ? "left" : "half");
-  const set = (/** @type {number} */ share) => {
+  const getSide = () => (isRight ? "right" : panes.clientWidth >= THREE ? "left" : "half");
+  const setShare = (/** @type {number} */ share) => {
     const value = Math.round(Math.min(MOST, Math.max(LEAST, share)) * 10) / 10;
-    panes.style.setProperty(`--xs-${side()}`, `${value}%`);
+    panes.style.setProperty(`--xs-${getSide()}`, `${value}%`);
     splitter.setAttribute("aria-valuenow", String(value));
     return value;
   };
-  const shareAt = (/** @type {number} */ x) => {
+  const computeShareAt = (/** @type {number} */ x) => {
     const box = panes.getBoundingClientRect();
     const share = ((x - box.left) / box.width) * 100;
     return isRight ? 100 - share : share;
   };
-  const done = (/** @type {number} */ share) => {
-    keepRoom({ [side()]: set(share) });
+  const commitShare = (/** @type {number} */ share) => {
+    saveLayoutPrefs({ [getSide()]: setShare(share) });
     view.graph.place();
     view.graph.paint();
   };
@@ -68,23 +68,20 @@ function listenSplitter(view, panes, splitter) {
     event.preventDefault();
   });
   splitter.addEventListener("pointermove", (event) => {
-    if (splitter.hasPointerCapture(event.pointerId)) set(shareAt(event.clientX));
+    if (splitter.hasPointerCapture(event.pointerId)) setShare(computeShareAt(event.clientX));
   });
-  splitter.addEventListener("pointerup", (event) => done(shareAt(event.clientX)));
+  splitter.addEventListener("pointerup", (event) => commitShare(computeShareAt(event.clientX)));
   splitter.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -STEP, ArrowRight: STEP }[/** @type {"ArrowLeft"} */ (event.key)];
     if (!step) return;
     event.preventDefault();
     const box = splitter.getBoundingClientRect();
-    done(shareAt(box.left + box.width / 2) + (isRight ? -step : step));
+    commitShare(computeShareAt(box.left + box.width / 2) + (isRight ? -step : step));
   });
 }
 
-/**
- * All of the screen for a panel, or back again; where a page may not ask for that, all of the page.
- * @param {View} view
- */
-export async function toggleFull(view) {
+/** Toggle full screen for a panel; where the page may not use full screen, fill the page. @param {View} view */
+export async function toggleFullScreen(view) {
   const { root } = view;
   const page = root.ownerDocument;
   if (page.fullscreenElement === root) await page.exitFullscreen();
@@ -93,17 +90,17 @@ export async function toggleFull(view) {
     await Promise.resolve()
       .then(() => root.requestFullscreen())
       .catch(() => root.classList.add("xs-full"));
-  showFull(view);
+  updateFullScreen(view);
 }
 
 /** @param {View} view */
-export function isFull({ root }) {
+export function isFullScreen({ root }) {
   return root.ownerDocument.fullscreenElement === root || root.classList.contains("xs-full");
 }
 
-/** The graph takes what the screen has. @param {View} view */
-export function showFull(view) {
-  const full = isFull(view);
+/** Give the graph the height of the screen. @param {View} view */
+export function updateFullScreen(view) {
+  const full = isFullScreen(view);
   view.graph.mostHigh = full ? Math.max(400, view.root.clientHeight - 330) : 0;
   view.graph.draw({ fit: true });
   view.drawBar();

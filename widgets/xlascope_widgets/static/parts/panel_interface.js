@@ -1,5 +1,5 @@
 // @ts-check
-/** What panes know of the panel that they are in. */
+/** Interface of the panel and of the graph, as panes see them. */
 
 /** @typedef {import("../store/store.js").Store} Store */
 

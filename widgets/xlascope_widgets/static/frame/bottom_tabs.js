@@ -1,8 +1,8 @@
 // @ts-check
-/** The tabs below the graph, and what is drawn in the one that is chosen. */
+/** Tabs below the graph, and the content of the chosen one. */
 
 import { el, fill } from "../ground/element.js";
-import { panesAt } from "../parts/panes.js";
+import { listPanes } from "../parts/panes.js";
 /** @typedef {import("../parts/panes.js").Pane} Pane */
 /** @typedef {import("../store/store.js").Store} Store */
 
@@ -17,24 +17,24 @@ const KEYS = ["data-bar", "data-time", "data-kernel", "data-row"];
 const LEAST_WIDTH = 320,
   MARGINS = 24;
 
-/** The element of the tabs; panes know it as their space. */
-export class Below {
+/** Tabs below the graph; panes receive it as their space. */
+export class BottomTabs {
   /** @param {HTMLElement} pane @param {Store} store */
   constructor(pane, store) {
     this.pane = pane;
     this.store = store;
     this.width = 0;
     this.frame = 0;
-    for (const each of panesAt("below")) each.attach?.(this);
-    pane.addEventListener("click", (event) => this.click(event), true);
-    pane.addEventListener("keydown", (event) => this.key(event));
+    for (const entry of listPanes("below")) entry.attach?.(this);
+    pane.addEventListener("click", (event) => this.handleClick(event), true);
+    pane.addEventListener("keydown", (event) => this.handleKey(event));
   }
 
-  /** The pane that is shown: what was chosen, or what the magic asked for. @returns {Pane} */
+  /** Return the pane that is shown: the chosen one, or the one that the magic asked for. @returns {Pane} */
   get shown() {
-    const panes = panesAt("below");
-    const wanted = chosenTabs.get(this.store) ?? this.store.live.tab;
-    return panes.find((pane) => pane.id === wanted) ?? panes[0];
+    const panes = listPanes("below");
+    const id = chosenTabs.get(this.store) ?? this.store.live.tab;
+    return panes.find((pane) => pane.id === id) ?? panes[0];
   }
 
   draw() {
@@ -45,9 +45,9 @@ export class Below {
     const key = KEYS.map((name) => [name, focus?.getAttribute(name)]).find(([, value]) => value);
     const list = pane.querySelector(".xs-time-list");
     const top = list?.scrollTop ?? 0;
-    fill(pane, this.head(shown), store.program && shown.draw(store, this));
-    const again = pane.querySelector(".xs-time-list");
-    if (again) again.scrollTop = top;
+    fill(pane, this.drawHead(shown), store.program && shown.draw(store, this));
+    const newList = pane.querySelector(".xs-time-list");
+    if (newList) newList.scrollTop = top;
     if (focus)
       /** @type {HTMLElement|null} */ (
         key
@@ -58,9 +58,9 @@ export class Below {
   }
 
   /** @param {Pane} shown */
-  head(shown) {
+  drawHead(shown) {
     const { program } = this.store;
-    const tabs = panesAt("below").filter((pane) => pane === shown || pane.offered?.(this.store) !== false);
+    const tabs = listPanes("below").filter((pane) => pane === shown || pane.offered?.(this.store) !== false);
     return el(
       "div",
       { class: "xs-time-head" },
@@ -74,7 +74,7 @@ export class Below {
     );
   }
 
-  /** Selection, drawn on what is there. */
+  /** Highlight the selection in what is drawn. */
   mark() {
     const { kernels, paths, lines } = this.store.selection;
     for (const part of this.pane.querySelectorAll("[data-kernel]"))
@@ -85,7 +85,7 @@ export class Below {
     }
   }
 
-  /** The selection has changed. */
+  /** Update after a change of the selection. */
   markOrDraw() {
     if (this.shown.follows) this.draw();
     else this.mark();
@@ -99,12 +99,12 @@ export class Below {
   }
 
   /** @param {MouseEvent} event */
-  click(event) {
+  handleClick(event) {
     const target = /** @type {Element} */ (event.target);
     const find = (/** @type {string} */ name) => target.closest(`[${name}]`)?.getAttribute(name);
     const [command, program, row] = ["data-time", "data-program", "data-row"].map(find);
-    if (command) this.command(command);
-    else if (program) this.store.pick(Number(program));
+    if (command) this.runCommand(command);
+    else if (program) this.store.pickProgram(Number(program));
     else if (row) {
       const [kind, ...id] = row.split(" ");
       this.store.select(/** @type {"equation"|"line"} */ (kind), id.join(" "));
@@ -112,15 +112,15 @@ export class Below {
   }
 
   /** @param {string} command what to do, and after a space with what */
-  command(command) {
-    const [what, value] = [command.split(" ")[0], command.slice(command.indexOf(" ") + 1)];
-    if (what === "tab") chosenTabs.set(this.store, value);
-    else for (const pane of panesAt("below")) pane.command?.(this, what, value);
+  runCommand(command) {
+    const [name, value] = [command.split(" ")[0], command.slice(command.indexOf(" ") + 1)];
+    if (name === "tab") chosenTabs.set(this.store, value);
+    else for (const pane of listPanes("below")) pane.command?.(this, name, value);
     this.draw();
   }
 
   /** @param {KeyboardEvent} event */
-  key(event) {
+  handleKey(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isPress = event.key === "Enter" || event.key === " ";

@@ -16,9 +16,9 @@
 const stepsOfExplained = new WeakMap();
 
 /** @param {Explained} explained as sent @returns {Step[]} */
-export function stepsOf(explained) {
-  const known = stepsOfExplained.get(explained.steps);
-  if (known) return known;
+export function decodeSteps(explained) {
+  const cached = stepsOfExplained.get(explained.steps);
+  if (cached) return cached;
   const { texts, nodes } = explained;
   /** The equations behind a name now: a fusion stands for those of both that went in. @type {Map<string, string[]>} */
   const members = new Map();
@@ -27,7 +27,7 @@ export function stepsOf(explained) {
    * @type {string[]|null}
    */
   let unnamed = null;
-  const behind = (/** @type {string} */ name) => {
+  const equationsBehind = (/** @type {string} */ name) => {
     if (unnamed && !members.has(name) && !nodes[name] && name.split(".")[0].endsWith("fusion")) {
       members.set(name, unnamed);
       unnamed = null;
@@ -47,8 +47,8 @@ export function stepsOf(explained) {
         plain: texts[plain],
         fusedSeconds,
         apartSeconds,
-        from: behind(texts[a]),
-        to: behind(texts[b]),
+        from: equationsBehind(texts[a]),
+        to: equationsBehind(texts[b]),
       };
       if (!fused) return step;
       const both = [...new Set([...step.from, ...step.to])];
@@ -61,40 +61,45 @@ export function stepsOf(explained) {
   return steps;
 }
 
-/** Those of some answers that are about what is shown, the latest first.
- * @template {{target: string}} Told @param {Store} store @param {Told[]} all @returns {Told[]} */
-export function aboutShown(store, all) {
+/**
+ * Return the answers about the target shown, the latest first.
+ * @template {{target: string}} Told
+ * @param {Store} store
+ * @param {Told[]} all
+ * @returns {Told[]}
+ */
+export function filterForTarget(store, all) {
   const { measured, aimed } = store;
-  const here = measured?.heavy.platform ?? "cpu";
-  const mine = all.filter((each) => (aimed ? each.target === aimed : !each.target || each.target === here));
-  // Of a program that was only asked about there is nothing else to show.
+  const platform = measured?.heavy.platform ?? "cpu";
+  const mine = all.filter((answer) => (aimed ? answer.target === aimed : !answer.target || answer.target === platform));
+  // For a program that was not compiled here, show all answers.
   return (mine.length || aimed || measured?.heavy.kernels ? mine : [...all]).reverse();
 }
 
 /**
- * Everything heard about the decisions for what is shown, the latest first.
+ * Return all explanations of the decisions for the target shown, the latest first.
  * @param {Store} store
  * @returns {Explained[]}
  */
-export function explanations(store) {
-  return aboutShown(store, store.asks.found(store.measured).explained);
+export function listExplanations(store) {
+  return filterForTarget(store, store.queries.listFindings(store.measured).explained);
 }
 
 /**
- * What was decided about two sides, each a set of equations: that they were fused, or else the last refusal. A refusal
- * may be of a producer as such, whoever reads it. undefined when the two were never met.
+ * Return the decision about two sets of equations: their fusion, or else the last refusal. A refusal may name a
+ * producer only, whoever reads it. undefined when XLA never considered the two.
  * @param {Step[]} steps
  * @param {Set<string>} from
  * @param {Set<string>} to
  * @returns {Step|undefined}
  */
-export function decisionOn(steps, from, to) {
-  const meets = (/** @type {string[]} */ paths, /** @type {Set<string>} */ side) =>
+export function findDecision(steps, from, to) {
+  const intersects = (/** @type {string[]} */ paths, /** @type {Set<string>} */ side) =>
     paths.some((path) => side.has(path));
   const about = steps.filter(
     (step) =>
-      (meets(step.from, from) && (!step.b || meets(step.to, to))) ||
-      (step.b && meets(step.from, to) && meets(step.to, from)),
+      (intersects(step.from, from) && (!step.b || intersects(step.to, to))) ||
+      (step.b && intersects(step.from, to) && intersects(step.to, from)),
   );
   return about.find((step) => step.fused) ?? about[about.length - 1];
 }

@@ -1,13 +1,10 @@
 // @ts-check
-/**
- * Where in the graph one is: the boxes around what is seen or selected, one in the other, and a small map when not all
- * is seen.
- */
+/** Minimap of the graph, and breadcrumbs of the boxes around what is visible or selected. */
 
 import { el, fill, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
 import { HEAD } from "../layout/layout.js";
-import { equationWords } from "../program/words.js";
+import { formatEquation } from "../program/labels.js";
 import { PASS_COLOURS, readTheme } from "./canvas_theme.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */
@@ -20,7 +17,8 @@ const EDGE = 6;
 /** Nodes from which on a map is drawn of the boxes alone. */
 const MOST_MAPPED = 4000;
 
-export class Whereabouts {
+/** Map of the whole graph, and the boxes around the part that is visible or selected. */
+export class Minimap {
   /** @param {GraphPane} pane */
   constructor(pane) {
     this.pane = pane;
@@ -40,39 +38,40 @@ export class Whereabouts {
     /** What the crumbs were drawn for, and the map. */ this.said = "";
     /** @type {Scene|null} */ this.mapped = null;
     pane.pane.append(this.crumbs, this.map);
-    this.crumbs.addEventListener("click", (event) => this.press(/** @type {Element} */ (event.target)));
+    this.crumbs.addEventListener("click", (event) => this.handleClick(/** @type {Element} */ (event.target)));
     for (const kind of /** @type {const} */ (["pointerdown", "pointermove"]))
-      this.map.addEventListener(kind, (event) => this.drag(event));
+      this.map.addEventListener(kind, (event) => this.handleDrag(event));
   }
 
-  /** After the zoom, the scene or the selection have changed. */
-  place() {
+  /** Update after a change of the zoom, the scene or the selection. */
+  update() {
     this.drawCrumbs();
     const { scene } = this.pane;
-    const seen = this.pane.window(0);
+    const region = this.pane.visibleRegion(0);
     const isAll =
-      !scene || (seen.left <= 8 && seen.top <= 8 && seen.right >= scene.width - 8 && seen.bottom >= scene.height - 8);
+      !scene ||
+      (region.left <= 8 && region.top <= 8 && region.right >= scene.width - 8 && region.bottom >= scene.height - 8);
     this.map.hidden = isAll;
     if (!scene || isAll) return;
     if (this.mapped !== scene) this.drawMap(scene);
-    const scale = scaleOf(scene);
+    const scale = computeScale(scene);
     const frame = /** @type {HTMLElement} */ (this.map.lastElementChild);
-    const [left, top] = [Math.max(0, seen.left * scale), Math.max(0, seen.top * scale)];
+    const [left, top] = [Math.max(0, region.left * scale), Math.max(0, region.top * scale)];
     Object.assign(frame.style, {
       left: `${left}px`,
       top: `${top}px`,
-      width: `${Math.max(4, Math.min(scene.width, seen.right) * scale - left)}px`,
-      height: `${Math.max(4, Math.min(scene.height, seen.bottom) * scale - top)}px`,
+      width: `${Math.max(4, Math.min(scene.width, region.right) * scale - left)}px`,
+      height: `${Math.max(4, Math.min(scene.height, region.bottom) * scale - top)}px`,
     });
   }
 
-  /** Every node as a spot of its colour. @param {Scene} scene */
+  /** Draw every node as a rectangle of its colour. @param {Scene} scene */
   drawMap(scene) {
     const { program } = this.pane.store;
     this.mapped = scene;
     if (!program) return;
     const theme = readTheme(this.map);
-    const scale = scaleOf(scene);
+    const scale = computeScale(scene);
     const canvas = /** @type {HTMLCanvasElement} */ (this.map.firstElementChild);
     const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     [this.map.style.width, this.map.style.height] = [`${scene.width * scale}px`, `${scene.height * scale}px`];
@@ -84,21 +83,22 @@ export class Whereabouts {
       if (isMany && !node.inner) continue;
       context.globalAlpha = node.inner ? 0.2 : node.path ? 1 : 0.5;
       context.fillStyle =
-        theme[node.path ? PASS_COLOURS[/** @type {"forward"} */ (program.passOf(node.path))] : "line2"] ?? theme.line2;
+        theme[node.path ? PASS_COLOURS[/** @type {"forward"} */ (program.getPass(node.path))] : "line2"] ?? theme.line2;
       context.fillRect(node.x - node.w / 2, node.y - node.h / 2, node.w, node.h);
     }
   }
 
-  /** The boxes around what is selected, or around what was zoomed to, or the middle of what is seen. */
-  around() {
+  /** Return the boxes around the selection, around the target of the last zoom, or around the middle of the screen. */
+  findEnclosingBoxes() {
     const { scene, store, byId } = this.pane;
     const { selection, program } = store;
     if (!scene || !program) return [];
-    const chain = selection.kind === "equation" ? program.chainTo(selection.id).map((path) => byId.get(path)) : null;
+    const chain =
+      selection.kind === "equation" ? program.listEnclosing(selection.id).map((path) => byId.get(path)) : null;
     if (chain?.length) return chain.filter((node) => node != null);
-    const { left, right, top, bottom } = this.pane.window(0);
+    const { left, right, top, bottom } = this.pane.visibleRegion(0);
     const { x, y } = this.pane.looked ?? { x: (left + right) / 2, y: (top + bottom) / 2 };
-    // Of a box that is seen as a whole nobody has to say that one is in it.
+    // A box that is entirely visible needs no breadcrumb.
     return scene.nodes.filter(
       (node) =>
         node.inner &&
@@ -110,34 +110,31 @@ export class Whereabouts {
 
   drawCrumbs() {
     const { program } = this.pane.store;
-    const around = this.around();
-    const said = JSON.stringify([program?.function, around.map((node) => node.id)]);
-    if (said === this.said) return;
-    this.said = said;
+    const around = this.findEnclosingBoxes();
+    const key = JSON.stringify([program?.function, around.map((node) => node.id)]);
+    if (key === this.said) return;
+    this.said = key;
     this.crumbs.hidden = !around.length;
     if (!program || !around.length) return;
-    const crumb = (/** @type {string} */ path, /** @type {string} */ words, /** @type {string} */ tip) =>
+    const drawCrumb = (/** @type {string} */ path, /** @type {string} */ words, /** @type {string} */ tip) =>
       el("button", { class: "xs-crumb-link", type: "button", "data-crumb": path, title: tip }, shorten(words, 28));
     fill(
       this.crumbs,
-      crumb("", program.function, "all of it (0)"),
+      drawCrumb("", program.function, "all of it (0)"),
       around.map((node) => {
         const equation = program.at(node.path);
         return [
           el("span", { "aria-hidden": "true" }, " ▸ "),
-          crumb(node.path, equation ? equationWords(program, equation).title : node.title, "show it"),
+          drawCrumb(node.path, equation ? formatEquation(program, equation).title : node.title, "show it"),
         ];
       }),
     );
-    this.dodge();
+    this.placeCrumbs();
   }
 
-  /**
-   * The crumbs go where they cover the fewest words: along the upper edge, or the lower one, where the map has its
-   * corner.
-   */
-  dodge() {
-    const { width, height } = this.pane.size();
+  /** Place the breadcrumbs where they cover the fewest labels, at the upper or the lower edge. */
+  placeCrumbs() {
+    const { width, height } = this.pane.getSize();
     const { width: w, height: h } = this.crumbs.getBoundingClientRect();
     const [middle, right, bottom] = [(width - w) / 2, width - w - EDGE, height - h - EDGE];
     const spots = [
@@ -147,7 +144,7 @@ export class Whereabouts {
       [middle, EDGE],
       [middle, bottom],
     ].filter(([x]) => x >= EDGE);
-    const covered = spots.map(([x, y]) => this.covered(x, y, w, h));
+    const covered = spots.map(([x, y]) => this.countCoveredNodes(x, y, w, h));
     const [x, y] = spots[covered.indexOf(Math.min(...covered))] ?? [EDGE, EDGE];
     Object.assign(this.crumbs.style, {
       left: `${x}px`,
@@ -157,13 +154,13 @@ export class Whereabouts {
   }
 
   /**
-   * How many nodes have words in a part of the screen: an open box has them at its top.
+   * Return the number of nodes with labels in a part of the screen; the label of an open box is at its top.
    * @param {number} x
    * @param {number} y
    * @param {number} w
    * @param {number} h
    */
-  covered(x, y, w, h) {
+  countCoveredNodes(x, y, w, h) {
     const { scene, zoom } = this.pane;
     const [left, right, top, bottom] = [
       (x - zoom.x) / zoom.k,
@@ -179,7 +176,7 @@ export class Whereabouts {
   }
 
   /** @param {Element} target */
-  press(target) {
+  handleClick(target) {
     const path = target.closest("[data-crumb]")?.getAttribute("data-crumb");
     if (path == null) return;
     if (path) this.pane.showBox(path);
@@ -188,15 +185,15 @@ export class Whereabouts {
     this.pane.focusOn(path);
   }
 
-  /** The middle of what is seen follows the pointer. @param {PointerEvent} event */
-  drag(event) {
+  /** Center the visible part at the pointer. @param {PointerEvent} event */
+  handleDrag(event) {
     const { scene, zoom } = this.pane;
     if (!scene || !(event.buttons & 1)) return;
     if (event.type === "pointerdown") this.map.setPointerCapture(event.pointerId);
     event.preventDefault();
     const box = this.map.getBoundingClientRect();
-    const scale = scaleOf(scene);
-    const { width, height } = this.pane.size();
+    const scale = computeScale(scene);
+    const { width, height } = this.pane.getSize();
     this.pane.zoom = {
       k: zoom.k,
       x: width / 2 - ((event.clientX - box.left) / scale) * zoom.k,
@@ -207,4 +204,4 @@ export class Whereabouts {
 }
 
 /** @param {Scene} scene */
-const scaleOf = (scene) => Math.min(WIDTH / scene.width, HEIGHT / scene.height);
+const computeScale = (scene) => Math.min(WIDTH / scene.width, HEIGHT / scene.height);

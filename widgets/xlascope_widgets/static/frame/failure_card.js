@@ -1,24 +1,24 @@
 // @ts-check
-/** The card of a function that could not be traced: the lines where it failed, and what the error says, at its line. */
+/** Card of a function that failed: the source lines, and the error at its line. */
 
 import { el } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
-import { banner } from "../parts/banners.js";
-import { otherFailures } from "./strip.js";
+import { drawBanner } from "../parts/banners.js";
+import { listOtherFailures } from "./strip.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Failure} Failure */
 
-/** Those with lines to show; seen under the strip, whether the panel is open or not. @param {Store} store */
+/** Draw the failures with source lines, under the strip, whether the panel is open or not. @param {Store} store */
 export function drawFailures(store) {
-  const all = [...store.live.failures, ...otherFailures(store), store.measured?.light.failure ?? []].flat();
+  const all = [...store.live.failures, ...listOtherFailures(store), store.measured?.light.failure ?? []].flat();
   return all
     .filter((failure) => failure.text)
     .slice(0, 3)
-    .map((failure) => card(store, failure));
+    .map((failure) => drawFailureCard(store, failure));
 }
 
 /** @param {Store} store @param {Failure} failure */
-function card(store, failure) {
+function drawFailureCard(store, failure) {
   const { first = 1, line = 0, text = "", title } = failure;
   const rows = text
     .split("\n")
@@ -37,8 +37,8 @@ function card(store, failure) {
           el("pre", {}, shorten(failure.message, 2000)),
         ),
     ]);
-  return banner(
-    failureKey(store, failure),
+  return drawBanner(
+    buildFailureKey(store, failure),
     { class: "xs-note xs-failed", role: "group", "aria-label": `${failure.error} at line ${line}` },
     el(
       "div",
@@ -53,6 +53,6 @@ function card(store, failure) {
 }
 
 /** @param {Store} store @param {Failure} failure */
-export function failureKey(store, failure) {
+export function buildFailureKey(store, failure) {
   return `${store.uid} ${failure.function} ${failure.message}`;
 }

@@ -1,53 +1,53 @@
 // @ts-check
-/** What lies between two equations: everything on a path of values from one to the other. */
+/** Equations on the paths of values between two equations. */
 
-import { chainOfPaths, parentPath } from "../ground/path.js";
+import { getParentPath, listAncestors } from "../ground/path.js";
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("./unpack.js").Equation} Equation */
 
 /** @param {Program} program @param {string} a @param {string} b paths of equations or groups, in any order
  * @returns {{ends: [string, string], paths: string[]}|null} null when neither depends on the other */
-export function between(program, a, b) {
-  const level = commonLevel(program, a, b);
+export function findPathsBetween(program, a, b) {
+  const level = findCommonLevel(program, a, b);
   if (!level) return null;
-  const forth = onPaths(level.equations, level.ends[0], level.ends[1]);
-  const back = forth ?? onPaths(level.equations, level.ends[1], level.ends[0]);
+  const forth = listBetween(level.equations, level.ends[0], level.ends[1]);
+  const back = forth ?? listBetween(level.equations, level.ends[1], level.ends[0]);
   if (!back) return null;
-  const paths = back.flatMap((path) => program.inside(path));
+  const paths = back.flatMap((path) => program.listInside(path));
   return { ends: forth ? [a, b] : [b, a], paths };
 }
 
 /**
- * The innermost program that holds both, and what of it holds each.
+ * Return the innermost program that holds both, and the part of it that holds each.
  * @param {Program} program
  * @param {string} a
  * @param {string} b
  */
-function commonLevel(program, a, b) {
+function findCommonLevel(program, a, b) {
   const [first, second] = [a, b].map((path) => program.at(path)?.members?.map((e) => e.path) ?? [path]);
-  const outer = chainOfPaths(parentPath(first[0]));
-  const inner = chainOfPaths(parentPath(second[0]));
+  const outer = listAncestors(getParentPath(first[0]));
+  const inner = listAncestors(getParentPath(second[0]));
   let depth = 0;
   while (depth < outer.length && depth < inner.length && outer[depth] === inner[depth]) depth++;
-  const lift = (/** @type {string[]} */ paths, /** @type {string[]} */ chain) =>
+  const liftToLevel = (/** @type {string[]} */ paths, /** @type {string[]} */ chain) =>
     new Set(depth < chain.length ? [chain[depth]] : paths);
-  const ends = [lift(first, outer), lift(second, inner)];
+  const ends = [liftToLevel(first, outer), liftToLevel(second, inner)];
   if ([...ends[0]].some((path) => ends[1].has(path))) return null;
   const holder = depth && program.equations.get(outer[depth - 1]);
   const bodies = (holder ? holder.bodies : program.heavy.jaxpr && [program.heavy.jaxpr]) ?? [];
-  const [one] = ends[0];
-  const body = bodies.find((jaxpr) => jaxpr.equations.some((e) => e.path === one));
+  const [start] = ends[0];
+  const body = bodies.find((jaxpr) => jaxpr.equations.some((e) => e.path === start));
   return body && { equations: body.equations, ends };
 }
 
 /** @param {Equation[]} equations in order @param {Set<string>} from @param {Set<string>} to @returns {string[]|null} */
-function onPaths(equations, from, to) {
+function listBetween(equations, from, to) {
   const reached = new Set(),
     needed = new Set();
   const after = equations.map((equation) => {
-    const is = from.has(equation.path) || equation.in.some((name) => reached.has(name));
-    if (is) for (const name of equation.out) reached.add(name);
-    return is;
+    const depends = from.has(equation.path) || equation.in.some((name) => reached.has(name));
+    if (depends) for (const name of equation.out) reached.add(name);
+    return depends;
   });
   const before = new Set();
   for (let i = equations.length - 1; i >= 0; i--) {

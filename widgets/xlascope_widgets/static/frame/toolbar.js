@@ -1,18 +1,18 @@
 // @ts-check
-/** The bar above the panes: which program, for which target, what colours mean, how equations are grouped. */
+/** Toolbar above the panes: program, target, colours, and grouping of equations. */
 
-import { drawTargets } from "../compiler/targets.js";
-import { groupingChoice } from "../graph/explorer.js";
+import { drawTargets } from "../compiler/target_tabs.js";
+import { drawGrouping } from "../graph/explorer.js";
 import { el } from "../ground/element.js";
-import { plural, shorten } from "../ground/format.js";
+import { pluralize, shorten } from "../ground/format.js";
 import { HEATS } from "../program/heat.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
 /** @param {Store} store @param {boolean} [isFull] whether the panel has all of the screen */
-export function drawBar(store, isFull = false) {
+export function drawToolbar(store, isFull = false) {
   return [
-    programChoice(store),
+    drawProgramChoice(store),
     drawTargets(store),
     el("span", { class: "xs-muted" }, "colour:"),
     HEATS.map((heat) =>
@@ -32,7 +32,7 @@ export function drawBar(store, isFull = false) {
         el("button", { class: "xs-pill", type: "button", "data-command": name }, `${name} all`),
       ),
     el("button", { class: "xs-pill", type: "button", "data-command": "fit", title: "all of the graph (0)" }, "fit"),
-    groupingChoice(store),
+    drawGrouping(store),
     el(
       "button",
       {
@@ -58,22 +58,22 @@ export function drawBar(store, isFull = false) {
 }
 
 /** @param {Store} store */
-function programChoice(store) {
+function drawProgramChoice(store) {
   const { program } = store;
   if (store.programs.size < 2) return el("span", { class: "xs-mono xs-crumb" }, program?.function ?? "");
   const options = [...store.programs.values()].map((p) =>
     el(
       "option",
       { value: p.number, selected: p === program ? "" : null },
-      `${shorten(p.function, 40)} · ${plural(p.equations.size, "eqn")}`,
+      `${shorten(p.function, 40)} · ${pluralize(p.equations.size, "eqn")}`,
     ),
   );
   return el("select", { class: "xs-choice xs-mono", "aria-label": "program" }, options);
 }
 
-/** Is there a box that opens: an equation with a body, or a group? @param {Program|undefined} program */
+/** Return whether a box can be opened: an equation with a body, or a group. @param {Program|undefined} program */
 export function hasNestings(program) {
   return Boolean(
-    program?.heavy.jaxpr && program.shown(program.heavy.jaxpr).equations.some((equation) => equation.bodies),
+    program?.heavy.jaxpr && program.groupedLevel(program.heavy.jaxpr).equations.some((equation) => equation.bodies),
   );
 }

@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * Questions that only the kernel can answer: what was asked, how far it is, and what was found. Looking never needs
- * this.
- */
+/** Questions that only the kernel can answer: what was asked, the progress, and the answers. */
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Model} Model */
@@ -20,13 +17,13 @@ const ASK_LATE = 1200;
 const ASK_LOST = 12000;
 
 /** @param {Question} question what makes two questions the same */
-export function questionKey(question) {
+export function getQuestionKey(question) {
   return ["question", "program", "target", "from", "to"]
     .map((name) => question[/** @type {"from"} */ (name)] ?? "")
     .join("\n");
 }
 
-export class Asks {
+export class Queries {
   constructor() {
     /** @type {string[]} */ this.questions = [];
     /** @type {string[]} */ this.targets = [];
@@ -41,7 +38,7 @@ export class Asks {
   }
 
   /** @param {Model} model */
-  take(model) {
+  readModel(model) {
     this.questions = model.get("questions") ?? [];
     this.targets = model.get("targets") ?? [];
     this.missing = model.get("missing") ?? {};
@@ -51,69 +48,76 @@ export class Asks {
   }
 
   /** @param {string} kind */
-  can(kind) {
+  canAsk(kind) {
     return Boolean(this.send) && !this.failed && this.questions.includes(kind);
   }
 
   /**
-   * The latest state of a question; undefined when it was never asked.
+   * Return the latest state of a question; undefined when it was never asked.
    * @param {Question} question
    * @returns {AskState|undefined}
    */
-  state(question) {
-    const key = questionKey(question);
-    const told = Object.entries(this.answers)
-      .filter(([, answer]) => questionKey(answer.question) === key)
+  getState(question) {
+    const key = getQuestionKey(question);
+    const answered = Object.entries(this.answers)
+      .filter(([, answer]) => getQuestionKey(answer.question) === key)
       .pop();
-    const sent = [...this.sent].filter(([, { key: own }]) => own === key).pop();
-    const [id, known] = sent ? [sent[0], this.answers[sent[0]]] : (told ?? ["", undefined]);
-    if (known) return { ...known, id };
+    const sent = [...this.sent].filter(([, { key: sentKey }]) => sentKey === key).pop();
+    const [id, answer] = sent ? [sent[0], this.answers[sent[0]]] : (answered ?? ["", undefined]);
+    if (answer) return { ...answer, id };
     if (!sent) return undefined;
     const waited = Date.now() - sent[1].at;
     return { id: sent[0], state: waited > ASK_LOST ? "lost" : waited > ASK_LATE ? "late" : "sent" };
   }
 
-  /** What was answered as text. @param {Question} question @returns {string} */
-  text(question) {
-    return this.findings[this.state(question)?.id ?? ""]?.text ?? "";
+  /** Return the answer of a question as text. @param {Question} question @returns {string} */
+  getText(question) {
+    return this.findings[this.getState(question)?.id ?? ""]?.text ?? "";
   }
 
   /** @param {Store} store @param {Question} question */
   ask(store, question) {
-    const state = this.state(question)?.state ?? "";
-    if (!this.can(question.question) || ["sent", "late", "working"].includes(state)) return;
+    const state = this.getState(question)?.state ?? "";
+    if (!this.canAsk(question.question) || ["sent", "late", "working"].includes(state)) return;
     const id = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
-    this.sent.set(id, { key: questionKey(question), at: Date.now() });
-    for (const wait of [ASK_LATE, ASK_LOST]) setTimeout(() => store.tell("asks"), wait + 50);
-    this.tell(store, { ask: { id, ...question } });
-    store.tell("asks");
+    this.sent.set(id, { key: getQuestionKey(question), at: Date.now() });
+    for (const wait of [ASK_LATE, ASK_LOST]) setTimeout(() => store.notify("asks"), wait + 50);
+    this.sendMessage(store, { ask: { id, ...question } });
+    store.notify("asks");
   }
 
   /** @param {Store} store @param {string} id */
   cancel(store, id) {
     if (!this.answers[id]) this.sent.delete(id);
-    this.tell(store, { cancel: id });
-    store.tell("asks");
+    this.sendMessage(store, { cancel: id });
+    store.notify("asks");
   }
 
-  /** A channel that is closed says so in ways of its own. @param {Store} store @param {object} message */
-  tell(store, message) {
-    const lost = () => {
+  /**
+   * Send a message; handle each way in which a closed channel reports that.
+   * @param {Store} store
+   * @param {object} message
+   */
+  sendMessage(store, message) {
+    const handleLostChannel = () => {
       this.failed = true;
       this.sent.clear();
-      store.tell("asks");
+      store.notify("asks");
     };
     try {
       const sent = /** @type {Promise<unknown>|undefined} */ (this.send?.(message));
-      sent?.catch?.(lost);
+      sent?.catch?.(handleLostChannel);
     } catch {
-      lost();
+      handleLostChannel();
     }
   }
 
-  /** What was found out about a program, with what its records said already.
-   * @param {{heavy: Partial<Findings>, number: number}|undefined} program @returns {Findings} */
-  found(program) {
+  /**
+   * Return the findings about a program, including those in its records.
+   * @param {{heavy: Partial<Findings>, number: number}|undefined} program
+   * @returns {Findings}
+   */
+  listFindings(program) {
     const { targets = {}, explained = [], passes = [] } = program?.heavy ?? {};
     const all = { targets: { ...targets }, explained: [...explained], passes: [...passes] };
     for (const finding of Object.values(this.findings)) {

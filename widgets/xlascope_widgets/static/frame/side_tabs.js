@@ -1,57 +1,53 @@
 // @ts-check
-/** The tabs beside the graph: what was compiled, pane by pane. */
+/** Tabs beside the graph with the compiled program, pane by pane. */
 
 import { el, toNode } from "../ground/element.js";
-import { paneBeside, panesAt } from "../parts/panes.js";
+import { listPanes, selectSidePane } from "../parts/panes.js";
 import { scrollInside } from "../parts/scrolling.js";
 /** @typedef {import("../ground/element.js").Child} Child */
-/** @typedef {import("../parts/panel.js").Panel} Panel */
+/** @typedef {import("../parts/panel_interface.js").Panel} Panel */
 /** @typedef {import("../store/store.js").Store} Store */
 
-/**
- * Draw the pane that is chosen, and leave its scroll position and its focus where they were.
- * @param {Element} element
- * @param {Store} store
- */
-export function showSide(element, store) {
+/** Draw the chosen pane; keep its scroll position and its focus. @param {Element} element @param {Store} store */
+export function updateSide(element, store) {
   const top = element.scrollTop;
   const active = element.contains(element.ownerDocument.activeElement) ? element.ownerDocument.activeElement : null;
   const focus = active?.getAttribute("data-focus") ?? active?.getAttribute("data-kernel");
   const cursor = active instanceof HTMLInputElement ? active.selectionStart : null;
-  refill(element, drawSide(store));
+  updateChildren(element, drawSide(store));
   element.scrollTop = top;
   if (!active || active.isConnected) return;
-  const again = focus
+  const target = focus
     ? element.querySelector(`[data-focus="${CSS.escape(focus)}"], [data-kernel="${CSS.escape(focus)}"]`)
     : null;
-  /** @type {HTMLElement} */ (again ?? element).focus({ preventScroll: true });
-  if (again instanceof HTMLInputElement && cursor != null) again.setSelectionRange(cursor, cursor);
+  /** @type {HTMLElement} */ (target ?? element).focus({ preventScroll: true });
+  if (target instanceof HTMLInputElement && cursor != null) target.setSelectionRange(cursor, cursor);
 }
 
 /** What was drawn as which element's children. @type {WeakMap<Element, string[]>} */
 const drawnChildren = new WeakMap();
 
 /**
- * Replace those children that have changed: an open list, a focus and a hover of the others stay.
+ * Replace the children that have changed; the others keep their open lists, focus and hover.
  * @param {Element} parent
  * @param {Child[]} trees
  */
-function refill(parent, trees) {
-  const kept = trees.flat(Infinity).filter(Boolean);
-  const [texts, before] = [kept.map((tree) => JSON.stringify(tree)), drawnChildren.get(parent) ?? []];
-  kept.forEach((tree, i) => {
+function updateChildren(parent, trees) {
+  const children = trees.flat(Infinity).filter(Boolean);
+  const [texts, before] = [children.map((tree) => JSON.stringify(tree)), drawnChildren.get(parent) ?? []];
+  children.forEach((tree, i) => {
     if (!parent.children[i]) parent.append(toNode(tree));
     else if (texts[i] !== before[i]) parent.children[i].replaceWith(toNode(tree));
   });
-  while (parent.children.length > kept.length) parent.lastElementChild?.remove();
+  while (parent.children.length > children.length) parent.lastElementChild?.remove();
   drawnChildren.set(parent, texts);
 }
 
 /** @param {Store} store @returns {Child[]} */
 export function drawSide(store) {
   if (!store.program) return [];
-  const shown = paneBeside(store);
-  const tabs = panesAt("side").filter((pane) => pane === shown || pane.offered?.(store) !== false);
+  const shown = selectSidePane(store);
+  const tabs = listPanes("side").filter((pane) => pane === shown || pane.offered?.(store) !== false);
   return [
     el(
       "div",
@@ -79,38 +75,38 @@ function drawTab(id, title, tip, on) {
   );
 }
 
-/** Show what is selected. @param {Element} element @param {Store} store */
-export function markSide(element, store) {
-  showSide(element, store);
-  const { mark } = paneBeside(store);
+/** Highlight the selection. @param {Element} element @param {Store} store */
+export function highlight(element, store) {
+  updateSide(element, store);
+  const { mark } = selectSidePane(store);
   if (mark) return mark(element);
   const first = element.querySelector(".xs-whynot, .xs-kernel.selected");
   if (first) scrollInside(element, first);
 }
 
 /**
- * A click in the tabs or in a pane; true when it was used.
+ * Handle a click in the tabs or in a pane; return whether it was used.
  * @param {Panel} panel
  * @param {Element} target
  * @param {boolean} add
  */
-export function pressSide(panel, target, add) {
+export function handleSideClick(panel, target, add) {
   const tab = target.closest("[data-tab]")?.getAttribute("data-tab");
-  if (tab) panel.store.turn({ tab });
+  if (tab) panel.store.updateList({ tab });
   return (
     Boolean(tab) ||
-    panesAt("side")
+    listPanes("side")
       .toReversed()
       .some((pane) => pane.press?.(panel, target, add))
   );
 }
 
 /**
- * A key in the panel; true when a pane used it.
+ * Handle a key in the panel; return whether a pane used it.
  * @param {Panel} panel
  * @param {KeyboardEvent} event
  * @param {Element} target
  */
-export function keySide(panel, event, target) {
-  return panesAt("side").some((pane) => pane.key?.(panel, event, target));
+export function handleSideKey(panel, event, target) {
+  return listPanes("side").some((pane) => pane.key?.(panel, event, target));
 }
