@@ -1,7 +1,7 @@
 """xlascope: a JAX you can see through.
 
-Names are found on first use, by the list in ``__init__.pyi``: importing the package loads nothing of the engine, and
-boots nothing.
+Names are resolved on first use, by the list in ``__init__.pyi``: importing the package neither loads nor
+boots the engine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from . import starting as _starting
 from .names import lazy
 
-if "jaxlib" in sys.modules:  # somebody's, perhaps of before an installation into this very process
+if "jaxlib" in sys.modules:  # loaded by other code, perhaps before another version was installed
     from . import runtime as _runtime  # noqa: F401
 
 __version__ = "0.1.0"
@@ -38,7 +38,7 @@ def _filter_traceback(error: BaseException) -> None:
 
 
 def _start_engine() -> Any:
-    """What a question needs that is about a function: what makes programs of the engine's calls."""
+    """Create the engine, which makes programs of calls."""
     return importlib.import_module("xlascope.inspect.engine.producer").Engine()
 
 
@@ -50,10 +50,10 @@ _starting.start_with(_start_engine)
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What ``%load_ext xlascope`` runs: the notebook side, which is a package of its own."""
+    """Load the notebook extension, a separate package: the hook of ``%load_ext xlascope``."""
     importlib.import_module("xlascope_ipython").load_ipython_extension(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """What ``%unload_ext xlascope`` runs."""
+    """Unload the notebook extension: the hook of ``%unload_ext xlascope``."""
     importlib.import_module("xlascope_ipython").unload_ipython_extension(shell)

@@ -1,4 +1,4 @@
-"""``python -m xlascope``: what can be asked from a terminal."""
+"""Command line of ``python -m xlascope``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-#: The questions: a module for each, with `arguments(parser)` and `main(chosen)`, loaded when it is asked.
+#: The subcommands: a module for each, with `arguments(parser)` and `main(chosen)`, loaded on use.
 _QUESTIONS = {
     "doctor": ("xlascope.tools.device.cli", "what works on this machine's device: --device"),
     "port": ("xlascope.tools.porting.cli", "change imports of jax in programs and notebooks to xlascope, and back"),
@@ -18,7 +18,7 @@ _QUESTIONS = {
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Answer the question that the command line asks; the exit status."""
+    """Run the subcommand of a command line and return the exit status."""
     words = list(sys.argv[1:] if words is None else words)
     parser = argparse.ArgumentParser(prog="python -m xlascope", description="A JAX you can see through.")
     questions = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")

@@ -1,4 +1,4 @@
-"""What is kept for derivatives and what is computed again, under JAX's module name."""
+"""Rematerialization: which residuals are stored and which are recomputed, under JAX's module name."""
 
 from .control.checkpoint.policies import Offloadable, checkpoint_policies
 from .control.checkpoint.remat import checkpoint, checkpoint_name, remat

@@ -1,4 +1,4 @@
-"""What programs are made of, and how to run them: for those who write interpreters of their own."""
+"""Components of programs and functions to evaluate them, for authors of interpreters."""
 
 from .api.programs import eval_jaxpr as eval_jaxpr
 from .api.programs import jaxpr_as_fun as jaxpr_as_fun

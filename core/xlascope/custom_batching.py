@@ -1,4 +1,4 @@
-"""Functions with batching rules of their own, under JAX's module name."""
+"""Functions with custom batching rules, under JAX's module name."""
 
 from .control.rules.custom_vmap import custom_vmap as custom_vmap
 from .control.rules.custom_vmap import sequential_vmap as sequential_vmap

@@ -1,4 +1,4 @@
-"""Functions with derivative rules of their own, under JAX's module name."""
+"""Functions with custom derivative rules, under JAX's module name."""
 
 from .control.rules.closures import closure_convert as closure_convert
 from .control.rules.closures import custom_gradient as custom_gradient

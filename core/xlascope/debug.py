@@ -1,4 +1,4 @@
-"""Looking at values while a program runs (``print``, ``callback``), and at how arrays lie over devices."""
+"""Inspection of values while a program runs (``print``, ``callback``), and of shardings."""
 
 from .api.callbacks import debug_callback as callback
 from .api.callbacks import debug_print as print

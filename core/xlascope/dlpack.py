@@ -1,4 +1,4 @@
-"""Arrays shared with other libraries: they read ours without a copy; what is taken from the CPU is copied."""
+"""Arrays shared with other libraries: they read ours without a copy; imports from the CPU are copied."""
 
 from .names import explain_missing as _explain_missing
 from .numpy.sharing import is_supported_dtype as is_supported_dtype

@@ -1,7 +1,8 @@
-"""Types of elements: canonical widths, and the promotion of mixed operands.
+"""Data types: canonical widths, and type promotion.
 
-Promotion is a lattice walk: the result type of several operands is their least upper bound in the lattice below, where
-Python scalars stand as the weak types ``i*``, ``f*``, ``c*`` (the lattice of JAX's type promotion semantics page).
+Promotion is a lattice walk: the result type of several operands is their least upper bound in the lattice
+below, where Python scalars are the weak types ``i*``, ``f*``, ``c*`` (the lattice of JAX's type promotion
+semantics page).
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from .names import explain_missing as _explain_missing
 from .runtime import boot
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
-#: The limits of all dtypes, those that NumPy does not know among them.
+#: The limits of all dtypes, including those that NumPy lacks.
 finfo: Callable[[Any], Any] = ml_dtypes.finfo
 iinfo: Callable[[Any], Any] = ml_dtypes.iinfo
 
-#: The types that NumPy lacks and XLA has, by kind. They meet Python scalars, truth values and (floats) integers only.
+#: Types that XLA has and NumPy lacks, by kind. They promote with Python scalars, booleans and (floats) integers only.
 SMALL_FLOATS = tuple(
     np.dtype(getattr(ml_dtypes, name))
     for name in (
@@ -55,7 +56,7 @@ _ABOVE: dict[Any, tuple[Any, ...]] = {
     np.dtype("complex128"): (),
     **dict.fromkeys((*SMALL_FLOATS, *SMALL_INTEGERS, *SMALL_NATURALS), ()),
 }
-#: What 64-bit dtypes become unless ``enable_x64`` is set.
+#: The dtypes that 64-bit dtypes become unless ``enable_x64`` is set.
 NARROW = {
     np.dtype("int64"): np.dtype("int32"),
     np.dtype("uint64"): np.dtype("uint32"),
@@ -71,7 +72,7 @@ _DEFAULT: dict[type, np.dtype[Any]] = {
 _PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 float0: np.dtype[Any] = np.dtype([("float0", np.void, 0)])
 
-#: What the dtypes that arrays can have hold. NumPy calls those it does not know "V", whatever they hold.
+#: The kinds of the dtypes that arrays can have. NumPy's own kind is "V" for all types that it lacks.
 KINDS: dict[np.dtype[Any], str] = {
     float0: "V",
     **{dtype: dtype.kind for dtype in _ABOVE if isinstance(dtype, np.dtype)},
@@ -101,72 +102,73 @@ def _join(nodes: frozenset[Any]) -> Any:
 
 
 def canonical(dtype: Any) -> np.dtype[Any]:
-    """The dtype that values of ``dtype`` have here: 64-bit types become 32-bit unless ``enable_x64`` is set.
+    """Return the dtype of values of ``dtype`` under the current settings: 64-bit becomes 32-bit without ``enable_x64``.
 
-    >>> canonical(float)
+    >>> to_canonical_dtype(float)
     dtype('float32')
     """
-    found = parse_dtype(dtype)
-    return found if boot.enable_x64.value else NARROW.get(found, found)
+    parsed = parse_dtype(dtype)
+    return parsed if boot.enable_x64.value else NARROW.get(parsed, parsed)
 
 
 def parse_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return the dtype that a user means, in its full width; raises TypeError for what arrays cannot have.
+    """Return the requested dtype at full width; raise TypeError for one that arrays cannot have.
 
     >>> parse_dtype(float), parse_dtype("bfloat16")
     (dtype('float64'), dtype(bfloat16))
     """
     try:
-        found = dtype if isinstance(dtype, np.dtype) else _dtype_of(dtype)
+        parsed = dtype if isinstance(dtype, np.dtype) else _dtype_of(dtype)
     except (TypeError, ValueError):
         fix = "; write dtype=x.dtype for that of an array x" if hasattr(dtype, "dtype") else ""
         fix = "; a shape of several axes is one argument: zeros((3, 4))" if isinstance(dtype, int) else fix
         raise TypeError(f"a dtype is a name or type of numbers, as in dtype='float32', got {dtype!r}{fix}") from None
-    if found not in KINDS:
-        raise not_supported(found)
-    return found
+    if parsed not in KINDS:
+        raise not_supported(parsed)
+    return parsed
 
 
-def _dtype_of(given: Any) -> np.dtype[Any]:
-    if hasattr(given, "aval"):  # NumPy takes what has a dtype for one; an array that is not traced is refused, too
+def _dtype_of(dtype: Any) -> np.dtype[Any]:
+    if hasattr(dtype, "aval"):  # NumPy would accept any object with a dtype; concrete arrays are refused, too
         raise TypeError
-    if is_key(given):
-        return given  # type: ignore[no-any-return]
-    found: np.dtype[Any] = _DEFAULT[given] if given in PYTHON_TYPES else np.dtype(given)
-    return found
+    if is_key(dtype):
+        return dtype  # type: ignore[no-any-return]
+    result: np.dtype[Any] = _DEFAULT[dtype] if dtype in PYTHON_TYPES else np.dtype(dtype)
+    return result
 
 
 def not_supported(dtype: np.dtype[Any]) -> TypeError:
-    """The error for a dtype that arrays cannot have."""
-    names = ", ".join(known.name for known in KINDS if KINDS[known] not in "VK")
+    """Return the error for a dtype that arrays cannot have."""
+    names = ", ".join(supported.name for supported in KINDS if KINDS[supported] not in "VK")
     return TypeError(f"arrays cannot have dtype {dtype}; they have one of: {names}")
 
 
-#: Python's types of numbers, which stand for the dtypes that their values have here.
+#: Python's number types, which stand for the default dtypes.
 PYTHON_TYPES = frozenset(_DEFAULT)
 
 
 def kind_of(dtype: np.dtype[Any]) -> str:
-    """What a dtype holds: b (truth values), i, u (integers), f (floats), c (complex) or K (keys); V for what is no
-    array's.
+    """Return the kind of a dtype.
+
+    b (booleans), i, u (integers), f (floats), c (complex) or K (keys); V for a dtype that arrays cannot have.
 
     >>> import ml_dtypes
-    >>> kind_of(np.dtype("float32")), kind_of(np.dtype(ml_dtypes.bfloat16)), kind_of(np.dtype(ml_dtypes.uint4))
+    >>> dtype_kind(np.dtype("float32")), dtype_kind(np.dtype(ml_dtypes.bfloat16)), dtype_kind(np.dtype(ml_dtypes.uint4))
     ('f', 'f', 'u')
     """
     return KINDS.get(dtype) or dtype.kind
 
 
 def is_supported(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays can have the dtype."""
+    """Return whether arrays can have the dtype."""
     return dtype in KINDS
 
 
 def bits_of(dtype: np.dtype[Any]) -> int:
-    """The width of an element in bits, of those that share a byte as well.
+    """Return the width of an element in bits, also for dtypes narrower than a byte.
 
     >>> import ml_dtypes
-    >>> bits_of(np.dtype("float32")), bits_of(np.dtype(ml_dtypes.int4))
+    >>> dtype_bits(np.dtype("float32")), dtype_bits(np.dtype(ml_dtypes.int4))
     (32, 4)
     """
     return _NARROWER.get(dtype) or 8 * dtype.itemsize
@@ -176,43 +178,43 @@ _NARROWER = {d: int(d.name.lstrip("uintfloa")[0]) for d in (SMALL_FLOATS[0], *SM
 
 
 def scalar_type(dtype: np.dtype[Any]) -> type:
-    """The Python scalar type of a dtype's kind: bool, int, float or complex; raises TypeError for keys."""
-    found = _PYTHON.get(KINDS[dtype])
-    if found is None:
+    """Return the Python scalar type of a dtype's kind: bool, int, float or complex; raise TypeError for keys."""
+    scalar = _PYTHON.get(KINDS[dtype])
+    if scalar is None:
         raise TypeError(f"keys are no numbers: no Python number is one of dtype {dtype}")
-    return found
+    return scalar
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Whether ``dtype`` is a real floating-point type, the ml_dtypes ones included."""
+    """Return whether ``dtype`` is a real floating-point type, including those of ml_dtypes."""
     return kind_of(dtype) == "f"
 
 
 def is_differentiable(dtype: np.dtype[Any]) -> bool:
-    """Whether values of ``dtype`` have tangents of the same type: the floating-point and complex types."""
+    """Return whether values of ``dtype`` have tangents of the same type: floating-point and complex types."""
     return kind_of(dtype) in "fc"
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
-    """Whether ``dtype`` is a signed or unsigned integer type."""
+    """Return whether ``dtype`` is a signed or unsigned integer type."""
     return kind_of(dtype) in "iu"
 
 
 def promote(types: tuple[tuple[np.dtype[Any], bool], ...]) -> tuple[np.dtype[Any], bool]:
-    """The (dtype, weak) that operands of those (dtype, weak) meet in.
+    """Return the promoted (dtype, weak) of operands of those (dtype, weak).
 
-    >>> promote(((np.dtype("int32"), False), (np.dtype("float32"), True)))
+    >>> promote_dtypes(((np.dtype("int32"), False), (np.dtype("float32"), True)))
     (dtype('float32'), True)
-    >>> promote(((np.dtype("float16"), False), (np.dtype("float32"), True)))
+    >>> promote_dtypes(((np.dtype("float16"), False), (np.dtype("float32"), True)))
     (dtype('float16'), False)
     """
     return _promote(types, bool(boot.enable_x64.value), boot.numpy_dtype_promotion.value == "strict")
 
 
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
-    """The dtype in which arrays, Python numbers and dtypes meet; with the flag, also whether it gives way to others.
+    """Return the promoted dtype of arrays, Python numbers and dtypes; with the flag, also whether it is weak.
 
-    Raises ValueError without arguments, TypeError for what has no dtype.
+    Raises ValueError without arguments, TypeError for an argument without a dtype.
 
     >>> result_type(np.int32, 2.5), result_type(1, 2.5, return_weak_type_flag=True)
     (dtype('float32'), (dtype('float32'), True))
@@ -224,7 +226,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def _typed(x: Any) -> tuple[np.dtype[Any], bool]:
-    """The dtype of an array, number or dtype, and whether it gives way."""
+    """Return the dtype of an array, number or dtype, and whether it is weak."""
     kind = x if isinstance(x, type) else type(x)
     if kind in (bool, int, float, complex):
         return canonical(kind), kind is not bool
@@ -257,7 +259,10 @@ _ORDER = (bool, int, float, complex)
 
 
 def _check_strict(nodes: frozenset[Any]) -> None:
-    """Under the setting ``strict`` only Python scalars give way, and only to types of their kind or above."""
+    """Raise if operands need promotion that ``strict`` forbids.
+
+    Only Python scalars are promoted, and only to types of their kind or above.
+    """
     types = [node for node in nodes if not isinstance(node, type)]
     kinds = [node for node in nodes if isinstance(node, type)]
     if len(types) > 1 or any(not holds_strictly(types[0], kind) for kind in kinds if types):
@@ -265,13 +270,13 @@ def _check_strict(nodes: frozenset[Any]) -> None:
 
 
 def holds_strictly(dtype: np.dtype[Any], kind: type) -> bool:
-    """Whether a Python scalar may meet an array of ``dtype`` under the setting ``numpy_dtype_promotion="strict"``."""
-    own = scalar_type(dtype)
-    return own is bool if kind is bool else own is not bool and _ORDER.index(kind) <= _ORDER.index(own)
+    """Return whether a Python scalar may be combined with ``dtype`` under ``numpy_dtype_promotion="strict"``."""
+    target = scalar_type(dtype)
+    return target is bool if kind is bool else target is not bool and _ORDER.index(kind) <= _ORDER.index(target)
 
 
 def promotion_error(nodes: Iterable[Any]) -> TypePromotionError:
-    """The error for operands that the setting ``strict`` keeps apart."""
+    """Return the error for operands that the setting ``strict`` does not promote."""
     return TypePromotionError(
         f"Input dtypes {_named(nodes)} do not meet in a common dtype under numpy_dtype_promotion='strict'. Convert "
         "one of them (astype), or set numpy_dtype_promotion to 'standard'."
@@ -283,16 +288,16 @@ def _named(nodes: Iterable[Any]) -> str:
 
 
 class TypePromotionError(ValueError):
-    """Operands met that no dtype holds, or where the setting ``numpy_dtype_promotion`` keeps them apart."""
+    """Error for operands without a common dtype, or whose promotion ``numpy_dtype_promotion`` forbids."""
 
 
 # JAX's names --------------------------------------------------------------------------------------------------------
 
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> np.dtype[Any]:
-    """The dtype that values of ``dtype`` have here: 64-bit types become 32-bit unless ``enable_x64`` is set.
+    """Return the dtype of values of ``dtype`` under the current settings: 64-bit becomes 32-bit without ``enable_x64``.
 
-    Raises TypeError for what is no dtype, ValueError for a type of keys unless ``allow_extended_dtype``.
+    Raises TypeError for an invalid dtype, ValueError for a type of keys unless ``allow_extended_dtype``.
 
     >>> canonicalize_dtype("float64")
     dtype('float32')
@@ -310,7 +315,7 @@ _ABSTRACT = (
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype is, or lies under, another in NumPy's hierarchy, where those of ml_dtypes stand with their kind.
+    """Return whether a dtype is, or lies under, another in NumPy's hierarchy, extended by ml_dtypes' types by kind.
 
     >>> issubdtype(bfloat16, np.floating), issubdtype(np.int32, np.floating)
     (True, False)
@@ -330,17 +335,17 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """The width of an element in bits, of those that share a byte as well; raises TypeError for what is no dtype.
+    """Return the width of an element in bits, also below a byte; raise TypeError for an invalid dtype.
 
     >>> itemsize_bits("int4"), itemsize_bits("complex64")
     (4, 64)
     """
-    found = np.dtype(dtype)
-    return 8 if found == np.bool_ else bits_of(found)
+    parsed = np.dtype(dtype)
+    return 8 if parsed == np.bool_ else bits_of(parsed)
 
 
 def scalar_type_of(x: Any) -> type:
-    """The Python type (bool, int, float or complex) that holds values like those of an array, a number or a dtype.
+    """Return the Python type (bool, int, float or complex) for values of an array, a number or a dtype.
 
     Raises TypeError for anything else.
 
@@ -351,19 +356,19 @@ def scalar_type_of(x: Any) -> type:
         return x
     dtype = getattr(x, "dtype", None)
     try:
-        found = np.dtype(dtype if isinstance(dtype, np.dtype) else type(x) if isinstance(x, _NUMBERS) else x)
+        parsed = np.dtype(dtype if isinstance(dtype, np.dtype) else type(x) if isinstance(x, _NUMBERS) else x)
     except TypeError:
-        found = None
-    if x is None or found not in KINDS or KINDS[found] not in _PYTHON:
+        parsed = None
+    if x is None or parsed not in KINDS or KINDS[parsed] not in _PYTHON:
         raise TypeError(f"scalar_type_of takes an array, a number or a dtype, got {x!r} of type {type(x).__name__}")
-    return scalar_type(found)
+    return scalar_type(parsed)
 
 
 _NUMBERS = (bool, int, float, complex)
 
 
 def short_name(dtype: np.dtype[Any]) -> str:
-    """The name of a dtype in jaxprs: ``f32``, ``i32``, ``u8``, ``bf16``, ``bool``.
+    """Return the name of a dtype in jaxprs: ``f32``, ``i32``, ``u8``, ``bf16``, ``bool``.
 
     >>> short_name(np.dtype("float32"))
     'f32'

@@ -1,4 +1,4 @@
-"""Entry points, also of a checkout that is on the path without being installed (``PYTHONPATH=core:…``)."""
+"""Entry points, including those of a checkout on the path that is not installed (``PYTHONPATH=core:…``)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def find_entry_points(group: str, name: str | None = None) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group that are installed, and this checkout's where it is not installed.
+    """Return the installed entry points of a group, and this checkout's where it is not installed.
 
     >>> [found.value for found in find_entry_points("xlascope.watchers", "jax")]
     ['xlascope_jax:install']
     """
-    found = tuple(metadata.entry_points(group=group))
+    entries = tuple(metadata.entry_points(group=group))
     if not _is_installed():
-        found += read_project(_PROJECT, group)
-    return found if name is None else tuple(each for each in found if each.name == name)
+        entries += read_project(_PROJECT, group)
+    return entries if name is None else tuple(entry for entry in entries if entry.name == name)
 
 
 def read_project(project: Path, group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group that a ``pyproject.toml`` declares; none where there is no such project."""
+    """Return the entry points of a group in this project's ``pyproject.toml``; none for another project."""
     try:
         declared = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A tree of arrays as one vector, and back."""
+"""Flattening of a pytree of arrays to one vector, and back."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["ravel_pytree"]
 
 
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The leaves of a tree, flattened and joined to one vector, and the function that makes such a tree of a vector.
+    """Flatten and concatenate the leaves of a tree; return the vector and the function that restores the tree.
 
-    The vector has the dtype in which the leaves meet (floats without leaves). The function takes a vector of its shape
-    and gives leaves of the shapes and dtypes of the given ones; it raises ValueError for another shape, and TypeError
-    for another dtype where the leaves have several; where they have one, they take the vector's.
+    The vector has the promoted dtype of the leaves (float without leaves). The function takes a vector of that
+    shape and returns leaves of the original shapes and dtypes; it raises ValueError for another shape, and
+    TypeError for another dtype where the leaves have several; where they have one, they take the vector's.
 
     >>> import xlascope.numpy as jnp
     >>> vector, back = ravel_pytree({"w": jnp.ones((2, 2)), "b": jnp.zeros(1)})
@@ -45,7 +45,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 class _Back:
-    """From a vector to a tree; equal ones make equal trees, so they can be static arguments."""
+    """Function from a vector to a tree; equal ones make equal trees, so they can be static arguments."""
 
     def __init__(self, treedef: Any, shapes: Sequence[Any], dtypes: Sequence[Any], dtype: np.dtype[Any]) -> None:
         self._made_of = (treedef, tuple(shapes), tuple(dtypes), dtype)
@@ -57,12 +57,12 @@ class _Back:
         aval, sizes = aval_of(vector), [int(np.prod(shape)) for shape in shapes]
         if aval.shape != (sum(sizes),):
             raise ValueError(f"a vector of {sum(sizes)} elements makes this tree, got shape {aval.shape}")
-        each = zip(split(vector, np.cumsum(sizes[:-1]).tolist()), shapes, dtypes, strict=True)
-        if len(set(dtypes)) == 1:  # they met in none but their own: it need not be the vector's
-            return treedef.unflatten([reshape(x, shape) for x, shape, _ in each])
+        pieces = zip(split(vector, np.cumsum(sizes[:-1]).tolist()), shapes, dtypes, strict=True)
+        if len(set(dtypes)) == 1:  # the leaves follow the vector's dtype
+            return treedef.unflatten([reshape(x, shape) for x, shape, _ in pieces])
         if aval.dtype != dtype:
             raise TypeError(f"a vector of {dtype.name} makes this tree, got {aval.dtype.name}; convert with astype")
-        return treedef.unflatten([convert_element_type(reshape(x, shape), own) for x, shape, own in each])
+        return treedef.unflatten([convert_element_type(reshape(x, shape), out_dtype) for x, shape, out_dtype in pieces])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Back) and self._made_of == other._made_of

@@ -1,4 +1,4 @@
-"""Pictures of another size: resampling along axes, by JAX's methods."""
+"""Image resizing: resampling along axes, with JAX's methods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
 
 class ResizeMethod(enum.Enum):
-    """How the numbers between pixels are found."""
+    """Interpolation method."""
 
     NEAREST = 0
     LINEAR = 1
@@ -39,12 +39,12 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """The method of a name, as in "bilinear" or "lanczos3"; raises ValueError for others."""
+        """Return the method of a name, as in "bilinear" or "lanczos3"; raise ValueError for an unknown name."""
         for method, names in _NAMES.items():
             if s in names.split():
                 return method
-        known = " ".join(_NAMES.values()).split()
-        raise ValueError(f"a method of resizing is one of {', '.join(known)}, got {s!r}")
+        choices = " ".join(_NAMES.values()).split()
+        raise ValueError(f"a method of resizing is one of {', '.join(choices)}, got {s!r}")
 
 
 _NAMES = {
@@ -94,28 +94,28 @@ def resize(
     antialias: bool = True,
     precision: Any = Precision.HIGHEST,
 ) -> Any:
-    """A picture of another shape.
+    """Resize an image.
 
-    ``shape`` has a size for each axis of ``image``; axes whose size stays are not touched. ``method`` is "nearest",
-    "linear", "cubic", "cubic-pytorch" (without ``antialias`` PyTorch's kernel and edges), "lanczos3", "lanczos5" or
-    "area" (by what pixels share), or a :class:`ResizeMethod`. Where the picture gets smaller the kernel gets wider,
-    unless ``antialias`` is False. The result is floating but for "nearest", which keeps the dtype. Raises ValueError
-    for a shape of another rank and for other methods.
+    ``shape`` has a size for each axis of ``image``; axes whose size stays are not touched. ``method`` is
+    "nearest", "linear", "cubic", "cubic-pytorch" (without ``antialias`` PyTorch's kernel and edges), "lanczos3",
+    "lanczos5" or "area" (by the overlap of pixels), or a :class:`ResizeMethod`. When downsampling, the kernel
+    gets wider, unless ``antialias`` is False. The result is floating-point except for "nearest", which keeps the
+    dtype. Raises ValueError for a shape of another rank and for other methods.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.image.resize(jnp.array([0.0, 2.0]), (4,), "linear"))
     [0.  0.5 1.5 2. ]
     """
     image, sizes = array_of(image), sizes_of(shape)
-    own = shape_of(image)
-    if len(sizes) != len(own):
-        raise ValueError(f"shape has a size for each axis of the picture, got {sizes} for one of shape {own}")
-    chosen = _method(method)
-    if chosen is ResizeMethod.NEAREST:
+    old_shape = shape_of(image)
+    if len(sizes) != len(old_shape):
+        raise ValueError(f"shape has a size for each axis of the picture, got {sizes} for one of shape {old_shape}")
+    parsed = _method(method)
+    if parsed is ResizeMethod.NEAREST:
         return _nearest(image, sizes)
-    changed = [axis for axis in range(len(own)) if own[axis] != sizes[axis]]
-    scale = [1.0 if sizes[axis] == 0 or own[axis] == 0 else sizes[axis] / own[axis] for axis in changed]
-    return _resampled(inexact(image), sizes, changed, scale, [0.0] * len(changed), chosen, antialias, precision)
+    changed = [axis for axis in range(len(old_shape)) if old_shape[axis] != sizes[axis]]
+    scale = [1.0 if sizes[axis] == 0 or old_shape[axis] == 0 else sizes[axis] / old_shape[axis] for axis in changed]
+    return _resampled(inexact(image), sizes, changed, scale, [0.0] * len(changed), parsed, antialias, precision)
 
 
 def scale_and_translate(
@@ -128,11 +128,11 @@ def scale_and_translate(
     antialias: bool = True,
     precision: Any = Precision.HIGHEST,
 ) -> Any:
-    """A picture scaled and moved: what is at x comes to be at x · ``scale`` + ``translation``, along each axis.
+    """Scale and translate an image: position x moves to x · ``scale`` + ``translation``, along each axis.
 
-    ``spatial_dims`` names the axes, ``scale`` and ``translation`` have one number for each and may be differentiated.
-    Pixel i lies at i + 1/2. What comes from outside of the picture is 0. ``shape``, ``method``, ``antialias`` and
-    errors are as for :func:`resize`, without "nearest".
+    ``spatial_dims`` names the axes, ``scale`` and ``translation`` have one number for each and may be
+    differentiated. Pixel i is at i + 1/2. Values from outside of the image are 0. ``shape``, ``method``,
+    ``antialias`` and errors are as for :func:`resize`, without "nearest".
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> x = jnp.array([1.0, 2.0, 3.0])
@@ -144,34 +144,34 @@ def scale_and_translate(
         raise ValueError(
             f"shape has a size for each axis of the picture, got {sizes} for one of shape {shape_of(image)}"
         )
-    chosen = _method(method)
-    if chosen is ResizeMethod.NEAREST:
+    parsed = _method(method)
+    if parsed is ResizeMethod.NEAREST:
         raise ValueError("scale_and_translate has no nearest neighbours; resize has")
     if not is_several(spatial_dims):
         raise TypeError(f"spatial_dims has an axis for each number of scale, as in (0, 1); got {spatial_dims!r}")
     axes = axes_of(tuple(spatial_dims), len(sizes), "spatial_dims")
     scale, translation = asarray(scale), asarray(translation)
-    for name, given in (("scale", scale), ("translation", translation)):
-        if shape_of(given) != (len(axes),):
-            raise ValueError(f"{name} has a number for each of the {len(axes)} axes, got shape {shape_of(given)}")
+    for name, value in (("scale", scale), ("translation", translation)):
+        if shape_of(value) != (len(axes),):
+            raise ValueError(f"{name} has a number for each of the {len(axes)} axes, got shape {shape_of(value)}")
     image = inexact(image)
     factors, offsets = ([as_dtype(v[i], aval_of(image).dtype) for i in range(len(axes))] for v in (scale, translation))
-    return _resampled(image, sizes, list(axes), factors, offsets, chosen, antialias, precision)
+    return _resampled(image, sizes, list(axes), factors, offsets, parsed, antialias, precision)
 
 
-def _method(given: Any) -> ResizeMethod:
-    found = ResizeMethod.from_string(given) if isinstance(given, str) else given
-    if not isinstance(found, ResizeMethod):
-        raise ValueError(f"a method of resizing is a name or a ResizeMethod, got {given!r}")
-    return found
+def _method(method: Any) -> ResizeMethod:
+    parsed = ResizeMethod.from_string(method) if isinstance(method, str) else method
+    if not isinstance(parsed, ResizeMethod):
+        raise ValueError(f"a method of resizing is a name or a ResizeMethod, got {method!r}")
+    return parsed
 
 
 def _nearest(image: Any, sizes: Sequence[int]) -> Any:
-    own = shape_of(image)
-    for axis, (size, wanted) in enumerate(zip(own, sizes, strict=True)):
+    old_shape = shape_of(image)
+    for axis, (size, wanted) in enumerate(zip(old_shape, sizes, strict=True)):
         if size != wanted:
-            places = (arange(wanted, dtype=np.dtype("float32")) + 0.5) * (size / wanted if wanted else 1.0)
-            image = take(image, as_dtype(ufuncs.floor(places), canonical(int)), axis, mode="clip")
+            positions = (arange(wanted, dtype=np.dtype("float32")) + 0.5) * (size / wanted if wanted else 1.0)
+            image = take(image, as_dtype(ufuncs.floor(positions), canonical(int)), axis, mode="clip")
     return image
 
 
@@ -179,16 +179,16 @@ def _resampled(
     image: Any, sizes: Sequence[int], axes: Sequence[int], scale: Any, translation: Any, method: ResizeMethod,
     antialias: bool, precision: Any,
 ) -> Any:  # fmt: skip
-    own = shape_of(image)
+    old_shape = shape_of(image)
     matrices = [
-        _weights(own[axis], sizes[axis], factor, offset, method, antialias)
+        _weights(old_shape[axis], sizes[axis], factor, offset, method, antialias)
         for axis, factor, offset in zip(axes, scale, translation, strict=True)
     ]
     return _multiplied(image, sizes, axes, matrices, precision)
 
 
 def _multiplied(image: Any, sizes: Sequence[int], axes: Sequence[int], matrices: Sequence[Any], precision: Any) -> Any:
-    """A picture multiplied by a matrix of weights along each of the axes."""
+    """Multiply an image by a matrix of weights along each of the axes."""
     if not axes:
         return image
     rank, names = len(sizes), []
@@ -198,18 +198,16 @@ def _multiplied(image: Any, sizes: Sequence[int], axes: Sequence[int], matrices:
         names.append(letters[axis] + letters[rank + axis])
         result[axis] = letters[rank + axis]
     operands = [as_dtype(weights, aval_of(image).dtype) for weights in matrices]
-    spelled = ",".join([letters[:rank], *names]) + "->" + "".join(result)
-    return einsum(spelled, image, *operands, precision=precision)
+    subscripts = ",".join([letters[:rank], *names]) + "->" + "".join(result)
+    return einsum(subscripts, image, *operands, precision=precision)
 
 
 def _weights(size: int, wanted: int, scale: Any, translation: Any, method: ResizeMethod, antialias: bool) -> Any:
-    """How much each pixel counts (rows) for each of the result (columns): by the kernel, the sum brought to 1."""
+    """Return the weight of each pixel (rows) for each pixel of the result (columns), normalized to a sum of 1."""
     inverse = 1.0 / scale
     width = ufuncs.maximum(inverse, 1.0) if antialias else 1.0
     at = (arange(wanted, dtype=np.dtype("float32")) + 0.5) * inverse - translation * inverse - 0.5
-    inside = expand_dims(
-        logic.bitwise_and(at >= -0.5, at <= size - 0.5), 0
-    )  # of the picture, whose pixels are one wide
+    inside = expand_dims(logic.bitwise_and(at >= -0.5, at <= size - 0.5), 0)  # of the image, whose pixels have width 1
     if method is ResizeMethod.CUBIC_PYTORCH and not antialias:
         return logic.where(inside, _weights_of_pytorch(size, at), 0)
     distance = ufuncs.abs(expand_dims(at, 0) - expand_dims(arange(size, dtype=np.dtype("float32")), 1))
@@ -221,19 +219,19 @@ def _weights(size: int, wanted: int, scale: Any, translation: Any, method: Resiz
 
 
 def _weights_of_pytorch(size: int, at: Any) -> Any:
-    """The same by PyTorch's kernel, that of Keys with a = -3/4; beyond the ends the last pixel is repeated."""
+    """Return the weights of PyTorch's kernel, that of Keys with a = -3/4, with edge pixels repeated beyond the ends."""
     x = ufuncs.abs(expand_dims(at, 0) - expand_dims(arange(-2, size + 2, dtype=np.dtype("float32")), 1))
     near = ((1.25 * x - 2.25) * x) * x + 1.0
     far = ((-0.75 * x + 3.75) * x - 6.0) * x + 3.0
     weights = logic.where(x >= 2.0, 0.0, logic.where(x >= 1.0, far, near))
-    # Row i of this matrix adds up what counts for pixel i.
+    # Row i of this matrix sums the weights of pixel i.
     pixels = np.clip(np.arange(-2, size + 2), 0, max(size - 1, 0))
     folding = (np.arange(size)[:, None] == pixels).astype("float32")
     return einsum("ij,jk->ik", folding, weights, precision=Precision.HIGHEST)
 
 
 def _shared(distance: Any, width: Any) -> Any:
-    """What a pixel of the result, of that width, shares with pixels one wide whose middles are so far from its own."""
+    """Return the overlap of a result pixel of that width with unit pixels at that distance between centers."""
     return ufuncs.maximum(ufuncs.minimum(ufuncs.minimum(width, 1.0), (width + 1.0) / 2.0 - distance), 0.0)
 
 

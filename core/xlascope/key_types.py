@@ -1,7 +1,7 @@
-"""The types of typed keys. Nothing counts with them: they say which generator a key is for, and of how many words.
+"""Types of typed PRNG keys: which generator a key is for, and its number of words.
 
-NumPy and XLA have no such types. Where values are held and where programs are lowered, an array of keys is its words:
-an array of one axis more (``ir.avals.in_words``).
+NumPy and XLA have no such types. In memory and in lowered programs, an array of keys is its words: an array
+with one more axis (``ir.avals.physical_aval``).
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import numpy as np
 
 
 class extended(np.generic):  # noqa: N801  (JAX's name)
-    """The kind of types that NumPy has no word for, such as those of typed keys."""
+    """Abstract type of dtypes that NumPy lacks, such as those of typed keys."""
 
 
 class prng_key(extended):  # noqa: N801  (JAX's name)
-    """The kind of the types of typed keys."""
+    """Abstract type of the dtypes of typed keys."""
 
 
 class KeyType:
-    """The type of the keys of one generator; there is one object for each.
+    """Dtype of the keys of one generator; there is one object for each.
 
     >>> KEY_TYPES["threefry2x32"]
     key<fry>
     """
 
     __slots__ = ("implementation", "itemsize", "name", "words")
-    #: As NumPy's dtypes say it of theirs.
+    #: Attributes of NumPy's dtypes.
     type = prng_key
     kind = "K"
 
@@ -48,18 +48,18 @@ class KeyType:
 
 #: The types of keys by their generator's name.
 KEY_TYPES = {
-    found.implementation: found
-    for found in (KeyType("threefry2x32", "fry", 2), KeyType("rbg", "rbg", 4), KeyType("unsafe_rbg", "urbg", 4))
+    kind.implementation: kind
+    for kind in (KeyType("threefry2x32", "fry", 2), KeyType("rbg", "rbg", 4), KeyType("unsafe_rbg", "urbg", 4))
 }
 
 
 def key_type(implementation: str) -> KeyType:
-    """The type of keys for a generator; raises KeyError for one that there is not."""
+    """Return the dtype of keys for a generator; raise KeyError for an unknown one."""
     return KEY_TYPES[implementation]
 
 
 def is_key(dtype: Any) -> bool:
-    """Whether a dtype is a type of keys.
+    """Return whether a dtype is a type of keys.
 
     >>> is_key(KEY_TYPES["rbg"]), is_key(np.dtype("uint32"))
     (True, False)

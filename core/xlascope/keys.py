@@ -1,6 +1,6 @@
-"""Keys of caches: what tells one value from another is its type and its bits, and not ``==`` alone.
+"""Cache keys that distinguish values by type and bits, not by ``==`` alone.
 
-For Python 2, 2.0 and np.int8(2) are equal, and so are 0.0 and -0.0, but programs made for them differ.
+Python considers 2, 2.0 and np.int8(2) equal, and so 0.0 and -0.0, but programs made for them differ.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-#: Types of which equal values are the same value.
+#: Types whose equal values are interchangeable.
 _PLAIN = frozenset({int, bool, str, bytes, type(None), type, type(Ellipsis)})
 _IDENTITY: Any = object.__eq__
 
 
 def key_of(value: Any) -> Hashable:
-    """A key that equals the keys of values of the same type and the same bits, and no others.
+    """Return a key that equals the keys of values of the same type and the same bits, and no others.
 
-    Members of tuples, sets, mappings, ranges, slices and dataclasses count likewise. Of other classes the equality that
-    they define is taken at its word. Raises TypeError for what has no hash.
+    This includes members of tuples, sets, mappings, ranges, slices and dataclasses. Other classes are compared by
+    their own equality. Raises TypeError for unhashable values.
 
-    >>> key_of((2, 0.0)) == key_of((2, 0.0)), key_of(2) == key_of(2.0), key_of((0.0,)) == key_of((-0.0,))
+    >>> cache_key((2, 0.0)) == cache_key((2, 0.0)), cache_key(2) == cache_key(2.0), cache_key(0.0) == cache_key(-0.0)
     (True, False, False)
     """
     kind = value.__class__
@@ -42,14 +42,14 @@ def key_of(value: Any) -> Hashable:
 
 
 def scalar_bits(value: Any) -> Hashable:
-    """What tells a Python number from others of its type: itself, or its bytes where ``==`` sees too little."""
+    """Return what identifies a Python number within its type: itself, or its bytes where ``==`` is too coarse."""
     if isinstance(value, complex):
         return struct.pack("<dd", value.real, value.imag)
     return value if value and value == value else (value if isinstance(value, int) else struct.pack("<d", value))
 
 
 def parts(value: Any) -> Iterator[Any] | None:
-    """The members that ``==`` of a container compares, with bare ``==``; None for what is no container."""
+    """Return the members that the ``==`` of a container compares; None for other values."""
     if isinstance(value, (tuple, frozenset)):
         return iter(value)
     if isinstance(value, (range, slice)):
@@ -62,15 +62,15 @@ def parts(value: Any) -> Iterator[Any] | None:
 
 
 def _has_generated_equality(kind: type) -> bool:
-    """Whether ``dataclass`` wrote the ``__eq__`` of a class."""
+    """Return whether ``dataclass`` generated the ``__eq__`` of a class."""
     code = getattr(kind.__eq__, "__code__", None)
     return code is not None and dataclasses.is_dataclass(kind) and code.co_filename == "<string>"
 
 
 def told_apart_by_equality(value: Any) -> bool:
-    """Whether its type and ``==`` suffice to tell a value from others, as jaxlib does with static arguments.
+    """Return whether type and ``==`` identify a value, as jaxlib assumes of static arguments.
 
-    >>> told_apart_by_equality(2), told_apart_by_equality(0.0), told_apart_by_equality((2,))
+    >>> is_identified_by_equality(2), is_identified_by_equality(0.0), is_identified_by_equality((2,))
     (True, False, False)
     """
     kind = value.__class__
@@ -84,7 +84,7 @@ def told_apart_by_equality(value: Any) -> bool:
 
 
 class Exact:
-    """A value that equals values of the same type and the same bits only, for what has to be part of a key."""
+    """Wrapper that compares a value by type and bits, for use in cache keys."""
 
     __slots__ = ("key", "value")
 

@@ -1,6 +1,6 @@
-"""What to say of a name that is not there: whether jax has it, why it is left out, what to use, or what was meant.
+"""Errors for missing names: whether jax has the name, why xlascope does not, and alternatives.
 
-Imported by ``names.py`` when a name was not found: names that are found cost nothing.
+Imported by ``names.py`` on the first missing name, so that names that exist cost nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_NEAR = 3
 
 
 class LeftOut(NamedTuple):
-    """Why a name of jax will not come, and what to use."""
+    """Name of jax that will not be supported: the reason, and what to use instead."""
 
     why: str
     instead: str
@@ -34,7 +34,7 @@ _KERNELS = LeftOut(
 _AXES = "types do not say along which axes of a mesh values vary"
 _NEVER_MORE = "jax keeps it for old programs only"
 
-#: What is left out for good, by the name or the module in jax.
+#: Names or modules of jax that will not be supported.
 LEFT_OUT = {
     "pallas": _KERNELS,
     "experimental.pallas": _KERNELS,
@@ -57,7 +57,7 @@ _ARRAY = "use xlascope.Array"
 _SHARDING = "use xlascope.sharding.NamedSharding"
 _X64 = "use xlascope.enable_x64(True) or xlascope.enable_x64(False) in a with statement"
 
-#: What old programs use that jax itself has no more, and what stands for it.
+#: Names that jax itself has removed, and their replacements.
 REMOVED = {
     "abstract_arrays": "use xlascope.core.ShapedArray",
     "clear_backends": "use xlascope.clear_caches",
@@ -108,14 +108,14 @@ REMOVED = {
 
 @functools.cache
 def names_of_jax() -> frozenset[str]:
-    """The public names of jax, as ``numpy.add``."""
+    """Return the public names of jax, as ``numpy.add``."""
     text = _NAMES.read_text(encoding="utf-8").partition("\n")[2].replace("\n  ", " ")
     lines = (line.split(": ", 1) for line in text.splitlines())
     return frozenset(f"{module}.{name}".lstrip(".") for module, names in lines for name in names.split())
 
 
-def explanation(module: str, name: str, known: Iterable[str]) -> str:
-    """What to add to "there is no such name"; "" where nothing is known. ``known`` are the names that are there.
+def explanation(module: str, name: str, available: Iterable[str]) -> str:
+    """Return the end of an error about a missing name, "" for an unknown name; ``available`` are existing names.
 
     >>> explanation("xlascope.numpy", "arrange", ["arange", "array"])
     "; did you mean 'arange' or 'array'?"
@@ -137,19 +137,19 @@ def explanation(module: str, name: str, known: Iterable[str]) -> str:
         )
     if in_jax in REMOVED:
         return f": jax has removed its {in_jax}; {REMOVED[in_jax]}"
-    public = sorted({each for each in known if not each.startswith("_")})
+    public = sorted({candidate for candidate in available if not candidate.startswith("_")})
     near = difflib.get_close_matches(name, public, _MOST_NEAR)
     return f"; did you mean {_any_of(near)}?" if near else ""
 
 
 def _is_module(package: str, name: str) -> bool:
-    """Whether a package has a module of that name, which nobody has imported yet."""
+    """Return whether a package has a module of that name, which is not imported yet."""
     paths = getattr(sys.modules.get(package), "__path__", None)
     return paths is not None and importlib.machinery.PathFinder.find_spec(f"{package}.{name}", paths) is not None
 
 
 def _left_out(name: str) -> LeftOut | None:
-    """What is known of a name, or of the module that it is in."""
+    """Return the entry for a name, or for the module that it is in; None without one."""
     while name:
         if name in LEFT_OUT:
             return LEFT_OUT[name]
@@ -162,13 +162,13 @@ def _any_of(names: Sequence[str]) -> str:
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
-def error_of(module: str, name: str, known: Iterable[str], asking: FrameType) -> Exception:
-    """The error for a name that a module's ``__getattr__`` does not find; ``asking`` is the frame of who asked.
+def error_of(module: str, name: str, available: Iterable[str], asking: FrameType) -> Exception:
+    """Return the error for a name that a module's ``__getattr__`` does not find; ``asking`` is the calling frame.
 
     AttributeError; ImportError in ``from module import name``, where Python would replace the message by its own.
     """
-    what = explanation(module, name, known)
+    text = explanation(module, name, available)
     if asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
-        return ImportError(f"cannot import name {name!r} from {module!r}{what}", name=module)
-    # Without an object Python adds no guesses of its own.
-    return AttributeError(f"module {module!r} has no attribute {name!r}{what}", name=name, obj=None)
+        return ImportError(f"cannot import name {name!r} from {module!r}{text}", name=module)
+    # Without an object Python adds no suggestions.
+    return AttributeError(f"module {module!r} has no attribute {name!r}{text}", name=name, obj=None)

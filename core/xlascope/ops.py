@@ -1,4 +1,4 @@
-"""Sums over segments, and JAX's early updates: ``index_update(x, index[1:3], y)`` for ``x.at[1:3].set(y)``."""
+"""Segment reductions, and JAX's early updates: ``index_update(x, index[1:3], y)`` for ``x.at[1:3].set(y)``."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ __all__ = [
 
 
 class _Index:
-    """Gives back what it is indexed with: ``index[0, 1:3]`` is ``(0, slice(1, 3))``."""
+    """Object that returns its index: ``index[0, 1:3]`` is ``(0, slice(1, 3))``."""
 
-    def __getitem__(self, place: Any) -> Any:
-        return place
+    def __getitem__(self, key: Any) -> Any:
+        return key
 
 
 index = _Index()
 
 
 def index_update(x: Any, idx: Any, y: Any) -> Any:
-    """``x`` with ``y`` at the places ``idx``.
+    """Return ``x`` with the elements at ``idx`` set to ``y``.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.ops.index_update(jnp.zeros(3), xs.ops.index[1:], 7.0))
@@ -45,22 +45,22 @@ def index_update(x: Any, idx: Any, y: Any) -> Any:
 
 
 def index_add(x: Any, idx: Any, y: Any) -> Any:
-    """``x`` with ``y`` added at the places ``idx``."""
+    """Return ``x`` with ``y`` added to the elements at ``idx``."""
     return array_of(x).at[idx].add(y)
 
 
 def index_mul(x: Any, idx: Any, y: Any) -> Any:
-    """``x`` multiplied by ``y`` at the places ``idx``."""
+    """Return ``x`` with the elements at ``idx`` multiplied by ``y``."""
     return array_of(x).at[idx].multiply(y)
 
 
 def index_min(x: Any, idx: Any, y: Any) -> Any:
-    """``x`` with the smaller of it and ``y`` at the places ``idx``."""
+    """Return ``x`` with the elements at ``idx`` replaced by the minimum with ``y``."""
     return array_of(x).at[idx].min(y)
 
 
 def index_max(x: Any, idx: Any, y: Any) -> Any:
-    """``x`` with the larger of it and ``y`` at the places ``idx``."""
+    """Return ``x`` with the elements at ``idx`` replaced by the maximum with ``y``."""
     return array_of(x).at[idx].max(y)
 
 
@@ -73,14 +73,14 @@ def segment_sum(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Any:
-    """The sums of the slices of ``data`` with equal ``segment_ids``, for ids from 0 to ``num_segments`` - 1.
+    """Sum the slices of ``data`` with equal ``segment_ids``, for ids from 0 to ``num_segments`` - 1.
 
     ``segment_ids`` holds integers, one for each slice of ``data`` along its first axis; the result has an axis of
-    segments in its place. Without ``num_segments`` there are as many as the largest id says, which has to be known
-    then. Slices with other ids count nowhere, or with ``mode="clip"`` for the nearest segment.
+    segments in its place. Without ``num_segments`` it is the largest id plus one, which has to be known while
+    tracing. Slices with other ids are ignored, or with ``mode="clip"`` count for the nearest segment.
 
-    ``indices_are_sorted`` and ``unique_indices`` promise that of the ids. ``bucket_size`` is how many slices are summed
-    up by themselves before the sums are, which loses fewer digits.
+    ``indices_are_sorted`` and ``unique_indices`` promise that of the ids. ``bucket_size`` is the number of slices
+    that are summed first, before the partial sums, which loses fewer digits.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.ops.segment_sum(jnp.arange(4.0), jnp.array([0, 0, 1, 2])))
@@ -99,7 +99,7 @@ def segment_prod(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Any:
-    """The products of the slices of ``data`` with equal ``segment_ids``, 1 where there is none; see segment_sum.
+    """Multiply the slices of ``data`` with equal ``segment_ids``, 1 for empty segments; see segment_sum.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.ops.segment_prod(jnp.arange(4.0), jnp.array([0, 0, 2, 2])))
@@ -118,9 +118,9 @@ def segment_max(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Any:
-    """The largest of the slices of ``data`` with equal ``segment_ids``, elementwise; see segment_sum.
+    """Return the elementwise maximum of the slices of ``data`` with equal ``segment_ids``; see segment_sum.
 
-    Where there is none it is the least number of the dtype: -inf, or the least integer.
+    An empty segment has the least value of the dtype: -inf, or the least integer.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.ops.segment_max(jnp.arange(4.0), jnp.array([0, 0, 2, 2])))
@@ -139,9 +139,9 @@ def segment_min(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Any:
-    """The smallest of the slices of ``data`` with equal ``segment_ids``, elementwise; see segment_sum.
+    """Return the elementwise minimum of the slices of ``data`` with equal ``segment_ids``; see segment_sum.
 
-    Where there is none it is the largest number of the dtype: inf, or the largest integer.
+    An empty segment has the largest value of the dtype: inf, or the largest integer.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.ops.segment_min(jnp.arange(4.0), jnp.array([0, 0, 2, 2])))
@@ -152,36 +152,36 @@ def segment_min(
 
 
 def _segments(
-    how: str, combine: Callable[..., Any], data: Any, ids: Any, given: int | None, bucket: int | None, hints: Any
+    op: str, combine: Callable[..., Any], data: Any, ids: Any, num_segments: int | None, bucket: int | None, hints: Any
 ) -> Any:
-    """The slices of ``data`` put together by segment, in buckets by themselves first where that is asked for."""
-    known = np.asarray(ids) if given is None else None
-    if known is not None and not known.shape and known < 0:
-        raise ValueError(f"a segment of its own has an id of at least 0, got {known}; say num_segments")
-    count = int(np.max(known, initial=-1)) + 1 if known is not None else _count(given)
+    """Reduce the slices of ``data`` by segment, in buckets first if requested."""
+    concrete_ids = np.asarray(ids) if num_segments is None else None
+    if concrete_ids is not None and not concrete_ids.shape and concrete_ids < 0:
+        raise ValueError(f"a segment of its own has an id of at least 0, got {concrete_ids}; say num_segments")
+    count = int(np.max(concrete_ids, initial=-1)) + 1 if concrete_ids is not None else _count(num_segments)
     if bucket is None:
-        return _at_once(how, data, ids, count, hints)
+        return _at_once(op, data, ids, count, hints)
     size = whole_number(bucket, "bucket_size")
     if size < 1:
         raise ValueError(f"bucket_size is how many slices are taken at once, at least 1, got {size}")
     total = aval_of(ids).shape[0]
     parts = [slice(start, start + size) for start in range(0, total, size)]
-    found = [_at_once(how, array_of(data)[part], array_of(ids)[part], count, hints) for part in parts]
+    partials = [_at_once(op, array_of(data)[part], array_of(ids)[part], count, hints) for part in parts]
     return (
-        combine(stack(found), 0, dtype=aval_of(found[0]).dtype)
-        if how in ("add", "multiply")
-        else combine(stack(found), 0)
+        combine(stack(partials), 0, dtype=aval_of(partials[0]).dtype)
+        if op in ("add", "multiply")
+        else combine(stack(partials), 0)
     )
 
 
-def _at_once(how: str, data: Any, ids: Any, count: int, hints: Any) -> Any:
+def _at_once(method: str, data: Any, ids: Any, count: int, hints: Any) -> Any:
     aval = aval_of(data)
     if kind_of(aval_of(ids).dtype) not in "biu":
         raise TypeError(f"segment_ids are integers, got {aval_of(ids).dtype.name}")
     is_sorted, unique, mode = hints
     shape = (count, *aval.shape[1:])
-    places = where(less(ids, 0), np.int32(0 if _name(mode) == "clip" else count), ids)  # behind the end is nothing
-    change = getattr(full(shape, _neutral(how, aval.dtype)).at[places], how)
+    targets = where(less(ids, 0), np.int32(0 if _name(mode) == "clip" else count), ids)  # ids past the end are dropped
+    change = getattr(full(shape, _neutral(method, aval.dtype)).at[targets], method)
     return change(data, indices_are_sorted=is_sorted, unique_indices=unique, mode=mode)
 
 
@@ -189,21 +189,21 @@ def _name(mode: Any) -> Any:
     return getattr(mode, "value", mode)
 
 
-def _neutral(how: str, dtype: np.dtype[Any]) -> Any:
-    """What changes nothing: where a segment begins."""
-    if how in ("add", "multiply"):
-        value: Any = int(how == "multiply")
+def _neutral(method: str, dtype: np.dtype[Any]) -> Any:
+    """Return the identity element of a reduction, the initial value of a segment."""
+    if method in ("add", "multiply"):
+        value: Any = int(method == "multiply")
     elif kind_of(dtype) == "b":
-        value = how == "min"
+        value = method == "min"
     elif kind_of(dtype) in "iu":
-        value = iinfo(dtype).min if how == "max" else iinfo(dtype).max
+        value = iinfo(dtype).min if method == "max" else iinfo(dtype).max
     else:
-        value = -np.inf if how == "max" else np.inf
+        value = -np.inf if method == "max" else np.inf
     return np.asarray(value).astype(dtype)[()]
 
 
-def _count(given: Any) -> int:
-    count = whole_number(given, "num_segments")
+def _count(num_segments: Any) -> int:
+    count = whole_number(num_segments, "num_segments")
     if not 0 <= count < 2**31:
         raise ValueError(f"num_segments is at least 0 and less than 2**31, got {count}")
     return count

@@ -1,4 +1,4 @@
-"""Profiles for TensorBoard, XProf and Perfetto, and names in them; ``%timings`` and the panel need none of this."""
+"""Profiles for TensorBoard, XProf and Perfetto, and annotations; ``%timings`` and the panel need none of this."""
 
 from .names import explain_missing as _explain_missing
 from .xla.profiling.traces import (

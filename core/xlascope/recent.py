@@ -1,9 +1,9 @@
-"""Caches with a bound: what was used last stays.
+"""Bounded caches with approximate LRU eviction.
 
-Two generations of at most ``most`` values each. What is made is young, and so is what is found among the old; when the
-young ones are too many they become the old ones, and those that were old, unused since then, are forgotten. A young
-value is found by one look into a dictionary, with nothing written down about its use: that is what a list in the order
-of use would cost at each hit.
+Two generations of at most ``generation_size`` values each. New values, and those found in the old generation,
+are in the young one; when that is full it becomes the old generation, and the values of the previous old
+generation, unused since, are evicted. A lookup of a young value is one dict access that records nothing,
+unlike a list in the order of use.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ V = TypeVar("V")
 
 
 class Recent(dict[K, V]):
-    """The values used last, for who is in a hurry: as a dictionary it is the young generation.
+    """LRU cache whose lookup is a plain dict access: as a dict it is the young generation.
 
-    >>> squares: Recent[int, int] = Recent(2)
+    >>> squares: FastLRUCache[int, int] = FastLRUCache(2)
     >>> for n in (1, 2, 3):
-    ...     _ = squares.get(n) or squares.again(n) or squares.keep(n, n * n)
-    >>> squares, squares.older
+    ...     _ = squares.get(n) or squares.promote(n) or squares.insert(n, n * n)
+    >>> squares, squares.old_generation
     ({3: 9}, {1: 1, 2: 4})
-    >>> squares.again(1), squares.again(7)
+    >>> squares.promote(1), squares.promote(7)
     (1, None)
-    >>> squares.keep(4, 16), squares, squares.older
+    >>> squares.insert(4, 16), squares, squares.old_generation
     (16, {4: 16}, {3: 9, 1: 1})
     """
 
     __slots__ = ("most", "older")
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, generation_size: int) -> None:
         super().__init__()
-        self.most = most
+        self.most = generation_size
         self.older: dict[K, V] = {}
 
     def again(self, key: K) -> V | None:
-        """The value of an old key, which is young from now on; None if there is none."""
-        found = self.older.get(key)
-        return None if found is None else self.keep(key, found)
+        """Move the value of an old key to the young generation and return it; None if there is none."""
+        value = self.older.get(key)
+        return None if value is None else self.keep(key, value)
 
     def keep(self, key: K, value: V) -> V:
-        """Keep a value, which is young; returns the one that is there when another thread was faster."""
+        """Insert a value in the young generation; return the present one when another thread was faster."""
         if len(self) >= self.most:
             young = self.copy()
             dict.clear(self)
@@ -51,19 +51,19 @@ class Recent(dict[K, V]):
         return self.setdefault(key, value)
 
     def all(self) -> dict[K, V]:
-        """Both generations, the old one first."""
+        """Return both generations, the old one first."""
         return {**self.older, **self}
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all values."""
         super().clear()
         self.older = {}
 
 
 class RecentlyUsed(Recent[K, V]):
-    """The values used last, for who is not: looking a key up finds it in either generation, and setting keeps.
+    """LRU cache with the dict interface: lookups find a key in either generation.
 
-    >>> squares: RecentlyUsed[int, int] = RecentlyUsed(2)
+    >>> squares: LRUCache[int, int] = LRUCache(2)
     >>> for n in (1, 2, 3):
     ...     squares[n] = n * n
     >>> squares.get(1), 2 in squares, len(squares.all())
@@ -73,16 +73,16 @@ class RecentlyUsed(Recent[K, V]):
     __slots__ = ()
 
     def get(self, key: K, default: V | None = None) -> V | None:  # type: ignore[override]
-        found = super().get(key)
-        if found is None and self.older:
-            found = self.again(key)
-        return default if found is None else found
+        value = super().get(key)
+        if value is None and self.older:
+            value = self.again(key)
+        return default if value is None else value
 
     def __missing__(self, key: K) -> V:
-        found = self.again(key)
-        if found is None:
+        value = self.again(key)
+        if value is None:
             raise KeyError(key)
-        return found
+        return value
 
     def __setitem__(self, key: K, value: V) -> None:
         if key in self.older:
@@ -96,23 +96,23 @@ class RecentlyUsed(Recent[K, V]):
         return dict.__contains__(self, key) or key in self.older
 
 
-def kept_with(table: MutableMapping[K, V], owner: K, make: Callable[[], V], most: int) -> V:
-    """What a table that holds its keys weakly keeps for an owner, made at first; of ``most`` owners, those used last.
+def kept_with(table: MutableMapping[K, V], owner: K, make: Callable[[], V], max_entries: int) -> V:
+    """Return the value of an owner in a table with weak keys, created on first use; evict beyond ``max_entries``.
 
-    Values that lead back to their owners would keep them for ever, which is why there is a bound.
+    Values that refer to their owners would keep them alive for ever, hence the bound.
     """
-    found = table.get(owner)
-    if found is None:
-        if len(table) >= most:
+    value = table.get(owner)
+    if value is None:
+        if len(table) >= max_entries:
             forget_oldest(table)
         return table.setdefault(owner, make())
-    if len(table) > most // 2:  # or else nothing is forgotten soon
+    if len(table) > max_entries // 2:  # refresh its position only if an eviction may be near
         table.pop(owner, None)
-        found = table.setdefault(owner, found)
-    return found
+        value = table.setdefault(owner, value)
+    return value
 
 
 def forget_oldest(table: MutableMapping[Any, Any]) -> None:
-    """Make room for one more; nothing when another thread is doing it."""
+    """Evict the oldest entry; do nothing when another thread is doing it."""
     with contextlib.suppress(KeyError, RuntimeError, StopIteration):
         del table[next(iter(table))]

@@ -1,8 +1,8 @@
-"""What a user can set: names, values, and the context managers that set them for a while.
+"""Settings of the user: names, values, and the context managers that set them temporarily.
 
-A setting is a :class:`Setting`: where its value is kept, which values it takes, and what it does. It has three ways in:
-the environment (``XLASCOPE_DEBUG_NANS=1``, or ``JAX_`` in front), for the process (``config.update("debug_nans",
-True)``), and for a stretch of one thread (``with debug_nans():``).
+A :class:`Setting` has its state, its valid values, and its meaning. There are three ways to set it: in the
+environment (``XLASCOPE_DEBUG_NANS=1``, or ``JAX_`` in front), for the process (``config.update("debug_nans",
+True)``), and for a block of one thread (``with debug_nans():``).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .runtime import blocks, boot, cache_settings, guards
 
 _NOT_GIVEN: Any = object()
 _TABLE: dict[str, Setting] = {}
-#: Names that programs for JAX use besides.
+#: Other names that programs for JAX use.
 _ALIASES = {"platform_name": "platforms"}
 
 Check = Callable[[str, Any], Any]
 
 
 class Setting:
-    """One setting. Calling it with a value sets it on this thread for the length of a ``with`` block.
+    """Setting of the user. Calling it with a value sets it on this thread for the length of a ``with`` block.
 
     >>> from xlascope.settings import log_compiles
     >>> with log_compiles():
@@ -31,10 +31,10 @@ class Setting:
     """
 
     def __init__(self, state: Any, check: Check, values: str, meaning: str, default: Any = _NOT_GIVEN) -> None:
-        #: Where the value is kept: one for the process, one for each thread that has set its own.
+        #: Where the value is stored: one for the process, one for each thread that has set its own.
         self.state = state
         self.name: str = state.name
-        #: Which values it takes, in words.
+        #: The valid values, as text.
         self.values = values
         self.meaning = meaning
         #: The value for a ``with`` block that names none.
@@ -46,11 +46,11 @@ class Setting:
 
     @property
     def value(self) -> Any:
-        """The value that counts on this thread, or for this task."""
+        """Return the value in effect on this thread, or in this task."""
         return blocks.value_of(self.state)
 
     def set(self, value: Any) -> None:
-        """Set the value for the process; raises ValueError, which lists the valid values, for one that is none."""
+        """Set the value for the process; raise ValueError, which lists the valid values, for an invalid one."""
         boot.set_for_process(self.state, self._check(self.name, value))
 
     def __call__(self, new_val: Any = _NOT_GIVEN) -> AbstractContextManager[None]:
@@ -70,7 +70,7 @@ class Setting:
         finally:
             try:
                 blocks.leave(block)
-            except BaseException:  # a second interruption on the way out
+            except BaseException:  # a second interrupt during the exit
                 blocks.leave(block)
                 raise
 
@@ -79,7 +79,7 @@ class Setting:
 
 
 class Settings:
-    """The settings of this process, with JAX's spelling (``config.update("jax_enable_x64", True)``)."""
+    """Settings of this process, with JAX's spelling (``config.update("jax_enable_x64", True)``)."""
 
     def update(self, name: str, value: Any) -> None:
         """Set ``name`` to ``value`` for the whole process; ``jax_`` in front of a name is accepted.
@@ -90,13 +90,13 @@ class Settings:
         _setting(name).set(value)
 
     def read(self, name: str) -> Any:
-        """The value of a setting on this thread."""
+        """Return the value of a setting on this thread."""
         return _setting(name).value
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of all settings on this thread, by their names with ``jax_`` in front."""
-        return {f"jax_{name}": found.value for name, found in sorted(_TABLE.items())}
+        """Return the values of all settings on this thread, by their names with ``jax_`` in front."""
+        return {f"jax_{name}": entry.value for name, entry in sorted(_TABLE.items())}
 
     def __getattr__(self, name: str) -> Any:
         return _setting(name).value
@@ -113,14 +113,14 @@ config = Settings()
 
 def _setting(name: str) -> Setting:
     short = name.removeprefix("jax_").removeprefix("xlascope_")
-    found = _TABLE.get(_ALIASES.get(short, short))
-    if found is None:
+    entry = _TABLE.get(_ALIASES.get(short, short))
+    if entry is None:
         raise AttributeError(f"there is no setting named {name!r}; the settings are {', '.join(sorted(_TABLE))}")
-    return found
+    return entry
 
 
 def all_settings() -> list[Setting]:
-    """Every setting, by name."""
+    """Return every setting, by name."""
     return [_TABLE[name] for name in sorted(_TABLE)]
 
 
@@ -133,7 +133,7 @@ def setting(name: str, value: Any) -> AbstractContextManager[None]:
 
 
 def _switch(state: Any, meaning: str) -> Setting:
-    """A setting that is on or off."""
+    """Create a setting that is on or off."""
 
     def check(name: str, value: Any) -> bool:
         if value not in (True, False):
@@ -144,7 +144,7 @@ def _switch(state: Any, meaning: str) -> Setting:
 
 
 def _choice(state: Any, allowed: Sequence[Any], meaning: str) -> Setting:
-    """A setting with several values."""
+    """Create a setting with several values."""
     listed = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
 
     def check(name: str, value: Any) -> Any:
@@ -156,7 +156,7 @@ def _choice(state: Any, allowed: Sequence[Any], meaning: str) -> Setting:
 
 
 def _only(name: str, value: Any, why: str) -> Setting:
-    """A setting of JAX's of which there is one value here."""
+    """Create a setting of JAX's that has only one value here."""
 
     def check(name: str, wanted: Any) -> Any:
         if wanted != value:
@@ -164,7 +164,7 @@ def _only(name: str, value: Any, why: str) -> Setting:
         return value
 
     state = _kept(name, value)
-    check(name, state.value)  # the environment may have said something else
+    check(name, state.value)  # the environment may contain another value
     return Setting(state, check, repr(value), f"Accepted for JAX's sake: {why}.", value)
 
 
@@ -174,7 +174,7 @@ def _kept(name: str, default: Any) -> Any:
 
 
 def _without_effect(name: str, default: bool, why: str) -> Setting:
-    """A switch of JAX's that changes nothing here."""
+    """Create a switch of JAX's that has no effect here."""
     return _switch(_kept(name, default), f"Accepted for JAX's sake, without effect: {why}.")
 
 
@@ -249,7 +249,7 @@ threefry_partitionable = _switch(
     boot.threefry_partitionable, "Draw random bits in a way that does not depend on how arrays are split over devices."
 )
 
-# What is compiled
+# Compilation
 keep = _choice(
     boot.keep,
     boot.KEPT,
@@ -261,7 +261,7 @@ reroll = _choice(
     "Whether what repeats in a program (an unrolled loop, layers alike) is compiled once, as a loop.",
 )
 
-# Looking for mistakes
+# Debugging
 debug_nans = _switch(boot.debug_nans, "Raise FloatingPointError at the operation that makes a NaN.")
 debug_infs = _switch(boot.debug_infs, "Raise FloatingPointError at the operation that makes an infinity.")
 debug_key_reuse = _switch(
@@ -309,7 +309,7 @@ _CACHE_VALUES = {
 for _name, _state in cache_settings.STATES.items():
     Setting(_state, _converted, _CACHE_VALUES[_name][0], _CACHE_VALUES[_name][1])
 
-# What programs for JAX set, and what needs no setting here
+# Settings of JAX without effect here
 allow_f16_reductions = _without_effect("allow_f16_reductions", True, "reductions keep their operand's type anyway")
 auto_pcast = _without_effect("auto_pcast", True, "types do not say along which axes of a mesh values vary")
 jax2tf_associative_scan_reductions = _without_effect(
@@ -326,7 +326,7 @@ thread_guard = _only("thread_guard", False, "threads may use the engine at the s
 
 
 def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
-    """Run jitted functions operation by operation on this thread for the length of a ``with`` block."""
+    """Run jitted functions op by op on this thread for the length of a ``with`` block."""
     return _disable_jit(disable)
 
 
@@ -336,7 +336,7 @@ def checking_leaks() -> AbstractContextManager[None]:
 
 
 class _TransferGuards:
-    """All three guards of transfers as one state, to be set; they are read one by one."""
+    """Combined state of the three transfer guards, which is set as one and read one by one."""
 
     name = "transfer_guard"
     parts = (guards.host_to_device, guards.device_to_host, guards.device_to_device)

@@ -1,4 +1,4 @@
-"""How arrays lie over devices: meshes, specs and shardings."""
+"""Sharding of arrays over devices: meshes, specs and shardings."""
 
 from abc import ABC
 
@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 
-class Sharding(ABC):  # noqa: B024  what it stands for is made elsewhere
-    """What ``x.sharding`` is: on one device, or on several. For ``isinstance``."""
+class Sharding(ABC):  # noqa: B024  (abstract base of registered classes)
+    """Base class of ``x.sharding``, on one device or on several. For ``isinstance``."""
 
 
 Sharding.register(SingleDeviceSharding)

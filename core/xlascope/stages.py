@@ -1,4 +1,4 @@
-"""The stages of a jitted call, under JAX's module name: what ``f.trace``, ``f.lower`` and ``compile`` give."""
+"""Stages of a jitted call, under JAX's module name: the results of ``f.trace``, ``f.lower`` and ``compile``."""
 
 from .control.jit.stages import ArgInfo as ArgInfo
 from .control.jit.stages import Compiled as Compiled

@@ -1,7 +1,8 @@
-"""What is handed down: said from above, where it is known, and used from below, where nobody may know it.
+"""Late-bound hooks: set by higher layers, called by lower ones that cannot import them.
 
-Looking at programs needs no engine, and in a process that belongs to another one ours must not start: its first use
-sets jaxlib's process-wide state. It is started by the first question that is about a function of nobody else's.
+Inspecting programs needs no engine, and in a process of another engine ours must not start: its first use
+sets jaxlib's process-wide state. It is started by the first question about a function that belongs to no
+other engine.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ def _nobody(*_: object) -> None:
     raise RuntimeError("nobody has said how the method table is filled: import xlascope, not a module of it by itself")
 
 
-#: Fills the table of methods of arrays and tracers (``trace/methods.py``), for what fills it stands above.
+#: Fills the table of methods of arrays and tracers (``trace/methods.py``); set by a higher layer.
 fill_methods: Callable[[], None] = _nobody
 
-#: Gives the methods of ufuncs (``add.reduce``), which stand above the functions that have them.
+#: Returns the module with the methods of ufuncs (``add.reduce``); set by a higher layer.
 ufunc_methods: Callable[[], Any] = _nobody
 
-#: Lets a library know arrays and tracers, once its module of that name has been imported.
+#: Registers arrays and tracers with a library, given its imported module's name.
 register_with_library: Callable[[str], None] = _nobody
 
 
@@ -37,7 +38,7 @@ def is_library(filename: str) -> bool:
 
 
 def _plain_where() -> str:
-    """Return the user's line, `` at file.py:12 (in f)``: that of the innermost frame that is not the library's."""
+    """Return the user's line, `` at file.py:12 (in f)``: that of the innermost frame outside the library."""
     frame = sys._getframe(1)
     while is_library(frame.f_code.co_filename):
         if frame.f_back is None:
@@ -46,7 +47,7 @@ def _plain_where() -> str:
     return f" at {frame.f_code.co_filename}:{frame.f_lineno} (in {frame.f_code.co_qualname})"
 
 
-#: Says where the user's program is, for what stands below ``ir/sources.py``, which also knows what files are called.
+#: Returns the user's line, for layers below ``ir/sources.py``, which replaces it to use the display names of files.
 where: Callable[[], str] = _plain_where
 
 #: What people call a file: ``In[7]`` for the cell of a notebook.
@@ -90,20 +91,20 @@ _started: Any = None
 
 
 def start_with(start: Callable[[], Any]) -> None:
-    """Say how the engine is started: ``start()`` returns what turns calls into programs."""
+    """Set the function that starts the engine: ``start()`` returns the object that makes programs of calls."""
     global _start
     _start = start
 
 
 def engine() -> Any:
-    """What turns calls into programs: the engine, started now if it was not before."""
+    """Return the engine, which makes programs of calls; start it on first use."""
     global _started
     if _started is None:
-        assert _start is not None  # xlascope/__init__.py says it
+        assert _start is not None  # xlascope/__init__.py sets it
         _started = _start()
     return _started
 
 
 def is_started() -> bool:
-    """Whether somebody uses the engine in this process; where nobody does it has no programs."""
+    """Return whether the engine has been booted in this process; if not, it has no programs."""
     return "xlascope.runtime.boot" in sys.modules

@@ -1,4 +1,4 @@
-"""Checks of derivatives by numerical differences, for tests."""
+"""Numerical checks of derivatives, for tests."""
 
 from .api.checking import check_grads, check_jvp, check_vjp
 from .names import explain_missing as _explain_missing

@@ -68,7 +68,7 @@ _NOTHING: Any = object()
 
 
 def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
-    """The leaves of a tree, and its structure.
+    """Return the leaves of a tree, and its structure.
 
     >>> leaves, structure = flatten({"b": 2, "a": (1, None)})
     >>> leaves
@@ -78,7 +78,7 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
 
 
 def _flattened(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], Any]:
-    """Flatten a tree; raises ValueError, with the keys and the user's line, for a dict whose keys have no order."""
+    """Flatten a tree; raise ValueError, with the keys and the user's line, for a dict with unsortable keys."""
     try:
         return default_registry.flatten(tree, is_leaf)
     except ValueError as error:
@@ -86,13 +86,13 @@ def _flattened(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], Any]:
 
 
 def _explained(error: ValueError, tree: Any) -> ValueError:
-    """Return the error for a tree that jaxlib cannot flatten: what is wrong, where, and what to do."""
+    """Return the error for a tree that jaxlib cannot flatten: the problem, the location, and the fix."""
     if "sorting pytree dictionary keys" not in str(error):
         return error
     keys = _unsortable(tree)
-    said = "" if keys is None else f", {', '.join(builtins.map(repr, keys[:_MOST_KEYS]))}"
+    some = "" if keys is None else f", {', '.join(builtins.map(repr, keys[:_MOST_KEYS]))}"
     what = (
-        f"the keys of a dict in this tree{said} cannot be sorted: containers of arrays go by their keys in order, so "
+        f"the keys of a dict in this tree{some} cannot be sorted: containers of arrays go by their keys in order, so "
         "those of one dict have to be of one type."
     )
     fix = (
@@ -102,7 +102,7 @@ def _explained(error: ValueError, tree: Any) -> ValueError:
     return ValueError(_starting.compose_message(what, fix))
 
 
-#: So many keys are named.
+#: The maximum number of keys named in an error.
 _MOST_KEYS = 4
 
 
@@ -120,20 +120,20 @@ def _unsortable(tree: Any) -> list[Any] | None:
 
 
 def unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
-    """The tree of that structure with those leaves; raises ValueError when their number differs."""
+    """Return the tree of that structure with those leaves; raise ValueError when their number differs."""
     _require_structure(treedef, "treedef")
     return treedef.unflatten(leaves)
 
 
 @_starting.boundary
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a tree, in order."""
+    """Return the leaves of a tree, in order."""
     return _flattened(tree, is_leaf)[0]
 
 
 @_starting.boundary
 def structure(tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """The structure of a tree."""
+    """Return the structure of a tree."""
     return _flattened(tree, is_leaf)[1]
 
 
@@ -151,51 +151,51 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     first, treedef = _flattened(tree, is_leaf)
     if not rest:
         return treedef.unflatten([f(leaf) for leaf in first])
-    others = [_flatten_like(treedef, other, number) for number, other in enumerate(rest, 2)]
-    return treedef.unflatten([f(*parts) for parts in zip(first, *others, strict=True)])
+    flat_args = [_flatten_like(treedef, arg, number) for number, arg in enumerate(rest, 2)]
+    return treedef.unflatten([f(*parts) for parts in zip(first, *flat_args, strict=True)])
 
 
-def _flatten_like(treedef: Any, other: Any, number: int, user: str = "tree.map") -> list[Any]:
-    """Return the parts of a tree at the leaves of a structure; raises ValueError, TypeError saying where it differs."""
+def _flatten_like(treedef: Any, tree: Any, number: int, user: str = "tree.map") -> list[Any]:
+    """Return the parts of a tree at the leaves of a structure; raise an error naming the first difference."""
     try:
-        return list(treedef.flatten_up_to(other))
+        return list(treedef.flatten_up_to(tree))
     except (ValueError, TypeError) as error:
-        found = _difference(treedef, other, "")
-        if found is None:
+        difference = _difference(treedef, tree, "")
+        if difference is None:
             raise
-        said = f"{user}: tree {number} does not have the structure of the first one: {found[0]}"
-        raise type(error)(_starting.compose_message(said, found[1])) from None
+        said = f"{user}: tree {number} does not have the structure of the first one: {difference[0]}"
+        raise type(error)(_starting.compose_message(said, difference[1])) from None
 
 
-def _difference(structure: Any, other: Any, path: str) -> tuple[str, str] | None:
-    """Return the first place at which a tree does not have a structure and how it differs, and what to do; or None."""
+def _difference(structure: Any, tree: Any, path: str) -> tuple[str, str] | None:
+    """Return the first location at which a tree does not have a structure, the difference and the fix; or None."""
     node = structure.node_data()
-    if node is None:  # what stands at a leaf is the function's
+    if node is None:  # anything may be at a leaf
         return None
-    pairs, own = default_registry.flatten_with_path(other, lambda _, x: x is not other)
+    pairs, actual = default_registry.flatten_with_path(tree, lambda _, x: x is not tree)
     children = structure.children()
-    if own.node_data() == node and len(pairs) == len(children):
+    if actual.node_data() == node and len(pairs) == len(children):
         below = (_difference(child, x, path + keystr(keys)) for child, (keys, x) in zip(children, pairs, strict=True))
-        return next((found for found in below if found is not None), None)
-    there = f"at {path}" if path else "at its root"
-    leaf = f"a leaf of type {type(other).__name__}"
-    said = f"{there} the first one has {node_text(structure, leaf)}, this one {node_text(own, leaf)}."
-    return said, _way_to_same_structure(node, own.node_data())
+        return next((difference for difference in below if difference is not None), None)
+    location = f"at {path}" if path else "at its root"
+    leaf = f"a leaf of type {type(tree).__name__}"
+    message = f"{location} the first one has {node_text(structure, leaf)}, this one {node_text(actual, leaf)}."
+    return message, _way_to_same_structure(node, actual.node_data())
 
 
-def _way_to_same_structure(node: tuple[Any, Any], other: tuple[Any, Any] | None) -> str:
-    """Return what to do about containers that differ."""
+def _way_to_same_structure(node: tuple[Any, Any], actual: tuple[Any, Any] | None) -> str:
+    """Return advice on containers that differ, with a leading space."""
     if node[0] is type(None):
         return (
             "None counts as an empty tree, not as a leaf. To keep it: tree.map(lambda x, *others: None if x is None "
             "else f(x, *others), first, ..., is_leaf=lambda x: x is None)."
         )
-    if other is not None and node[0] is other[0] is dict:
-        missing = [key for key in node[1] if key not in other[1]]
-        extra = [key for key in other[1] if key not in node[1]]
+    if actual is not None and node[0] is actual[0] is dict:
+        missing = [key for key in node[1] if key not in actual[1]]
+        extra = [key for key in actual[1] if key not in node[1]]
         listed = [_listed("it lacks", missing)] * bool(missing) + [_listed("it should not have", extra)] * bool(extra)
         return f"Give it the same keys: {'; '.join(listed)}."
-    if other is not None and other[0] is node[0]:
+    if actual is not None and actual[0] is node[0]:
         return "Give it as many elements."
     return "Give it containers of the same kinds: tree.structure(x) shows those of a tree."
 
@@ -205,9 +205,9 @@ def _listed(words: str, keys: list[Any]) -> str:
 
 
 def node_text(structure: Any, leaf: str = "an array") -> str:
-    """Return what a tree is at its root: ``leaf``, None, a tuple of 2, a dict of 'a', 'b'.
+    """Describe the root of a tree: ``leaf``, None, a tuple of 2, a dict of 'a', 'b'.
 
-    >>> node_text(structure({"a": 1}))
+    >>> describe_node(structure({"a": 1}))
     "a dict of 'a'"
     """
     node = structure.node_data()
@@ -253,7 +253,7 @@ def reduce_associative(
 
 
 def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """Whether all leaves of a tree are true.
+    """Return whether all leaves of a tree are true.
 
     >>> all({"a": True, "b": [1, 2]})
     True
@@ -263,14 +263,14 @@ def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
 
 @_starting.boundary
 def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """A tree like ``full_tree`` in which each leaf of ``prefix_tree`` stands for the whole part below it.
+    """Return a tree like ``full_tree`` in which each leaf of ``prefix_tree`` fills the whole part below it.
 
     >>> broadcast({"a": 1, "b": 2}, {"a": [0, 0], "b": 0})
     {'a': [1, 1], 'b': 2}
     """
-    given, treedef = flatten(prefix_tree, is_leaf)
+    prefixes, treedef = flatten(prefix_tree, is_leaf)
     parts = _flatten_like(treedef, full_tree, 2, "tree.broadcast")
-    return treedef.unflatten([map(lambda _, x=x: x, part) for x, part in zip(given, parts, strict=True)])
+    return treedef.unflatten([map(lambda _, x=x: x, part) for x, part in zip(prefixes, parts, strict=True)])
 
 
 def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
@@ -282,17 +282,17 @@ def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) 
     if inner_treedef is None:
         inner_treedef = _structure_inside(outer_treedef, pytree_to_transpose)
     _require_structure(inner_treedef, "inner_treedef")
-    flat, found = flatten(pytree_to_transpose)
+    flat, actual = flatten(pytree_to_transpose)
     size = inner_treedef.num_leaves
-    if outer_treedef.compose(inner_treedef) != found and found.num_leaves != size * outer_treedef.num_leaves:
-        raise TypeError(f"expected a tree of structure {outer_treedef} of {inner_treedef}, got {found}")
+    if outer_treedef.compose(inner_treedef) != actual and actual.num_leaves != size * outer_treedef.num_leaves:
+        raise TypeError(f"expected a tree of structure {outer_treedef} of {inner_treedef}, got {actual}")
     columns = [outer_treedef.unflatten(flat[i::size]) for i in range(size)]
     return inner_treedef.unflatten(columns)
 
 
 def _structure_inside(outer: Any, tree: Any) -> Any:
     inside = [structure(x) for x in outer.flatten_up_to(tree)]
-    if not inside or any(one != inside[0] for one in inside):
+    if not inside or any(s != inside[0] for s in inside):
         raise ValueError(f"transpose needs inner_treedef where trees differ or there are none, got {tree!r}")
     return inside[0]
 
@@ -300,9 +300,9 @@ def _structure_inside(outer: Any, tree: Any) -> Any:
 def flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[tuple[Any, ...], Any]], Any]:
-    """The leaves of a tree with the path of keys that leads to each, and the structure.
+    """Return the leaves of a tree with the key path of each, and the structure.
 
-    ``is_leaf`` is asked about a value, or, with ``is_leaf_takes_path``, about a path and the value there.
+    ``is_leaf`` is called with a value, or, with ``is_leaf_takes_path``, with a path and its value.
 
     >>> flatten_with_path([1, (2, 3)], lambda x: isinstance(x, tuple))[0][1]
     ((SequenceKey(idx=1),), (2, 3))
@@ -321,7 +321,7 @@ def flatten_with_path(
 def leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
-    """The leaves of a tree with the path of keys that leads to each; see :func:`flatten_with_path`."""
+    """Return the leaves of a tree with the key path of each; see :func:`flatten_with_path`."""
     return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -333,15 +333,15 @@ def map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """Like :func:`map`, with the path of keys as the first argument of ``f``; see :func:`flatten_with_path`."""
+    """Apply ``f`` like :func:`map`, with the key path as its first argument; see :func:`flatten_with_path`."""
     _require_function(f, "f")
     pairs, treedef = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
-    others = [_flatten_like(treedef, other, i, "tree.map_with_path") for i, other in enumerate(rest, 2)]
-    return treedef.unflatten([f(path, leaf, *parts) for (path, leaf), *parts in zip(pairs, *others, strict=True)])
+    flat_args = [_flatten_like(treedef, arg, i, "tree.map_with_path") for i, arg in enumerate(rest, 2)]
+    return treedef.unflatten([f(path, leaf, *parts) for (path, leaf), *parts in zip(pairs, *flat_args, strict=True)])
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
-    """The text of a path of keys, as in ``['w'][0].bias``; ``simple`` leaves brackets, quotes and dots out.
+    """Return the text of a key path, as in ``['w'][0].bias``; ``simple`` omits brackets, quotes and dots.
 
     >>> path = leaves_with_path({"w": [1]})[0][0]
     >>> keystr(path), keystr(path, simple=True, separator="/")
@@ -365,7 +365,7 @@ def register_pytree_node(
     unflatten_func: Callable[[Any, Any], Any],
     flatten_with_keys_func: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Make ``nodetype`` a container: ``flatten_func`` gives (children, auxiliary), ``unflatten_func`` the way back."""
+    """Make ``nodetype`` a container: ``flatten_func`` returns (children, auxiliary), ``unflatten_func`` inverts it."""
     default_registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
     call_registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
 
@@ -386,20 +386,20 @@ def register_pytree_with_keys(
 
 
 def register_pytree_node_class(cls: type) -> type:
-    """Class decorator: make a class with ``tree_flatten`` and ``tree_unflatten`` a container."""
+    """Make a class with ``tree_flatten`` and ``tree_unflatten`` a container; for use as a decorator."""
     register_pytree_node(cls, lambda node: node.tree_flatten(), cls.tree_unflatten)  # type: ignore[attr-defined]
     return cls
 
 
 def register_pytree_with_keys_class(cls: type) -> type:
-    """Class decorator: like :func:`register_pytree_node_class`, for a class that has ``tree_flatten_with_keys`` too."""
+    """Make a class with ``tree_flatten_with_keys`` a container, like :func:`register_pytree_node_class`."""
     flatten_func = (lambda node: node.tree_flatten()) if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(cls, lambda node: node.tree_flatten_with_keys(), cls.tree_unflatten, flatten_func)  # type: ignore[attr-defined]
     return cls
 
 
 def register_static(cls: type) -> type:
-    """Class decorator: objects of the class have no leaves, they belong to the structure (and need a hash)."""
+    """Make objects of a class part of the structure, without leaves; they need a hash. For use as a decorator."""
     register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
     return cls
 
@@ -433,7 +433,7 @@ def register_dataclass(
 
 
 def static(**kwargs: Any) -> Any:
-    """A field of a dataclass that belongs to the structure: ``dataclasses.field`` with ``metadata["static"]`` True.
+    """Return a dataclass field that belongs to the structure: a ``dataclasses.field`` with ``static`` metadata.
 
     >>> @register_dataclass
     ... @dataclasses.dataclass

@@ -1,4 +1,4 @@
-"""Pytrees, as JAX spells it: ``tree_map`` for ``tree.map``, and so on."""
+"""Pytrees under JAX's names: ``tree_map`` for ``tree.map``, and so on."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -75,18 +75,18 @@ __all__ = [
     "treedef_tuple",
 ]
 
-#: A key of any sort, and a path of keys: what the functions with paths give and take.
+#: A key of any kind, and a path of keys, in the functions with paths.
 KeyEntry = TypeVar("KeyEntry")
 KeyPath = tuple[KeyEntry, ...]
 
 
 def tree_multimap(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """The old name of ``tree_map`` with several trees."""
+    """Apply ``tree_map`` to several trees, under its old name."""
     return tree_map(f, tree, *rest, is_leaf=is_leaf)
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Whether the elements are leaves themselves: the leaves of the list of them."""
+    """Return whether all elements are leaves."""
     if not isinstance(iterable, Iterable):
         raise TypeError(f"all_leaves takes an iterable of leaves, got {iterable!r} of type {type(iterable).__name__}")
     elements = list(iterable)
@@ -95,7 +95,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
 
 
 def is_tree_node(typ: type) -> bool:
-    """Whether values of a type are containers; None counts as one, without children.
+    """Return whether values of a type are containers; None counts as one, without children.
 
     >>> is_tree_node(dict), is_tree_node(int)
     (True, False)
@@ -104,49 +104,49 @@ def is_tree_node(typ: type) -> bool:
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
-    """The children of a container, and what else it is made of; raises ValueError for a leaf.
+    """Return the children of a container, and its auxiliary data; raise ValueError for a leaf.
 
     >>> flatten_one_level({"b": 1, "a": (2,)})
     (((2,), 1), ('a', 'b'))
     """
-    found: tuple[Iterable[Any], Any] | None = default_registry.flatten_one_level(tree)
-    if found is None:
+    result: tuple[Iterable[Any], Any] | None = default_registry.flatten_one_level(tree)
+    if result is None:
         raise ValueError(f"flatten_one_level takes a container, got {tree!r} of type {type(tree).__name__}, a leaf")
-    return found
+    return result
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    """The children of a container with their keys, and what else it is made of; raises ValueError for a leaf.
+    """Return the children of a container with their keys, and its auxiliary data; raise ValueError for a leaf.
 
     >>> flatten_one_level_with_keys([5])
     (((SequenceKey(idx=0), 5),), None)
     """
-    found: tuple[Iterable[tuple[Any, Any]], Any] | None = default_registry.flatten_one_level_with_keys(tree)
-    if found is None:
+    result: tuple[Iterable[tuple[Any, Any]], Any] | None = default_registry.flatten_one_level_with_keys(tree)
+    if result is None:
         raise ValueError(
             f"flatten_one_level_with_keys takes a container, got {tree!r} of type {type(tree).__name__}, a leaf"
         )
-    return found
+    return result
 
 
 def treedef_is_leaf(treedef: Any) -> bool:
-    """Whether a structure has no children: that of a single leaf, and that of None."""
+    """Return whether a structure has no children: that of a single leaf, and that of None."""
     return bool(_structure("treedef_is_leaf", treedef).num_nodes == 1)
 
 
 def treedef_children(treedef: Any) -> list[Any]:
-    """The structures of a container's children."""
+    """Return the structures of a container's children."""
     return list(_structure("treedef_children", treedef).children())
 
 
-def _structure(what: str, treedef: Any) -> Any:
+def _structure(name: str, treedef: Any) -> Any:
     if not isinstance(treedef, PyTreeDef):
-        raise TypeError(f"{what} takes structures of trees (tree.structure(x)), got {treedef!r}")
+        raise TypeError(f"{name} takes structures of trees (tree.structure(x)), got {treedef!r}")
     return treedef
 
 
 def treedef_tuple(treedefs: Iterable[Any]) -> Any:
-    """The structure of a tuple of trees of those structures."""
+    """Return the structure of a tuple of trees of those structures."""
     treedefs = [_structure("treedef_tuple", treedef) for treedef in treedefs]
     return tree_structure(tuple(treedef.unflatten([0] * treedef.num_leaves) for treedef in treedefs))
 

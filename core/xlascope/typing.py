@@ -1,4 +1,4 @@
-"""Types for annotations of functions that take arrays: ``def norm(x: ArrayLike) -> Array``."""
+"""Type annotations for functions that take arrays: ``def norm(x: ArrayLike) -> Array``."""
 
 from typing import Any, Protocol, TypeAlias, Union
 
@@ -15,10 +15,10 @@ class _HasDtype(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
 
-#: What functions take where they take an array: one of xlascope, one of NumPy, or a number. Lists are none.
+#: Array arguments of functions: an array of xlascope or NumPy, or a number. Lists are not included.
 ArrayLike: TypeAlias = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]  # noqa: UP007  for isinstance
 
-#: What functions take where they take a dtype.
+#: Dtype arguments of functions.
 DTypeLike: TypeAlias = Union[str, type[Any], np.dtype, _HasDtype]  # noqa: UP007
 
 _explain_missing(__name__)

@@ -1,1 +1,1 @@
-"""From records to what follows from them: costs, comparisons, retraces, an answer from decisions. Boots nothing."""
+"""Analyses of records: costs, comparisons, retraces and fusion verdicts. None of them starts a backend."""

@@ -1,4 +1,4 @@
-"""A program compared with what the same cell ran before: what has changed, and the times where they can be compared."""
+"""Comparison of a program with the previous run of the same cell."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from ..records.events import Compiled, Executed, Traced
 
-#: Medians of fewer calls, or nearer to each other than this factor, may differ by chance: a machine is not idle.
+#: Medians of fewer calls, or closer to each other than this factor, may differ by noise.
 LEAST_CALLS, NOISE = 8, 1.25
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is known of a program in one run of a cell."""
+    """Records of a program in one run of a cell."""
 
     traced: Traced | None
     compiled: Compiled | None
@@ -21,10 +21,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """How a run differs from the one before.
+    """Difference of a run from the previous one.
 
-    ``was`` is the time of a call then, 0.0 where that cannot be compared. ``words`` say what is known beside times, and
-    ``differs`` is False where the very same program ran again.
+    ``was`` is the previous time of a call, 0.0 where the times cannot be compared. ``words`` describe other
+    changes, and ``differs`` is False where the very same program ran again.
     """
 
     was: float
@@ -33,7 +33,7 @@ class Since:
 
 
 def since(before: Run, now: Run) -> Since | None:
-    """What has changed since the run before; None where nothing is known to have changed."""
+    """Return the difference from the previous run, or None where no change is known."""
     was = before.executed.step if times_compare(before, now) and before.executed is not None else 0.0
     differs = before.traced is not None and now.traced is not None and not _same(before.traced, now.traced)
     kernels = _kernels(before.compiled, now.compiled)
@@ -46,7 +46,7 @@ def since(before: Run, now: Run) -> Since | None:
 
 
 def times_compare(before: Run, now: Run) -> bool:
-    """Whether both are times of whole calls by one clock, of enough calls, and apart by more than chance."""
+    """Return whether both are times of complete calls by one clock, of enough calls, and differ beyond noise."""
     old, new = before.executed, now.executed
     if old is None or new is None or old.clock != new.clock or not old.clock:
         return False
@@ -68,18 +68,18 @@ def _kernels(before: Compiled | None, now: Compiled | None) -> str:
 def _equations(before: Traced | None, now: Traced | None) -> list[str]:
     if before is None or now is None:
         return []
-    counts = [sum(1 for _ in each.jaxpr.walk()) for each in (before, now)]
-    said = _change(counts[1] - counts[0], "equation")
-    return [said] if said else []
+    counts = [sum(1 for _ in traced.jaxpr.walk()) for traced in (before, now)]
+    description = _change(counts[1] - counts[0], "equation")
+    return [description] if description else []
 
 
-def _change(number: int, what: str) -> str:
-    """``one kernel fewer``.
+def _change(number: int, noun: str) -> str:
+    """Return a description such as ``one kernel fewer``.
 
-    >>> _change(-1, "kernel"), _change(3, "equation"), _change(0, "kernel")
+    >>> _describe_change(-1, "kernel"), _describe_change(3, "equation"), _describe_change(0, "kernel")
     ('one kernel fewer', '3 equations more', '')
     """
     if not number:
         return ""
     many = abs(number)
-    return f"{'one' if many == 1 else f'{many:,}'} {what}{'' if many == 1 else 's'} {'more' if number > 0 else 'fewer'}"
+    return f"{'one' if many == 1 else f'{many:,}'} {noun}{'' if many == 1 else 's'} {'more' if number > 0 else 'fewer'}"

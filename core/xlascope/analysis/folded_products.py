@@ -1,8 +1,9 @@
-"""Equations that XLA folded into another's kernel under the other's name alone.
+"""Products that XLA folded into a kernel that has the name of another equation.
 
-The transpose of a product of matrices is computed as a product with swapped operands, which XLA calls by the name of
-the transpose. HLO alone cannot tell; with the jaxpr beside it the product is found: it ended up nowhere, and its
-transpose in a kernel that multiplies: a library call, or a fusion around a product (a GPU's custom, a TPU's output).
+The transpose of a matrix product is computed as a product with swapped operands, which XLA names after the
+transpose. HLO alone does not show this. The jaxpr does: the product is in no kernel, and its transpose is in
+a kernel that multiplies, which is a library call or a fusion around a product (a GPU's custom, a TPU's output
+fusion).
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _MULTIPLY = frozenset({"library call", "custom", "output"})
 
 
 def with_folded(compiled: Compiled, traced: Traced | None) -> Compiled:
-    """The record, with such products added to the equations of the kernels that compute them."""
+    """Return the record with such products added to the equations of the kernels that compute them."""
     if traced is None or not any(kernel.kind in _MULTIPLY for kernel in compiled.kernels):
         return compiled
-    placed = {path for kernel in compiled.kernels for path in kernel.equations}
-    products = dict(_turned_products(traced, traced.jaxpr, placed))
+    attributed = {path for kernel in compiled.kernels for path in kernel.equations}
+    products = dict(_turned_products(traced, traced.jaxpr, attributed))
     if not products:
         return compiled
-    return dataclasses.replace(compiled, kernels=tuple(_completed(each, products) for each in compiled.kernels))
+    return dataclasses.replace(compiled, kernels=tuple(_completed(original, products) for original in compiled.kernels))
 
 
 def _completed(kernel: Kernel, products: dict[EquationPath, EquationPath]) -> Kernel:
@@ -38,14 +39,14 @@ def _completed(kernel: Kernel, products: dict[EquationPath, EquationPath]) -> Ke
 
 
 def _turned_products(
-    traced: Traced, jaxpr: Jaxpr, placed: set[EquationPath]
+    traced: Traced, jaxpr: Jaxpr, attributed: set[EquationPath]
 ) -> Iterator[tuple[EquationPath, EquationPath]]:
-    """The paths of transposes, each with that of the product it transposes, where the product is in no kernel."""
-    made: dict[str, Equation] = {}
-    for each in jaxpr.equations:
-        made.update(dict.fromkeys(each.outputs, each))
-        for body in each.bodies:
-            yield from _turned_products(traced, body, placed)
-        product = made.get(each.inputs[0]) if traced.has(each, Trait.PERMUTES) and each.inputs else None
-        if product is not None and traced.has(product, Trait.PRODUCT) and product.path not in placed:
-            yield each.path, product.path
+    """Yield the paths of transposes and of the products they transpose, if the product is in no kernel."""
+    producers: dict[str, Equation] = {}
+    for eqn in jaxpr.equations:
+        producers.update(dict.fromkeys(eqn.outputs, eqn))
+        for body in eqn.bodies:
+            yield from _turned_products(traced, body, attributed)
+        product = producers.get(eqn.inputs[0]) if traced.has(eqn, Trait.PERMUTES) and eqn.inputs else None
+        if product is not None and traced.has(product, Trait.PRODUCT) and product.path not in attributed:
+            yield eqn.path, product.path

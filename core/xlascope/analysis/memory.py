@@ -1,4 +1,4 @@
-"""What a plan of memory comes to: how many bytes are needed when, when most are, and which arrays hold them then."""
+"""Memory use over time: live bytes per kernel, the peak, and the buffers live at a kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..records import Buffer
 
 
 def live_bytes(buffers: Iterable[Buffer], kernels: int) -> list[int]:
-    """How many bytes are needed while each of so many kernels runs; what several names share counts once.
+    """Return the live bytes while each kernel runs; memory shared by several buffers counts once.
 
     >>> one = Buffer("a", "temporary", (), 0, 0, 64, 0, 1)
     >>> same = Buffer("b", "temporary", (), 0, 32, 32, 1, 2)
@@ -25,37 +25,37 @@ def live_bytes(buffers: Iterable[Buffer], kernels: int) -> list[int]:
     sizes: dict[int, int] = {}
     live = []
     for position in range(kernels):
-        over = end[position - 1]
-        for buffer in over:
+        ended = end[position - 1]
+        for buffer in ended:
             active[buffer.allocation].discard(buffer)
         for buffer in begin[position]:
             active[buffer.allocation].add(buffer)
-        for allocation in {buffer.allocation for buffer in (*over, *begin[position])}:
+        for allocation in {buffer.allocation for buffer in (*ended, *begin[position])}:
             sizes[allocation] = _covered(active[allocation])
         live.append(sum(sizes.values()))
     return live
 
 
 def peak_of(live: list[int]) -> int:
-    """The first position at which most is needed; 0 where nothing runs."""
+    """Return the first position with the most live bytes, 0 without kernels."""
     return max(range(len(live)), key=live.__getitem__, default=0)
 
 
 def held_at(buffers: Iterable[Buffer], position: int) -> list[Buffer]:
-    """The buffers that are needed while a kernel runs, largest first, without those within another."""
-    held: list[Buffer] = []
-    taken: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    here = [buffer for buffer in buffers if buffer.first <= position <= buffer.last]
-    for buffer in sorted(here, key=lambda each: -each.bytes):
+    """Return the buffers that are live while a kernel runs, largest first, without those within another."""
+    result: list[Buffer] = []
+    occupied: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    live = [buffer for buffer in buffers if buffer.first <= position <= buffer.last]
+    for buffer in sorted(live, key=lambda candidate: -candidate.bytes):
         start, stop = buffer.offset, buffer.offset + buffer.bytes
-        if not any(low <= start and stop <= high for low, high in taken[buffer.allocation]):
-            taken[buffer.allocation].append((start, stop))
-            held.append(buffer)
-    return held
+        if not any(low <= start and stop <= high for low, high in occupied[buffer.allocation]):
+            occupied[buffer.allocation].append((start, stop))
+            result.append(buffer)
+    return result
 
 
 def _covered(buffers: Iterable[Buffer]) -> int:
-    """The bytes of an allocation that at least one of these covers."""
+    """Return the bytes of an allocation that at least one of the buffers covers."""
     total, until = 0, 0
     for start, stop in sorted((buffer.offset, buffer.offset + buffer.bytes) for buffer in buffers):
         total += max(stop - max(start, until), 0)

@@ -1,8 +1,8 @@
-"""What passes of XLA do, in words for people who know programs and not this compiler."""
+"""Descriptions of XLA's passes for readers who do not know the compiler."""
 
 from __future__ import annotations
 
-#: By a part of a pass's name, the first that fits; passes are named alike on all back ends.
+#: Descriptions by a part of a pass's name; the first match counts. Pass names are alike on all back ends.
 _WORDS = (
     ("algsimp", "simplifies arithmetic: x·1, x+0, a transpose of a product"),
     ("gpu-algebraic-simplifier", "simplifies arithmetic: x·1, x+0, a transpose of a product"),
@@ -64,9 +64,9 @@ _WORDS = (
 
 
 def pass_words(name: str) -> str:
-    """What a pass of this name does; ``""`` for one that nobody has described.
+    """Return a description of a pass by its name, or ``""`` for an unknown one.
 
-    >>> pass_words("cse")
+    >>> describe_pass("cse")
     'computes the same thing once where it stands several times'
     """
-    return next((words for part, words in _WORDS if part in name.lower()), "")
+    return next((description for fragment, description in _WORDS if fragment in name.lower()), "")

@@ -1,17 +1,17 @@
-"""Why a function was traced again, in words: those that every engine's traces are told in."""
+"""Texts of retrace reasons and fixes, shared by all engines."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-#: The first trace of a function, and one of what was run outside of any jitted function.
+#: Reasons of the first trace of a function and of a trace outside of any jitted function.
 FIRST, OUTSIDE = "first call", "run outside of jit"
-#: The way out where the arguments have another structure than before.
+#: The fix for arguments whose structure has changed.
 SAME_STRUCTURE = "Pass the same arguments in the same way (by position or by name), in the same containers."
 
 
 class Typed(Protocol):
-    """The type of an argument: a shape and a dtype, and whether the dtype is weak."""
+    """Type of an argument: a shape and a dtype, and whether the dtype is weak."""
 
     @property
     def shape(self) -> tuple[Any, ...]: ...
@@ -20,7 +20,7 @@ class Typed(Protocol):
 
 
 def fix_for_types(old: Typed, new: Typed) -> str:
-    """What spares a trace for an argument whose type has changed."""
+    """Return how to avoid a retrace for an argument whose type has changed."""
     if old.shape != new.shape:
         if len(old.shape) == len(new.shape):
             return "Pad or batch the data to one shape, or expect one trace per shape."
@@ -31,13 +31,13 @@ def fix_for_types(old: Typed, new: Typed) -> str:
 
 
 def how_far(old: Typed, new: Typed) -> int:
-    """How different two types are: 0 for equal ones."""
+    """Return a measure of how different two types are: 0 for equal ones."""
     shapes = 2 * (old.shape != new.shape) + 4 * (len(old.shape) != len(new.shape))
     return 0 if old == new else 1 + (old.dtype != new.dtype) + shapes
 
 
 def fix_for_static(old: Any, new: Any) -> str:
-    """What spares a trace for a static argument that has changed."""
+    """Return how to avoid a retrace for a static argument that has changed."""
     if type(old) is type(new) and type(new).__eq__ is _IDENTITY and not isinstance(new, type):
         if callable(new):
             return "Pass the same function object each time: define it once instead of writing a lambda in the call."
@@ -51,10 +51,10 @@ def fix_for_static(old: Any, new: Any) -> str:
 _IDENTITY: Any = object.__eq__
 
 
-def made_again(name: str, times: int, place: str) -> tuple[str, str]:
-    """The reason and the way out where a function object was made again of the same code, ``times`` times by now."""
+def made_again(name: str, times: int, site: str) -> tuple[str, str]:
+    """Return the reason and the fix for a function object created ``times`` times from the same code."""
     return (
-        f"{name} is a new function object: the {_ordinal(times)} made from the code at {place}, and traces belong to "
+        f"{name} is a new function object: the {_ordinal(times)} made from the code at {site}, and traces belong to "
         "function objects",
         "Define and jit the function once, outside of the loop or function that makes it, and pass what it closes over "
         "as arguments.",
@@ -67,5 +67,5 @@ def _ordinal(number: int) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text that fits into a line of a message."""
+    """Return a text shortened to one line of a message."""
     return text if len(text) <= 80 else text[:77] + "..."

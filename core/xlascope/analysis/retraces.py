@@ -1,4 +1,4 @@
-"""Functions that were traced more than once: where, why, what it cost, and what would have spared it."""
+"""Functions that were traced more than once: where, why, at what cost, and how to avoid it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from typing import Any
 from ..records.events import Compiled, Lowered, Missed, Record, Traced
 from ..records.programs import SourceRange
 
-#: The latest of one function that are kept one by one; counts and sums go on.
+#: Retraces stored per function, the latest ones; counts and sums include all.
 MOST_KEPT = 100
-#: Functions, and kinds of slow calls of one function: those met first are kept.
+#: Functions, and reasons of slow calls per function, that are stored; the first ones.
 MOST_FUNCTIONS, MOST_MISSES = 200, 20
 
 
 @dataclass
 class Retrace:
-    """One trace that could have been spared. Times are seconds, measured; ``inside`` is the function in whose trace it
-    happened, ``""`` for one that a call caused: its time is a part of that trace's.
+    """Avoidable trace of a function.
+
+    Times are measured and in seconds. ``inside`` is the function in whose trace it happened, ``""`` for one that
+    a call caused; the time of a nested trace is part of the outer trace's time.
     """
 
     program: int
@@ -36,13 +38,13 @@ class Retrace:
 
     @property
     def seconds(self) -> float:
-        """What it cost: tracing, lowering and compiling again."""
+        """Return the cost: tracing, lowering and compiling again."""
         return self.trace + self.lower + self.compile
 
 
 @dataclass
 class Miss:
-    """Calls that were traced before and yet passed through Python, of one kind: jaxlib's cache had not met them."""
+    """Calls with one reason that were traced before but missed jaxlib's call cache, so that they ran through Python."""
 
     reason: str
     fix: str
@@ -52,7 +54,7 @@ class Miss:
 
 @dataclass
 class Retraced:
-    """A function that was traced again: how often (the first trace not counted), and the latest times."""
+    """Function that was traced again: how often (without the first trace), and the latest times."""
 
     function: str
     count: int = 0
@@ -62,12 +64,12 @@ class Retraced:
 
     @property
     def newest_first(self) -> list[Retrace]:
-        """The retraces that are kept."""
+        """Return the stored retraces, newest first."""
         return list(reversed(self.retraces))
 
 
 class Retraces:
-    """Gathers records; ``functions`` holds the functions that were traced again, by what tells them apart.
+    """Collection of retraces from records; ``functions`` holds the retraced functions by their key.
 
     >>> gathered = Retraces()
     >>> gathered.receive(Missed(1, "update", 0.0, "x: a NumPy array → an array", "Pass arguments of one kind."))
@@ -84,14 +86,14 @@ class Retraces:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Retraces:
-        """What these records say."""
-        gathered = cls()
+        """Return the retraces in these records."""
+        retraces = cls()
         for record in records:
-            gathered.receive(record)
-        return gathered
+            retraces.receive(record)
+        return retraces
 
     def receive(self, record: Record) -> bool:
-        """Take in a record; True when it tells of a trace or call that could have been spared."""
+        """Add a record; return True when it reports an avoidable trace or call."""
         match record:
             case Traced():
                 self._contains(record)
@@ -111,13 +113,13 @@ class Retraces:
         return False
 
     def by_cost(self) -> list[Retraced]:
-        """The functions, those that lost most time first; those traced again only inside of others last."""
-        return sorted(self.functions.values(), key=lambda each: (-each.seconds, -each.count))
+        """Return the functions by time lost, largest first; those retraced only inside of others come last."""
+        return sorted(self.functions.values(), key=lambda function: (-function.seconds, -function.count))
 
     @property
     def count(self) -> int:
-        """How many traces could have been spared."""
-        return sum(each.count for each in self.functions.values())
+        """Return the number of avoidable traces."""
+        return sum(function.count for function in self.functions.values())
 
     def _again(self, record: Traced) -> bool:
         retraced = self._of(record.function, record.call_site)
@@ -137,15 +139,15 @@ class Retraces:
         retraced = self._of(record.function, record.call_site)
         if retraced is None:
             return False
-        known = retraced.misses.get(record.reason)
-        if known is not None:
-            known.count += 1
+        miss = retraced.misses.get(record.reason)
+        if miss is not None:
+            miss.count += 1
         elif len(retraced.misses) < MOST_MISSES:
             retraced.misses[record.reason] = Miss(record.reason, record.fix, where(record.call_site))
         return True
 
     def _contains(self, outer: Traced) -> None:
-        """A trace that happened within this one is a part of it: inner traces are told first."""
+        """Mark the traces that happened within this one as nested: records of inner traces come first."""
         for program in reversed(self._recent):
             retraced, inner = self._recent[program]
             if inner.time < outer.time:
@@ -155,42 +157,42 @@ class Retraces:
                 retraced.seconds -= inner.seconds
 
     def _of(self, function: str, site: SourceRange | None) -> Retraced | None:
-        # Anonymous functions have one name: the line where they are called tells them apart.
+        # All anonymous functions have one name: their call sites distinguish them.
         key = f"{function} {where(site)}" if function == "<lambda>" else function
         if key not in self.functions and len(self.functions) >= MOST_FUNCTIONS:
             return None
         return self.functions.setdefault(key, Retraced(function))
 
 
-#: How the reason of a trace begins that a new function object needed, and what follows where its code stands.
+#: Texts before and after the location in the reason of a trace for a new function object.
 _MADE, _TRACES = " made from the code at ", ", and traces"
 
 
 def made_from(reason: str) -> str:
-    """Where the code stands of a function that was made anew, by the reason of its trace; ``""`` for other reasons.
+    """Return the location of a function that was created anew, from the reason of its trace, or ``""``.
 
-    >>> made_from("f is a new function object: the 2nd made from the code at a.py:3, and traces belong to objects")
+    >>> new_function_location("f: the 2nd made from the code at a.py:3, and traces belong to objects")
     'a.py:3'
     """
     return reason.partition(_MADE)[2].partition(_TRACES)[0]
 
 
 def where(site: SourceRange | None) -> str:
-    """``model.py:12``, ``In[7]:3``, or nothing."""
+    """Return a location such as ``model.py:12`` or ``In[7]:3``, or ``""``."""
     return "" if site is None else f"{os.path.basename(site.file)}:{site.line}"
 
 
 def retraces_json(functions: Iterable[Retraced], most: int = MOST_KEPT) -> list[dict[str, Any]]:
-    """The functions as JSON, the latest ``most`` retraces of each."""
+    """Return the functions as JSON, with the latest ``most`` retraces of each."""
     return [
         {
-            "function": each.function,
-            "count": each.count,
-            "seconds": each.seconds,
-            "retraces": [_retrace_json(retrace) for retrace in each.newest_first[:most]],
-            "misses": [vars(miss) for miss in each.misses.values()][:most],
+            "function": function.function,
+            "count": function.count,
+            "seconds": function.seconds,
+            "retraces": [_retrace_json(retrace) for retrace in function.newest_first[:most]],
+            "misses": [vars(miss) for miss in function.misses.values()][:most],
         }
-        for each in functions
+        for function in functions
     ]
 
 
@@ -199,8 +201,8 @@ def _retrace_json(retrace: Retrace) -> dict[str, Any]:
 
 
 def retraces_text(functions: Iterable[Retraced], most: int = 10) -> str:
-    """The functions for people: of each the latest ``most`` retraces, newest first."""
-    return "\n".join(line for each in functions for line in _lines(each, most))
+    """Return the functions as text, with the latest ``most`` retraces of each, newest first."""
+    return "\n".join(line for function in functions for line in _lines(function, most))
 
 
 def _lines(retraced: Retraced, most: int) -> list[str]:
@@ -216,7 +218,7 @@ def _lines(retraced: Retraced, most: int) -> list[str]:
 
 
 def heading(retraced: Retraced) -> str:
-    """``update: traced again 4 times, 1.2 s lost (measured)``."""
+    """Return a heading such as ``update: traced again 4 times, 1.2 s lost (measured)``."""
     parts = []
     if retraced.count:
         parts.append(f"traced again {_times(retraced.count)}, {cost(retraced)}")
@@ -227,20 +229,20 @@ def heading(retraced: Retraced) -> str:
 
 
 def slow_words(calls: int) -> str:
-    """What it means that calls passed through Python, and what that costs: some 10 µs become 50 to 150 µs a call.
+    """Return a description of calls that ran through Python: 50 to 150 µs a call instead of about 10 µs.
 
-    >>> slow_words(2)
+    >>> describe_slow_calls(2)
     '2 calls started slowly (Python looked at their arguments again: about 0.1 ms a call, estimated)'
     """
-    many = calls != 1
-    whose = "their" if many else "its"
-    looked = f"Python looked at {whose} arguments again: about 0.1 ms a call, estimated"
-    return f"{calls:,} call{'s' if many else ''} started slowly ({looked})"
+    several = calls != 1
+    whose = "their" if several else "its"
+    explanation = f"Python looked at {whose} arguments again: about 0.1 ms a call, estimated"
+    return f"{calls:,} call{'s' if several else ''} started slowly ({explanation})"
 
 
 def cost(retraced: Retraced) -> str:
-    """What the retraces of a function cost, in words."""
-    if any(not each.inside for each in retraced.retraces) or not retraced.retraces:
+    """Return a description of the cost of a function's retraces."""
+    if any(not retrace.inside for retrace in retraced.retraces) or not retraced.retraces:
         return f"{duration(retraced.seconds)} lost (measured)"
     return f"inside of the traces of {retraced.retraces[-1].inside}"
 
@@ -258,14 +260,14 @@ def _retrace_lines(retrace: Retrace) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """A duration with its unit.
+    """Return a duration with its unit.
 
-    >>> duration(0.0182)
+    >>> format_duration(0.0182)
     '18.2 ms'
     """
-    for one, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if seconds >= one * 0.9995:
-            return f"{seconds / one:.3g} {unit}"
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= scale * 0.9995:
+            return f"{seconds / scale:.3g} {unit}"
     return f"{max(seconds, 0.0) / 1e-9:.3g} ns"
 
 

@@ -1,4 +1,4 @@
-"""A run as text: what it was, and its programs, those with most time first."""
+"""Text report of a script run: a summary, and its programs by time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..records.plain import plain
 from ..records.script import ScriptRun, Share
 from .retraces import Retraces, retraces_text
 
-#: Functions whose retraces are told of.
+#: Number of functions whose retraces are reported.
 MOST_RETRACED = 5
 
 
-def run_text(found: Iterable[Record]) -> str:
-    """What a file of records says of its run.
+def run_text(source: Iterable[Record]) -> str:
+    """Return the text report of a run from its records.
 
     >>> share = Share(1, "step", calls=500, running=2.5, made=0.5)
     >>> run = ScriptRun(None, "train.py", 0.0, 4.0, ("python", "train.py"), "/home", "ended", 0.5, (share,))
@@ -24,27 +24,30 @@ def run_text(found: Iterable[Record]) -> str:
        running     making    calls  program
          2.5 s      0.5 s      500  step
     """
-    records = list(found)
-    run = next((each for each in records if isinstance(each, ScriptRun)), None)
+    records = list(source)
+    run = next((record for record in records if isinstance(record, ScriptRun)), None)
     if run is None:
         raise ValueError("these are no records of a watched run; -o FILE.html draws them")
-    told = [script_text(run)]
-    again = retraces_text(Retraces.of(records).by_cost()[:MOST_RETRACED])
-    told += [again] if again else []
-    failures = (each for each in records if isinstance(each, Failure))
-    told += [f"failed: {plain(each.function, 60)}: {plain(each.error, 60)}: {plain(each.message)}" for each in failures]
-    return "\n".join(told)
+    parts = [script_text(run)]
+    retraces = retraces_text(Retraces.of(records).by_cost()[:MOST_RETRACED])
+    parts += [retraces] if retraces else []
+    failures = (record for record in records if isinstance(record, Failure))
+    parts += [
+        f"failed: {plain(record.function, 60)}: {plain(record.error, 60)}: {plain(record.message)}"
+        for record in failures
+    ]
+    return "\n".join(parts)
 
 
 def script_text(run: ScriptRun) -> str:
-    """The same without what the records of single programs say."""
+    """Return the report of the run itself, without the records of single programs."""
     lines = [
         f"{plain(' '.join(run.command), 300)}: {plain(run.ended, 60) or 'still running'} after {run.seconds:.3g} s",
         f"tracing, lowering and compiling {run.making:.3g} s, running {run.running:.3g} s (calls × time of one)",
         f"{'running':>10} {'making':>10} {'calls':>8}  program",
         *map(_row, run.shares),
     ]
-    return "\n".join(lines + [f"note: {plain(each, 300)}" for each in run.notes])
+    return "\n".join(lines + [f"note: {plain(note, 300)}" for note in run.notes])
 
 
 def _row(share: Share) -> str:

@@ -1,4 +1,4 @@
-"""What differs in the static data of two pytree structures: which field of which class, and the values."""
+"""Differences in the static data of two pytree structures: which field of which class, and the values."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from .retrace_words import shortened
 
-#: Differences that are told, how deep values are compared, and how many values in all.
+#: Maximum number of reported differences, depth of comparison, and number of compared values.
 MAX_TOLD, MAX_DEPTH, MAX_COMPARED = 3, 16, 20_000
 _IDENTITY: Any = object.__eq__
 _CONTAINERS = (dict, list, tuple, type(None))
 
 
 class MetadataChange(NamedTuple):
-    """A static value that differs: the node that holds it, its class, where in its static data, and the values."""
+    """Static value that differs: the node that holds it, its class, the path in its static data, and the values."""
 
     node: str
     owner: str
@@ -25,7 +25,7 @@ class MetadataChange(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The change for people."""
+        """Return the change as text."""
         old, new = shortened(repr(self.old)), shortened(repr(self.new))
         if _is_another_object(self.old, self.new):
             new = "another object" if old == new or callable(self.new) else new
@@ -34,11 +34,11 @@ class MetadataChange(NamedTuple):
 
     @property
     def fix(self) -> str:
-        """What spares the trace."""
+        """Return how to avoid the retrace."""
         if _is_another_object(self.old, self.new):
-            what = "Functions compare" if callable(self.new) else f"{type(self.new).__name__} compares"
+            subject = "Functions compare" if callable(self.new) else f"{type(self.new).__name__} compares"
             return (
-                f"{what} by identity, so each new object is traced again: create it once, outside of the loop, and "
+                f"{subject} by identity, so each new object is traced again: create it once, outside of the loop, and "
                 "pass the same object" + ("." if callable(self.new) else ", or define __eq__ and __hash__.")
             )
         return (
@@ -48,9 +48,9 @@ class MetadataChange(NamedTuple):
 
 
 def metadata_changes(old: Any, new: Any, name: str = "") -> list[MetadataChange]:
-    """Return what differs in the static data of two structures (PyTreeDef), the first few.
+    """Return the first few differences in the static data of two structures (PyTreeDef).
 
-    ``name`` is what the whole is called. Nothing is returned where other things differ too: containers of other
+    ``name`` is the name of the root. The result is empty where other things differ too: containers of other
     types, and other numbers of leaves.
     """
     search = _Search()
@@ -62,7 +62,7 @@ def metadata_changes(old: Any, new: Any, name: str = "") -> list[MetadataChange]
 
 
 class _OtherStructureError(Exception):
-    """The structures differ in more than their static data."""
+    """Structures that differ in more than their static data."""
 
 
 class _Search:
@@ -71,7 +71,7 @@ class _Search:
         self._compared = 0
 
     def compare_structures(self, old: Any, new: Any, path: str) -> None:
-        """Add what differs in the static data of two structures."""
+        """Add the differences in the static data of two structures."""
         if old == new:
             return
         was, now = old.node_data(), new.node_data()
@@ -98,7 +98,7 @@ class _Search:
         if len(self.found) >= MAX_TOLD:
             return
         parts = _parts(old, new, depth) if depth < MAX_DEPTH and self._compared < MAX_COMPARED else None
-        differing = [] if parts is None else [each for each in parts if not _are_equal(*each[1:])]
+        differing = [] if parts is None else [part for part in parts if not _are_equal(*part[1:])]
         if not differing:
             self.found.append(MetadataChange(*node, path, old, new))
         for key, a, b in differing:
@@ -106,14 +106,14 @@ class _Search:
 
 
 def _static_fields(kind: type, old: Any, new: Any) -> list[tuple[str, Any, Any]]:
-    """The fields of a dataclass that differ in their static data; none for other classes."""
+    """Return the fields of a dataclass that differ in their static data; none for other classes."""
     if not dataclasses.is_dataclass(kind):
         return []
-    try:  # a dataclass without its leaves: what is not a leaf is static
-        was, now = (each.unflatten([_LEAF] * each.num_leaves) for each in (old, new))
+    try:  # unflatten with placeholder leaves: fields without a placeholder are static
+        was, now = (item.unflatten([_LEAF] * item.num_leaves) for item in (old, new))
     except Exception:  # whatever its constructor does
         return []
-    names = [each.name for each in dataclasses.fields(kind) if hasattr(was, each.name) and hasattr(now, each.name)]
+    names = [item.name for item in dataclasses.fields(kind) if hasattr(was, item.name) and hasattr(now, item.name)]
     return [
         (name, a, b)
         for name in names
@@ -132,7 +132,7 @@ def _holds_leaf(value: Any) -> bool:
 
 
 def _keys(kind: type, data: Any, count: int) -> Sequence[str]:
-    """What stands behind a path for each child of a node."""
+    """Return the path suffix of each child of a node."""
     if kind is dict:
         return [f"[{key!r}]" for key in data]
     fields = getattr(kind, "_fields", None)
@@ -144,7 +144,7 @@ def _keys(kind: type, data: Any, count: int) -> Sequence[str]:
 
 
 def _parts(old: Any, new: Any, depth: int) -> list[tuple[str, Any, Any]] | None:
-    """The parts of two values of one kind, by how they are reached; None for values that are compared whole."""
+    """Return the parts of two values of one type with their access paths, or None for values compared as a whole."""
     if type(old) is not type(new) or isinstance(old, (str, bytes, type)):
         return None
     if isinstance(old, Mapping):
@@ -154,13 +154,13 @@ def _parts(old: Any, new: Any, depth: int) -> list[tuple[str, Any, Any]] | None:
             return None
         names = getattr(old, "_fields", None)
         if names is not None:
-            return list(zip([f".{each}" for each in names], old, new, strict=True))
+            return list(zip([f".{item}" for item in names], old, new, strict=True))
         if depth and len(old) == 2 and isinstance(old[0], str) and old[0] == new[0]:  # a name and its value
             return [(f".{old[0]}", old[1], new[1])]
         return [(f"[{i}]" if len(old) > 1 else "", a, b) for i, (a, b) in enumerate(zip(old, new, strict=True))]
     if dataclasses.is_dataclass(old):
-        names = [each.name for each in dataclasses.fields(old) if each.compare]
-        return [(f".{each}", getattr(old, each, None), getattr(new, each, None)) for each in names]
+        names = [item.name for item in dataclasses.fields(old) if item.compare]
+        return [(f".{item}", getattr(old, item, None), getattr(new, item, None)) for item in names]
     if callable(old) or not hasattr(old, "__dict__") or type(old).__eq__ is _IDENTITY:
         return None
     return _entries(vars(old), vars(new), ".{}") if vars(old).keys() == vars(new).keys() else None
@@ -184,9 +184,9 @@ def _is_another_object(old: Any, new: Any) -> bool:
 
 
 def argument_metadata(old: Any, new: Any, names: Sequence[str]) -> tuple[str, str] | None:
-    """Return reason and fix for arguments ``((args), {kwargs})`` whose structures differ in static data alone.
+    """Return reason and fix for arguments ``((args), {kwargs})`` that differ in static data alone.
 
-    ``names`` are those of the arguments given by position. None where they differ in other things as well.
+    ``names`` are the names of the positional arguments. The result is None where other things differ as well.
     """
     (old_args, old_named), (new_args, new_named) = old.children(), new.children()
     if old_named.node_data() != new_named.node_data() or len(old_args.children()) != len(new_args.children()):
@@ -198,10 +198,10 @@ def argument_metadata(old: Any, new: Any, names: Sequence[str]) -> tuple[str, st
     changes: list[MetadataChange] = []
     for name, was, now in zip(names, before, after, strict=True):
         if was != now:
-            found = metadata_changes(was, now, name)
-            if not found:
+            differences = metadata_changes(was, now, name)
+            if not differences:
                 return None
-            changes += found
-    told = changes[:MAX_TOLD]
-    text, fix = ([each.text for each in told], [each.fix for each in told])
+            changes += differences
+    shown = changes[:MAX_TOLD]
+    text, fix = ([change.text for change in shown], [change.fix for change in shown])
     return "; ".join(dict.fromkeys(text)), " ".join(dict.fromkeys(fix))

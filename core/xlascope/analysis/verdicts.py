@@ -1,4 +1,4 @@
-"""Which decisions are about two equations, and what came of them: a replay that keeps who is inside of whom."""
+"""Fusion decisions about two equations and their outcome, found by replaying which instructions each kernel holds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from ..records.paths import EquationPath
 
 
 class Verdict(NamedTuple):
-    """What became of an edge: ``fused`` or ``refused`` by the decisions given (the last one decided), ``never`` when
-    no pass looked at the pair, and ``gone`` when an equation has no instruction left, which ``missing`` lists.
+    """Outcome of an edge between two equations.
 
-    ``neighbours`` says whether one takes the other's result when fusion begins.
+    The outcome is ``fused`` or ``refused`` by ``decisions`` (the last one decided), ``never`` when no pass
+    considered the pair, and ``gone`` when an equation has no instruction left, which ``missing`` lists.
+    ``neighbours`` says whether one uses the other's result when fusion begins.
     """
 
     outcome: Literal["fused", "refused", "never", "gone"]
@@ -25,13 +26,13 @@ class Verdict(NamedTuple):
 
 
 def verdict_on(edge: tuple[str, str], decisions: Sequence[FusionDecision], module: Module) -> Verdict:
-    """What became of the edge between two equations; a path stands for the equations inside it too.
+    """Return the outcome of the edge between two equations; a path includes the equations inside it.
 
     ``module`` is the HLO before the first decision. Kernels may be named instead of equations.
     """
     instructions = instructions_of(module)
     first, second = (_of(path, instructions, decisions) for path in edge)
-    missing = tuple(path for path, found in zip(edge, (first, second), strict=True) if not found)
+    missing = tuple(path for path, names in zip(edge, (first, second), strict=True) if not names)
     if missing:
         return Verdict("gone", missing=missing)
     if first & second:
@@ -47,21 +48,25 @@ def verdict_on(edge: tuple[str, str], decisions: Sequence[FusionDecision], modul
         back = producer & (second | between) and consumer & (first | between)
         if decision.action == "refused" and (forth or back):
             about.append(decision)
-    if neighbours and not about:  # this pass takes a producer into all of its users or into none
-        told = (each for each, producer, _ in replayed(decisions) if producer & sources)
-        about = [each for each in told if each.action == "refused" and each.pass_name == "PriorityFusion"]
+    if neighbours and not about:  # this pass fuses a producer into all of its users or into none
+        involving_source = (candidate for candidate, producer, _ in replayed(decisions) if producer & sources)
+        about = [
+            candidate
+            for candidate in involving_source
+            if candidate.action == "refused" and candidate.pass_name == "PriorityFusion"
+        ]
     return Verdict("refused", tuple(about), (), True) if neighbours and about else Verdict("never", (), (), neighbours)
 
 
 def _between(module: Module, first: set[str], second: set[str]) -> tuple[set[str], set[str]]:
-    """The instructions that only rename the one's result for the other, and those whose results are taken."""
+    """Return the instructions that only rename one end's result for the other, and the results that are used."""
     names: set[str] = set()
     sources: set[str] = set()
     for start, end in ((first, second), (second, first)):
         for computation in module.computations.values():
-            for each in computation.instructions.values():
-                if each.name in end:
-                    for operand in each.operands:
+            for instruction in computation.instructions.values():
+                if instruction.name in end:
+                    for operand in instruction.operands:
                         passed, source = _renamed(computation, operand)
                         if source in start:
                             names |= passed
@@ -70,7 +75,7 @@ def _between(module: Module, first: set[str], second: set[str]) -> tuple[set[str
 
 
 def _renamed(computation: Computation, name: str) -> tuple[set[str], str]:
-    """Through bitcasts and the like, back to what computes the value: their names, and its name."""
+    """Return the names of bitcasts and the like behind a value, and the name of the instruction that computes it."""
     passed: set[str] = set()
     instruction = computation.instructions.get(name)
     while instruction is not None and instruction.opcode in RENAMING and instruction.operands:
@@ -81,35 +86,35 @@ def _renamed(computation: Computation, name: str) -> tuple[set[str], str]:
 
 
 def replayed(decisions: Iterable[FusionDecision]) -> Iterable[tuple[FusionDecision, set[str], set[str]]]:
-    """Each decision with the instructions that its producer and its consumer hold at that moment."""
+    """Yield each decision with the instructions that its producer and its consumer hold at that time."""
     groups: dict[str, set[str]] = {}
     unnamed: set[str] = set()
-    for each in decisions:
-        producer, consumer = (_group(name, groups, unnamed) for name in (each.producer, each.consumer))
-        yield each, producer, consumer
-        if each.action == "fused":
+    for decision in decisions:
+        producer, consumer = (_group(name, groups, unnamed) for name in (decision.producer, decision.consumer))
+        yield decision, producer, consumer
+        if decision.action == "fused":
             united = producer | consumer
-            groups[each.result or each.consumer] = united
-            if not each.result:  # the next name that nobody knows is that of what came of it
+            groups[decision.result or decision.consumer] = united
+            if not decision.result:  # the next unknown name is that of this fusion
                 unnamed = united
 
 
 def _group(name: str, groups: dict[str, set[str]], unnamed: set[str]) -> set[str]:
-    known = groups.get(name)
-    if known is None and unnamed and name.partition(".")[0].endswith("fusion"):
-        groups[name] = known = set(unnamed)
+    members = groups.get(name)
+    if members is None and unnamed and name.partition(".")[0].endswith("fusion"):
+        groups[name] = members = set(unnamed)
         unnamed.clear()
-    return {name} if known is None else known
+    return {name} if members is None else members
 
 
 def _of(end: str, instructions: Mapping[EquationPath, Set[str]], decisions: Sequence[FusionDecision]) -> set[str]:
-    """The instructions of one end of an edge: an equation and those inside of it, or a kernel of that name."""
+    """Return the instructions of one end of an edge: an equation with those inside it, or a kernel of that name."""
     if EquationPath.meant_by(end):
         return {name for path, names in instructions.items() if path == end or path.within(end) for name in names}
     if any(end in names for names in instructions.values()):
         return {end}
-    inside: set[str] = set()
+    members: set[str] = set()
     for decision, producer, consumer in replayed(decisions):
         if decision.action == "fused" and decision.result == end:
-            inside |= producer | consumer
-    return inside
+            members |= producer | consumer
+    return members

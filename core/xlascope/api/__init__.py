@@ -1,4 +1,4 @@
-"""The transformations as users call them: jit, derivatives, vmap, and looking at programs."""
+"""Public transformations: jit, derivatives, vmap, and inspection of programs."""
 
 from ..ir.avals import ShapeDtypeStruct as ShapeDtypeStruct
 from .compilation import jit as jit

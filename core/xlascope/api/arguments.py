@@ -1,4 +1,4 @@
-"""The arguments that are differentiated: which they are (argnums), and whether they and the results can be."""
+"""Arguments that are differentiated (argnums), and checks that they and the results are differentiable."""
 
 from __future__ import annotations
 
@@ -19,62 +19,62 @@ from .naming import name_of
 
 
 class Chosen:
-    """Which arguments a transformation differentiates: ``argnums`` as users give it."""
+    """Arguments that a transformation differentiates, from a user's ``argnums``."""
 
     __slots__ = ("argnums", "numbers", "single", "what")
 
-    def __init__(self, what: str, argnums: Any) -> None:
-        self.what = what
+    def __init__(self, name: str, argnums: Any) -> None:
+        self.what = name
         self.argnums = argnums
         self.single = isinstance(argnums, SupportsIndex)
         try:
             self.numbers = tuple(i.__index__() for i in ((argnums,) if self.single else argnums))
         except (TypeError, AttributeError):
             raise TypeError(
-                f"{what}: argnums has to be an integer or a sequence of integers, "
+                f"{name}: argnums has to be an integer or a sequence of integers, "
                 f"got {argnums!r} of type {type(argnums).__name__}{at()}"
             ) from None
         if not self.numbers:
-            raise ValueError(f"{what}: argnums={argnums!r} chooses no argument to differentiate{at()}")
+            raise ValueError(f"{name}: argnums={argnums!r} chooses no argument to differentiate{at()}")
 
     def places(self, fun: Callable[..., Any], count: int, too_few: type[Exception] = ValueError) -> tuple[int, ...]:
-        """The chosen arguments' places in a call with ``count`` positional arguments."""
+        """Return the positions of the arguments in a call with ``count`` positional arguments."""
         if max(self.numbers) >= count or min(self.numbers) < -count:
             raise (too_few if max(self.numbers) >= count else ValueError)(
                 f"{self.what} of {name_of(fun)} with argnums={self.argnums} got only {count} positional arguments{at()}"
                 ". Arguments that are given by name are not differentiated."
             )
-        places = tuple(i % count for i in self.numbers)
-        if len(set(places)) < len(places):
+        positions = tuple(i % count for i in self.numbers)
+        if len(set(positions)) < len(positions):
             raise TypeError(f"{self.what} of {name_of(fun)}: argnums={self.argnums} names an argument twice{at()}")
-        return places
+        return positions
 
     def picked(self, trees: Any) -> Any:
-        """What belongs to the chosen arguments: one tree, or a tuple of them when several can be chosen."""
+        """Return the arguments' values: one tree, or a tuple of trees if ``argnums`` is a sequence."""
         return trees[0] if self.single else trees
 
 
 def partial_of(
-    fun: Callable[..., Any], places: Sequence[int], args: Sequence[Any], kwargs: dict[str, Any]
+    fun: Callable[..., Any], positions: Sequence[int], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Callable[..., Any]:
-    """A function of the arguments at those places alone."""
+    """Return a function of the arguments at those positions alone."""
 
-    def partial(*chosen: Any) -> Any:
-        given = list(args)
-        for i, x in zip(places, chosen, strict=True):
-            given[i] = x
-        return fun(*given, **kwargs)
+    def call_restricted(*values: Any) -> Any:
+        full_args = list(args)
+        for i, x in zip(positions, values, strict=True):
+            full_args[i] = x
+        return fun(*full_args, **kwargs)
 
-    return partial
+    return call_restricted
 
 
 def at() -> str:
-    """`` at file.py:12 (in f)``: the user's line, for a message."""
+    """Return `` at file.py:12 (in f)``, the user's line for a message."""
     return where_text(user_line())
 
 
 def defined_at(fun: Callable[..., Any]) -> str:
-    """`` (defined at file.py:12)``, where the source of a function is known."""
+    """Return `` (defined at file.py:12)`` if the source of a function is known."""
     code = getattr(inspect.unwrap(fun), "__code__", None)
     return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
 
@@ -86,12 +86,12 @@ def definition_text(fun: Callable[..., Any]) -> str:
 
 
 def place_text(code: Any, lasti: int) -> str:
-    """`` at file.py:12 (in f)`` for an equation's place in the source."""
+    """Return `` at file.py:12 (in f)`` for an equation's source line."""
     return where_text(locate(code, lasti))
 
 
 def kind_of(value: Any) -> str:
-    """What a message calls something that a function returned."""
+    """Return a description of a function's result for a message."""
     if value is None:
         return "None"
     if isinstance(value, (Tracer, ArrayImpl, KeyArray)):
@@ -99,43 +99,43 @@ def kind_of(value: Any) -> str:
     return f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, (tuple, list)) else "")
 
 
-def require_callable(what: str, fun: Any) -> None:
-    """Raise TypeError for something that cannot be called."""
+def require_callable(name: str, fun: Any) -> None:
+    """Raise TypeError if an object is not callable."""
     if not callable(fun):
-        raise TypeError(f"{what} takes a function, got {fun!r} of type {type(fun).__name__}{at()}")
+        raise TypeError(f"{name} takes a function, got {fun!r} of type {type(fun).__name__}{at()}")
 
 
-def leaf_name(structure: Any, places: Sequence[int], index: int) -> str:
-    """What a user calls leaf ``index`` of a tuple of arguments at those places: ``argument 0['w'][1]``."""
+def leaf_name(structure: Any, positions: Sequence[int], index: int) -> str:
+    """Return the user's name of leaf ``index`` of a tuple of arguments, such as ``argument 0['w'][1]``."""
     path = tree.leaves_with_path(structure.unflatten(range(structure.num_leaves)))[index][0]
-    return f"argument {places[path[0].idx]}{tree.keystr(path[1:])}"
+    return f"argument {positions[path[0].idx]}{tree.keystr(path[1:])}"
 
 
 def require_differentiable(
-    what: str,
+    transformation: str,
     fun: Callable[..., Any],
     operands: Sequence[Any],
     structure: Any,
-    places: Sequence[int],
+    positions: Sequence[int],
     *,
     holomorphic: bool,
     allow_int: bool = False,
     only_real: bool = False,
 ) -> None:
-    """Raise TypeError naming the first leaf of the chosen arguments that cannot be differentiated."""
+    """Raise TypeError naming the first leaf of the arguments that cannot be differentiated."""
     for index, x in enumerate(operands):
         try:
             dtype = aval_of(x).dtype
         except TypeError:
-            name = leaf_name(structure, places, index)
+            name = leaf_name(structure, positions, index)
             raise not_an_array(x, f"{name} of {name_of(fun)}, to be differentiated,") from None
         complaint = _complaint(dtype, holomorphic, allow_int, only_real)
         if complaint:
-            name = f"{leaf_name(structure, places, index)} of {name_of(fun)}"
-            shown = "float0" if dtype == float0 else dtype.name
+            name = f"{leaf_name(structure, positions, index)} of {name_of(fun)}"
+            dtype_text = "float0" if dtype == float0 else dtype.name
             more = "" if is_differentiable(dtype) else see("grad-of-integers")
-            said, _, fix = complaint.format(name=name, dtype=shown).partition("\n")
-            raise TypeError(compose_message(f"{what} {said}", fix) + more)
+            said, _, fix = complaint.format(name=name, dtype=dtype_text).partition("\n")
+            raise TypeError(compose_message(f"{transformation} {said}", fix) + more)
 
 
 def _complaint(dtype: Any, holomorphic: bool, allow_int: bool, only_real: bool) -> str | None:
@@ -154,18 +154,18 @@ def _complaint(dtype: Any, holomorphic: bool, allow_int: bool, only_real: bool) 
     return None
 
 
-def require_result_dtype(what: str, fun: Callable[..., Any], dtype: Any, holomorphic: bool) -> None:
+def require_result_dtype(name: str, fun: Callable[..., Any], dtype: Any, holomorphic: bool) -> None:
     """Raise TypeError unless results of that dtype can be differentiated: real ones, complex ones if holomorphic."""
-    place = defined_at(fun)
+    definition = defined_at(fun)
     if holomorphic:
         if dtype.kind != "c":
             raise TypeError(
-                f"{what} with holomorphic=True takes a function with a complex result, but {name_of(fun)}{place} "
+                f"{name} with holomorphic=True takes a function with a complex result, but {name_of(fun)}{definition} "
                 f"returned {dtype.name}{at()}"
             )
     elif not is_floating(dtype):
         fix = "pass holomorphic=True if it is, else use vjp" if dtype.kind == "c" else "for other results use vjp"
         raise TypeError(
-            f"{what} takes a function with a real floating-point result, but {name_of(fun)}{place} returned "
+            f"{name} takes a function with a real floating-point result, but {name_of(fun)}{definition} returned "
             f"{dtype.name}{at()}: {fix}"
         )

@@ -1,4 +1,4 @@
-"""Calling Python while a program runs: pure_callback, io_callback, debug.callback, debug.print."""
+"""Calls of Python functions while a program runs: pure_callback, io_callback, debug.callback, debug.print."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """What a Python function without side effects returns for the arguments, while the program runs.
+    """Call a Python function without side effects while the program runs, and return its results.
 
-    ``result_shape_dtypes`` is a tree like the result with a ``ShapeDtypeStruct`` (or an array) for each array. The
-    function is given NumPy arrays. It may be called more often than it says, or not at all where nobody needs its
-    results. ``vmap_method`` says what vmap does: call it for one example after the other (``sequential``), or once with
-    a leading axis on the results and on the arguments, those that are the same for all examples stretched
-    (``broadcast_all``), with an axis of size 1 (``expand_dims``) or left as they are (``legacy_vectorized``).
-    ``sharding`` is accepted for JAX's sake. Raises TypeError for results of other types, ValueError under
-    differentiation.
+    ``result_shape_dtypes`` is a tree like the result with a ``ShapeDtypeStruct`` (or an array) for each array.
+    The function gets NumPy arrays. It may be called several times, or not at all if its results are unused.
+    ``vmap_method`` defines the behavior under vmap: one call per example (``sequential``), or a single call with
+    a leading axis on the results and the arguments, where arguments that all examples share are broadcast
+    (``broadcast_all``), get an axis of size 1 (``expand_dims``) or are unchanged (``legacy_vectorized``).
+    ``sharding`` is accepted for compatibility with JAX. Raises TypeError for results of other types, ValueError
+    under differentiation.
 
     >>> import numpy as np
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -61,13 +61,13 @@ def io_callback(
     ordered: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """What a Python function that reads or writes something returns for the arguments, while the program runs.
+    """Call a Python function that reads or writes something while the program runs, and return its results.
 
-    It is called once each time the program comes to it, also where nobody needs its results; calls that are ``ordered``
-    happen in the order in which the program has them. ``result_shape_dtypes`` is a tree like the result with a
-    ``ShapeDtypeStruct`` for each array, None for a function that returns nothing. The function is given NumPy arrays.
-    ``sharding`` is accepted for JAX's sake. Raises TypeError for results of other types, ValueError under
-    differentiation, and under vmap if ordered.
+    It is called once each time the program reaches it, even if its results are unused; calls that are ``ordered``
+    happen in the order of the program. ``result_shape_dtypes`` is a tree like the result with a
+    ``ShapeDtypeStruct`` for each array, None for a function that returns nothing. The function gets NumPy arrays.
+    ``sharding`` is accepted for compatibility with JAX. Raises TypeError for results of other types, ValueError
+    under differentiation, and under vmap if ordered.
 
     >>> import xlascope as xs
     >>> from xlascope.experimental import io_callback
@@ -91,12 +91,12 @@ def debug_callback(
     partitioned: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call a Python function with the values of the arguments while the program runs; what it returns is ignored.
+    """Call a Python function with the values of the arguments while the program runs; its result is ignored.
 
-    For looking at values: transformations leave it in place. Under vmap it is called for each example, under grad with
-    the values of the forward pass. Arguments that are no arrays are passed on as they are. Calls that are ``ordered``
-    happen in the order in which the program has them. ``partitioned`` is accepted for JAX's sake. Without a function it
-    gives a decorator.
+    It is meant for inspecting values: transformations preserve it. Under vmap it is called for each example,
+    under grad with the values of the forward pass. Arguments that are not arrays are passed on unchanged. Calls
+    that are ``ordered`` happen in the order of the program. ``partitioned`` is accepted for compatibility with
+    JAX. Without a function it returns a decorator.
 
     >>> import xlascope as xs
     >>> seen = []
@@ -118,10 +118,11 @@ def debug_print(
     skip_format_check: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Print the values of the arguments while the program runs: ``fmt`` is what ``str.format`` takes.
+    """Print the values of the arguments while the program runs; ``fmt`` is a format string for ``str.format``.
 
-    See :func:`debug_callback` for transformations and for ``ordered``. Unless ``skip_format_check``, raises IndexError,
-    KeyError or ValueError when the format and the arguments do not fit, TypeError when the format is no string.
+    See :func:`debug_callback` for transformations and for ``ordered``. Unless ``skip_format_check``, raises
+    IndexError, KeyError or ValueError if the format and the arguments do not fit, TypeError if the format is not
+    a string.
 
     >>> import xlascope as xs
     >>> f = xs.jit(lambda x: xs.debug.print("x = {x:.2f}", x=x))
@@ -142,12 +143,12 @@ def debug_print(
 def effects_barrier() -> None:
     """Wait until all callbacks of the programs that this thread has called are done.
 
-    There is nothing to wait for: a call of a program that calls Python returns when it is done.
+    It returns at once: a call of a program that calls Python returns only when its callbacks are done.
     """
 
 
 class _Printer:
-    """Prints arrays as they show themselves, with NumPy's options as they were when the program was traced."""
+    """Function that prints arrays in their text form, with NumPy's print options at the time of tracing."""
 
     def __init__(self, fmt: str | None, text: str) -> None:
         self.fmt = fmt
@@ -169,53 +170,53 @@ def _shown(x: Any) -> Any:
 
 
 def _host_function(
-    what: str, callback: Any, result_shape_dtypes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    caller: str, callback: Any, result_shape_dtypes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[HostFunction, list[Any]]:
-    """The callback as programs call it, and its operands."""
-    _require_callable(what, callback)
+    """Return the callback in the form that programs call, and its operands."""
+    _require_callable(caller, callback)
     operands, structure = tree.flatten((args, kwargs))
     for i, x in enumerate(operands):
-        _require_array(what, i, x)
+        _require_array(caller, i, x)
     results, out = tree.flatten(result_shape_dtypes)
-    avals = [_result_type(what, x) for x in results]
-    return HostFunction(what, callback, structure, {}, avals, out, user_line()), operands
+    avals = [_result_type(caller, x) for x in results]
+    return HostFunction(caller, callback, structure, {}, avals, out, user_line()), operands
 
 
-def _require_callable(what: str, callback: Any) -> None:
+def _require_callable(caller: str, callback: Any) -> None:
     if not callable(callback):
-        raise TypeError(f"{what} takes a function first, got {callback!r}{where_text(user_line())}")
+        raise TypeError(f"{caller} takes a function first, got {callback!r}{where_text(user_line())}")
 
 
-def _require_array(what: str, position: int, x: Any) -> None:
+def _require_array(caller: str, position: int, x: Any) -> None:
     try:
         aval_of(x)
     except TypeError:
-        raise not_an_array(x, f"an argument of {what} (number {position})") from None
+        raise not_an_array(x, f"an argument of {caller} (number {position})") from None
 
 
-def _result_type(what: str, x: Any) -> ShapedArray:
+def _result_type(caller: str, x: Any) -> ShapedArray:
     try:
         shape, dtype = tuple(x.shape), np.dtype(x.dtype)
     except (AttributeError, TypeError):
         raise TypeError(
-            f"{what} takes result_shape_dtypes as a tree of ShapeDtypeStruct(shape, dtype), got "
+            f"{caller} takes result_shape_dtypes as a tree of ShapeDtypeStruct(shape, dtype), got "
             f"{x!r}{where_text(user_line())}"
         ) from None
     if canonical(dtype) != dtype:
         raise ValueError(
-            f"{what}: result_shape_dtypes cannot specify 64-bit types ({dtype.name}) while 64-bit types are disabled"
+            f"{caller}: result_shape_dtypes cannot specify 64-bit types ({dtype.name}) while 64-bit types are disabled"
             f"{where_text(user_line())}. Set enable_x64, or say {canonical(dtype).name}"
         )
     return shaped(shape, dtype)
 
 
 def _bind_debug(
-    what: str, callback: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ordered: bool
+    caller: str, callback: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ordered: bool
 ) -> None:
     leaves, structure = tree.flatten((args, kwargs))
     static = {i: x for i, x in enumerate(leaves) if not _is_array(x)}
     operands = [x for i, x in enumerate(leaves) if i not in static]
-    function = HostFunction(what, callback, structure, static, (), None, user_line())
+    function = HostFunction(caller, callback, structure, static, (), None, user_line())
     bind(DebugCallback(function, bool(ordered)), *operands)
 
 
@@ -228,21 +229,21 @@ def _is_array(x: Any) -> bool:
 
 
 def _check_format(fmt: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Raise unless each field of a format has an argument, and each argument a field."""
+    """Raise an error unless each field of a format has an argument, and each argument a field."""
     used: set[int | str] = set()
     _fields_used(fmt, used)
     unused = [str(i) for i in range(len(args)) if i not in used] + [name for name in kwargs if name not in used]
     missing = [x for x in used if (x >= len(args) if isinstance(x, int) else x not in kwargs)]
     if not unused and not missing:
         return
-    here, fix = where_text(user_line()), _WITHOUT_F if "Traced<" in fmt else _FIELDS
+    line, fix = where_text(user_line()), _WITHOUT_F if "Traced<" in fmt else _FIELDS
     for field in missing:
         if isinstance(field, int):
             raise IndexError(
-                f"debug.print{here}: {fmt!r} has no argument for its field {field}, it got {len(args)}. {fix}"
+                f"debug.print{line}: {fmt!r} has no argument for its field {field}, it got {len(args)}. {fix}"
             )
-        raise KeyError(f"debug.print{here}: {fmt!r} has no argument for its field {field!r}. {fix}")
-    raise ValueError(f"debug.print{here}: unused arguments {', '.join(unused)}; {fmt!r} has no field for them. {fix}")
+        raise KeyError(f"debug.print{line}: {fmt!r} has no argument for its field {field!r}. {fix}")
+    raise ValueError(f"debug.print{line}: unused arguments {', '.join(unused)}; {fmt!r} has no field for them. {fix}")
 
 
 _FIELDS = "Each argument has its field, as in debug.print('x = {x}', x=x) or debug.print('x = {}', x)."
@@ -253,9 +254,7 @@ _WITHOUT_F = (
 
 
 def _fields_used(fmt: str, used: set[int | str], count: int = 0) -> int:
-    """Add the arguments that a format takes, and those that its fields' own formats take; returns how many of the
-    fields are numbered by where they stand.
-    """
+    """Add the arguments that a format uses, also in nested format specs, and return the number of unnamed fields."""
     for _, field, spec, _ in string.Formatter().parse(fmt):
         if field is None:
             continue

@@ -1,4 +1,4 @@
-"""Derivatives held against numerical differences: check_jvp, check_vjp, check_grads."""
+"""Comparison of derivatives with numerical differences: check_jvp, check_vjp, check_grads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_jvp(
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
-    """Check ``f_jvp(args, tangents)``, which gives results and tangents of ``f``, in a random direction.
+    """Check ``f_jvp(args, tangents)``, which returns results and tangents of ``f``, in a random direction.
 
     The tangents are held against (f(args + step) - f(args - step)) / 2, for a step of size ``eps`` in that direction.
     Without ``atol``, ``rtol`` and ``eps`` these follow from the arguments' dtypes.
@@ -63,10 +63,11 @@ def check_vjp(
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
-    """Check ``f_vjp(*args)``, which gives the result of ``f`` and its pullback, in a random direction.
+    """Check ``f_vjp(*args)``, which returns the result of ``f`` and its pullback, in a random direction.
 
-    For a random cotangent c and a random direction t, the change of f along t times c has to be t times what the
-    pullback makes of c; see :func:`check_jvp`. Raises AssertionError naming the argument if only one is wrong.
+    For a random cotangent c and a random direction t, the inner product of c and the derivative of f along t has
+    to equal the inner product of the pullback of c and t; see :func:`check_jvp`. Raises AssertionError naming the
+    argument if only one is wrong.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> check_vjp(jnp.sin, lambda x: xs.vjp(jnp.sin, x), (0.5,))
@@ -85,9 +86,9 @@ def check_vjp(
         )
     for number, only in direction.one_at_a_time():
         expected = _inner(cotangent, only.difference(f))
-        found = _inner(received, only.tangents)
-        what = f"cotangent · change and pullback(cotangent) · direction, for argument {number}, in {label}"
-        _compare(what, np.float64(expected), np.float64(found), args, atol, rtol)
+        actual = _inner(received, only.tangents)
+        label_of_argument = f"cotangent · change and pullback(cotangent) · direction, for argument {number}, in {label}"
+        _compare(label_of_argument, np.float64(expected), np.float64(actual), args, atol, rtol)
 
 
 def check_grads(
@@ -133,11 +134,11 @@ def _check_order(
         message = f"the derivative of order {nested_order} ({nested}) of {name}"
         if mode == "fwd":
             check_jvp(f, _forward_of(f), args, *limits, err_msg=message)
-            following = _along(f, args)
+            derivative = _along(f, args)
         else:
             check_vjp(f, _reverse_of(f), args, *limits, err_msg=message)
-            following = _back(f, args)
-        _check_order(following, args, order - 1, modes, limits, nested, name)
+            derivative = _back(f, args)
+        _check_order(derivative, args, order - 1, modes, limits, nested, name)
 
 
 def _forward_of(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,7 +150,7 @@ def _reverse_of(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _along(f: Callable[..., Any], args: Any) -> Callable[..., Any]:
-    """The change of ``f`` in a fixed random direction, as a function of the arguments."""
+    """Return the derivative of ``f`` in a fixed random direction, as a function of the arguments."""
     tangents = _random_like(args, np.random.default_rng(2))
 
     def change(*xs: Any) -> Any:
@@ -159,7 +160,7 @@ def _along(f: Callable[..., Any], args: Any) -> Callable[..., Any]:
 
 
 def _back(f: Callable[..., Any], args: Any) -> Callable[..., Any]:
-    """What a fixed random cotangent becomes, as a function of the arguments."""
+    """Return the pullback of a fixed random cotangent, as a function of the arguments."""
     cotangent = _random_like(f(*args), np.random.default_rng(3))
 
     def gradient(*xs: Any) -> Any:
@@ -168,21 +169,21 @@ def _back(f: Callable[..., Any], args: Any) -> Callable[..., Any]:
     return gradient
 
 
-def _moving(found: Any) -> list[Any]:
-    """The leaves that are no float0: the others do not move, and no function takes them."""
-    return [x for x in tree.leaves(found) if aval_of(x).dtype != float0]
+def _moving(tangents: Any) -> list[Any]:
+    """Return the leaves that are not float0, which have derivatives."""
+    return [x for x in tree.leaves(tangents) if aval_of(x).dtype != float0]
 
 
 class _Direction:
-    """Arguments, a random direction, and the two points a step away; the direction is the one that rounding leaves."""
+    """Arguments, a random direction, and the two points one step away; the direction accounts for rounding."""
 
     def __init__(self, args: Sequence[Any], eps: float | None, only: int | None = None) -> None:
         self.args, self.eps = args, eps
         flat, self.structure = tree.flatten(tuple(args))
         avals = [aval_of(x) for x in flat]
         leaf_args = [path[0].idx for path, _ in tree.leaves_with_path(tuple(args))]
-        moving = [aval for aval in avals if is_differentiable(aval.dtype)]
-        self.step = step = eps or max((_STEP[aval.dtype.name] for aval in moving), default=1.0)
+        differentiable_avals = [aval for aval in avals if is_differentiable(aval.dtype)]
+        self.step = step = eps or max((_STEP[aval.dtype.name] for aval in differentiable_avals), default=1.0)
         random = np.random.default_rng(0)
         points = []
         for x, aval, number in zip(flat, avals, leaf_args, strict=True):
@@ -194,20 +195,20 @@ class _Direction:
             wide = _wide(value)
             change = _random(random, aval.shape, aval.dtype) * (step if only in (None, number) else 0.0)
             above, below = (wide + change).astype(aval.dtype), (wide - change).astype(aval.dtype)
-            moved = ((_wide(above) - _wide(below)) / (2 * step)).astype(aval.dtype)
-            points.append((*(as_array(p, aval) for p in (value, above, below)), moved))
+            tangent = ((_wide(above) - _wide(below)) / (2 * step)).astype(aval.dtype)
+            points.append((*(as_array(p, aval) for p in (value, above, below)), tangent))
         self.primals, self.above, self.below, self.tangents = (
             self.structure.unflatten([p[i] for p in points]) for i in range(4)
         )
 
     def one_at_a_time(self) -> Iterator[tuple[int, _Direction]]:
-        """For each argument that moves, its number, and a direction in which no other one does."""
+        """Yield for each differentiable argument its index, and a direction in which only this argument changes."""
         for number, argument in enumerate(self.args):
             if any(is_differentiable(aval_of(x).dtype) for x in tree.leaves(argument)):
                 yield number, _Direction(self.args, self.eps, number)
 
     def difference(self, f: Callable[..., Any]) -> Any:
-        """The change of ``f`` in that direction, by a central difference."""
+        """Return the derivative of ``f`` in that direction, by a central difference."""
 
         def slope(high: Any, low: Any) -> Any:
             dtype = aval_of(high).dtype
@@ -228,19 +229,19 @@ def _random(random: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> 
 
 
 def _random_like(values: Any, random: np.random.Generator) -> Any:
-    """A tree of random tangents for a tree of values."""
+    """Return a tree of random tangents for a tree of values."""
 
-    def drawn(x: Any) -> Any:
+    def draw_leaf(x: Any) -> Any:
         aval = aval_of(x)
         if not is_differentiable(aval.dtype):
             return np.zeros(aval.shape, float0)
         return np.asarray(_random(random, aval.shape, aval.dtype)).astype(aval.dtype)
 
-    return tree.map(drawn, values)
+    return tree.map(draw_leaf, values)
 
 
 def _inner(left: Any, right: Any) -> float:
-    """The real part of the sum of products of two trees' entries: what pullbacks leave as it is."""
+    """Return the real part of the inner product of two trees, which pullbacks preserve."""
     pairs = zip(tree.leaves(left), tree.leaves(right), strict=True)
     products = (
         np.sum(_wide(np.asarray(x)) * _wide(np.asarray(y))).real for x, y in pairs if aval_of(x).dtype != float0
@@ -248,38 +249,42 @@ def _inner(left: Any, right: Any) -> float:
     return float(sum(products, 0.0))
 
 
-def _compare(what: str, expected: Any, found: Any, args: Sequence[Any], atol: float | None, rtol: float | None) -> None:
+def _compare(
+    label: str, expected: Any, actual: Any, args: Sequence[Any], atol: float | None, rtol: float | None
+) -> None:
     """Raise AssertionError naming the entry that differs most, unless two trees are close."""
-    if tree.structure(expected) != tree.structure(found):
-        raise AssertionError(f"{what} has structure {tree.structure(found)}, expected {tree.structure(expected)}{at()}")
-    values = [*tree.leaves(tuple(args)), *tree.leaves(found)]
+    if tree.structure(expected) != tree.structure(actual):
+        raise AssertionError(
+            f"{label} has structure {tree.structure(actual)}, expected {tree.structure(expected)}{at()}"
+        )
+    values = [*tree.leaves(tuple(args)), *tree.leaves(actual)]
     limit = max((_TOLERANCE.get(aval_of(x).dtype.name, 0.0) for x in values), default=0.0)
-    for (path, x), y in zip(tree.leaves_with_path(expected), tree.leaves(found), strict=True):
-        name = what + (f", at {tree.keystr(path)}" if path else "")
-        aval, other = aval_of(x), aval_of(y)
-        if aval.shape != other.shape:
-            raise AssertionError(f"{name}: has shape {other.shape}, expected {aval.shape}{at()}")
-        if aval.dtype == float0 or other.dtype == float0:
-            if aval.dtype != other.dtype:
+    for (path, x), y in zip(tree.leaves_with_path(expected), tree.leaves(actual), strict=True):
+        name = label + (f", at {tree.keystr(path)}" if path else "")
+        aval, actual_aval = aval_of(x), aval_of(y)
+        if aval.shape != actual_aval.shape:
+            raise AssertionError(f"{name}: has shape {actual_aval.shape}, expected {aval.shape}{at()}")
+        if aval.dtype == float0 or actual_aval.dtype == float0:
+            if aval.dtype != actual_aval.dtype:
                 raise AssertionError(f"{name}: only one of them has dtype float0{at()}")
             continue
         _compare_leaf(name, _wide(np.asarray(x)), _wide(np.asarray(y)), _or(atol, limit), _or(rtol, limit))
 
 
-def _or(given: float | None, other: float) -> float:
-    return other if given is None else given
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
 
 
-def _compare_leaf(name: str, expected: Any, found: Any, atol: float, rtol: float) -> None:
+def _compare_leaf(name: str, expected: Any, actual: Any, atol: float, rtol: float) -> None:
     with np.errstate(invalid="ignore"):
-        wrong = ~np.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
+        wrong = ~np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
     if not wrong.any():
         return
     with np.errstate(invalid="ignore"):
-        distance = np.where(wrong, np.nan_to_num(np.abs(found - expected), nan=np.inf), -1.0)
+        distance = np.where(wrong, np.nan_to_num(np.abs(actual - expected), nan=np.inf), -1.0)
     worst = np.unravel_index(int(np.argmax(distance)), wrong.shape)
-    where = f" at entry {tuple(map(int, worst))}" if wrong.ndim else ""
+    entry_text = f" at entry {tuple(map(int, worst))}" if wrong.ndim else ""
     raise AssertionError(
-        f"{name}: wrong{where}: found {found[worst]:.7g}, expected {expected[worst]:.7g} "
+        f"{name}: wrong{entry_text}: found {actual[worst]:.7g}, expected {expected[worst]:.7g} "
         f"({wrong.sum()} of {wrong.size} entries differ, rtol={rtol:g}, atol={atol:g}){at()}"
     )

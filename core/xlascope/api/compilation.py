@@ -1,4 +1,4 @@
-"""jit as users call it."""
+"""jit, as users call it."""
 
 from __future__ import annotations
 
@@ -54,22 +54,27 @@ def jit(
 ) -> Any:
     """Compile ``fun`` with XLA, once for each kind of arguments it is called with.
 
-    Arguments named by ``static_argnums`` or ``static_argnames`` are ordinary Python values (hashable), each value of
-    which makes a program of its own; all others are arrays, scalars, or trees of them. ``donate_*`` lets XLA reuse
-    arguments' memory. ``device`` or ``backend`` says where to run; ``compiler_options`` are XLA's flags by name, for
-    this function alone. ``in_shardings`` and ``out_shardings`` say how arguments and results lie over devices: trees of
-    NamedShardings (PartitionSpecs where a mesh is current, None to leave it to XLA) that are prefixes of theirs.
-    ``keep`` says which values a program for a CPU keeps in memory that XLA would compute again in each kernel that
-    needs them: ``"auto"`` those that a model of its fusion finds worth it, ``"off"`` none, a policy (one of
-    ``checkpoint_policies``, say) the results of which it says so; None what the setting ``keep`` says. Results differ
-    in their last bits at most. ``reroll`` says whether what repeats (an unrolled Python loop, layers alike, calls of
-    one function) is compiled once, as a loop: ``"auto"`` where a call is not slower for it, as far as a model says,
-    ``"always"`` wherever it spares compiling, ``"off"`` never; None what the setting says. With ``tiered=True`` a
-    program for one CPU is compiled quickly first, and that version answers calls while XLA compiles the optimized one
-    on another thread; what is on disk already, calls Python or runs on several devices is compiled once, as ever. Both
-    versions compute the same, rounded differently.
-    ``f.trace``, ``f.lower`` and ``f.eval_shape`` give the stages of a call. Works as a decorator,
-    with and without arguments. Raises TypeError when an argument or a result is no array.
+    Arguments named by ``static_argnums`` or ``static_argnames`` are hashable Python values, and each value has
+    its own program; all others are arrays, scalars, or trees of them. ``donate_*`` lets XLA reuse arguments'
+    memory. ``device`` or ``backend`` selects where to run; ``compiler_options`` are XLA's flags by name, for this
+    function alone. ``in_shardings`` and ``out_shardings`` are the shardings of arguments and results: trees of
+    NamedShardings (PartitionSpecs if a mesh is current, None to leave it to XLA) that are prefixes of theirs.
+
+    ``keep`` selects values that a program for a CPU keeps in memory and that XLA would otherwise recompute in
+    each kernel that uses them: with ``"auto"`` those that are profitable by a model of its fusion, with ``"off"``
+    none, with a policy (for example one of ``checkpoint_policies``) the results that it selects, with None those
+    of the setting ``keep``. Results differ in their last bits at most.
+
+    ``reroll`` selects whether repeated regions (an unrolled Python loop, equal layers, calls of one function) are
+    compiled once, as a loop: ``"auto"`` if a cost model expects that a call does not become slower, ``"always"``
+    whenever it saves compile time, ``"off"`` never, None by the setting.
+
+    With ``tiered=True`` a program for one CPU is compiled quickly first, and that version answers calls while XLA
+    compiles the optimized one on another thread. A program that is already on disk, calls Python or runs on
+    several devices is compiled once, as usual. Both versions compute the same values, rounded differently.
+
+    ``f.trace``, ``f.lower`` and ``f.eval_shape`` return the stages of a call. Works as a decorator, with and
+    without arguments. Raises TypeError if an argument or a result is not an array.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> f = xs.jit(lambda x: jnp.sum(x * 2.0))
@@ -117,7 +122,7 @@ def jit(
 
 @dataclass(frozen=True)
 class _ByPolicy:
-    """A policy as the compiler asks it."""
+    """Adapter from a checkpoint policy to the form that the compiler calls."""
 
     policy: Policy
 
@@ -126,7 +131,7 @@ class _ByPolicy:
 
 
 def told_to_keep(keep: Any) -> Keep | None:
-    """What is kept, as options have it; raises ValueError for what says nothing of the kind."""
+    """Return the ``keep`` option; raise ValueError for an invalid value."""
     if callable(keep):
         return _ByPolicy(keep)
     if keep not in (None, "auto", "off"):
@@ -137,7 +142,7 @@ def told_to_keep(keep: Any) -> Keep | None:
 
 
 def told_to_reroll(reroll: Any) -> Reroll | None:
-    """Which repeats become loops, as options have it; raises ValueError for what says nothing of the kind."""
+    """Return the ``reroll`` option; raise ValueError for an invalid value."""
     if reroll not in (None, "auto", "always", "off"):
         raise ValueError(f"reroll is 'auto', 'always', 'off' or None, got {reroll!r}{here()}")
     return reroll  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Derivatives as users ask for them: grad, value_and_grad, vjp, jvp, linearize."""
+"""First derivatives, as users call them: grad, value_and_grad, vjp, jvp, linearize."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """The gradient of a function with one real scalar result.
+    """Return a function that computes the gradient of a function with one real scalar result.
 
-    Returns a function of the same arguments that gives the derivative with respect to argument ``argnums`` (a tuple
-    for several; negative numbers count from the end), a tree like that argument. With ``has_aux``, ``fun`` returns
-    (result, anything), and so does the gradient. With ``allow_int``, arguments of integer type have gradients of type
-    float0, without which they raise TypeError. With ``holomorphic``, arguments and result are complex; without it, the
-    gradient with respect to a complex argument is the conjugate of the direction of steepest ascent.
-    Raises TypeError when the result is no scalar.
+    The returned function takes the same arguments and returns the derivative with respect to argument ``argnums``
+    (a tuple for several; negative numbers count from the end), a tree like that argument. With ``has_aux``,
+    ``fun`` returns (result, anything), and so does the gradient. With ``allow_int``, arguments of integer type
+    have gradients of type float0; without it they raise TypeError. With ``holomorphic``, arguments and result are
+    complex; without it, the gradient with respect to a complex argument is the conjugate of the direction of
+    steepest ascent. Raises TypeError if the result is not a scalar.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.grad(xs.grad(xs.grad(jnp.tanh)))(1.0))
@@ -57,13 +57,13 @@ def grad(
 
     @named_after(fun, "grad")
     @api_boundary
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def compute_gradient(*args: Any, **kwargs: Any) -> Any:
         if has_aux:
-            (_, aux), found = with_value(*args, **kwargs)
-            return found, aux
+            (_, aux), result = with_value(*args, **kwargs)
+            return result, aux
         return with_value(*args, **kwargs)[1]
 
-    return gradient
+    return compute_gradient
 
 
 @api_boundary
@@ -74,7 +74,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """The result of a function with one scalar result, together with its gradient; see :func:`grad`.
+    """Return a function that computes a scalar function's result and gradient; see :func:`grad`.
 
     >>> import xlascope as xs
     >>> value, slope = xs.value_and_grad(lambda x: x * x)(3.0)
@@ -82,29 +82,31 @@ def value_and_grad(
     9.0 6.0
     """
     require_callable("grad", fun)
-    chosen = Chosen("grad", argnums)
+    arguments = Chosen("grad", argnums)
 
     @named_after(fun, "value_and_grad")
     @api_boundary
-    def both(*args: Any, **kwargs: Any) -> Any:
-        places = chosen.places(fun, len(args), TypeError)
-        operands, structure = tree.flatten(tuple([args[i] for i in places]))
+    def compute_value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        positions = arguments.places(fun, len(args), TypeError)
+        operands, structure = tree.flatten(tuple([args[i] for i in positions]))
         operands = list(map(taken, operands))
-        require_differentiable("grad", fun, operands, structure, places, holomorphic=holomorphic, allow_int=allow_int)
-        partial = partial_of(fun, places, args, kwargs)
-        results, linear, kept = linearized(partial, fun, operands, structure, has_aux)
-        value = kept.structure.unflatten(map(given, results))
-        one = _one_like(fun, value, holomorphic)
-        received = backward(linear.recorder, linear.inputs, linear.outputs, [one])
+        require_differentiable(
+            "grad", fun, operands, structure, positions, holomorphic=holomorphic, allow_int=allow_int
+        )
+        partial = partial_of(fun, positions, args, kwargs)
+        results, linear, outputs = linearized(partial, fun, operands, structure, has_aux)
+        value = outputs.structure.unflatten(map(given, results))
+        unit = _one_like(fun, value, holomorphic)
+        received = backward(linear.recorder, linear.inputs, linear.outputs, [unit])
         cotangents = [derivative_array(ct, aval_of(x)) for ct, x in zip(received, operands, strict=True)]
-        gradient = chosen.picked(structure.unflatten(cotangents))
-        return ((value, kept.lowered_aux()) if has_aux else value), gradient
+        gradient = arguments.picked(structure.unflatten(cotangents))
+        return ((value, outputs.lowered_aux()) if has_aux else value), gradient
 
-    return both
+    return compute_value_and_gradient
 
 
 def _one_like(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Any:
-    """The cotangent that backward begins with; raises TypeError unless the result is one differentiable scalar."""
+    """Return the initial cotangent of the backward pass; raise TypeError unless the result is a suitable scalar."""
     try:
         aval = aval_of(value)
     except TypeError:
@@ -125,13 +127,13 @@ def _one_like(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Any:
 
 @api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The result of a function, and the function that takes its cotangent back to cotangents of the arguments.
+    """Return the result of a function, and its pullback from the result's cotangent to cotangents of the arguments.
 
-    Returns (result, pullback), and with ``has_aux`` also what ``fun`` returned beside its result.
-    ``pullback(cotangent)``, for a tree like the result, gives a tuple with one tree per argument; arguments of integer
-    type get cotangents of type float0, and what is given for integer results does not matter. The pullback is a
-    container of the values that it needs: a jitted function may return it, and take it as an argument.
-    Raises ValueError when a cotangent's structure, shape or dtype is not that of the result.
+    Returns (result, pullback), and with ``has_aux`` also the auxiliary value that ``fun`` returned.
+    ``pullback(cotangent)``, for a tree like the result, returns a tuple with one tree per argument; arguments of
+    integer type get cotangents of type float0, and cotangents of integer results are ignored. The pullback is a
+    container of its residuals: a jitted function may return it, and take it as an argument. Raises ValueError if
+    a cotangent's structure, shape or dtype differs from that of the result.
 
     >>> import xlascope as xs
     >>> y, pullback = xs.vjp(lambda x: x * x, 3.0)
@@ -145,11 +147,11 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 @api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The result of a function, and the linear function from changes of the arguments to the change of the result.
+    """Return the result of a function, and its derivative as a linear function of tangents of the arguments.
 
-    Returns (result, derivative), and with ``has_aux`` also what ``fun`` returned beside its result. The derivative is
-    a container of the values that it needs, as the pullback of :func:`vjp` is.
-    Raises TypeError or ValueError when a tangent does not fit its argument.
+    Returns (result, derivative), and with ``has_aux`` also the auxiliary value that ``fun`` returned. The
+    derivative is a container of its residuals, like the pullback of :func:`vjp`. Raises TypeError or ValueError
+    if a tangent does not fit its argument.
 
     >>> import xlascope as xs
     >>> y, derivative = xs.linearize(lambda x: x * x, 3.0)
@@ -163,16 +165,21 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 def _recorded(
-    what: str, fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool
+    transformation: str, fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool
 ) -> tuple[Any, differentiate.LinearProgram, Signature, Any]:
-    """The result of a function, its linear program with that program's signature, and what it returned as aux."""
-    require_callable(what, fun)
+    """Return the result of a function, its linear program and that program's signature, and aux."""
+    require_callable(transformation, fun)
     operands, structure = tree.flatten(tuple(primals))
     operands = list(map(taken, operands))
     avals = _avals(fun, operands, structure)
-    results, linear, kept = linearized(fun, fun, operands, structure, has_aux)
-    signature = Signature(fun, linear, structure, avals, kept.structure, [aval_of(y) for y in results])
-    return kept.structure.unflatten(map(given, results)), linear, signature, kept.lowered_aux() if has_aux else None
+    results, linear, outputs = linearized(fun, fun, operands, structure, has_aux)
+    signature = Signature(fun, linear, structure, avals, outputs.structure, [aval_of(y) for y in results])
+    return (
+        outputs.structure.unflatten(map(given, results)),
+        linear,
+        signature,
+        outputs.lowered_aux() if has_aux else None,
+    )
 
 
 def _avals(fun: Callable[..., Any], operands: Sequence[Any], structure: Any) -> list[ShapedArray]:
@@ -188,11 +195,11 @@ def _avals(fun: Callable[..., Any], operands: Sequence[Any], structure: Any) -> 
 
 @api_boundary
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
-    """The result of a function and its change when the arguments move by ``tangents`` (trees like ``primals``).
+    """Return the result of a function, and its derivative in the direction of ``tangents`` (trees like ``primals``).
 
-    Returns (result, change), and with ``has_aux`` also what ``fun`` returned beside its result. Tangents of integer
-    values are of type float0, those given and those returned.
-    Raises TypeError when structures or dtypes of primals and tangents differ, ValueError when shapes do.
+    Returns (result, tangent), and with ``has_aux`` also the auxiliary value that ``fun`` returned. Tangents of
+    integer values are of type float0, both in ``tangents`` and in the result. Raises TypeError if structures or
+    dtypes of primals and tangents differ, ValueError if shapes do.
 
     >>> import xlascope as xs
     >>> y, dy = xs.jvp(lambda x: x * x, (3.0,), (1.0,))
@@ -210,9 +217,11 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     structure = given_structure if type(primals) is tuple else tree.structure(tuple(primals))
     avals = _avals(fun, operands, structure)
     name = tangents_of(lambda: f"the jvp of {name_of(fun)}")
-    moves = matched(tangents, given_structure, avals, name, Errors())
-    flat, kept = flattened(fun, fun, structure, has_aux)
-    results, moved = differentiate.jvp(flat, operands, moves)
-    change = kept.structure.unflatten([derivative_array(t, aval_of(y)) for t, y in zip(moved, results, strict=True)])
-    value = kept.structure.unflatten(map(given, results))
-    return (value, change, kept.lowered_aux()) if has_aux else (value, change)
+    tangent_leaves = matched(tangents, given_structure, avals, name, Errors())
+    flat, outputs = flattened(fun, fun, structure, has_aux)
+    results, tangents_out = differentiate.jvp(flat, operands, tangent_leaves)
+    change = outputs.structure.unflatten(
+        [derivative_array(t, aval_of(y)) for t, y in zip(tangents_out, results, strict=True)]
+    )
+    value = outputs.structure.unflatten(map(given, results))
+    return (value, change, outputs.lowered_aux()) if has_aux else (value, change)

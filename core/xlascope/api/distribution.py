@@ -1,4 +1,4 @@
-"""Meshes and arrays over several devices, made by users."""
+"""Meshes, and arrays over several devices."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ def make_mesh(
     *,
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
-    """A mesh of those sizes and names, of the first devices (or of ``devices``).
+    """Return a mesh of those sizes and names, of the first devices (or of ``devices``).
 
-    Its axes are of the kind ``Explicit`` unless ``axis_types`` says otherwise: the types of values say how they lie.
-    Raises ValueError
-    when there are not enough devices.
+    Its axes are of the kind ``Explicit`` unless ``axis_types`` says otherwise: shardings are part of the types of
+    values. Raises ValueError if there are not enough devices.
 
     >>> import xlascope as xs
     >>> xs.make_mesh((1,), ("batch",)).size
@@ -42,9 +41,9 @@ def make_mesh(
     """
     sizes = tuple(axis_shapes)
     count = math.prod(sizes)
-    there = backends.devices() if devices is None else list(devices)
-    if count > len(there):
-        said = f"make_mesh: a mesh of {sizes} needs {count} devices, and there are {len(there)}."
+    available = backends.devices() if devices is None else list(devices)
+    if count > len(available):
+        said = f"make_mesh: a mesh of {sizes} needs {count} devices, and there are {len(available)}."
         fix = (
             f"For virtual devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={count} (or XLA_FLAGS="
             f"--xla_force_host_platform_device_count={count}) before the first array is made."
@@ -52,13 +51,13 @@ def make_mesh(
         raise ValueError(compose_message(said, fix) + see("shardings"))
     if axis_types is None:
         axis_types = (AxisType.Explicit,) * len(sizes)
-    return Mesh(np.array(there[:count], dtype=object).reshape(sizes), axis_names, axis_types)
+    return Mesh(np.array(available[:count], dtype=object).reshape(sizes), axis_names, axis_types)
 
 
 def make_array_from_callback(
     shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> Any:
-    """An array whose parts ``data_callback(index)`` gives: index is a tuple of slices of the whole.
+    """Return an array whose parts are ``data_callback(index)``: index is a tuple of slices of the global array.
 
     It is called once for each device of this process. Raises ValueError for a part of another shape, and for a shape
     that cannot be cut so.
@@ -73,34 +72,34 @@ def make_array_from_callback(
     """
     sharding = meant("make_array_from_callback", sharding)
     shape = tuple(shape)
-    placed = sharding.addressable_devices_indices_map(shape) if isinstance(sharding, OnSeveral) else None
-    if placed is None:
+    index_by_device = sharding.addressable_devices_indices_map(shape) if isinstance(sharding, OnSeveral) else None
+    if index_by_device is None:
         return _from_parts(shape, sharding, [data_callback((slice(None),) * len(shape))], [sharding._device], dtype)
-    parts = [data_callback(index) for index in placed.values()]
-    return _from_parts(shape, sharding, parts, list(placed), dtype)
+    parts = [data_callback(index) for index in index_by_device.values()]
+    return _from_parts(shape, sharding, parts, list(index_by_device), dtype)
 
 
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
 ) -> Any:
-    """The array whose parts are ``arrays``, each on its device of the sharding; shares their memory.
+    """Return the array whose parts are ``arrays``, each on its device of the sharding; it shares their memory.
 
     Raises ValueError when devices or shapes do not fit.
     """
     sharding = meant("make_array_from_single_device_arrays", sharding)
     by_device = {x.device: x for x in arrays}
-    wanted = sharding.addressable_devices if isinstance(sharding, OnSeveral) else {sharding._device}
-    if set(by_device) != set(wanted) or len(by_device) != len(arrays):
+    target = sharding.addressable_devices if isinstance(sharding, OnSeveral) else {sharding._device}
+    if set(by_device) != set(target) or len(by_device) != len(arrays):
         raise ValueError(
-            f"make_array_from_single_device_arrays: the sharding has the devices {_listed(wanted)}, and the arrays are "
+            f"make_array_from_single_device_arrays: the sharding has the devices {_listed(target)}, and the arrays are "
             f"on {_listed([x.device for x in arrays])}{here()}"
         )
-    order = [d for d in (sharding.devices if isinstance(sharding, OnSeveral) else wanted) if d in by_device]
+    order = [d for d in (sharding.devices if isinstance(sharding, OnSeveral) else target) if d in by_device]
     return _from_parts(tuple(shape), sharding, [by_device[device] for device in order], order, dtype)
 
 
 def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
-    """The array of which ``local_data`` are the parts of this process; where it is the only one, the whole.
+    """Return the array whose parts in this process are ``local_data``; with a single process, that is the whole array.
 
     Raises NotImplementedError where several processes share the devices.
     """
@@ -120,7 +119,7 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
 
 
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
-    """Trees of arrays stacked along a new leading axis, one on each device.
+    """Stack trees of arrays along a new leading axis, one on each device.
 
     Raises ValueError when there are not as many trees as devices.
     """
@@ -128,15 +127,15 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
         raise ValueError(f"device_put_sharded: {len(shards)} trees for {len(devices)} devices{here()}")
     sharding = _stacked(devices)
 
-    def stacked(*leaves: Any) -> Any:
+    def stack(*leaves: Any) -> Any:
         parts = [np.asarray(leaf)[None] for leaf in leaves]
         return _from_parts((len(devices), *parts[0].shape[1:]), sharding, parts, list(devices), None)
 
-    return tree.map(stacked, *shards)
+    return tree.map(stack, *shards)
 
 
 def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
-    """A tree of arrays repeated along a new leading axis, one on each device."""
+    """Return a tree of arrays repeated along a new leading axis, one on each device."""
     return device_put_sharded([x] * len(devices), devices)
 
 
@@ -149,17 +148,19 @@ def _target(sharding: Any) -> Any:
 
 
 def _from_parts(shape: tuple[int, ...], sharding: Any, parts: Sequence[Any], devices: Sequence[Any], dtype: Any) -> Any:
-    wanted = sharding.shard_shape(shape) if isinstance(sharding, OnSeveral) else shape
+    part_shape = sharding.shard_shape(shape) if isinstance(sharding, OnSeveral) else shape
     for part, device in zip(parts, devices, strict=True):
-        if np.shape(part) != wanted:
+        if np.shape(part) != part_shape:
             raise ValueError(
                 f"the part for {device} has shape {np.shape(part)}, and an array of shape {shape} has parts of shape "
-                f"{wanted} there{here()}"
+                f"{part_shape} there{here()}"
             )
-    kind = canonical(np.dtype(dtype) if dtype is not None else np.asarray(parts[0]).dtype)
-    own = [put(part, shaped(wanted, kind), device) for part, device in zip(parts, devices, strict=True)]
-    aval: ShapedArray = shaped(shape, kind)
-    return joined(aval, sharding, own, devices) if isinstance(sharding, OnSeveral) else own[0]
+    part_dtype = canonical(np.dtype(dtype) if dtype is not None else np.asarray(parts[0]).dtype)
+    device_arrays = [
+        put(part, shaped(part_shape, part_dtype), device) for part, device in zip(parts, devices, strict=True)
+    ]
+    aval: ShapedArray = shaped(shape, part_dtype)
+    return joined(aval, sharding, device_arrays, devices) if isinstance(sharding, OnSeveral) else device_arrays[0]
 
 
 def _listed(devices: Any) -> str:

@@ -1,4 +1,4 @@
-"""Explicit sharding: types that say how values lie, and parts of programs in which XLA or types decide it."""
+"""Explicit sharding: shardings as part of types, and parts of programs in which XLA or types determine them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .naming import named_after
 
 
 def typeof(x: Any) -> ShapedArray:
-    """The type of an array or a tracer: shape, dtype, and how it lies along explicit axes of a mesh.
+    """Return the type of an array or a tracer: shape, dtype, and sharding along explicit axes of a mesh.
 
-    Raises TypeError for what is no array.
+    Raises TypeError for a value that is not an array.
 
     >>> import xlascope as xs
     >>> xs.typeof(xs.numpy.ones((2, 3)))
@@ -33,10 +33,10 @@ def typeof(x: Any) -> ShapedArray:
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """A tree of arrays that lie as ``out_shardings`` say, a prefix of the tree: NamedShardings, or PartitionSpecs over
-    the current mesh.
+    """Return a tree of arrays with the shardings ``out_shardings``, which is a prefix of the tree.
 
-    Along explicit axes the types of the results say so. Raises ValueError for a shape that cannot be cut so.
+    Its leaves are NamedShardings, or PartitionSpecs over the current mesh. Along explicit axes the types of the
+    results have these shardings. Raises ValueError for a shape that cannot be cut so.
 
     >>> import xlascope as xs
     >>> mesh = xs.make_mesh((1,), ("i",))
@@ -50,12 +50,12 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 def auto_axes(
     f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None
 ) -> Callable[..., Any]:
-    """``f`` as a part of the program in which XLA decides how values lie, whatever the types of the arguments say.
+    """Return ``f`` as a part of the program in which XLA determines shardings, whatever the arguments' types are.
 
-    ``out_sharding`` says how its results lie: a PartitionSpec or a NamedSharding, or a tree of them that is a prefix of
-    the result; it may also be given to each call. ``axes`` are all axes of the current mesh.
+    ``out_sharding`` is the sharding of its results: a PartitionSpec or a NamedSharding, or a tree of them that is
+    a prefix of the result; it may also be an argument of each call. ``axes`` are all axes of the current mesh.
 
-    Raises TypeError when it is given nowhere, NotImplementedError for ``axes`` that are some of them.
+    Raises TypeError without any ``out_sharding``, NotImplementedError if ``axes`` are a part of the mesh's axes.
 
     >>> import xlascope as xs
     >>> mesh = xs.make_mesh((1,), ("i",))
@@ -71,31 +71,31 @@ def auto_axes(
 
     @named_after(f, "auto_axes")
     @api_boundary
-    def mapped(*args: Any, out_sharding: Any = out_sharding) -> Any:
+    def call_with_auto_axes(*args: Any, out_sharding: Any = out_sharding) -> Any:
         if out_sharding is None:
             raise TypeError(f"auto_axes needs out_sharding, here or at the call: how its results lie{_here()}")
-        given = tree.map(taken, args)
-        mesh = _mesh_of(given, out_sharding)
+        operands = tree.map(taken, args)
+        mesh = _mesh_of(operands, out_sharding)
         _check_axes("auto_axes", mesh, axes)
         with set_mesh(_of_kind(mesh, AxisType.Auto)):
-            found = compiled(*given)
+            results = compiled(*operands)
         with set_mesh(mesh):
-            return reshard(found, out_sharding)
+            return reshard(results, out_sharding)
 
-    return mapped
+    return call_with_auto_axes
 
 
 @api_boundary
 def explicit_axes(
     f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None
 ) -> Callable[..., Any]:
-    """``f`` as a part of the program in which types say how values lie along the axes of the current mesh.
+    """Return ``f`` as a part of the program in which types have shardings along the axes of the current mesh.
 
-    ``in_sharding`` says how its arguments lie: PartitionSpecs, a tuple of trees that are prefixes of the arguments; it
-    may also be given to each call. ``axes`` are all axes of the current mesh.
+    ``in_sharding`` is the sharding of its arguments: PartitionSpecs, a tuple of trees that are prefixes of the
+    arguments; it may also be an argument of each call. ``axes`` are all axes of the current mesh.
 
-    Raises TypeError when it is given nowhere, RuntimeError without a current mesh, NotImplementedError for ``axes``
-    that are some of them.
+    Raises TypeError without any ``in_sharding``, RuntimeError without a current mesh, NotImplementedError if
+    ``axes`` are a part of the mesh's axes.
 
     >>> import xlascope as xs
     >>> with xs.set_mesh(xs.make_mesh((1,), ("i",), (xs.sharding.AxisType.Auto,))):
@@ -108,16 +108,16 @@ def explicit_axes(
 
     @named_after(f, "explicit_axes")
     @api_boundary
-    def mapped(*args: Any, in_sharding: Any = in_sharding) -> Any:
+    def call_with_explicit_axes(*args: Any, in_sharding: Any = in_sharding) -> Any:
         if in_sharding is None:
             raise TypeError(f"explicit_axes needs in_sharding, here or at the call: how its arguments lie{_here()}")
         mesh = required_mesh("explicit_axes")
         _check_axes("explicit_axes", mesh, axes)
         with set_mesh(_of_kind(mesh, AxisType.Explicit)):
-            found = f(*reshard(args, in_sharding))
-        return tree.map(lambda x: left_to_xla(taken(x)), found)
+            results = f(*reshard(args, in_sharding))
+        return tree.map(lambda x: left_to_xla(taken(x)), results)
 
-    return mapped
+    return call_with_explicit_axes
 
 
 def _left_to_xla(function: Callable[..., Any], *args: Any) -> Any:
@@ -125,7 +125,7 @@ def _left_to_xla(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _mesh_of(args: Any, out_sharding: Any) -> Mesh:
-    """The mesh that a sharding names, or an argument's type, or the current one."""
+    """Return the mesh of a sharding, else of an argument's type, else the current one."""
     for leaf in tree.leaves(out_sharding, is_leaf=lambda x: isinstance(x, OnSeveral | PartitionSpec)):
         if hasattr(leaf, "mesh"):
             return leaf.mesh  # type: ignore[no-any-return]
@@ -140,11 +140,11 @@ def _of_kind(mesh: Mesh, kind: AxisType) -> Mesh:
     return mesh.update(axis_types=(kind,) * len(mesh.axis_names))
 
 
-def _check_axes(what: str, mesh: Mesh, axes: Any) -> None:
+def _check_axes(name: str, mesh: Mesh, axes: Any) -> None:
     names = {axes} if isinstance(axes, str) else set(axes or ())
     if names and names != set(mesh.axis_names):
         raise NotImplementedError(
-            f"{what}: axes are some of those of {mesh}{_here()}; leave them out, and all are meant. Another mesh, with "
+            f"{name}: axes are some of those of {mesh}{_here()}; leave them out, and all are meant. Another mesh, with "
             "AxisType.Auto where types are to say nothing, has axes of both kinds"
         )
 

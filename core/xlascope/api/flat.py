@@ -1,4 +1,4 @@
-"""Between the user's functions of trees and the interpreters' functions of flat operands."""
+"""Adapters between users' functions of trees and the interpreters' functions of flat operands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .naming import name_of
 
 
 class Kept:
-    """What a function of trees leaves beside its flat results: their structure, and what it returned as aux."""
+    """Outputs of a function of trees besides its flat results: their structure, and aux."""
 
     __slots__ = ("aux", "structure")
 
@@ -31,33 +31,40 @@ class Kept:
     aux: Any
 
     def lowered_aux(self) -> Any:
-        """The aux without the tracers of a differentiation that has ended."""
+        """Return the aux without tracers of a differentiation that has ended."""
         return tree.map(_lowered, self.aux)
 
 
 def flattened(
-    fun: Callable[..., Any], named: Callable[..., Any], in_structure: Any, has_aux: bool
+    fun: Callable[..., Any], named_function: Callable[..., Any], in_structure: Any, has_aux: bool
 ) -> tuple[Callable[..., list[Any]], Kept]:
-    """A function of flat operands to flat results, for messages named like ``named``; and what it leaves beside."""
-    kept = Kept()
+    """Return a function from flat operands to flat results, and the object that receives its structure and aux.
 
-    def flat(*xs: Any) -> list[Any]:
+    Messages name the function ``named_function``.
+    """
+    outputs = Kept()
+
+    def flat_function(*xs: Any) -> list[Any]:
         result = fun(*in_structure.unflatten(xs))
         if has_aux:
-            result, kept.aux = _with_aux(named, result)
-        results, kept.structure = tree.flatten(result)
-        return check_results(name_of(named), results, kept.structure)
+            result, outputs.aux = _with_aux(named_function, result)
+        results, outputs.structure = tree.flatten(result)
+        return check_results(name_of(named_function), results, outputs.structure)
 
-    return flat, kept
+    return flat_function, outputs
 
 
 def linearized(
-    fun: Callable[..., Any], named: Callable[..., Any], operands: Sequence[Any], in_structure: Any, has_aux: bool
+    fun: Callable[..., Any],
+    named_function: Callable[..., Any],
+    operands: Sequence[Any],
+    in_structure: Any,
+    has_aux: bool,
 ) -> tuple[list[Any], differentiate.LinearProgram, Kept]:
-    """The flat results of a function of trees, its recorded linear program, and what it left beside."""
-    flat, kept = flattened(fun, named, in_structure, has_aux)
+    """Return the flat results of a function of trees, its linear program, and its structure and aux."""
+    flat, outputs = flattened(fun, named_function, in_structure, has_aux)
     results, linear = differentiate.linearize(flat, operands)
-    return results, linear, kept
+    return results, linear, outputs
 
 
 def _with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
@@ -70,25 +77,26 @@ def _with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
 
 
 def _lowered(x: Any) -> Any:
-    """The value inside a tracer of a differentiation that has ended."""
+    """Return the value inside a tracer of a differentiation that has ended."""
     while x.__class__ is JVPTracer and not x._trace.alive:
         x = x.primal
     return x
 
 
 def derivative_array(value: Any, aval: ShapedArray) -> Any:
-    """A tangent or cotangent as users get it: an array of the type it belongs to, float0 for integers.
+    """Return a tangent or cotangent as an array of the type it belongs to, float0 for integers.
 
-    Inside of derivatives no type is weak; the derivative by a Python number gives way to other types as that does.
+    Types are never weak during differentiation; the derivative with respect to a Python number becomes weak here,
+    as that number is.
     """
     if not is_differentiable(aval.dtype):
         return np.zeros(aval.shape, float0)
-    found = as_array(value, aval)
-    return convert_element_type(found, aval.dtype, weak_type=True) if aval.weak_type else found
+    array = as_array(value, aval)
+    return convert_element_type(array, aval.dtype, weak_type=True) if aval.weak_type else array
 
 
 def as_array(value: Any, aval: ShapedArray) -> Any:
-    """A value as users get it: an array where it is a number still, zeros of that type for ZERO."""
+    """Return a value as an array of a type: a number is converted, ZERO becomes zeros."""
     aval = strengthened(aval)
     if value is ZERO:
         value = zeros_of(aval)
@@ -96,10 +104,10 @@ def as_array(value: Any, aval: ShapedArray) -> Any:
 
 
 def taken(x: Any) -> Any:
-    """A flat argument as transformations take it: what can change later is copied, a scalar stays one."""
+    """Convert a flat argument to an operand: mutable NumPy arrays are copied, scalars remain scalars."""
     return array_of(x) if isinstance(x, np.ndarray) and x.dtype != float0 else opened(x)
 
 
 def given(x: Any) -> Any:
-    """A flat result as users get it: never what NumPy holds. While a function is traced a scalar stays one."""
+    """Convert a flat result for the user: NumPy values become arrays, but scalars remain scalars during tracing."""
     return x if getattr(x, "dtype", None) == float0 else unchanged(x)

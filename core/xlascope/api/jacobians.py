@@ -1,4 +1,4 @@
-"""Whole matrices of derivatives: jacfwd, jacrev, hessian."""
+"""Jacobians and Hessians: jacfwd, jacrev, hessian."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .vectorization import vmap
 def jacfwd(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian of a function, one column at a time: for functions with few inputs and many outputs.
+    """Return a function that computes the Jacobian column by column: for functions with few inputs and many outputs.
 
     For an argument of shape A and a result of shape R it has shape R + A. For trees it is the result's tree with the
     argument's tree (a tuple of them if ``argnums`` is a sequence) in the place of each leaf. With ``has_aux``, ``fun``
@@ -37,30 +37,30 @@ def jacfwd(
      [0. 4.]]
     """
     require_callable("jacfwd", fun)
-    chosen = Chosen("jacfwd", argnums)
+    arguments = Chosen("jacfwd", argnums)
 
     @named_after(fun, "jacfwd")
     @api_boundary
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        places = chosen.places(fun, len(args))
-        operands, structure = tree.flatten(tuple([args[i] for i in places]))
-        require_differentiable("jacfwd", fun, operands, structure, places, holomorphic=holomorphic, only_real=True)
-        flat, kept = flattened(partial_of(fun, places, args, kwargs), fun, structure, has_aux)
+    def compute_jacobian(*args: Any, **kwargs: Any) -> Any:
+        positions = arguments.places(fun, len(args))
+        operands, structure = tree.flatten(tuple([args[i] for i in positions]))
+        require_differentiable("jacfwd", fun, operands, structure, positions, holomorphic=holomorphic, only_real=True)
+        flat, outputs = flattened(partial_of(fun, positions, args, kwargs), fun, structure, has_aux)
 
-        def push(*moves: Any) -> list[Any]:
-            results, moved = differentiate.jvp(flat, operands, moves)
+        def push(*tangents: Any) -> list[Any]:
+            results, tangents_out = differentiate.jvp(flat, operands, tangents)
             if holomorphic:
                 for y in results:
                     require_result_dtype("jacfwd", fun, aval_of(y).dtype, holomorphic)
-            return [zeros_of(aval_of(y)) if t is ZERO else t for t, y in zip(moved, results, strict=True)]
+            return [zeros_of(aval_of(y)) if t is ZERO else t for t, y in zip(tangents_out, results, strict=True)]
 
         avals = [aval_of(x) for x in operands]
         columns = vmap(push, out_axes=-1)(*_basis(avals)) if operands else []
         rows = [structure.unflatten(_pieces(column, avals, -1)) for column in columns]
-        found = kept.structure.unflatten([chosen.picked(row) for row in rows])
-        return (found, kept.lowered_aux()) if has_aux else found
+        result = outputs.structure.unflatten([arguments.picked(row) for row in rows])
+        return (result, outputs.lowered_aux()) if has_aux else result
 
-    return jacobian_of
+    return compute_jacobian
 
 
 def jacrev(
@@ -70,8 +70,10 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """The Jacobian of a function, one row at a time: for functions with many inputs and few outputs; see
-    :func:`jacfwd`. With ``allow_int``, the derivatives with respect to integer arguments are zeros of their type.
+    """Return a function that computes the Jacobian row by row: for functions with many inputs and few outputs.
+
+    See :func:`jacfwd`. With ``allow_int``, the derivatives with respect to integer arguments are zeros of their
+    type.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.jacrev(lambda x: x * jnp.sum(x))(jnp.array([1.0, 2.0])))
@@ -79,16 +81,18 @@ def jacrev(
      [2. 5.]]
     """
     require_callable("jacrev", fun)
-    chosen = Chosen("jacrev", argnums)
+    arguments = Chosen("jacrev", argnums)
 
     @named_after(fun, "jacrev")
     @api_boundary
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        places = chosen.places(fun, len(args))
-        operands, structure = tree.flatten(tuple([args[i] for i in places]))
-        require_differentiable("jacrev", fun, operands, structure, places, holomorphic=holomorphic, allow_int=allow_int)
-        partial = partial_of(fun, places, args, kwargs)
-        results, linear, kept = linearized(partial, fun, operands, structure, has_aux)
+    def compute_jacobian(*args: Any, **kwargs: Any) -> Any:
+        positions = arguments.places(fun, len(args))
+        operands, structure = tree.flatten(tuple([args[i] for i in positions]))
+        require_differentiable(
+            "jacrev", fun, operands, structure, positions, holomorphic=holomorphic, allow_int=allow_int
+        )
+        partial = partial_of(fun, positions, args, kwargs)
+        results, linear, outputs = linearized(partial, fun, operands, structure, has_aux)
         avals, out_avals = [aval_of(x) for x in operands], [aval_of(y) for y in results]
         for aval in out_avals:
             require_result_dtype("jacrev", fun, aval.dtype, holomorphic)
@@ -102,10 +106,10 @@ def jacrev(
         per_result = [structure.unflatten(pieces) for pieces in zip(*per_operand, strict=True)]
         if not per_operand:  # no operands: nothing to differentiate by, whatever the results
             per_result = [structure.unflatten([]) for _ in results]
-        found = kept.structure.unflatten([chosen.picked(pieces) for pieces in per_result])
-        return (found, kept.lowered_aux()) if has_aux else found
+        result = outputs.structure.unflatten([arguments.picked(pieces) for pieces in per_result])
+        return (result, outputs.lowered_aux()) if has_aux else result
 
-    return jacobian_of
+    return compute_jacobian
 
 
 jacobian = jacrev
@@ -114,7 +118,7 @@ jacobian = jacrev
 def hessian(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """The second derivatives of a function: the Jacobian, forward, of its Jacobian, backward.
+    """Return a function that computes the second derivatives: the forward-mode Jacobian of the reverse-mode Jacobian.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.hessian(lambda x: x[0] * x[0] * x[1])(jnp.array([1.0, 2.0])))
@@ -126,7 +130,7 @@ def hessian(
 
 
 def _basis(avals: Sequence[ShapedArray]) -> list[Any]:
-    """The unit changes of all operands' elements: for each operand an array with a leading axis over all of them."""
+    """Return unit tangents of all elements: per operand, an array with a leading axis over the elements of all."""
     total = sum(aval.size for aval in avals)
     arrays, start = [], 0
     for aval in avals:
@@ -138,12 +142,12 @@ def _basis(avals: Sequence[ShapedArray]) -> list[Any]:
 
 
 def _pieces(x: Any, avals: Sequence[ShapedArray], axis: int) -> list[Any]:
-    """An array cut along an axis into one piece per operand, the axis unfolded to the operand's shape."""
+    """Split an array along an axis into one piece per operand, with the axis reshaped to the operand's shape."""
     pieces, start = [], 0
     shape = aval_of(x).shape
-    place = axis % len(shape)
+    dimension = axis % len(shape)
     for aval in avals:
-        part = slice_in_dim(x, start, start + aval.size, place)
-        pieces.append(reshape(part, (*shape[:place], *aval.shape, *shape[place + 1 :])))
+        part = slice_in_dim(x, start, start + aval.size, dimension)
+        pieces.append(reshape(part, (*shape[:dimension], *aval.shape, *shape[dimension + 1 :])))
         start += aval.size
     return pieces

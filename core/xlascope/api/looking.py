@@ -1,4 +1,4 @@
-"""What a function would compute, without computing it: make_jaxpr, eval_shape, ShapeDtypeStruct."""
+"""Inspection of a function without computing it: make_jaxpr, eval_shape, ShapeDtypeStruct."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .naming import Numbers, name_of, named_after, numbers_of
 
 
 def abstract(x: Any) -> ShapedArray:
-    """The abstract value of an argument to trace with: of an array, a scalar, or anything with a shape and a dtype."""
-    found = None if x.__class__ is np.ndarray or is_value(x) else described(x)
-    return aval_of(x) if found is None else found
+    """Return the abstract value of an argument: of an array, a scalar, or any object with a shape and a dtype."""
+    described_aval = None if x.__class__ is np.ndarray or is_value(x) else described(x)
+    return aval_of(x) if described_aval is None else described_aval
 
 
 def make_jaxpr(
     fun: Callable[..., Any], static_argnums: Numbers = None, return_shape: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the jaxpr of ``fun`` for its arguments without running it.
+    """Return a function that returns the jaxpr of ``fun`` for its arguments without running it.
 
     The arguments are arrays, scalars, ShapeDtypeStructs or what else has a shape and a dtype, or trees of them.
 
@@ -40,36 +40,36 @@ def make_jaxpr(
 
     @named_after(fun, "make_jaxpr")
     @api_boundary
-    def traced(*args: Any, **kwargs: Any) -> Any:
+    def trace_call(*args: Any, **kwargs: Any) -> Any:
         program, shape = trace_program(fun, args, kwargs, static)
         return (program, shape) if return_shape else program
 
-    return traced
+    return trace_call
 
 
 def trace_program(
     fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], static: Sequence[int] = ()
 ) -> tuple[ClosedJaxpr, Any]:
-    """The program of a call, and a tree like its result with shapes and dtypes."""
+    """Return the program of a call, and a tree like its result with shapes and dtypes."""
     dynamic = [None if i in static else x for i, x in enumerate(args)]
     operands, structure = tree.flatten((tuple(dynamic), kwargs))
-    kept: list[Any] = []
+    structures: list[Any] = []
 
     def flat(*xs: Any) -> list[Any]:
-        given, named = structure.unflatten(xs)
-        positional = [args[i] if i in static else x for i, x in enumerate(given)]
-        results, out = tree.flatten(fun(*positional, **named))
-        kept.append(out)
-        return check_results(name_of(fun), results, out)
+        positional_or_none, named = structure.unflatten(xs)
+        positional = [args[i] if i in static else x for i, x in enumerate(positional_or_none)]
+        results, out_structure = tree.flatten(fun(*positional, **named))
+        structures.append(out_structure)
+        return check_results(name_of(fun), results, out_structure)
 
     program = stage(flat, [abstract(x) for x in operands], name_of(fun), lambda: operand_names(fun, structure))
     shapes_out = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in program.out_avals]
-    return program, kept[0].unflatten(shapes_out)
+    return program, structures[0].unflatten(shapes_out)
 
 
 @api_boundary
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """A tree like the result of ``fun`` with shapes and dtypes in place of arrays; nothing is computed.
+    """Return a tree like the result of ``fun`` with shapes and dtypes in place of arrays, without computing it.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> xs.eval_shape(jnp.sin, xs.ShapeDtypeStruct((3,), "float32"))

@@ -1,4 +1,4 @@
-"""What the transformations share: argument numbers and names, and the names of functions."""
+"""Argument numbers and names, and wrapper metadata, shared by the transformations."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ Names = str | Iterable[str] | None
 
 
 def numbers_of(value: Numbers) -> tuple[int, ...]:
-    """Argument numbers, given as one, as several, or as None."""
+    """Convert argument numbers, given as one, as several, or as None, to a tuple."""
     return () if value is None else (value,) if isinstance(value, int) else tuple(value)
 
 
 def strings_of(value: Names) -> tuple[str, ...]:
-    """Argument names, given as one, as several, or as None."""
+    """Convert argument names, given as one, as several, or as None, to a tuple."""
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
 
 
-def named_after(fun: Callable[..., Any], what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: carry over the name and the documentation of the function that is transformed."""
+def named_after(fun: Callable[..., Any], prefix: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that copies name and documentation from the transformed function."""
 
-    def named(made: Callable[..., Any]) -> Callable[..., Any]:
-        made = called_as(fun)(made)
-        made.__doc__ = f"{what} of {made.__name__}. {made.__doc__ or ''}".strip()
-        return made
+    def copy_metadata(wrapper: Callable[..., Any]) -> Callable[..., Any]:
+        wrapper = called_as(fun)(wrapper)
+        wrapper.__doc__ = f"{prefix} of {wrapper.__name__}. {wrapper.__doc__ or ''}".strip()
+        return wrapper
 
-    return named
+    return copy_metadata

@@ -1,4 +1,4 @@
-"""pmap as users call it: one example of the mapped axis on each device."""
+"""pmap, as users call it: one example of the mapped axis on each device."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _here() -> str:
 
 
 class _Mapping:
-    """A function, and how it is mapped over devices."""
+    """A function, and the way in which pmap maps it over devices."""
 
     def __init__(self, fun: Any, axis_name: Any, in_axes: Any, out_axes: Any, static: tuple[int, ...]) -> None:
         self.fun, self.in_axes, self.out_axes, self.static = fun, in_axes, out_axes, static
@@ -75,11 +75,11 @@ class _Mapping:
         self.whom = f"pmap of {name_of(fun)}"
 
     def choose(self, devices: Sequence[Any] | None, backend: str | None, axis_size: int | None) -> None:
-        """Take note of where it may run."""
+        """Set the devices, the back end and the number of examples."""
         self.devices, self.backend, self.axis_size = devices, backend, axis_size
 
     def compiled(self, donated: tuple[int, ...]) -> Any:
-        """The jitted function; within a function that devices run already, one that vmap maps."""
+        """Return the jitted function; it applies vmap instead within a shard_map."""
         options = Options(static_argnums=self.static, donate_argnums=donated)
 
         @named_after(self.fun, "pmap")
@@ -91,15 +91,15 @@ class _Mapping:
 
         @named_after(self.fun, "pmap")
         @api_boundary
-        def mapped(*args: Any, **kwargs: Any) -> Any:
+        def call_mapped(*args: Any, **kwargs: Any) -> Any:
             return inner(*args, **kwargs) if is_inside() else jitted(*args, **kwargs)
 
-        mapped.lower, mapped.trace = jitted.lower, jitted.trace  # type: ignore[attr-defined]
-        mapped.clear_cache = jitted.clear_cache  # type: ignore[attr-defined]
-        return mapped
+        call_mapped.lower, call_mapped.trace = jitted.lower, jitted.trace  # type: ignore[attr-defined]
+        call_mapped.clear_cache = jitted.clear_cache  # type: ignore[attr-defined]
+        return call_mapped
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What is compiled: the arguments cut, the function on each device, the results put together."""
+        """Run the function on each device's shard of the arguments; this is the function that is compiled."""
         static = {i % len(args) for i in self.static} if args else set()
         dynamic = tuple(None if i in static else x for i, x in enumerate(args))
         operands, structure = tree.flatten((dynamic, kwargs))
@@ -110,24 +110,32 @@ class _Mapping:
         ]
         axes = [self._checked(name, aval, axis) for name, aval, axis in zip(names, avals, axes, strict=True)]
         mesh = self._mesh(names, avals, axes)
-        ins = [self._spec(axis) for axis in axes]
-        parts = [part_of(self.whom, mesh, spec, aval) for spec, aval in zip(ins, avals, strict=True)]
-        kept: list[Any] = []
+        in_specs = [self._spec(axis) for axis in axes]
+        parts = [part_of(self.whom, mesh, spec, aval) for spec, aval in zip(in_specs, avals, strict=True)]
+        out_structure_and_axes: list[Any] = []
 
         def flat(*xs: Any) -> list[Any]:
-            own = [x if axis is None else squeeze(x, (axis,)) for x, axis in zip(xs, axes, strict=True)]
-            given, named = structure.unflatten(own)
-            values = [args[i] if i in static else x for i, x in enumerate(given)]
-            results, out = tree.flatten(self.fun(*values, **named))
-            kept[:] = [out, *self._wanted(out, check_results(name_of(self.fun), results, out))]
-            return [x if axis is None else _with_axis(x, axis) for x, axis in zip(results, kept[1:], strict=True)]
+            local_values = [x if axis is None else squeeze(x, (axis,)) for x, axis in zip(xs, axes, strict=True)]
+            positional, named = structure.unflatten(local_values)
+            values = [args[i] if i in static else x for i, x in enumerate(positional)]
+            results, out_structure = tree.flatten(self.fun(*values, **named))
+            out_structure_and_axes[:] = [
+                out_structure,
+                *self._wanted(out_structure, check_results(name_of(self.fun), results, out_structure)),
+            ]
+            return [
+                x if axis is None else _with_axis(x, axis)
+                for x, axis in zip(results, out_structure_and_axes[1:], strict=True)
+            ]
 
         program = stage_on_each(flat, parts, mesh, name_of(self.fun), mesh.axis_names)
-        outs = [self._spec(axis) for axis in kept[1:]]
-        whole = kept[0].unflatten(range(len(outs)))
-        paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(whole)]
-        check_equal(self.whom, program, mesh.axis_names, ins, outs, paths)
-        return kept[0].unflatten(run_on_each(program, mesh, operands, ins, outs, mesh.axis_names))
+        out_specs = [self._spec(axis) for axis in out_structure_and_axes[1:]]
+        result_tree = out_structure_and_axes[0].unflatten(range(len(out_specs)))
+        paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(result_tree)]
+        check_equal(self.whom, program, mesh.axis_names, in_specs, out_specs, paths)
+        return out_structure_and_axes[0].unflatten(
+            run_on_each(program, mesh, operands, in_specs, out_specs, mesh.axis_names)
+        )
 
     def _axes_of(self, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         per_argument = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
@@ -138,9 +146,9 @@ class _Mapping:
         return [*leaves_of_prefix(self.whom, "in_axes", per_argument, args, _is_axis, _here), *named]
 
     def _wanted(self, structure: Any, results: Sequence[Any]) -> list[Any]:
-        """Where the mapped axis goes in each result."""
-        whole = structure.unflatten(range(len(results)))
-        axes = leaves_of_prefix(self.whom, "out_axes", self.out_axes, whole, _is_axis, _here)
+        """Return the mapped axis of each result."""
+        result_tree = structure.unflatten(range(len(results)))
+        axes = leaves_of_prefix(self.whom, "out_axes", self.out_axes, result_tree, _is_axis, _here)
         return [
             None if axis is None else self._placed(axis, len(shape_of(x)) + 1)
             for axis, x in zip(axes, results, strict=True)
@@ -163,21 +171,21 @@ class _Mapping:
         size = self.axis_size if self.axis_size is not None else next(iter(sizes.values()), None)
         if size is None:
             raise ValueError(f"{self.whom}: no argument is mapped; axis_size says on how many devices it runs{_here()}")
-        if any(each != size for each in sizes.values()):
-            listed = ", ".join(f"{name}: {each}" for name, each in sizes.items())
+        if any(mapped_size != size for mapped_size in sizes.values()):
+            listed = ", ".join(f"{name}: {mapped_size}" for name, mapped_size in sizes.items())
             raise ValueError(f"{self.whom}: the mapped axes have different sizes ({listed}){_here()}")
-        there = list(backends.devices(self.backend) if self.devices is None else self.devices)
-        if size > len(there):
+        pool = list(backends.devices(self.backend) if self.devices is None else self.devices)
+        if size > len(pool):
             fix = (
                 f"For as many virtual devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={size} (or XLA_FLAGS="
                 f"--xla_force_host_platform_device_count={size}) before the first array is made; vmap maps within one "
                 "device."
             )
-            said = f"{self.whom}: {size} examples need {size} devices, and there {_are(len(there))}."
+            said = f"{self.whom}: {size} examples need {size} devices, and there {_are(len(pool))}."
             raise ValueError(compose_message(said, fix) + see("shardings"))
-        if self.devices is not None and size < len(there):
-            raise ValueError(f"{self.whom}: {size} examples for the {len(there)} devices that were named{_here()}")
-        return Mesh(np.array(there[:size], dtype=object), (self.name,))
+        if self.devices is not None and size < len(pool):
+            raise ValueError(f"{self.whom}: {size} examples for the {len(pool)} devices that were named{_here()}")
+        return Mesh(np.array(pool[:size], dtype=object), (self.name,))
 
     def _spec(self, axis: int | None) -> PartitionSpec:
         return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self.name)

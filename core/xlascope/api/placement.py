@@ -1,4 +1,4 @@
-"""Arrays to devices and back, and waiting for them."""
+"""Transfers of arrays to devices and back, and waiting for them."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from ..xla.sharding.named_shardings import NamedSharding
 
 @api_boundary
 def device_put(x: Any, device: Any = None) -> Any:
-    """A tree of arrays on a device, or over several as a sharding says, to which they are then committed.
+    """Put a tree of arrays on a device, or over several by a sharding, and commit them to it.
 
     ``device`` is a device, a NamedSharding, a PartitionSpec (over the current mesh), or a tree of these that is a
     prefix of ``x``. Without one, arrays stay where they are, and other values go to the default device. Raises
     ValueError for a shape that cannot be cut so.
     """
 
-    def placed(leaf: Any, where: Any) -> Any:
+    def put_leaf(leaf: Any, leaf_target: Any) -> Any:
         if isinstance(leaf, Tracer):
-            return with_sharding_constraint(leaf, where) if isinstance(where, NamedSharding) else leaf
-        if where is None and is_ours(held(leaf)):
+            return with_sharding_constraint(leaf, leaf_target) if isinstance(leaf_target, NamedSharding) else leaf
+        if leaf_target is None and is_ours(held(leaf)):
             return leaf
-        array = put(opened(leaf), aval_of(leaf), where)
-        return array if where is None else commit(array, where)
+        array = put(opened(leaf), aval_of(leaf), leaf_target)
+        return array if leaf_target is None else commit(array, leaf_target)
 
     with explicit_transfers:
         if device is None or _is_place(device):
-            where = _target(device)
-            return tree.map(lambda leaf: placed(leaf, where), x)
-        places = leaves_of_prefix("device_put", "the tree of devices", device, x, _is_place_or_none, here)
+            target = _target(device)
+            return tree.map(lambda leaf: put_leaf(leaf, target), x)
+        targets = leaves_of_prefix("device_put", "the tree of devices", device, x, _is_place_or_none, here)
         leaves, structure = tree.flatten(x)
-        return structure.unflatten([placed(leaf, _target(w)) for leaf, w in zip(leaves, places, strict=True)])
+        return structure.unflatten([put_leaf(leaf, _target(w)) for leaf, w in zip(leaves, targets, strict=True)])
 
 
 def _is_place(x: Any) -> bool:
@@ -63,13 +63,13 @@ def _target(device: Any) -> Any:
 
 
 def device_get(x: Any) -> Any:
-    """A tree of NumPy arrays with the values of a tree of arrays; keys, which NumPy does not have, stay arrays."""
+    """Return a tree of NumPy arrays with the values of a tree of arrays; random keys stay arrays."""
     with explicit_transfers:
         return tree.map(lambda leaf: leaf if leaf.__class__ is KeyArray else np.asarray(leaf), x)
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Begin to copy the arrays of a tree to the host, where that takes time; returns the tree and waits for nothing."""
+    """Start to copy the arrays of a tree to the host, if that takes time, and return the tree without waiting."""
     for leaf in tree.leaves(x):
         if hasattr(leaf, "copy_to_host_async"):
             leaf.copy_to_host_async()
@@ -77,7 +77,7 @@ def copy_to_host_async(x: Any) -> Any:
 
 
 def block_until_ready(x: Any) -> Any:
-    """Wait until all arrays of a tree have been computed; returns the tree."""
+    """Wait until all arrays of a tree have been computed, and return the tree."""
     for leaf in tree.leaves(x):
         if hasattr(leaf, "block_until_ready"):
             leaf.block_until_ready()
@@ -85,13 +85,13 @@ def block_until_ready(x: Any) -> Any:
 
 
 def clear_caches() -> None:
-    """Forget everything that was traced and compiled, of all functions and operations."""
+    """Clear all traces and compiled programs of all functions and operations."""
     clear_all()
 
 
 def live_arrays(platform: str | None = None) -> list[Any]:
-    """The arrays of this process that have not been deleted, of a platform (None: the default one).
+    """Return the arrays of this process that have not been deleted, of a platform (None: the default one).
 
     Raises RuntimeError for a platform that is not there.
     """
-    return list(filter(is_ours, client(platform).live_arrays()))  # others are the parts of what lies on several devices
+    return list(filter(is_ours, client(platform).live_arrays()))  # the others are shards of sharded arrays

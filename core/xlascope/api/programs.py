@@ -1,4 +1,4 @@
-"""Programs as values: run one, find those inside, change types by a mapped axis."""
+"""Utilities for jaxprs: evaluation, iteration over inner jaxprs, and types with a mapped axis."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> list[Any]:
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
-    """The programs among an equation's parameters."""
+    """Yield the jaxprs among an equation's parameters."""
     for value in params.values():
-        for one in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(one, (Jaxpr, ClosedJaxpr)):
-                yield one.jaxpr if isinstance(one, ClosedJaxpr) else one
+        for candidate in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(candidate, (Jaxpr, ClosedJaxpr)):
+                yield candidate.jaxpr if isinstance(candidate, ClosedJaxpr) else candidate
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """The programs that the equations of a program hold, not those inside of these."""
+    """Yield the jaxprs that the equations of a jaxpr hold, without those nested in them."""
     for equation in jaxpr.eqns:
         yield from jaxprs_in_params(equation.params)
 
 
 def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
-    """The type of one example of a batch of that type."""
+    """Return the type of one example of a batch of that type."""
     return aval if axis is None else without_axis(aval, axis)
 
 
 def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
-    """The type of a batch of ``size`` examples of that type."""
+    """Return the type of a batch of ``size`` examples of that type."""
     return aval if axis is None else with_axis(aval, axis, size)

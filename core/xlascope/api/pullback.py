@@ -1,5 +1,6 @@
-"""What vjp and linearize hand back: linear functions that are containers of their residuals, so that they can leave a
-jitted function and enter another.
+"""Linear functions that vjp and linearize return.
+
+They are containers of their residuals, so that a jitted function can return them and take them as arguments.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ DERIVATIVE_ERRORS = Errors(tree=TypeError, shape=ValueError, dtype=ValueError)
 
 
 class Signature:
-    """What a linear function is apart from its residuals. Compared by identity, as programs are."""
+    """Static part of a linear function, without its residuals; compared by identity, as programs are."""
 
     __slots__ = ("fun", "in_avals", "in_moving", "in_structure", "out_avals", "out_moving", "out_structure", "program")
 
@@ -43,35 +44,37 @@ class Signature:
         self.out_structure, self.out_avals = out_structure, out_avals
         self.in_moving = [t is not ZERO for t in linear.inputs]
         self.out_moving = [t is not ZERO for t in linear.outputs]
-        #: From residuals and the tangents that move; made when first needed.
+        #: Program of residuals and nonzero tangents; built on first use.
         self.program: ClosedJaxpr | None = None
 
     @api_boundary
     def push(self, residuals: Sequence[Any], *tangents: Any) -> Any:
-        """The change of the result for changes of the arguments."""
+        """Return the tangent of the result for tangents of the arguments."""
         name = tangents_of(lambda: f"the linearized {name_of(self.fun)}")
-        given = matched(tangents, self.in_structure, self.in_avals, name, DERIVATIVE_ERRORS)
+        tangent_leaves = matched(tangents, self.in_structure, self.in_avals, name, DERIVATIVE_ERRORS)
         assert self.program is not None
-        moved = iter(evaluate(self.program, *residuals, *(t for t, m in zip(given, self.in_moving, strict=True) if m)))
-        out = [next(moved) if m else ZERO for m in self.out_moving]
+        tangents_out = iter(
+            evaluate(self.program, *residuals, *(t for t, m in zip(tangent_leaves, self.in_moving, strict=True) if m))
+        )
+        out = [next(tangents_out) if m else ZERO for m in self.out_moving]
         return self.out_structure.unflatten(map(derivative_array, out, self.out_avals))
 
     def pull(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Flat cotangents of the arguments, by the transpose of the program."""
+        """Return flat cotangents of the arguments, by the transpose of the program."""
         assert self.program is not None
-        arriving = [ct for ct, m in zip(cotangents, self.out_moving, strict=True) if m]
+        nonzero_cotangents = [ct for ct, m in zip(cotangents, self.out_moving, strict=True) if m]
         linear = (False,) * len(residuals) + (True,) * sum(self.in_moving)
-        there = tuple(ct is not ZERO for ct in arriving)
-        if not any(there):
+        nonzero = tuple(ct is not ZERO for ct in nonzero_cotangents)
+        if not any(nonzero):
             return [ZERO] * len(self.in_moving)
-        program, moved = transpose_program(self.program, linear, there)
-        received = iter(evaluate(program, *residuals, *(ct for ct in arriving if ct is not ZERO)))
-        reached = iter([next(received) if m else ZERO for m in moved])
-        return [next(reached) if m else ZERO for m in self.in_moving]
+        program, nonzero_out = transpose_program(self.program, linear, nonzero)
+        received = iter(evaluate(program, *residuals, *(ct for ct in nonzero_cotangents if ct is not ZERO)))
+        cotangents_in = iter([next(received) if m else ZERO for m in nonzero_out])
+        return [next(cotangents_in) if m else ZERO for m in self.in_moving]
 
 
 class Pullback:
-    """The function that takes a cotangent of a result back to cotangents of the arguments; see :func:`vjp`.
+    """Function from a cotangent of a result to cotangents of the arguments; see :func:`vjp`.
 
     It is a container of its residuals, the values of the forward pass that it needs.
     """
@@ -87,7 +90,7 @@ class Pullback:
 
     @api_boundary
     def __call__(self, *cotangents: Any) -> Any:
-        """A tuple with the cotangents of each argument, for a tree of cotangents like the result."""
+        """Return a tuple with the cotangents of each argument, for a tree of cotangents like the result."""
         signature = self._signature
         if len(cotangents) != 1:
             raise TypeError(
@@ -95,20 +98,22 @@ class Pullback:
                 f"got {len(cotangents)}{at()}. For a function that returns a tuple give the cotangents as a tuple."
             )
         name = cotangents_of(lambda: f"the vjp of {name_of(signature.fun)}")
-        given = matched(
+        cotangent_leaves = matched(
             cotangents[0], signature.out_structure, signature.out_avals, name, PULLBACK_ERRORS, lenient=True
         )
         if self._recording is None:
-            received = signature.pull(self._residuals or (), given)
+            received = signature.pull(self._residuals or (), cotangent_leaves)
         else:
-            received = backward(self._recording.recorder, self._recording.inputs, self._recording.outputs, given)
+            received = backward(
+                self._recording.recorder, self._recording.inputs, self._recording.outputs, cotangent_leaves
+            )
         return signature.in_structure.unflatten(map(derivative_array, received, signature.in_avals))
 
     def __repr__(self) -> str:
         return f"<the vjp of {name_of(self._signature.fun)}>"
 
     def opened(self) -> tuple[Sequence[Any], Signature]:
-        """The residuals, and the rest."""
+        """Return the residuals, and the signature."""
         if self._residuals is None:
             assert self._recording is not None
             program, self._residuals = self._recording.program()

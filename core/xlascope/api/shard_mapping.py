@@ -1,4 +1,4 @@
-"""shard_map as users call it: a function of each device's part of the arguments."""
+"""shard_map, as users call it: a function of each device's shard of the arguments."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def shard_map(
     axis_names: Any = frozenset(),
     check_vma: bool = True,
 ) -> Callable[..., Any]:
-    """Run ``f`` on each device of a mesh, with that device's part of the arguments.
+    """Run ``f`` on each device of a mesh, with that device's shard of the arguments.
 
-    ``in_specs`` says how each argument is cut (a PartitionSpec, or a tree of them that is a prefix of the argument; a
-    tuple with an entry for each argument), ``out_specs`` how the results are put together. Inside, the collectives of
-    ``lax`` cross the axes of the mesh by their names. ``mesh`` is the current one when it is not given. With
-    ``check_vma`` a result whose spec leaves out an axis has to be equal along it. ``axis_names`` are the axes along
-    which it is so, all of the mesh when they are empty; along the others XLA cuts the parts as it likes.
+    ``in_specs`` defines how each argument is sharded (a PartitionSpec, or a tree of them that is a prefix of the
+    argument; a tuple with an entry for each argument), ``out_specs`` how the results are assembled. Inside, the
+    collectives of ``lax`` use the axes of the mesh by name. ``mesh`` defaults to the current one. With
+    ``check_vma`` a result whose spec omits an axis has to be equal along it. ``axis_names`` are the manual axes,
+    all of the mesh if they are empty; along the others XLA shards values as it likes.
 
-    Raises ValueError for shapes that cannot be cut so, for a result that differs where its spec says that it does not,
-    and for a spec with an axis that is not among ``axis_names``.
+    Raises ValueError for shapes that cannot be sharded so, for a result that differs along an axis that its spec
+    omits, and for a spec with an axis that is not among ``axis_names``.
 
     >>> import numpy as np, xlascope as xs
     >>> from xlascope.sharding import Mesh, PartitionSpec as P
@@ -67,9 +67,9 @@ def shard_map(
 
     @named_after(f, "shard_map")
     @api_boundary
-    def mapped(*args: Any) -> Any:
-        on = required_mesh("shard_map") if mesh is None else mesh
-        axes = _axes_of(f, on, axis_names)
+    def call_on_shards(*args: Any) -> Any:
+        used_mesh = required_mesh("shard_map") if mesh is None else mesh
+        axes = _axes_of(f, used_mesh, axis_names)
         operands, structure = tree.flatten((args, {}))
         operands = list(map(taken, operands))
         if isinstance(in_specs, tuple) and len(in_specs) != len(args):
@@ -77,52 +77,58 @@ def shard_map(
                 f"shard_map of {name_of(f)}: in_specs has {len(in_specs)} entries, but there are {len(args)} arguments"
                 + _here()
             )
-        ins = _specs(f, on, "in_specs", in_specs if isinstance(in_specs, tuple) else (in_specs,) * len(args), args)
+        in_specs_flat = _specs(
+            f, used_mesh, "in_specs", in_specs if isinstance(in_specs, tuple) else (in_specs,) * len(args), args
+        )
         names = operand_names(f, structure)
         avals = [
-            part_of(f"argument {name} of {name_of(f)}", on, spec, operand_aval(f"argument {name} of {name_of(f)}", x))
-            for name, spec, x in zip(names, ins, operands, strict=True)
+            part_of(
+                f"argument {name} of {name_of(f)}", used_mesh, spec, operand_aval(f"argument {name} of {name_of(f)}", x)
+            )
+            for name, spec, x in zip(names, in_specs_flat, operands, strict=True)
         ]
-        kept: list[Any] = []
+        out_structures: list[Any] = []
 
         def flat(*xs: Any) -> list[Any]:
-            results, out = tree.flatten(f(*structure.unflatten(xs)[0]))
-            kept.append(out)
-            return check_results(name_of(f), results, out)
+            results, out_structure = tree.flatten(f(*structure.unflatten(xs)[0]))
+            out_structures.append(out_structure)
+            return check_results(name_of(f), results, out_structure)
 
-        _check_cut_along(f, axes, (*ins,))
-        program = stage_on_each(flat, avals, on, name_of(f), axes)
-        whole = kept[0].unflatten(range(len(program.out_avals)))
-        outs = _specs(f, on, "out_specs", out_specs, whole)
-        _check_cut_along(f, axes, outs)
-        paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(whole)]
-        for path, spec, aval in zip(paths, outs, program.out_avals, strict=True):
+        _check_cut_along(f, axes, (*in_specs_flat,))
+        program = stage_on_each(flat, avals, used_mesh, name_of(f), axes)
+        result_tree = out_structures[0].unflatten(range(len(program.out_avals)))
+        out_specs_flat = _specs(f, used_mesh, "out_specs", out_specs, result_tree)
+        _check_cut_along(f, axes, out_specs_flat)
+        paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(result_tree)]
+        for path, spec, aval in zip(paths, out_specs_flat, program.out_avals, strict=True):
             if len(spec) > len(aval.shape):
                 raise ValueError(
                     f"shard_map of {name_of(f)}: the result{path} has {len(aval.shape)} axes, and its out_spec {spec} "
                     f"cuts {len(spec)}{_here()}: give it an axis (x[None]), or combine it and use PartitionSpec()"
                 )
         if check_vma:
-            check_equal(f"shard_map of {name_of(f)}", program, axes, ins, outs, paths)
-        return kept[0].unflatten(map(given, run_on_each(program, on, operands, ins, outs, axes)))
+            check_equal(f"shard_map of {name_of(f)}", program, axes, in_specs_flat, out_specs_flat, paths)
+        return out_structures[0].unflatten(
+            map(given, run_on_each(program, used_mesh, operands, in_specs_flat, out_specs_flat, axes))
+        )
 
-    return mapped
+    return call_on_shards
 
 
 def _here() -> str:
     return where_text(user_line())
 
 
-def _specs(f: Any, mesh: Mesh, what: str, specs: Any, whole: Any) -> list[PartitionSpec]:
-    found = leaves_of_prefix(f"shard_map of {name_of(f)}", what, specs, whole, _is_spec, _here)
-    for spec in found:
+def _specs(f: Any, mesh: Mesh, name: str, specs: Any, full_tree: Any) -> list[PartitionSpec]:
+    leaf_specs = leaves_of_prefix(f"shard_map of {name_of(f)}", name, specs, full_tree, _is_spec, _here)
+    for spec in leaf_specs:
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
-                f"shard_map of {name_of(f)}: {what} holds {spec!r}; its leaves are PartitionSpecs, and PartitionSpec() "
+                f"shard_map of {name_of(f)}: {name} holds {spec!r}; its leaves are PartitionSpecs, and PartitionSpec() "
                 f"is for what is whole on each device{_here()}"
             )
-        check_spec(f"{what} of shard_map of {name_of(f)}", mesh, spec)
-    return found
+        check_spec(f"{name} of shard_map of {name_of(f)}", mesh, spec)
+    return leaf_specs
 
 
 def _is_spec(x: Any) -> bool:
@@ -130,7 +136,7 @@ def _is_spec(x: Any) -> bool:
 
 
 def _axes_of(f: Any, mesh: Mesh, axis_names: Any) -> tuple[Any, ...]:
-    """The axes along which each device has its own values, in the mesh's order."""
+    """Return the manual axes of a shard_map, in the mesh's order."""
     names = set(axis_names) if isinstance(axis_names, set | frozenset | tuple | list) else {axis_names}
     unknown = [name for name in names if name not in mesh.axis_names]
     if unknown:

@@ -1,4 +1,4 @@
-"""How an array lies over devices, as text."""
+"""Visualization of shardings as text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LEAST = 5
 def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
     """Call ``callback`` with the sharding of each array of a tree.
 
-    Raises TypeError for a value that is being traced: XLA decides how it lies when the program is compiled.
+    Raises TypeError for a value that is being traced, because XLA determines its sharding at compilation.
     """
 
-    def told(x: Any) -> None:
+    def call_with_sharding(x: Any) -> None:
         if isinstance(x, Tracer):
             raise TypeError(
                 f"inspect_array_sharding: {x!r} is being traced{here()}, and how it lies is decided when the program "
@@ -27,7 +27,7 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
             )
         callback(x.sharding)
 
-    tree.map(told, value)
+    tree.map(call_with_sharding, value)
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
@@ -43,11 +43,11 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
 
 
 def visualize_sharding(shape: Sequence[int], sharding: Any, **kwargs: Any) -> None:
-    """Print which devices have which part of an array of that shape, a table for each index of the axes before the last
-    two that are cut.
+    """Print which devices have which part of an array of that shape.
 
-    ``min_width`` is the least width of a cell; JAX's other arguments (``use_color``, ``scale``, ``max_width``,
-    ``color_map``) change nothing.
+    There is one table for each index of the axes before the last two that are cut. ``min_width`` is the least
+    width of a cell; JAX's other arguments (``use_color``, ``scale``, ``max_width``, ``color_map``) change
+    nothing.
     """
     unknown = kwargs.keys() - {"use_color", "scale", "min_width", "max_width", "color_map"}
     if unknown:
@@ -55,26 +55,28 @@ def visualize_sharding(shape: Sequence[int], sharding: Any, **kwargs: Any) -> No
     print(picture(tuple(shape), sharding, kwargs.get("min_width", _LEAST)))
 
 
-def picture(shape: tuple[int, ...], sharding: Any, least: int = _LEAST) -> str:
-    """The picture that :func:`visualize_sharding` prints."""
+def picture(shape: tuple[int, ...], sharding: Any, min_width: int = _LEAST) -> str:
+    """Return the text that :func:`visualize_sharding` prints."""
     if not isinstance(sharding, OnSeveral):
-        return _table([[_names([sharding._device])]], least)
+        return _table([[_names([sharding._device])]], min_width)
     parts: dict[tuple[int, ...], list[Any]] = {}
     cuts = sharding.cuts(len(shape))
     for device, index in sharding.devices_indices_map(shape).items():
         sides = zip(index, shape, cuts, strict=True)
-        place = tuple((side.start or 0) // max(size // parts_, 1) if parts_ > 1 else 0 for side, size, parts_ in sides)
-        parts.setdefault(place, []).append(device)
+        position = tuple(
+            (side.start or 0) // max(size // parts_, 1) if parts_ > 1 else 0 for side, size, parts_ in sides
+        )
+        parts.setdefault(position, []).append(device)
     rank = len(shape)
     flat: dict[tuple[int, ...], dict[tuple[int, int], list[Any]]] = {}
-    for place, devices in parts.items():
-        padded = (0,) * max(2 - rank, 0) + place
+    for position, devices in parts.items():
+        padded = (0,) * max(2 - rank, 0) + position
         flat.setdefault(padded[:-2], {})[padded[-2], padded[-1]] = devices
     tables = []
     for outer, cells in sorted(flat.items()):
         rows = 1 + max(row for row, _ in cells)
         columns = 1 + max(column for _, column in cells)
-        table = _table([[_names(cells[r, c]) for c in range(columns)] for r in range(rows)], least)
+        table = _table([[_names(cells[r, c]) for c in range(columns)] for r in range(rows)], min_width)
         named = ", ".join(
             f"{part * (size // count)}:{(part + 1) * (size // count)}" if count > 1 else ":"
             for part, size, count in zip(outer, shape, cuts, strict=False)
@@ -87,8 +89,8 @@ def _names(devices: Sequence[Any]) -> str:
     return f"{devices[0].platform.upper()} {','.join(str(device.id) for device in devices)}"
 
 
-def _table(rows: Sequence[Sequence[str]], least: int) -> str:
-    width = max(least, *(len(cell) for row in rows for cell in row)) + 2
+def _table(rows: Sequence[Sequence[str]], min_width: int) -> str:
+    width = max(min_width, *(len(cell) for row in rows for cell in row)) + 2
     count = len(rows[0])
     top, middle, bottom = (
         left + between.join(["─" * width] * count) + right for left, between, right in ("┌┬┐", "├┼┤", "└┴┘")

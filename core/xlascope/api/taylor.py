@@ -1,4 +1,4 @@
-"""Derivatives of high order along a curve: jet."""
+"""jet: derivatives of high order along a curve."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .naming import name_of
 
 
 class ZeroSeries:
-    """The type of ``zero_series``: the series of an argument that does not move."""
+    """Type of ``zero_series``: the series of an argument whose terms are all zero."""
 
     def __repr__(self) -> str:
         return "zero_series"
 
 
 class ZeroTerm:
-    """The type of ``zero_term``: a term of a series that is zero."""
+    """Type of ``zero_term``: a term of a series that is zero."""
 
     def __repr__(self) -> str:
         return "zero_term"
@@ -49,17 +49,17 @@ def jet(
     factorial_scaled: bool = True,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """The value of a function and its derivatives of order 1, 2, … along a curve, all at once (Taylor mode).
+    """Return the value of a function and its derivatives of order 1, 2, … along a curve, all at once (Taylor mode).
 
     The curve passes through ``primals``, one array for each argument, with the derivatives ``series``: for each
-    argument a list of terms, as many for one as for another, each of the argument's shape. ``zero_series`` stands for
-    an argument that does not move, ``zero_term`` for a term that is zero. With ``factorial_scaled=False`` terms are
+    argument a list of terms, all of the same length, each of the argument's shape. ``zero_series`` stands for an
+    argument that is constant, ``zero_term`` for a term that is zero. With ``factorial_scaled=False`` terms are
     the coefficients of power series, in ``series`` and in the result: derivative k divided by k!.
 
-    Returns (result, terms): the result of ``fun``, and for each array in it the list of its terms. The cost grows with
-    the square of the order for most functions, where nested :func:`xlascope.jvp` doubles it with every order.
-    Raises ValueError when lengths or shapes do not fit, TypeError when an argument of integer type, which cannot move,
-    is more than converted.
+    Returns (result, terms): the result of ``fun``, and for each array in it the list of its terms. The cost grows
+    with the square of the order for most functions, whereas nested :func:`xlascope.jvp` doubles it with every
+    order. Raises ValueError if lengths or shapes do not fit, TypeError if an argument of integer type, which has
+    no derivative, is more than converted.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental.jet import jet
@@ -84,13 +84,13 @@ def jet(
         structures.append(structure)
         return check_results(name_of(fun), results, structure)
 
-    results, found = taylor(flat, primals, terms)
-    (out,) = structures
-    given = [
+    results, coefficients = taylor(flat, primals, terms)
+    (out_structure,) = structures
+    user_terms = [
         [_term(term, aval_of(y), k + 1, factorial_scaled) for k, term in enumerate(of_y)]
-        for y, of_y in zip(results, found, strict=True)
+        for y, of_y in zip(results, coefficients, strict=True)
     ]
-    return out.unflatten(results), out.unflatten(given)
+    return out_structure.unflatten(results), out_structure.unflatten(user_terms)
 
 
 def _aval_of_primal(fun: Callable[..., Any], index: int, x: Any) -> ShapedArray:
@@ -106,7 +106,7 @@ def _aval_of_primal(fun: Callable[..., Any], index: int, x: Any) -> ShapedArray:
 
 
 def _common_length(fun: Callable[..., Any], series: Sequence[Any]) -> int:
-    """The order that all series share."""
+    """Return the order that all series share."""
     lengths = []
     for index, terms in enumerate(series):
         if isinstance(terms, (tuple, list)):
@@ -131,28 +131,28 @@ def _terms(terms: Any, order: int) -> Sequence[Any]:
 def _coefficient(
     fun: Callable[..., Any], index: int, degree: int, term: Any, aval: ShapedArray, factorial_scaled: bool
 ) -> Any:
-    """A term that the user gave as a coefficient of the argument's type."""
+    """Convert a user's term to a coefficient of the argument's type."""
     if isinstance(term, ZeroTerm):
         return ZERO
-    what = f"term {degree} of the series at position {index} of the jet of {name_of(fun)}"
+    label = f"term {degree} of the series at position {index} of the jet of {name_of(fun)}"
     try:
-        given = aval_of(term)
+        term_aval = aval_of(term)
     except TypeError:
-        raise not_an_array(term, what) from None
+        raise not_an_array(term, label) from None
     dtype = aval.dtype if is_differentiable(aval.dtype) else canonical(float)
     if not hasattr(term, "aval"):
         term = np.asarray(term, dtype)[()]
-    elif given.dtype != dtype:
+    elif term_aval.dtype != dtype:
         term = convert_element_type(term, dtype)
-    if given.shape != aval.shape:
-        if given.shape:
-            raise ValueError(f"{what} has shape {given.shape}, the primal has {aval.shape}")
+    if term_aval.shape != aval.shape:
+        if term_aval.shape:
+            raise ValueError(f"{label} has shape {term_aval.shape}, the primal has {aval.shape}")
         term = full(aval.shape, term)
     return div(term, float(math.factorial(degree))) if factorial_scaled and degree > 1 else term
 
 
 def _term(coefficient: Any, aval: ShapedArray, degree: int, factorial_scaled: bool) -> Any:
-    """A coefficient as the user gets it: an array, scaled where that is wanted."""
+    """Convert a coefficient to a user's term: an array, scaled by the factorial if requested."""
     if coefficient is ZERO:
         dtype = aval.dtype if is_differentiable(aval.dtype) else canonical(float)
         coefficient = zeros_of(shaped(aval.shape, dtype))

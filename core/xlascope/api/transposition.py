@@ -1,4 +1,4 @@
-"""linear_transpose: the transpose of a function that is linear already."""
+"""linear_transpose: the transpose of a linear function."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ _ERRORS = Errors(tree=TypeError, shape=TypeError, dtype=TypeError)
 
 @api_boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
-    """The transpose of a linear function: from a cotangent like its result to a tuple of cotangents of its arguments.
+    """Return the transpose of a linear function, from a cotangent of its result to those of its arguments.
 
-    ``primals`` say the shapes and dtypes of the arguments (arrays, scalars, what has a shape and a dtype, trees of
-    them); nothing is computed with them. For functions that are linear this is what :func:`vjp` gives, without a
-    forward pass.
-    Arguments and results are all floating-point or complex, or all integers.
-    Raises NotImplementedError naming the first equation that is not linear and its line; constants that are added to a
-    linear function do no harm.
+    ``primals`` define the shapes and dtypes of the arguments (arrays, scalars, objects with a shape and a dtype,
+    trees of them); nothing is computed with them. For linear functions the result is that of :func:`vjp`, without
+    a forward pass. Arguments and results are all floating-point or complex, or all integers. Raises
+    NotImplementedError naming the first equation that is not linear and its line; constants that are added to a
+    linear function are allowed.
 
     >>> import xlascope as xs
     >>> back = xs.linear_transpose(lambda x, y: 2.0 * x - y, 1.0, 1.0)
@@ -45,17 +44,17 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     require_callable("linear_transpose", fun)
     operands, structure = tree.flatten(primals)
     avals = [_aval(fun, structure, i, x) for i, x in enumerate(operands)]
-    flat, kept = flattened(fun, fun, structure, False)
+    flat, outputs = flattened(fun, fun, structure, False)
     program = stage(flat, avals, name_of(fun))
     _require_one_kind(fun, avals, program.out_avals)
-    found = first_nonlinear(program, (True,) * len(avals))
-    if found is not None:
-        equation, reason = found
+    nonlinear = first_nonlinear(program, (True,) * len(avals))
+    if nonlinear is not None:
+        equation, reason = nonlinear
         raise NotImplementedError(
             f"linear_transpose takes a linear function, but in {name_of(fun)}{defined_at(fun)} {reason}"
             f"{place_text(equation.code, equation.lasti)}. Use vjp for the derivative at a point."
         )
-    transposed = _Transposed(fun, without_constants(program), structure, len(program.consts), kept)
+    transposed = _Transposed(fun, without_constants(program), structure, len(program.consts), outputs)
     return tree.Partial(transposed, program.consts)
 
 
@@ -63,50 +62,50 @@ def _aval(fun: Callable[..., Any], structure: Any, index: int, x: Any) -> Shaped
     try:
         return abstract(x)
     except TypeError:
-        places = range(len(structure.children()))
-        raise not_an_array(x, f"{leaf_name(structure, places, index)} of {name_of(fun)}") from None
+        positions = range(len(structure.children()))
+        raise not_an_array(x, f"{leaf_name(structure, positions, index)} of {name_of(fun)}") from None
 
 
 def _require_one_kind(fun: Callable[..., Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> None:
     kinds = {is_differentiable(aval.dtype) for aval in (*avals, *out_avals)}
     if len(kinds) > 1:
-        taken, given = (", ".join(dtype_name(aval.dtype) for aval in side) for side in (avals, out_avals))
+        inputs, outputs = (", ".join(dtype_name(aval.dtype) for aval in side) for side in (avals, out_avals))
         raise TypeError(
             f"linear_transpose takes functions from floating-point or complex values to such, or from integers to "
-            f"integers; {name_of(fun)}{defined_at(fun)} goes from ({taken}) to ({given}){at()}. "
+            f"integers; {name_of(fun)}{defined_at(fun)} goes from ({inputs}) to ({outputs}){at()}. "
             "Close over arguments of the other kind."
         )
 
 
 class _Transposed:
-    """The transpose of a program whose leading operands are constants."""
+    """Transpose of a program whose leading operands are constants."""
 
     __slots__ = ("constants", "fun", "in_structure", "out_structure", "program")
 
     def __init__(
-        self, fun: Callable[..., Any], program: ClosedJaxpr, structure: Any, constants: int, kept: Kept
+        self, fun: Callable[..., Any], program: ClosedJaxpr, structure: Any, constants: int, outputs: Kept
     ) -> None:
         self.fun = fun
         self.program = program
-        self.in_structure, self.out_structure = structure, kept.structure
+        self.in_structure, self.out_structure = structure, outputs.structure
         self.constants = constants
 
     def __call__(self, constants: Sequence[Any], cotangent: Any) -> Any:
         out_avals, avals = self.program.out_avals, self.program.in_avals[self.constants :]
         name = cotangents_of(lambda: f"the linear transpose of {name_of(self.fun)}")
-        given = matched(cotangent, self.out_structure, out_avals, name, _ERRORS, integers=True)
+        cotangent_leaves = matched(cotangent, self.out_structure, out_avals, name, _ERRORS, integers=True)
         linear = (False,) * self.constants + (True,) * len(avals)
-        program, moved = transpose_program(self.program, linear, (True,) * len(given))
-        received = iter(evaluate(program, *constants, *given))
-        cotangents = [next(received) if m else ZERO for m in moved]
+        program, nonzero_out = transpose_program(self.program, linear, (True,) * len(cotangent_leaves))
+        received = iter(evaluate(program, *constants, *cotangent_leaves))
+        cotangents = [next(received) if m else ZERO for m in nonzero_out]
         return self.in_structure.unflatten(map(as_array, cotangents, avals))
 
 
 def first_nonlinear(program: ClosedJaxpr, linear: Sequence[bool]) -> tuple[Equation, str] | None:
-    """The first equation that is not linear in what depends on the marked operands, and what is wrong with it."""
-    marked = {id(v) for v, one in zip(program.jaxpr.invars, linear, strict=True) if one}
+    """Return the first equation that is not linear in values that depend on the marked operands, and the reason."""
+    dependent_ids = {id(v) for v, is_marked in zip(program.jaxpr.invars, linear, strict=True) if is_marked}
     for equation in program.eqns:
-        depends = [id(x) in marked for x in equation.invars]
+        depends = [id(x) in dependent_ids for x in equation.invars]
         if not any(depends):
             continue
         inner = _inside(equation, depends)
@@ -115,13 +114,13 @@ def first_nonlinear(program: ClosedJaxpr, linear: Sequence[bool]) -> tuple[Equat
         reason = _reason(equation, depends)
         if reason is not None:
             return equation, reason
-        reached = results_depending(equation.operation, depends, len(equation.outvars))
-        marked.update(id(v) for v, one in zip(equation.outvars, reached, strict=True) if one)
+        depends_out = results_depending(equation.operation, depends, len(equation.outvars))
+        dependent_ids.update(id(v) for v, is_marked in zip(equation.outvars, depends_out, strict=True) if is_marked)
     return None
 
 
 def _inside(equation: Equation, depends: Sequence[bool]) -> tuple[Equation, str] | None:
-    """The first equation that is not linear in the one program with the same operands that an equation calls."""
+    """Return the first nonlinear equation within the called program of an equation with the same operands."""
     bodies = equation.operation.bodies()
     if len(bodies) != 1 or len(bodies[0].jaxpr.invars) != len(depends):
         return None
@@ -129,35 +128,39 @@ def _inside(equation: Equation, depends: Sequence[bool]) -> tuple[Equation, str]
 
 
 def _reason(equation: Equation, depends: Sequence[bool]) -> str | None:
-    """Why an equation is not linear in the operands that depend on the arguments; None if it is.
+    """Return why an equation is not linear in the operands that depend on the arguments; None if it is.
 
-    Its transpose rule is asked, with a mark in the place of each such operand: products of two of them fail, since
-    a mark is no value; rules give no cotangent to operands in which the operation is not linear.
+    The transpose rule is called with a marker in place of each such operand: products of two of them fail, since
+    a marker has no value; rules return no cotangent for operands in which the operation is not linear.
     """
     operation = equation.operation
     answers: list[Any] = []
 
-    def transposed(*arguments: Any) -> list[Any]:
+    def apply_transpose_rule(*arguments: Any) -> list[Any]:
         count = len(equation.outvars)
-        known = iter(arguments[count:])
+        nonlinear_values = iter(arguments[count:])
         operands = [
-            linear_input(x.aval) if one else x.operand if x.__class__ is Literal else next(known)
-            for x, one in zip(equation.invars, depends, strict=True)
+            linear_input(x.aval) if is_dependent else x.operand if x.__class__ is Literal else next(nonlinear_values)
+            for x, is_dependent in zip(equation.invars, depends, strict=True)
         ]
         answers.extend(operation.transpose_rule(arguments[:count], operands))
         return []
 
-    others = [x.aval for x, one in zip(equation.invars, depends, strict=True) if not one and x.__class__ is not Literal]
+    nonlinear_avals = [
+        x.aval
+        for x, is_dependent in zip(equation.invars, depends, strict=True)
+        if not is_dependent and x.__class__ is not Literal
+    ]
     try:
-        stage(transposed, [*(v.aval for v in equation.outvars), *others])
+        stage(apply_transpose_rule, [*(v.aval for v in equation.outvars), *nonlinear_avals])
     except NotImplementedError:
         return f"{operation.name} is not linear"
     except Exception:
         if sum(depends) == 1:
             return _not_in(operation.name, depends.index(True))
         return f"{operation.name} of operands that both depend on the arguments is not linear"
-    for i, (one, answer) in enumerate(zip(depends, answers, strict=True)):
-        if one and answer is None:
+    for i, (is_dependent, answer) in enumerate(zip(depends, answers, strict=True)):
+        if is_dependent and answer is None:
             return _not_in(operation.name, i)
     return None
 

@@ -1,4 +1,4 @@
-"""vmap as users call it."""
+"""vmap, as users call it."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ def vmap(
 ) -> Callable[..., Any]:
     """Apply ``fun`` to all examples along an axis at once.
 
-    ``in_axes`` says for each argument which axis to map over (an integer, None for none, or a tree of these that is a
-    prefix of the argument); ``out_axes`` where the mapped axis goes in the results. With an ``axis_name``, ``fun`` can
-    use the collectives of ``lax`` across the examples (``lax.psum(x, axis_name)``). ``axis_size`` is needed where no
-    argument is mapped. ``spmd_axis_name`` says over which axis of a mesh the examples are spread, and changes no value.
+    ``in_axes`` is the axis to map over for each argument (an integer, None for none, or a tree of these that is a
+    prefix of the argument); ``out_axes`` is the position of the mapped axis in the results. With an
+    ``axis_name``, ``fun`` can use the collectives of ``lax`` across the examples (``lax.psum(x, axis_name)``).
+    ``axis_size`` is needed if no argument is mapped. ``spmd_axis_name`` is the axis of a mesh over which the
+    examples are sharded, and changes no value.
 
-    Raises ValueError when nothing is mapped, when the sizes of the mapped axes differ, or when the axes do not fit the
+    Raises ValueError if nothing is mapped, if the sizes of the mapped axes differ, or if the axes do not fit the
     arguments.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -58,7 +59,7 @@ def vmap(
 
     @named_after(fun, "vmap")
     @api_boundary
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def apply_mapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise wrong_number_of_axes("vmap", fun, in_axes, len(args), "example")
         operands, structure = tree.flatten((args, kwargs))
@@ -74,31 +75,40 @@ def vmap(
             for name, x, axis in zip(names, operands, axes, strict=True)
         ]
         size = _batch_size(fun, operands, axes, names, axis_size)
-        kept: list[Any] = []
+        out_structures: list[Any] = []
 
         def flat(*xs: Any) -> list[Any]:
-            given, named = structure.unflatten(xs)
-            results, out = tree.flatten(fun(*given, **named))
-            kept.append(out)
-            return check_results(name_of(fun), results, out)
+            positional, named = structure.unflatten(xs)
+            results, out_structure = tree.flatten(fun(*positional, **named))
+            out_structures.append(out_structure)
+            return check_results(name_of(fun), results, out_structure)
 
         axis = None if axis_name is None else (axis_name, size)
-        results, found = batching.batch(flat, operands, axes, axis)
-        wanted = _spread(fun, "out_axes", out_axes, kept[0].unflatten(range(len(results))))
-        alike = [i for i, (a, w) in enumerate(zip(found, wanted, strict=True)) if w is None and a is not NOT_MAPPED]
-        if alike and size and batching.are_alike(flat, operands, axes, axis, alike):
-            # a rule of a user's gives all its results for all examples: the same for each of them
-            results = [_first(y, a) if i in alike else y for i, (y, a) in enumerate(zip(results, found, strict=True))]
-            found = [NOT_MAPPED if i in alike else a for i, a in enumerate(found)]
-        placed = [_placed(fun, y, a, w, size) for y, a, w in zip(results, found, wanted, strict=True)]
+        results, out_batch_axes = batching.batch(flat, operands, axes, axis)
+        requested_axes = _spread(fun, "out_axes", out_axes, out_structures[0].unflatten(range(len(results))))
+        shared_results = [
+            i
+            for i, (a, w) in enumerate(zip(out_batch_axes, requested_axes, strict=True))
+            if w is None and a is not NOT_MAPPED
+        ]
+        if shared_results and size and batching.are_alike(flat, operands, axes, axis, shared_results):
+            # a user's rule returns all its results batched, even those that are equal for all examples
+            results = [
+                _first(y, a) if i in shared_results else y
+                for i, (y, a) in enumerate(zip(results, out_batch_axes, strict=True))
+            ]
+            out_batch_axes = [NOT_MAPPED if i in shared_results else a for i, a in enumerate(out_batch_axes)]
+        moved_results = [
+            _placed(fun, y, a, w, size) for y, a, w in zip(results, out_batch_axes, requested_axes, strict=True)
+        ]
         # A number that is the same for every example stays one, as in JAX.
-        return kept[0].unflatten([y if y.__class__ in PYTHON_SCALARS else given(y) for y in placed])
+        return out_structures[0].unflatten([y if y.__class__ in PYTHON_SCALARS else given(y) for y in moved_results])
 
-    return mapped
+    return apply_mapped
 
 
 def _check_arguments(fun: Any, in_axes: Any, axis_name: Any) -> None:
-    """Raise TypeError for what can be seen to be wrong before there are arguments."""
+    """Raise TypeError for options that are invalid whatever the arguments are."""
     if not callable(fun):
         raise TypeError(f"vmap takes a function, got {fun!r} of type {type(fun).__name__}")
     if isinstance(in_axes, bool) or not (in_axes is None or isinstance(in_axes, int) or type(in_axes) is tuple):
@@ -113,17 +123,17 @@ def _check_arguments(fun: Any, in_axes: Any, axis_name: Any) -> None:
         )
 
 
-def _spread(fun: Callable[..., Any], what: str, axes: Any, whole: Any) -> list[Any]:
-    """One axis for each leaf of ``whole``, from a tree of axes that is a prefix of it."""
+def _spread(fun: Callable[..., Any], name: str, axes: Any, full_tree: Any) -> list[Any]:
+    """Return one axis for each leaf of ``full_tree``, from a tree of axes that is a prefix of it."""
 
     def is_axis(x: Any) -> bool:
         return x is None or (isinstance(x, int) and not isinstance(x, bool))
 
-    spread = leaves_of_prefix(f"vmap of {name_of(fun)}", what, axes, whole, is_axis, _here)
+    leaf_axes = leaves_of_prefix(f"vmap of {name_of(fun)}", name, axes, full_tree, is_axis, _here)
     for axis in tree.leaves(axes, is_leaf=is_axis):
         if not is_axis(axis):
-            raise TypeError(f"vmap of {name_of(fun)}: {what} holds {axis!r}; its leaves are integers or None")
-    return spread
+            raise TypeError(f"vmap of {name_of(fun)}: {name} holds {axis!r}; its leaves are integers or None")
+    return leaf_axes
 
 
 def _checked_axis(fun: Callable[..., Any], name: str, x: Any, axis: int | None, way: Callable[[], str]) -> Any:
@@ -139,11 +149,11 @@ def _checked_axis(fun: Callable[..., Any], name: str, x: Any, axis: int | None, 
 
 
 def _batch_size(
-    fun: Callable[..., Any], operands: Sequence[Any], axes: Sequence[Any], names: Sequence[str], given: int | None
+    fun: Callable[..., Any], operands: Sequence[Any], axes: Sequence[Any], names: Sequence[str], axis_size: int | None
 ) -> int:
     sizes = {name: aval_of(x).shape[a] for name, x, a in zip(names, operands, axes, strict=True) if a is not NOT_MAPPED}
-    if given is not None:
-        sizes["axis_size"] = given
+    if axis_size is not None:
+        sizes["axis_size"] = axis_size
     if not sizes:
         raise ValueError(
             f"vmap of {name_of(fun)} needs at least one mapped argument, or an axis_size: nothing says how many "
@@ -151,11 +161,11 @@ def _batch_size(
         )
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        places = {
+        axis_texts = {
             name: f"axis {a} of shape {aval_of(x).shape}" for name, x, a in zip(names, operands, axes, strict=True)
         }
-        first = {size: name for name, size in reversed(sizes.items()) if name in places}
-        mapped = "; ".join(f"{name} is mapped along {places[name]}" for name in sorted(first.values()))
+        first = {size: name for name, size in reversed(sizes.items()) if name in axis_texts}
+        mapped = "; ".join(f"{name} is mapped along {axis_texts[name]}" for name in sorted(first.values()))
         said = f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}."
         fix = "Choose axes of one size (in_axes=...), and None for an argument that all examples share."
         if mapped:
@@ -165,35 +175,35 @@ def _batch_size(
 
 
 def _first(y: Any, axis: int) -> Any:
-    """The first example of a result."""
+    """Return the first example of a result."""
     if isinstance(y, np.ndarray):
         return np.take(y, 0, axis)
     return squeeze(slice_in_dim(y, 0, 1, axis), (axis,))
 
 
-def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size: int) -> Any:
-    if wanted is None:
+def _placed(fun: Callable[..., Any], y: Any, axis: Any, target: int | None, size: int) -> Any:
+    if target is None:
         if axis is not NOT_MAPPED:
             raise ValueError(
                 f"vmap of {name_of(fun)}: out_axes is None for a result that differs from example to example" + _here()
             )
         return y
-    if axis == wanted:
+    if axis == target:
         return y
-    if aval_of(y).dtype == float0:  # no operation takes it: made anew, as every example has it
+    if aval_of(y).dtype == float0:  # no operation takes float0: create it anew, equal for all examples
         front: Any = np.zeros((size, *aval_of(y).shape), float0)
     else:
         front = mapped_in_front(y, axis, size)
     rank = len(aval_of(front).shape)
-    if not -rank <= wanted < rank:
+    if not -rank <= target < rank:
         raise ValueError(
-            f"vmap of {name_of(fun)}: out_axes puts the mapped axis at {wanted} of a result of {rank} axes, it included"
+            f"vmap of {name_of(fun)}: out_axes puts the mapped axis at {target} of a result of {rank} axes, it included"
             + _here()
         )
     move: Any = np.moveaxis if isinstance(front, np.ndarray) else moveaxis
-    return move(front, 0, wanted % rank)
+    return move(front, 0, target % rank)
 
 
 def _here() -> str:
-    """The end of a message about axes: the user's line, and where to read more."""
+    """Return the end of a message about axes: the user's line, and a link to the documentation."""
     return where_text(user_line()) + see("vmap-axes")

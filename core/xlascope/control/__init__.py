@@ -1,6 +1,6 @@
-"""Operations that hold programs, and jit, which makes the first of them.
+"""Operations that hold programs, and jit, which creates the first of them.
 
-Each room imports only those below it: debugging, checkpoint, rules, flow, jit, programs.
+Each folder imports only those below it: debugging, checkpoint, rules, flow, jit, programs.
 """
 
 from collections.abc import Sequence
@@ -18,4 +18,4 @@ def _check_results(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any],
     debugging.faults.check_results(jaxpr, consts, operands, results)
 
 
-HOOKS.check_results = _check_results  # who looks for the cause of NaNs is loaded when somebody asks for it
+HOOKS.check_results = _check_results  # the checks are loaded on first use

@@ -1,4 +1,4 @@
-"""What can go wrong, each with what, where, and the way out.
+"""Errors, each with the problem, its location, and a fix.
 
     XlascopeError
     ├── JAXTypeError (TypeError)
@@ -9,18 +9,18 @@
     │   │   └── TracerArrayConversionError: as a NumPy array
     │   └── UnexpectedTracerError: a tracer was used after its trace had ended
     ├── KeyReuseError (JAXTypeError): a key was used a second time, with ``debug_key_reuse``
-    ├── ShardingTypeError (JAXTypeError): types do not say how the result of an operation lies over devices
+    ├── ShardingTypeError (JAXTypeError): types do not determine the sharding of an operation's result
     ├── JAXIndexError (IndexError)
     │   └── NonConcreteBooleanIndexError: a traced mask as an index
     ├── JaxprTypeError (TypeError): a program is not well-formed
     └── (JaxRuntimeError: jaxlib's, the compiler or the running program failed)
-        ├── CompilationError: the compiler refused what an operation came to, which is a gap of ours
-        ├── OutOfMemoryError: the device has no room
+        ├── CompilationError: the compiler rejected a program, which is a bug of ours
+        ├── OutOfMemoryError: the device is out of memory
         └── DeletedArrayError (ValueError): an array was used after it had been given away
 
-They have JAX's names and JAX's bases, so a program that catches them ports. Each has a page in ``pages/``, which
-:func:`explain` prints; the folder is part of the package so that an installed xlascope has it. Errors of Python's own
-classes have pages too, named after the mistake, and their messages end with that name.
+They have JAX's names and JAX's bases, so a program that catches them ports. Each has a page in ``pages/``,
+which :func:`explain` prints; the folder is part of the package so that an installed xlascope has it. Errors
+of Python's own classes have pages too, named after the mistake, and their messages end with that name.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class XlascopeError(Exception):
-    """The root of the errors that xlascope raises on its own account; the text ends with where to read more."""
+    """Base class of xlascope's own errors; the message ends with a reference to a page."""
 
     #: The name of the page about the error, where it is not the one about its class.
     page: str | None = None
@@ -64,57 +64,57 @@ class XlascopeError(Exception):
 
 
 class JAXTypeError(XlascopeError, TypeError):
-    """The root of those that are type errors."""
+    """Base class of xlascope's type errors."""
 
 
 class JAXIndexError(XlascopeError, IndexError):
-    """The root of those that are index errors."""
+    """Base class of xlascope's index errors."""
 
 
 class TracerError(JAXTypeError):
-    """A value that is only known when the program runs was needed while it was traced."""
+    """Error for a value that was needed while tracing but is only known when the program runs."""
 
 
 class ConcretizationTypeError(TracerError):
-    """A traced value was needed as a number."""
+    """Error for a traced value that was needed as a number."""
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
-    """A traced value was needed as a truth value."""
+    """Error for a traced value that was needed as a truth value."""
 
 
 class TracerIntegerConversionError(TracerError):
-    """A traced value was needed as a Python integer."""
+    """Error for a traced value that was needed as a Python integer."""
 
 
 class TracerArrayConversionError(TracerError):
-    """A traced value was needed as a NumPy array."""
+    """Error for a traced value that was needed as a NumPy array."""
 
 
 class NonConcreteBooleanIndexError(JAXIndexError):
-    """A traced mask was used as an index: the shape of the result would depend on its values."""
+    """Error for a traced mask as an index: the shape of the result would depend on its values."""
 
 
 class UnexpectedTracerError(JAXTypeError):
-    """A tracer was used after its trace had ended."""
+    """Error for a tracer that was used after its trace had ended."""
 
 
 class KeyReuseError(JAXTypeError):
-    """A typed key was split or drawn from a second time, and ``debug_key_reuse`` is set."""
+    """Error for a typed key that was split or drawn from a second time under ``debug_key_reuse``."""
 
 
 class ShardingTypeError(JAXTypeError):
-    """Values lie along explicit axes of a mesh such that nobody can say how the result of an operation lies."""
+    """Error for operands whose explicit shardings do not determine the sharding of a result."""
 
 
 class JaxprTypeError(XlascopeError, TypeError):
-    """A program is not well-formed: it was built or rewritten wrongly."""
+    """Error for a program that is not well-formed: it was built or rewritten wrongly."""
 
 
 class CompilationError(XlascopeError, JaxRuntimeError):
-    """XLA refused a program: an operation let through what it should have refused, or compiled in another way.
+    """Error for a program that XLA rejected: an operation should have refused it, or been lowered in another way.
 
-    ``compiler_text`` holds the compiler's own words.
+    ``compiler_text`` holds the compiler's own message.
     """
 
     def __init__(self, message: str, compiler_text: str = "") -> None:
@@ -123,13 +123,13 @@ class CompilationError(XlascopeError, JaxRuntimeError):
 
 
 class OutOfMemoryError(XlascopeError, JaxRuntimeError):
-    """A device has no room for what a program computes."""
+    """Error for a program that needs more memory than a device has."""
 
 
 class DeletedArrayError(XlascopeError, JaxRuntimeError, ValueError):
-    """An array was used after its memory had been given away or freed.
+    """Error for an array that was used after its memory had been donated or freed.
 
-    It is a ValueError too, because jaxlib raises one where a call that it has seen before meets such an array.
+    It is a ValueError too, because jaxlib raises one where a call that it has seen before gets such an array.
     """
 
 

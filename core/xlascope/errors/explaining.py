@@ -1,4 +1,4 @@
-"""The page behind an error: what happened, a program that fails, the mended one, and why."""
+"""Pages about errors: what happened, a program that fails, the corrected program, and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 _PAGES = Path(__file__).with_name("pages")
 _POINTER = re.compile(r'errors\.explain\("([\w-]+)"\)')
 
-#: Errors that jaxlib's C++ raises before any Python of ours runs, by words of their messages.
+#: Pages for errors that jaxlib's C++ raises, by text in their messages.
 _BY_WORDS = {
     "Non-hashable static arguments": "static-arguments",
     "deleted or donated": "DeletedArrayError",
@@ -22,7 +22,7 @@ _BY_WORDS = {
 
 
 def see(page: str) -> str:
-    """The line that ends a message: where to read more.
+    """Return the last line of a message, which refers to a page.
 
     >>> print(see("shape-mismatch").strip())
     See xlascope.errors.explain("shape-mismatch").
@@ -32,13 +32,13 @@ def see(page: str) -> str:
 
 @functools.cache
 def pages() -> dict[str, str]:
-    """The texts of all pages (Markdown) by their names."""
-    found = {file.stem: file for file in _PAGES.glob("*.md")}
-    return {name: found[name].read_text(encoding="utf-8") for name in sorted(found, key=str.lower)}
+    """Return the texts of all pages (Markdown) by their names."""
+    files = {file.stem: file for file in _PAGES.glob("*.md")}
+    return {name: files[name].read_text(encoding="utf-8") for name in sorted(files, key=str.lower)}
 
 
 def page_of(kind: type[BaseException]) -> str | None:
-    """The name of the page for a class of errors: its own, or that of the nearest class above it that has one."""
+    """Return the name of the page for an exception class: its own, or that of its nearest base class with a page."""
     return next((base.__name__ for base in kind.__mro__ if base.__name__ in pages()), None)
 
 
@@ -62,21 +62,21 @@ def explain(what: Any = None) -> None:
         print(pages()[name])
 
 
-def _name(what: Any) -> str | None:
-    if isinstance(what, str):
-        return next((name for name in pages() if name.lower() == what.lower()), None)
-    if isinstance(what, type) and issubclass(what, BaseException):
-        return page_of(what)
-    if not isinstance(what, BaseException):
+def _name(topic: Any) -> str | None:
+    if isinstance(topic, str):
+        return next((name for name in pages() if name.lower() == topic.lower()), None)
+    if isinstance(topic, type) and issubclass(topic, BaseException):
+        return page_of(topic)
+    if not isinstance(topic, BaseException):
         return None
-    text = str(what)
+    text = str(topic)
     pointed = _POINTER.findall(text)
     if pointed and pointed[-1] in pages():
         return str(pointed[-1])
-    return page_of(type(what)) or next((name for words, name in _BY_WORDS.items() if words in text), None)
+    return page_of(type(topic)) or next((name for words, name in _BY_WORDS.items() if words in text), None)
 
 
-def _shown(what: Any) -> str:
-    if what is None:
+def _shown(topic: Any) -> str:
+    if topic is None:
         return "nothing (no error has reached the prompt)"
-    return repr(what if isinstance(what, (str, type)) else type(what).__name__)
+    return repr(topic if isinstance(topic, (str, type)) else type(topic).__name__)

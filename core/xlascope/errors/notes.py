@@ -1,7 +1,8 @@
-"""Notes on errors that jaxlib's C++ raises in a call that it repeats: no Python of ours runs there to raise our own.
+"""Notes on errors that jaxlib's C++ raises in a cached call, in which no Python code of ours runs.
 
-Whoever catches such an error on its way out adds the note: the boundaries of the library (a call inside a function that
-is traced or transformed), and the cell of a notebook. A script that makes the call itself has no frame of ours.
+We add the note where such an error passes our code: at the boundaries of the library (a call inside a
+function that is traced or transformed), and in the cell of a notebook. A script that makes the call itself
+gets no note.
 """
 
 from __future__ import annotations
@@ -14,29 +15,29 @@ from .explaining import see
 
 _UNHASHABLE = re.compile(r"hash an object of type <class '([\w.]+)'>, (.*)\. The error was", re.DOTALL)
 _ARGUMENT = re.compile(r"as argument (\d+)")
-#: So many characters of a value are shown.
+#: The maximum number of characters shown of a value.
 _MOST_CHARACTERS = 60
 
 
 def add_note(error: BaseException) -> None:
-    """Add to an error of jaxlib's what was wrong, at which line, and what to do; other errors stay as they are."""
+    """Add the problem, the line and the fix as a note to an error of jaxlib's; other errors stay as they are."""
     if error.__class__ is not ValueError:
         return
     text = str(error)
-    found = next((note(text, _where(error.__traceback__)) for words, note in _NOTES.items() if words in text), None)
-    if found is not None and found not in getattr(error, "__notes__", ()):
-        error.add_note(found)
+    added = next((note(text, _where(error.__traceback__)) for words, note in _NOTES.items() if words in text), None)
+    if added is not None and added not in getattr(error, "__notes__", ()):
+        error.add_note(added)
 
 
 def _where(traceback: TracebackType | None) -> str:
-    """Return the last line of a traceback that is not the library's: from there jaxlib was called."""
-    found = ""
+    """Return the last line of a traceback outside the library, from which jaxlib was called."""
+    location = ""
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not starting.is_library(code.co_filename):
-            found = f" at {starting.title(code.co_filename)}:{traceback.tb_lineno} (in {code.co_qualname})"
+            location = f" at {starting.title(code.co_filename)}:{traceback.tb_lineno} (in {code.co_qualname})"
         traceback = traceback.tb_next
-    return found
+    return location
 
 
 def _unhashable(text: str, where: str) -> str:
@@ -53,9 +54,9 @@ def _shortened(text: str) -> str:
 
 def _deleted(text: str, where: str) -> str:
     number = _ARGUMENT.search(text)
-    which = "An argument" if number is None else f"Array {number[1]} of the arguments"
+    noun = "An argument" if number is None else f"Array {number[1]} of the arguments"
     what = (
-        f"{which} has been deleted or donated: a call may reuse the memory of an argument that is donated to it "
+        f"{noun} has been deleted or donated: a call may reuse the memory of an argument that is donated to it "
         "(donate_argnums), so the array is gone after the call."
     )
     fix = "Go on with the call's result (x = f(x)), pass a copy (x.copy()), or leave donate_argnums away."

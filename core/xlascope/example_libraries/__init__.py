@@ -1,4 +1,4 @@
-"""Small libraries that programs of the first years are written with: layers (stax) and optimizers."""
+"""Small libraries from JAX's early years: layers (stax) and optimizers."""
 
 from ..names import explain_missing as _explain_missing
 from . import optimizers as optimizers

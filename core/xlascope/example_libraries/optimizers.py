@@ -38,7 +38,11 @@ __all__ = [
 
 
 class OptimizerState(NamedTuple):
-    """The arrays of each parameter's state, and the structures of the parameters and of each parameter's state."""
+    """State of an optimizer: arrays and tree structures.
+
+    It holds the arrays of each parameter's state, the structure of the parameters and those of each parameter's
+    state.
+    """
 
     packed_state: Any
     tree_def: Any
@@ -61,7 +65,7 @@ class Optimizer(NamedTuple):
 
 
 def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
-    """Decorator: from functions of one array each to an optimizer of trees of arrays.
+    """Decorate functions of one array each to make an optimizer of trees of arrays.
 
     ``opt_maker`` returns ``init(x)``, which gives an array's state (a tree), ``update(step, gradient, state)`` and
     ``get_params(state)``.
@@ -82,15 +86,15 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
                     "the optimizer was given gradients of another structure than the parameters have: "
                     f"{structure}, expected {state.tree_def}"
                 )
-            new = [update(step, leaf, each) for leaf, each in zip(leaves, _states(state), strict=True)]
-            made = _packed(new, structure)
-            for before, after in zip(state.subtree_defs, made.subtree_defs, strict=True):
+            new = [update(step, leaf, leaf_state) for leaf, leaf_state in zip(leaves, _states(state), strict=True)]
+            new_state = _packed(new, structure)
+            for before, after in zip(state.subtree_defs, new_state.subtree_defs, strict=True):
                 if before != after:
                     raise TypeError(f"the optimizer's update gives a state of another structure: {after}, was {before}")
-            return made
+            return new_state
 
         def params_of(state: OptimizerState) -> Any:
-            return tree_util.tree_unflatten(state.tree_def, [get_params(each) for each in _states(state)])
+            return tree_util.tree_unflatten(state.tree_def, [get_params(leaf_state) for leaf_state in _states(state)])
 
         return Optimizer(init_tree, update_tree, params_of)
 
@@ -98,13 +102,13 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
 
 
 def _packed(states: list[Any], structure: Any) -> OptimizerState:
-    flat = [tree_util.tree_flatten(each) for each in states]
-    return OptimizerState(tuple(leaves for leaves, _ in flat), structure, tuple(own for _, own in flat))
+    flat = [tree_util.tree_flatten(state) for state in states]
+    return OptimizerState(tuple(leaves for leaves, _ in flat), structure, tuple(state_tree for _, state_tree in flat))
 
 
 def _states(state: OptimizerState) -> list[Any]:
     pairs = zip(state.subtree_defs, state.packed_state, strict=True)
-    return [tree_util.tree_unflatten(own, leaves) for own, leaves in pairs]
+    return [tree_util.tree_unflatten(structure, leaves) for structure, leaves in pairs]
 
 
 # Steps --------------------------------------------------------------------------------------------------------------
@@ -112,7 +116,7 @@ def _states(state: OptimizerState) -> list[Any]:
 
 @optimizer
 def sgd(step_size: Any) -> Any:
-    """Gradient descent; ``step_size`` is a number or a function of the step's number, as for all optimizers."""
+    """Return gradient descent; ``step_size`` is a number or a function of the step's number, as for all optimizers."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, x: Any) -> Any:
@@ -123,7 +127,7 @@ def sgd(step_size: Any) -> Any:
 
 @optimizer
 def momentum(step_size: Any, mass: Any) -> Any:
-    """Gradient descent with momentum: velocities are ``mass`` times the old ones plus the gradient."""
+    """Return gradient descent with momentum: velocities are ``mass`` times the old ones plus the gradient."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -136,7 +140,7 @@ def momentum(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def nesterov(step_size: Any, mass: Any) -> Any:
-    """Gradient descent with Nesterov's momentum."""
+    """Return gradient descent with Nesterov's momentum."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -149,7 +153,7 @@ def nesterov(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
-    """Adagrad: J. Duchi, E. Hazan, Y. Singer, Journal of Machine Learning Research 12, 2011; with momentum."""
+    """Return Adagrad with momentum: J. Duchi, E. Hazan, Y. Singer, Journal of Machine Learning Research 12, 2011."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -163,7 +167,7 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
-    """RMSProp: gradients over the root of their mean square, an average that forgets with ``gamma``."""
+    """Return RMSProp: gradients over the root of their mean square, a moving average with the decay ``gamma``."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -176,7 +180,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
 
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Any:
-    """RMSProp with momentum."""
+    """Return RMSProp with momentum."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -190,7 +194,7 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 
 @optimizer
 def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
-    """Adam: D. P. Kingma, J. Ba, ICLR 2015."""
+    """Return Adam: D. P. Kingma, J. Ba, ICLR 2015."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -206,7 +210,7 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any
 
 @optimizer
 def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
-    """AdaMax, a variant of Adam by the largest gradient instead of the mean square."""
+    """Return AdaMax, a variant of Adam with the largest gradient instead of the mean square."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -221,9 +225,9 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> A
 
 @optimizer
 def sm3(step_size: Any, momentum: Any = 0.9) -> Any:
-    """SM3: R. Anil, V. Gupta, T. Koren, Y. Singer, "Memory-efficient adaptive optimization", NeurIPS 2019.
+    """Return SM3, which keeps one vector of squared gradients for each axis of a parameter.
 
-    Of the squares of gradients it keeps one vector for each axis of a parameter.
+    R. Anil, V. Gupta, T. Koren, Y. Singer, "Memory-efficient adaptive optimization", NeurIPS 2019.
     """
     size = make_schedule(step_size)
 
@@ -236,8 +240,8 @@ def sm3(step_size: Any, momentum: Any = 0.9) -> Any:
         spread = [v.reshape([-1 if axis == n else 1 for axis in range(rank)]) for n, v in enumerate(largest)]
         squares = functools.reduce(jnp.minimum, spread) + jnp.square(g)
         average = (1.0 - momentum) * (g * _inverse_root(squares).reshape(jnp.shape(g))) + momentum * average
-        others = [tuple(axis for axis in range(rank) if axis != n) for n in range(rank)]
-        return x - size(step) * average, average, [squares.max(axes) for axes in others]
+        other_axes = [tuple(axis for axis in range(rank) if axis != n) for n in range(rank)]
+        return x - size(step) * average, average, [squares.max(axes) for axes in other_axes]
 
     return init, update, _first
 
@@ -254,7 +258,7 @@ def _inverse_root(squares: Any) -> Any:
 
 
 def l2_norm(tree: Any) -> Any:
-    """The root of the sum of all squares in a tree of arrays.
+    """Return the root of the sum of all squares in a tree of arrays.
 
     >>> print(l2_norm({"a": 3.0, "b": [4.0]}))
     5.0
@@ -263,7 +267,7 @@ def l2_norm(tree: Any) -> Any:
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
-    """Gradients made shorter where their :func:`l2_norm` is above ``max_norm``."""
+    """Scale gradients down where their :func:`l2_norm` is above ``max_norm``."""
     norm = l2_norm(grad_tree)
     return tree_util.tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
 
@@ -272,7 +276,7 @@ def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
 
 
 class JoinPoint:
-    """Where the tree of one parameter's state hangs in the tree of parameters; itself a leaf of this."""
+    """Leaf of a tree of parameters that holds the tree of one parameter's state."""
 
     def __init__(self, subtree: Any) -> None:
         self.subtree = subtree
@@ -282,16 +286,16 @@ class JoinPoint:
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """A state as a tree of the parameters' structure, with a :class:`JoinPoint` for each of them."""
-    return tree_util.tree_unflatten(opt_state.tree_def, [JoinPoint(each) for each in _states(opt_state)])
+    """Return a state as a tree of the parameters' structure, with a :class:`JoinPoint` for each of them."""
+    return tree_util.tree_unflatten(opt_state.tree_def, [JoinPoint(state) for state in _states(opt_state)])
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """The state of such a tree; raises TypeError where one of its leaves is no :class:`JoinPoint`."""
+    """Return the state of such a tree; raise TypeError where one of its leaves is no :class:`JoinPoint`."""
     points, structure = tree_util.tree_flatten(marked_pytree)
-    if not all(isinstance(each, JoinPoint) for each in points):
+    if not all(isinstance(point, JoinPoint) for point in points):
         raise TypeError("pack_optimizer_state takes what unpack_optimizer_state gives: each leaf is a JoinPoint")
-    return _packed([each.subtree for each in points], structure)
+    return _packed([point.subtree for point in points], structure)
 
 
 _explain_missing(__name__)

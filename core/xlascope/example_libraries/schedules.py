@@ -1,4 +1,4 @@
-"""How long the steps of an optimizer are. Part of :mod:`.optimizers`."""
+"""Schedules of an optimizer's step size; part of :mod:`.optimizers`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Schedule = Callable[[Any], Any]
 
 
 def make_schedule(scalar_or_schedule: Any) -> Schedule:
-    """A function from the number of a step to its size, of a number or such a function."""
+    """Return a function from the number of a step to its size, given a number or such a function."""
     if callable(scalar_or_schedule):
         return scalar_or_schedule  # type: ignore[no-any-return]
     if jnp.ndim(scalar_or_schedule) == 0:
@@ -21,34 +21,34 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
 
 
 def constant(step_size: Any) -> Schedule:
-    """Steps of one size."""
+    """Return a schedule with steps of one size."""
     return lambda step: step_size
 
 
 def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
-    """Steps that are multiplied by ``decay_rate`` every ``decay_steps``, evenly."""
+    """Return a schedule that multiplies the step by ``decay_rate`` every ``decay_steps``, continuously."""
     return lambda step: step_size * decay_rate ** (step / decay_steps)
 
 
 def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
-    """``step_size / (1 + decay_rate step / decay_steps)``, for ``staircase`` with whole quotients."""
+    """Return ``step_size / (1 + decay_rate step / decay_steps)``, for ``staircase`` with integer quotients."""
     if staircase:
         return lambda step: step_size / (1 + decay_rate * jnp.floor(step / decay_steps))
     return lambda step: step_size / (1 + decay_rate * step / decay_steps)
 
 
 def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0) -> Schedule:
-    """From ``step_size`` to ``final_step_size`` in ``decay_steps``, by a power of the part that is left."""
+    """Return a schedule from ``step_size`` to ``final_step_size`` in ``decay_steps``, by a power of the rest."""
 
     def size(step: Any) -> Any:
-        left = (1 - jnp.minimum(step, decay_steps) / decay_steps) ** power
-        return left * (step_size - final_step_size) + final_step_size
+        remaining = (1 - jnp.minimum(step, decay_steps) / decay_steps) ** power
+        return remaining * (step_size - final_step_size) + final_step_size
 
     return size
 
 
 def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
-    """``values``, one more than ``boundaries``; a value holds up to its boundary."""
+    """Return a schedule of ``values``, one more than ``boundaries``; a value holds up to its boundary."""
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if boundaries.ndim != 1 or values.shape != (boundaries.shape[0] + 1,):
         raise ValueError(f"boundaries of shape {boundaries.shape} do not fit values of shape {values.shape}")

@@ -80,7 +80,7 @@ __all__ = [
     "zeros",
 ]  # fmt: skip
 
-# Names that earlier programs know.
+# Names kept for compatibility with earlier programs.
 elu, gelu, leaky_relu, log_softmax = nn.elu, nn.gelu, nn.leaky_relu, nn.log_softmax
 relu, selu, sigmoid, softmax, softplus, standardize = (
     nn.relu, nn.selu, nn.sigmoid, nn.softmax, nn.softplus, nn.standardize,
@@ -92,7 +92,7 @@ glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
 
 
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
-    """A layer without parameters that applies a function."""
+    """Return a layer without parameters that applies a function."""
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
         return fun(inputs, **fun_kwargs)
@@ -119,9 +119,10 @@ Identity = elementwise(lambda x: x)
 
 
 def Dropout(rate: float, mode: str = "train") -> Layer:
-    """Inputs over ``rate``, each kept with that probability and 0 otherwise; unchanged for another ``mode`` than train.
+    """Return a layer that keeps each input with probability ``rate``, divided by it, and zeroes the others.
 
-    ``apply`` takes the key as ``rng``; raises ValueError without it.
+    In another ``mode`` than train inputs are unchanged. ``apply`` takes the key as ``rng``; raises ValueError
+    without it.
     """
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
@@ -144,14 +145,14 @@ def _pooling(
 ) -> Layer:  # fmt: skip
     where = sorted((spec.index("N"), spec.index("C")) if spec is not None else (0, len(window_shape) + 1))
     window, steps = list(window_shape), list(strides or (1,) * len(window_shape))
-    for place in where:
-        window.insert(place, 1)
-        steps.insert(place, 1)
+    for axis in where:
+        window.insert(axis, 1)
+        steps.insert(axis, 1)
 
     def init(rng: Any, input_shape: Shape) -> Any:
         pads = lax.padtype_to_pads(input_shape, window, steps, padding)
-        one = (1,) * len(window)
-        return tuple(lax.reduce_window_shape_tuple(input_shape, window, steps, pads, one, one)), ()
+        unit = (1,) * len(window)
+        return tuple(lax.reduce_window_shape_tuple(input_shape, window, steps, pads, unit, unit)), ()
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
         out = lax.reduce_window(inputs, init_val, reducer, window, steps, padding)
@@ -164,17 +165,17 @@ def _pooling(
 
 
 def MaxPool(window_shape: Shape, strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
-    """The largest number in each window; ``spec`` names the axes, such as "NHWC", which it is without one."""
+    """Return the layer of the largest number in each window; ``spec`` names the axes, by default "NHWC"."""
     return _pooling(lax.max, -math.inf, window_shape, strides, padding, spec)
 
 
 def SumPool(window_shape: Shape, strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
-    """The sum of each window; ``spec`` names the axes, such as "NHWC"."""
+    """Return the layer of the sum of each window; ``spec`` names the axes, such as "NHWC"."""
     return _pooling(lax.add, 0.0, window_shape, strides, padding, spec)
 
 
 def AvgPool(window_shape: Shape, strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
-    """The mean of each window, of what lies inside the input; ``spec`` names the axes, such as "NHWC"."""
+    """Return the layer of the mean of each window, inside the input; ``spec`` names the axes, such as "NHWC"."""
     return _pooling(lax.add, 0.0, window_shape, strides, padding, spec, mean=True)
 
 
@@ -195,7 +196,7 @@ Flatten = _flatten()
 
 
 def FanOut(num: int) -> Layer:
-    """The input, ``num`` times."""
+    """Return a layer that repeats its input ``num`` times."""
 
     def init(rng: Any, input_shape: Shape) -> Any:
         return [input_shape] * num, ()
@@ -220,12 +221,12 @@ FanInSum = _fan_in_sum()
 
 
 def FanInConcat(axis: int = -1) -> Layer:
-    """Several inputs joined along an axis."""
+    """Return a layer that joins several inputs along an axis."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         first = input_shape[0]
-        place = axis % len(first)
-        return (*first[:place], sum(shape[place] for shape in input_shape), *first[place + 1 :]), ()
+        axis_number = axis % len(first)
+        return (*first[:axis_number], sum(shape[axis_number] for shape in input_shape), *first[axis_number + 1 :]), ()
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
         return jnp.concatenate(inputs, axis)
@@ -237,36 +238,36 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 
 def serial(*layers: Layer) -> Layer:
-    """Layers one after the other."""
+    """Return a layer that applies layers one after the other."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         params = []
         for make, _ in layers:
-            rng, own = random.split(rng)
-            input_shape, found = make(own, input_shape)
-            params.append(found)
+            rng, layer_key = random.split(rng)
+            input_shape, layer_params = make(layer_key, input_shape)
+            params.append(layer_params)
         return input_shape, params
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
-        for (_, function), found, rng in zip(layers, params, _keys(kwargs, len(layers)), strict=True):
-            inputs = function(found, inputs, rng=rng, **kwargs)
+        for (_, function), layer_params, rng in zip(layers, params, _keys(kwargs, len(layers)), strict=True):
+            inputs = function(layer_params, inputs, rng=rng, **kwargs)
         return inputs
 
     return init, apply
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Layers side by side: as many inputs and outputs as there are layers. Stands between FanOut and a FanIn."""
+    """Return a layer that applies layers side by side, each to its own input; stands between FanOut and a FanIn."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         keys = random.split(rng, len(layers))
-        made = [make(key, shape) for (make, _), key, shape in zip(layers, keys, input_shape, strict=True)]
-        return tuple(shape for shape, _ in made), tuple(found for _, found in made)
+        initialized = [make(key, shape) for (make, _), key, shape in zip(layers, keys, input_shape, strict=True)]
+        return tuple(shape for shape, _ in initialized), tuple(layer_params for _, layer_params in initialized)
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
         keys = _keys(kwargs, len(layers))
-        each = zip(layers, params, inputs, keys, strict=True)
-        return [function(found, x, rng=rng, **kwargs) for (_, function), found, x, rng in each]
+        items = zip(layers, params, inputs, keys, strict=True)
+        return [function(layer_params, x, rng=rng, **kwargs) for (_, function), layer_params, x, rng in items]
 
     return init, apply
 
@@ -277,7 +278,7 @@ def _keys(kwargs: dict[str, Any], count: int) -> Any:
 
 
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
-    """A layer that is made when the shape of its input is known: ``make_layer(input_shape)``."""
+    """Return a layer that is made when the shape of its input is known: ``make_layer(input_shape)``."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         return make_layer(input_shape)[0](rng, input_shape)

@@ -1,4 +1,4 @@
-"""Layers with parameters: products, convolutions, normalization. Part of :mod:`.stax`."""
+"""Layers with parameters: dense layers, convolutions, normalization; part of :mod:`.stax`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Shape = Sequence[int]
 
 
 def Dense(out_dim: int, W_init: Any = None, b_init: Any = None) -> Layer:
-    """A layer ``x @ W + b`` with ``out_dim`` outputs."""
+    """Return a layer ``x @ W + b`` with ``out_dim`` outputs."""
 
     def init(rng: Any, input_shape: Shape) -> Any:
         of_weights, of_bias = random.split(rng)
@@ -39,7 +39,7 @@ def GeneralConv(
     W_init: Any = None,
     b_init: Any = None,
 ) -> Layer:
-    """A convolution and a bias; ``dimension_numbers`` name the axes, such as ("NHWC", "HWIO", "NHWC")."""
+    """Return a convolution and a bias; ``dimension_numbers`` name the axes, as ("NHWC", "HWIO", "NHWC") does."""
     steps, ones = strides or (1,) * len(filter_shape), (1,) * len(filter_shape)
     return _convolution(
         dimension_numbers, out_chan, filter_shape, W_init, b_init,
@@ -59,7 +59,7 @@ def GeneralConvTranspose(
     W_init: Any = None,
     b_init: Any = None,
 ) -> Layer:
-    """A transposed convolution and a bias; ``dimension_numbers`` name the axes."""
+    """Return a transposed convolution and a bias; ``dimension_numbers`` name the axes."""
     steps = strides or (1,) * len(filter_shape)
     numbers = tuple(dimension_numbers)
     return _convolution(
@@ -109,7 +109,10 @@ def BatchNorm(
     beta_init: Any = zeros,
     gamma_init: Any = ones,
 ) -> Layer:
-    """Inputs with mean 0 and variance 1 over ``axis``, then times gamma (``scale``) plus beta (``center``)."""
+    """Return a layer that normalizes inputs to mean 0 and variance 1 over ``axis``.
+
+    Then it multiplies by gamma (``scale``) and adds beta (``center``).
+    """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
     def init(rng: Any, input_shape: Shape) -> Any:

@@ -1,4 +1,4 @@
-"""Devices in arrays of a given shape."""
+"""Arrangement of devices in arrays of a given shape."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def create_device_mesh(
     contiguous_submeshes: bool = False,
     allow_split_physical_axes: bool = False,
 ) -> Any:
-    """The devices as an array of that shape, in their order. The other arguments change nothing here.
+    """Return the devices as an array of that shape, in their order.
 
-    Raises ValueError when there are not as many devices.
+    The other arguments have no effect. Raises ValueError when there are not as many devices.
     """
     del contiguous_submeshes, allow_split_physical_axes
     return _make_mesh(mesh_shape, tuple(f"axis{i}" for i in range(len(mesh_shape))), devices=devices).devices

@@ -1,4 +1,4 @@
-"""Ordinary differential equations: the method of Dormand and Prince with steps of its own choice, and its adjoint.
+"""Ordinary differential equations: the Dormand-Prince method with adaptive steps, and its adjoint.
 
 J. R. Dormand, P. J. Prince: "A family of embedded Runge-Kutta formulae", Journal of Computational and Applied
 Mathematics 6, 1980; values between steps after L. F. Shampine: "Some practical Runge-Kutta formulas", Mathematics of
@@ -34,7 +34,7 @@ __all__ = [
 
 Dynamics = Callable[..., Any]
 
-# The tableau: at which times, from which derivatives; the solution of order 5, and what that of order 4 differs by.
+# The Butcher tableau: stage times and weights, the solution of order 5, and its difference from that of order 4.
 _TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0, 0)
 _FROM = (
     (1 / 5, 0, 0, 0, 0, 0, 0),
@@ -65,12 +65,13 @@ def odeint(
     mxstep: Any = np.inf,
     hmax: Any = np.inf,
 ) -> Any:
-    """The solution of dy/dt = ``func(y, t, *args)`` at the increasing times ``t``, with ``y0`` at the first of them.
+    """Return the solution of dy/dt = ``func(y, t, *args)`` at the increasing times ``t``, starting from ``y0``.
 
-    ``y0`` is a tree of arrays; the result is one with a leading axis for the times. Steps are as long as ``rtol`` and
-    ``atol`` let the estimated error be, and ``hmax`` at most; no more than ``mxstep`` are taken from time to time.
-    Derivatives in ``y0``, ``t``, ``args`` and what ``func`` closes over come by reverse mode, which solves the adjoint
-    equation backward and keeps no steps. Raises TypeError for ``args`` that are no trees of arrays.
+    ``y0`` is a tree of arrays, the value at the first time; the result is one with a leading axis for the times.
+    Steps are as long as ``rtol`` and ``atol`` let the estimated error be, and ``hmax`` at most; no more than
+    ``mxstep`` are taken between two times. Derivatives in ``y0``, ``t``, ``args`` and what ``func`` closes over use
+    reverse mode, which solves the adjoint equation backward and stores no steps. Raises TypeError for ``args`` that
+    are no trees of arrays.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> def end(rate):
@@ -89,7 +90,7 @@ def odeint(
 
 
 def ravel_first_arg(f: Dynamics, unravel: Callable[[Any], Any]) -> Dynamics:
-    """``f`` as a function of a vector in place of a tree, its result a vector as well."""
+    """Return ``f`` as a function of a vector in place of a tree, its result a vector as well."""
 
     @functools.wraps(f)
     def flat(y: Any, *args: Any) -> Any:
@@ -102,7 +103,7 @@ def ravel_first_arg(f: Dynamics, unravel: Callable[[Any], Any]) -> Dynamics:
 
 
 def runge_kutta_step(func: Dynamics, y0: Any, f0: Any, t0: Any, dt: Any) -> tuple[Any, Any, Any, Any]:
-    """One step: the value and the derivative after it, the estimated error, and the derivatives at all seven stages."""
+    """Take one step; return the new value and derivative, the error estimate, and the seven stage derivatives."""
     times, before = jnp.array(_TIMES, dtype=f0.dtype), jnp.array(_FROM, dtype=f0.dtype)
 
     def stage(i: Any, k: Any) -> Any:
@@ -116,12 +117,12 @@ def runge_kutta_step(func: Dynamics, y0: Any, f0: Any, t0: Any, dt: Any) -> tupl
 
 
 def abs2(x: Any) -> Any:
-    """The square of the absolute value."""
+    """Return the square of the absolute value."""
     return x.real**2 + x.imag**2 if jnp.iscomplexobj(x) else x**2
 
 
 def mean_error_ratio(error_estimate: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
-    """The root of the mean square of errors over those that are tolerated."""
+    """Return the root mean square of the errors relative to the tolerated ones."""
     tolerated = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     return jnp.sqrt(jnp.mean(abs2(error_estimate / tolerated.astype(error_estimate.dtype))))
 
@@ -134,9 +135,10 @@ def optimal_step_size(
     dfactor: Any = 0.2,
     order: Any = 5.0,
 ) -> Any:
-    """The next step's size after one with that error: at most ``ifactor`` times, at least ``dfactor`` times the last.
+    """Return the next step's size after a step with that error.
 
-    A step that was accepted is followed by one no shorter.
+    It is at most ``ifactor`` times, at least ``dfactor`` times the last. An accepted step is followed by one no
+    shorter.
     """
     least = jnp.where(mean_error_ratio < 1, 1.0, dfactor)
     wanted = mean_error_ratio ** (-1.0 / order) * safety
@@ -145,7 +147,10 @@ def optimal_step_size(
 
 
 def initial_step_size(fun: Dynamics, t0: Any, y0: Any, order: int, rtol: Any, atol: Any, f0: Any) -> Any:
-    """A first step's size: E. Hairer, S. P. Nørsett, G. Wanner, "Solving ordinary differential equations I", II.4."""
+    """Return the size of the first step.
+
+    E. Hairer, S. P. Nørsett, G. Wanner, "Solving ordinary differential equations I", II.4.
+    """
     dtype = y0.dtype
     scale = (atol + jnp.abs(y0) * rtol).astype(dtype)
     of_value, of_slope = jnp.linalg.norm(y0 / scale), jnp.linalg.norm(f0 / scale)
@@ -161,7 +166,7 @@ def initial_step_size(fun: Dynamics, t0: Any, y0: Any, order: int, rtol: Any, at
 
 
 def fit_4th_order_polynomial(y0: Any, y1: Any, y_mid: Any, dy0: Any, dy1: Any, dt: Any) -> tuple[Any, ...]:
-    """The coefficients, highest first, of the polynomial on [0, 1] with these values and derivatives."""
+    """Return the coefficients, highest first, of the polynomial on [0, 1] with these values and derivatives."""
     a = -2.0 * dt * dy0 + 2.0 * dt * dy1 - 8.0 * y0 - 8.0 * y1 + 16.0 * y_mid
     b = 5.0 * dt * dy0 - 3.0 * dt * dy1 + 18.0 * y0 + 14.0 * y1 - 32.0 * y_mid
     c = -4.0 * dt * dy0 + dt * dy1 - 11.0 * y0 - 5.0 * y1 + 16.0 * y_mid
@@ -169,7 +174,7 @@ def fit_4th_order_polynomial(y0: Any, y1: Any, y_mid: Any, dy0: Any, dy1: Any, d
 
 
 def interp_fit_dopri(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
-    """The polynomial of order 4 through a step, from the derivatives at its stages."""
+    """Return the polynomial of order 4 through a step, from the derivatives at its stages."""
     middle = y0 + dt * jnp.dot(jnp.array(_MIDDLE, dtype=y0.dtype), k)
     return jnp.asarray(fit_4th_order_polynomial(y0, y1, middle, k[0], k[-1], dt))
 
@@ -183,7 +188,7 @@ def _odeint(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, y0: An
         return func(y, t, *args)
 
     def to_time(carry: Any, target: Any) -> Any:
-        def going(state: Any) -> Any:
+        def condition(state: Any) -> Any:
             count, _, _, t, dt, _, _ = state
             return (t < target) & (count < mxstep) & (dt > 0)
 
@@ -194,10 +199,10 @@ def _odeint(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, y0: An
             new_dt = jnp.clip(optimal_step_size(dt, ratio), 0.0, hmax)
             new = (new_y, new_f, t + dt, new_dt, t, interp_fit_dopri(y, new_y, k, dt))
             old = (y, f, t, new_dt, *state[5:])
-            taken = (jnp.where(ratio <= 1.0, after, before) for after, before in zip(new, old, strict=True))
-            return (count + 1, *taken)
+            selected = (jnp.where(ratio <= 1.0, after, before) for after, before in zip(new, old, strict=True))
+            return (count + 1, *selected)
 
-        _, *after = lax.while_loop(going, step, (0, *carry))
+        _, *after = lax.while_loop(condition, step, (0, *carry))
         _, _, t, _, last_t, polynomial = after
         where = (target - last_t) / (t - last_t)
         return tuple(after), jnp.polyval(polynomial, where.astype(polynomial.dtype))
@@ -214,11 +219,11 @@ def _forward(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, y0: A
     return ys, (ys, ts, args)
 
 
-def _backward(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, kept: Any, cotangent: Any) -> Any:
-    ys, ts, args = kept
+def _backward(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, residuals: Any, cotangent: Any) -> Any:
+    ys, ts, args = residuals
 
     def adjoint(state: Any, t: Any, *args: Any) -> Any:
-        """The equation backward in time, of the value and the cotangents of the value, the time and the arguments."""
+        """Return the derivative, backward in time, of the value and the cotangents of value, time and arguments."""
         y, y_bar, *_ = state
         y_dot, pullback = vjp(func, y, -t, *args)
         return (-y_dot, *pullback(y_bar))

@@ -1,4 +1,4 @@
-"""The old place of :mod:`xlascope.example_libraries.optimizers`."""
+"""Former location of :mod:`xlascope.example_libraries.optimizers`."""
 
 from ..example_libraries.optimizers import JoinPoint as JoinPoint
 from ..example_libraries.optimizers import Optimizer as Optimizer

@@ -1,4 +1,4 @@
-"""``pjit``, which ``jit`` has become."""
+"""``pjit``, an older name of ``jit``."""
 
 from ..api.compilation import jit as pjit
 from ..names import explain_missing as _explain_missing

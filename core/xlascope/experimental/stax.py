@@ -1,4 +1,4 @@
-"""The old place of :mod:`xlascope.example_libraries.stax`."""
+"""Former location of :mod:`xlascope.example_libraries.stax`."""
 
 from ..example_libraries.stax import AvgPool as AvgPool
 from ..example_libraries.stax import BatchNorm as BatchNorm

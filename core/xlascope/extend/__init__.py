@@ -1,4 +1,4 @@
-"""For those who build on the library: its programs, operations of one's own, StableHLO."""
+"""Extension API: programs, custom operations, StableHLO."""
 
 from ..names import explain_missing as _explain_missing
 from . import core as core

@@ -1,4 +1,4 @@
-"""To define an operation of one's own with all its rules in one class: derive from ``Operation`` or a family."""
+"""Base classes for custom operations: derive from ``Operation`` or a family, with all rules in one class."""
 
 from ..ir.avals import ShapedArray as ShapedArray
 from ..ir.markers import NOT_MAPPED as NOT_MAPPED

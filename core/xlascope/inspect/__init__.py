@@ -1,12 +1,12 @@
-"""From a call to what became of it: the same questions in a script as in a notebook.
+"""Inspection of programs: trace, compile, measure and explain a call, in scripts and notebooks alike.
 
-``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` compile too, ``timings`` also runs and measures, and
-``doctor`` says what is wrong then. ``target`` and ``targets`` compile for hardware that is not here, ``scaling`` for
-more and more of it, ``what_if`` changes one thing and compares. Each returns an :class:`Inspection`, which holds
-records, prints as text, and turns into JSON.
+``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` also compile, ``timings`` also runs and measures,
+and ``doctor`` then reports performance problems. ``target`` and ``targets`` compile for hardware that is not
+present, ``scaling`` for growing numbers of devices, and ``what_if`` changes one thing and compares. Each
+returns an :class:`Inspection`, which holds records, prints as text, and converts to JSON.
 
-A question is asked of a call (``f, *args``), which our engine traces and which starts it, or of a :class:`Program`:
-StableHLO of anybody's, which needs no engine.
+A question is about a call (``f, *args``), which xlascope traces and for which it starts its engine, or about
+a :class:`Program`: StableHLO of any origin, which needs no engine.
 """
 
 from .comparing.diff import Comparison, Diff, compare, diff

@@ -1,8 +1,9 @@
-"""Who draws: what turns records into pictures, pages and charts is registered, or installed beside us.
+"""Registry of renderers, which turn records into pictures, pages and charts.
 
-Nothing here imports what draws. A package offers it as an entry point of the group ``xlascope.renderers``. Its name is
-the form: a file's suffix (``svg``), drawn by ``draw(shown, path)``, or ``chart``, by ``chart(shown, kind)``. What is
-shown are records, or a comparison of records.
+Renderers are registered or discovered through entry points; this package does not import them. A package
+provides one as an entry point of the group ``xlascope.renderers``. Its name is the format: a file suffix
+(``svg``), drawn by ``draw(shown, path)``, or ``chart``, by ``chart(shown, kind)``. The first argument holds
+records, or a comparison of records.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ GROUP = "xlascope.renderers"
 CHART = "chart"
 _USUAL = ("html", "svg", "png", "dot", "pdf")
 _OURS = "xlascope"
-#: How to get what we bring along.
+#: How to install the renderers that come with this package.
 WAY_OUT = "pip install --force-reinstall --no-deps xlascope"
 
 Draw = Callable[[Any, Any], Any]
@@ -26,13 +27,13 @@ _registered: dict[str, Draw] = {}
 
 
 class NoRendererError(ValueError):
-    """Nothing that is installed draws this form, or what is cannot be loaded."""
+    """Format for which no renderer is installed, or whose renderer cannot be loaded."""
 
 
 def register_drawing(form: str, draw: Draw | None) -> Draw | None:
-    """Let ``draw`` make a form (``svg``, ``chart``), before whatever is installed; returns what was registered before.
+    """Register ``draw`` for a format (``svg``, ``chart``) and return the function registered before.
 
-    Registering None ends that.
+    A registered function takes precedence over installed ones. Registering None removes it.
     """
     previous = _registered.pop(form, None)
     if draw is not None:
@@ -41,30 +42,30 @@ def register_drawing(form: str, draw: Draw | None) -> Draw | None:
 
 
 def drawn_forms() -> tuple[str, ...]:
-    """The forms of files that can be drawn, by their suffix without the dot; the usual ones first."""
-    installed = (each.name for each in find_entry_points(GROUP))
-    known = {*_registered, *installed} - {CHART}
-    return (*(each for each in _USUAL if each in known), *sorted(known.difference(_USUAL)))
+    """Return the file formats that can be drawn, as suffixes without the dot, common ones first."""
+    installed = (item.name for item in find_entry_points(GROUP))
+    available = {*_registered, *installed} - {CHART}
+    return (*(item for item in _USUAL if item in available), *sorted(available.difference(_USUAL)))
 
 
 def drawing_of(form: str) -> Draw:
-    """What draws a form: as registered, or else as installed; of several, one of another package than ours.
+    """Return the function that draws a format, registered or installed; other packages precede this one.
 
     Raises :class:`NoRendererError`, which says what to install.
     """
     if form in _registered:
         return _registered[form]
     failures = []
-    for each in sorted(find_entry_points(GROUP, form), key=_order):
+    for entry_point in sorted(find_entry_points(GROUP, form), key=_order):
         try:
-            found: Draw = each.load()
-            return found
+            draw: Draw = entry_point.load()
+            return draw
         except Exception as error:  # whatever its package does when it is imported
-            failures.append(f"{each.value} cannot be loaded ({type(error).__name__}: {error})")
-    what = "charts" if form == CHART else f".{form} files"
-    raise NoRendererError(f"nothing draws {what}: {'; '.join(failures) or 'no renderer is installed'}; {WAY_OUT}")
+            failures.append(f"{entry_point.value} cannot be loaded ({type(error).__name__}: {error})")
+    kind = "charts" if form == CHART else f".{form} files"
+    raise NoRendererError(f"nothing draws {kind}: {'; '.join(failures) or 'no renderer is installed'}; {WAY_OUT}")
 
 
-def _order(found: EntryPoint) -> tuple[bool, str, str]:
-    package = found.dist.name if found.dist is not None else ""
-    return package == _OURS, package, found.value
+def _order(entry_point: EntryPoint) -> tuple[bool, str, str]:
+    package = entry_point.dist.name if entry_point.dist is not None else ""
+    return package == _OURS, package, entry_point.value

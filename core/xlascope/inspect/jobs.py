@@ -1,4 +1,4 @@
-"""Work that takes long and goes on beside the user's: with progress, a way to stop it, and a result in the end."""
+"""Background jobs with progress, cancellation and a result."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ T = TypeVar("T", covariant=True)
 State = Literal["working", "done", "failed", "cancelled"]
 
 
-class Cancelled(Exception):  # noqa: N818  what a caller asked for is no error
-    """The job was cancelled: raised by :meth:`Job.result`, and inside the work by :meth:`Job.check`."""
+class Cancelled(Exception):  # noqa: N818  a requested cancellation is no error
+    """Cancellation of a job: raised by :meth:`Job.result`, and inside the work by :meth:`Job.check`."""
 
 
 class Job(Generic[T]):
-    """``run(job)`` on a daemon thread of its own, from now on.
+    """Call of ``run(job)`` on a daemon thread of its own, started at once.
 
-    ``state`` is working, done, failed or cancelled; ``progress`` a share from 0 to 1, None while it is not known;
-    ``message`` says what happens at the moment. The work calls :meth:`report` and :meth:`check`; whoever waits calls
-    :meth:`result`, :meth:`cancel` or :meth:`on_change`.
+    ``state`` is working, done, failed or cancelled; ``progress`` is a fraction from 0 to 1, or None while it is
+    unknown; ``message`` describes the current step. The work calls :meth:`report` and :meth:`check`; its users
+    call :meth:`result`, :meth:`cancel` or :meth:`on_change`.
 
     >>> job = Job(lambda job: job.report(0.5, "halfway") or 42)
     >>> job.result(timeout=10)
@@ -46,11 +46,11 @@ class Job(Generic[T]):
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody has asked for the end."""
+        """Return whether cancellation was requested."""
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Ask the work to end: what :meth:`on_cancel` names is called now, :meth:`check` raises from now on."""
+        """Request cancellation: functions given to :meth:`on_cancel` are called now, and :meth:`check` raises."""
         with self._lock:
             if self._ended.is_set() or self._cancelled.is_set():
                 return
@@ -60,8 +60,10 @@ class Job(Generic[T]):
             _call(stop)
 
     def result(self, timeout: float | None = None) -> T:
-        """What ``run`` returned, when it has; raises what it raised, :class:`Cancelled` after :meth:`cancel`, and
-        TimeoutError after ``timeout`` seconds.
+        """Wait for the job and return the result of ``run``.
+
+        Raises what ``run`` raised, :class:`Cancelled` after :meth:`cancel`, and TimeoutError after ``timeout``
+        seconds.
         """
         if not self._ended.wait(timeout):
             raise TimeoutError(f"the job is not done after {timeout:g} s: {self.message or 'it works'}")
@@ -70,26 +72,26 @@ class Job(Generic[T]):
         return self._value  # type: ignore[return-value]  # None only when that is what run returned
 
     def on_change(self, callback: Callable[[Job[T]], object]) -> None:
-        """Call ``callback(job)`` now, at every change of state or progress, and at the end; from whichever thread."""
+        """Call ``callback(job)`` now, at every change of state or progress, and at the end; from any thread."""
         with self._lock:
             self._watchers.append(callback)
         _call(callback, self)
 
-    # What the work calls.
+    # Methods for the work itself.
 
     def report(self, progress: float | None = None, message: str = "") -> None:
-        """Tell how far the work is; raises :class:`Cancelled` when somebody has asked for the end."""
+        """Set the progress; raise :class:`Cancelled` when cancellation was requested."""
         self.check()
         self.progress, self.message = progress, message
         self._tell()
 
     def check(self) -> None:
-        """Raise :class:`Cancelled` when somebody has asked for the end."""
+        """Raise :class:`Cancelled` when cancellation was requested."""
         if self._cancelled.is_set():
             raise Cancelled(self.message or "the job was cancelled")
 
     def on_cancel(self, stop: Callable[[], object]) -> None:
-        """Call ``stop()`` when the job is cancelled, on the thread that cancels: to kill a process, say."""
+        """Call ``stop()`` when the job is cancelled, on the cancelling thread, for example to kill a process."""
         with self._lock:
             self._stoppers.append(stop)
             late = self._cancelled.is_set()
@@ -99,9 +101,11 @@ class Job(Generic[T]):
     def _work(self, run: Callable[[Job[T]], T]) -> None:
         try:
             self._value = run(self)
-        except BaseException as error:  # handed to whoever asks for the result
-            stopped = self.cancelled
-            self._error = error if isinstance(error, Cancelled) or not stopped else Cancelled("the job was cancelled")
+        except BaseException as error:  # raised again by result()
+            was_cancelled = self.cancelled
+            self._error = (
+                error if isinstance(error, Cancelled) or not was_cancelled else Cancelled("the job was cancelled")
+            )
             self.state = "cancelled" if isinstance(self._error, Cancelled) else "failed"
             self.message = self.message if self.state == "cancelled" else str(error)
         else:
@@ -119,7 +123,7 @@ class Job(Generic[T]):
 
 
 def _call(function: Callable[..., object], *arguments: Any) -> None:
-    """A watcher's exception must not end the work: it is logged instead."""
+    """Call a function and log its exception, which must not end the work."""
     try:
         function(*arguments)
     except Exception:

@@ -1,4 +1,4 @@
-"""What is kept in memory that XLA would compute again, as text."""
+"""Text about results kept in memory that XLA would otherwise recompute."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from ..records import Equation, EquationPath, Traced, Variable
 _MOST_NAMES = 8
 
 
-def kept_line(kept: Sequence[EquationPath]) -> list[str]:
-    """Which equations' results are kept, and why, in a line; none when none are."""
-    if not kept:
+def kept_line(paths: Sequence[EquationPath]) -> list[str]:
+    """Return a line that names the equations whose results are kept; none if there are none."""
+    if not paths:
         return []
-    named = ", ".join([*kept[:_MOST_NAMES], *(["…"] if len(kept) > _MOST_NAMES else [])])
-    return [f"{_results(kept)} kept in memory, which XLA would compute again in several kernels: equations {named}"]
+    named = ", ".join([*paths[:_MOST_NAMES], *(["…"] if len(paths) > _MOST_NAMES else [])])
+    return [f"{_results(paths)} kept in memory, which XLA would compute again in several kernels: equations {named}"]
 
 
-def kept_text(traced: Traced, values: Mapping[EquationPath, int], because: str = "") -> str:
-    """The equations whose results are kept, a line each, and in how many kernels each would be computed otherwise;
-    where none are, the reason, if there is another than that none is worth it.
+def kept_text(traced: Traced, values: Mapping[EquationPath, int], reason: str = "") -> str:
+    """Return a line for each equation whose result is kept, with the kernels that would recompute it.
+
+    If there are none, the text gives ``reason``, unless none was worth it.
     """
-    equations = {each.path: each for each in traced.jaxpr.walk()}
+    equations = {item.path: item for item in traced.jaxpr.walk()}
     many = plural(len(equations), "equation")
     if not values:
-        told = f"{traced.function}: nothing is kept that would be computed again ({many})"
-        return f"{told}: {because}" if because else told
-    titles = {each.file: each.title for each in traced.sources}
-    levels = (traced.jaxpr, *(body for each in equations.values() for body in each.bodies))
+        text = f"{traced.function}: nothing is kept that would be computed again ({many})"
+        return f"{text}: {reason}" if reason else text
+    titles = {item.file: item.title for item in traced.sources}
+    levels = (traced.jaxpr, *(body for item in equations.values() for body in item.bodies))
     variables = {name: variable for level in levels for name, variable in level.variables.items()}
     lines = [f"{traced.function}: {_results(values)} kept of {many}, otherwise computed in so many kernels each:"]
     for path, kernels in values.items():
@@ -38,12 +39,12 @@ def kept_text(traced: Traced, values: Mapping[EquationPath, int], because: str =
 
 
 def _told(equation: Equation, variables: Mapping[str, Variable], titles: Mapping[str, str]) -> str:
-    """An equation's operation, the type of its result, and the user's line."""
+    """Return an equation's operation, the type of its result, and its source line."""
     result, source = variables.get(equation.outputs[0]), equation.source
     type_text = "" if result is None else f" {result.type_text}"
-    place = "" if source is None else f", {titles.get(source.file, source.file)}:{source.line}"
-    return f"{equation.operation}{type_text}{place}"
+    location = "" if source is None else f", {titles.get(source.file, source.file)}:{source.line}"
+    return f"{equation.operation}{type_text}{location}"
 
 
-def _results(kept: Sequence[EquationPath] | Mapping[EquationPath, int]) -> str:
-    return "1 result is" if len(kept) == 1 else f"{len(kept)} results are"
+def _results(materialized: Sequence[EquationPath] | Mapping[EquationPath, int]) -> str:
+    return "1 result is" if len(materialized) == 1 else f"{len(materialized)} results are"

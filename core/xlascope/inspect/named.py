@@ -1,6 +1,6 @@
-"""The equations of a program of which only StableHLO is known: what the names of its operations say of them.
+"""Equations of a program that is known only as StableHLO, from the names of its operations.
 
-Names say which equation an operation belongs to and what it does, and often the line; they do not say operands.
+Names contain the equation and the operation, and often the line; they do not contain operands.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..records.op_names import equation_paths
 from ..records.paths import PROGRAM, Step
 from ..xla.mlir.stablehlo import Argument, Named, StableHLO, named_operations
 
-#: Why there is a trace that nobody made.
+#: The reason of a trace that is read from names.
 REASON = "read from the names in StableHLO"
 _EQUATION = re.compile(r"e\d[-,by\d]*")
 _PROGRAM = re.compile(r"jit\((.*)\)")
@@ -23,7 +23,7 @@ _PROGRAM = re.compile(r"jit\((.*)\)")
 
 @dataclass
 class _Node:
-    """An equation while its operations are gathered; ``inside`` are the equations of its bodies, by body and index."""
+    """Equation under construction; ``children`` are the equations of its bodies, by body and index."""
 
     operation: str = ""
     file: str = ""
@@ -32,7 +32,10 @@ class _Node:
 
 
 def traced_by_names(read: StableHLO, function: str, number: int) -> Traced:
-    """The record of a trace as far as names tell: without operands, and without equations where names are others'."""
+    """Return the record of a trace as far as names allow: without operands.
+
+    It has no equations if the names are not xlascope's.
+    """
     named = list(named_operations(read.module))
     name = function or _function(named, read.name)
     return Traced(
@@ -47,47 +50,47 @@ def traced_by_names(read: StableHLO, function: str, number: int) -> Traced:
 
 
 def _function(named: Sequence[Named], module: str) -> str:
-    """The name of the function: that of the outermost call in the names of its operations, or the module's."""
-    found = _PROGRAM.fullmatch(named[0].name.partition("/")[0]) if named else None
-    return found[1] if found else module.removeprefix("jit_").partition(".")[0]
+    """Return the name of the function: the outermost call in the names of its operations, or the module's."""
+    match = _PROGRAM.fullmatch(named[0].name.partition("/")[0]) if named else None
+    return match[1] if match else module.removeprefix("jit_").partition(".")[0]
 
 
 def _gathered(named: Iterable[Named]) -> _Node:
-    """The equations that operations are named by, as a tree."""
-    whole = _Node()
-    for each in named:
-        for path in equation_paths(each.name):
-            node, operations = whole, _operations(each.name)
+    """Return the equations in the names of operations as a tree."""
+    root = _Node()
+    for operation_name in named:
+        for path in equation_paths(operation_name.name):
+            node, operations = root, _operations(operation_name.name)
             for step, operation in zip(path.steps, operations[-len(path.steps) :], strict=False):
                 node = node.inside.setdefault(step, _Node())
                 node.operation = node.operation or operation
             if not node.file:
-                node.file, node.line = each.file, each.line
-    return whole
+                node.file, node.line = operation_name.file, operation_name.line
+    return root
 
 
 def _operations(name: str) -> list[str]:
-    """What stands behind each equation in a name: its operation, ``jit`` for a call.
+    """Return the operation of each equation in a name, ``jit`` for a call.
 
-    >>> _operations("jit(f)/e12/jit(loss)/e4/dot_general")
+    >>> _operation_names("jit(f)/e12/jit(loss)/e4/dot_general")
     ['jit', 'dot_general']
     """
     segments = name.split("/")
-    following = (segments[i + 1 : i + 2] for i, each in enumerate(segments) if _EQUATION.fullmatch(each))
-    return [("".join(each)).partition("(")[0] for each in following]
+    following = (segments[i + 1 : i + 2] for i, item in enumerate(segments) if _EQUATION.fullmatch(item))
+    return [("".join(item)).partition("(")[0] for item in following]
 
 
 def _jaxpr(
     name: str, node: _Node, arguments: Sequence[Argument], body: int = 0, outer: EquationPath = PROGRAM
 ) -> Jaxpr:
-    labels = [each.name or f"argument {index}" for index, each in enumerate(arguments)]
+    labels = [argument.name or f"argument {index}" for index, argument in enumerate(arguments)]
     inputs = [f"%{index}" for index in range(len(arguments))]
     variables = {
-        given: Variable(given, each.shape, each.dtype, False, label)
-        for given, each, label in zip(inputs, arguments, labels, strict=True)
+        variable_name: Variable(variable_name, argument.shape, argument.dtype, False, label)
+        for variable_name, argument, label in zip(inputs, arguments, labels, strict=True)
     }
-    own = sorted(index for number, index in node.inside if number == body)
-    equations = tuple(_equation(node.inside[Step(body, index)], outer.child(index, body)) for index in own)
+    indices = sorted(index for number, index in node.inside if number == body)
+    equations = tuple(_equation(node.inside[Step(body, index)], outer.child(index, body)) for index in indices)
     return Jaxpr(name, (), tuple(inputs), (), variables, equations)
 
 

@@ -1,4 +1,4 @@
-"""Who turns a call into a program, and finds a program by its number: our engine, and others that are registered."""
+"""Registry of producers, which turn a call into a program and find programs by number."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from .quiet import inspection
 
 _log = logging.getLogger(__name__)
 
-#: Entry points of the group are named by the module whose programs they watch: functions that begin it.
+#: Entry points of the group have the name of the module whose programs they watch. They are functions that start it.
 GROUP = "xlascope.watchers"
 
 
 class Asked(NamedTuple):
-    """A call that is asked about and not made: see :func:`call`."""
+    """Call that is inspected and not executed: see :func:`call`."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
 
-#: What questions are asked about.
+#: Subject of a question.
 Subject = Callable[..., Any] | Asked | Program
 
 
 class Producer(Protocol):
-    """Something that has programs: an engine, or who watches one.
+    """Provider of programs: an engine, or a watcher of one.
 
-    ``program(asked)`` traces a call, and is None when the function is not this producer's; ``find(number)`` is the
-    program that has a number, None when it has none of that number or knows it no more.
+    ``program(asked)`` traces a call, and returns None when the function is not this producer's; ``find(number)``
+    returns the program with a number, or None when the producer has none.
     """
 
     def program(self, asked: Asked) -> Program | None: ...
@@ -48,16 +48,16 @@ _registered: list[Producer] = []
 
 
 def register_producer(producer: Producer) -> Callable[[], None]:
-    """Let a producer be asked before our engine, and before those registered earlier; returns what undoes that.
+    """Register a producer before the engine and all earlier producers; return a function that removes it.
 
-    While one answers for a function our engine is not started for it.
+    While a registered producer accepts a function, xlascope's engine is not started for it.
     """
     _registered.insert(0, producer)
     return lambda: _registered.remove(producer)
 
 
 def call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Asked:
-    """The call ``fun(*args, **kwargs)``, for :func:`xlascope.inspect.diff` and its kin.
+    """Return the call ``fun(*args, **kwargs)`` as an argument of :func:`xlascope.inspect.diff` and similar functions.
 
     Without keywords a tuple ``(fun, *args)`` does as well.
 
@@ -68,7 +68,7 @@ def call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Asked:
 
 
 def program_of(fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Program:
-    """The program that a question's arguments name: one given as such, or that of a call, traced now.
+    """Return the program that a question's arguments name: a given program, or that of a call, traced now.
 
     Raises what tracing raises, and TypeError for a program with arguments.
     """
@@ -78,18 +78,18 @@ def program_of(fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] 
         return fun
     asked = fun if isinstance(fun, Asked) else Asked(fun, args, kwargs or {})
     with inspection():
-        return next(made for each in _producers() if (made := each.program(asked)) is not None)
+        return next(program for producer in _producers() if (program := producer.program(asked)) is not None)
 
 
 def find_program(number: int) -> Program | None:
-    """The program of a number, in this process; None when nobody knows it, or its function is gone."""
+    """Return the program with a number in this process, or None when it is unknown or its function is gone."""
     producers = _producers() if is_started() else _registered
     with inspection():
-        return next((found for each in producers if (found := each.find(number)) is not None), None)
+        return next((program for producer in producers if (program := producer.find(number)) is not None), None)
 
 
 def _producers() -> Iterator[Producer]:
-    """Those registered, and our engine, which takes any function: started when nobody else does."""
+    """Yield the registered producers, and then the engine, which accepts any function and is started for it."""
     if not _registered:
         _watch_what_is_imported()
     yield from tuple(_registered)
@@ -97,13 +97,13 @@ def _producers() -> Iterator[Producer]:
 
 
 def _watch_what_is_imported() -> None:
-    """Where a question may be about a function of jax and nobody watches jax: from now on it is watched."""
-    for each in _installed():
-        if each.name in sys.modules:
+    """Load the watchers of modules that are imported, such as jax, if no producer is registered."""
+    for entry_point in _installed():
+        if entry_point.name in sys.modules:
             try:
-                each.load()()
+                entry_point.load()()
             except Exception as error:  # whatever its package does when it is imported
-                _log.warning("programs of %s are not known (%s: %s)", each.name, type(error).__name__, error)
+                _log.warning("programs of %s are not known (%s: %s)", entry_point.name, type(error).__name__, error)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A program that is asked about: StableHLO whose names say which equation each operation belongs to."""
+"""Programs that can be inspected: StableHLO whose names contain the equation of each operation."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ from ..xla.targets import (
 )
 from .named import traced_by_names
 
-#: What is said of a program that nobody here can call.
+#: The reason for a program without a call.
 NO_CALL = "of this program only StableHLO is known, and no call"
 
 
 class QuestionError(ValueError):
-    """A question needs what the program does not have: an equation, an operation, a kernel, a call to be made."""
+    """Question that needs something the program lacks: an equation, an operation, a kernel, or a callable."""
 
 
 class ChangeError(ValueError):
-    """A change that cannot be made to a call."""
+    """Change that cannot be applied to a call."""
 
 
 class Variant(NamedTuple):
-    """A program with one thing changed: what it is now, in words, and what is to be known when the two are compared.
+    """Program with one thing changed, a description of the change, and notes for the comparison.
 
-    ``unmeasured`` says why its time cannot be compared (``""`` when it can), ``on_cpu`` what else is different there;
-    ``complaining`` is entered while it is compiled, and turns what is said against the change into an error of its own.
+    ``unmeasured`` is the reason why its time cannot be compared (``""`` when it can), ``on_cpu`` names other
+    differences there; ``error_context`` is entered while it is compiled, and turns errors about the change into
+    ChangeError.
     """
 
     program: Program
@@ -52,66 +53,66 @@ class Variant(NamedTuple):
 
 
 class Host:
-    """What the process that made a program can do with it besides compiling its StableHLO: this one nothing.
+    """Operations of the process that made a program, besides compiling its StableHLO; the base class has none.
 
-    A producer of programs derives from it, and answers what it can. ``kept`` holds results for as long as the program
-    lives; ``variety`` tells apart what several programs keep in one.
+    A producer of programs derives from it and implements what it can. ``kept`` caches results for as long as the
+    program lives; ``variety`` distinguishes programs that share one cache.
     """
 
-    def __init__(self, kept: dict[Any, Any] | None = None, variety: tuple[Any, ...] = ()) -> None:
-        self.kept: dict[Any, Any] = {} if kept is None else kept
+    def __init__(self, cache: dict[Any, Any] | None = None, variety: tuple[Any, ...] = ()) -> None:
+        self.kept: dict[Any, Any] = {} if cache is None else cache
         self.variety = variety
 
     def compiled(self) -> list[records.Record] | None:
-        """``Compiled`` (after ``Lowered``, if that happens now) of what runs here; None when nothing can run here."""
+        """Return ``Compiled`` (after ``Lowered``, if that happens now) of what runs here; None if nothing can."""
         return None
 
     def running(self) -> str:
-        """The optimized HLO of what has run here, ``""`` when nothing has."""
+        """Return the optimized HLO of what has run here, ``""`` when nothing has."""
         return ""
 
     def keeps_nothing(self) -> str:
-        """Why nothing is kept that would be computed again, whatever it costs; ``""`` where what is worth it is."""
+        """Return why no recomputed results are kept, whatever the cost, or ``""``."""
         return ""
 
     def check_callable(self) -> None:
-        """Raise QuestionError unless there is a call that can be made (or changed)."""
+        """Raise QuestionError unless there is a call that can be made or changed."""
         raise QuestionError(f"{NO_CALL}: ask about a call instead, as in inspect.timings(f, x)")
 
     def measured(self, compiled: records.Compiled) -> list[records.Record]:
-        """``Executed`` and ``Ceilings``, measured now."""
+        """Return ``Executed`` and ``Ceilings``, measured now."""
         self.check_callable()
         return []
 
     def copied(self) -> Copied | None:
-        """What it costs that arguments of the call lie in NumPy arrays, measured now; None where none do."""
+        """Return the measured cost of NumPy arrays among the arguments, or None if there are none."""
         return None
 
     def numbers(self) -> frozenset[int]:
-        """The numbers of all programs that the call's function has led to, where that is known."""
+        """Return the numbers of all programs of the call's function, where that is known."""
         return frozenset()
 
     def unmeasured(self) -> str:
-        """Why the call cannot be run now, ``""`` when it can."""
+        """Return why the call cannot be run now, ``""`` when it can."""
         return NO_CALL
 
     def runner(self) -> Callable[[], None]:
-        """A function that makes the call once, and waits for its results."""
+        """Return a function that makes the call once and waits for its results."""
         self.check_callable()
         return lambda: None
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
-        """The same program with one thing changed, for a platform (``""`` for where it runs)."""
+        """Return the program with one thing changed, for a platform (``""`` for where it runs)."""
         raise ChangeError(f"{NO_CALL}, which could be changed: ask about a call instead")
 
 
 class Source(NamedTuple):
-    """A program's StableHLO as its producer has it: text or bytes, or read already.
+    """StableHLO of a program in the form its producer has: text, bytes, or parsed.
 
-    ``callbacks`` is how many Python functions it calls (None: as many as there are such calls in it), ``kept`` which of
-    the jaxpr's constants and inputs it takes (None: all of them), ``options`` XLA's flags without which it is not what
-    its producer compiles. ``kept_values`` are the names of operations whose results are kept, each with the number of
-    kernels that would compute it otherwise (0 where nobody knows).
+    ``callbacks`` is the number of Python functions it calls (None: as many as there are such calls in it),
+    ``kept`` tells which of the jaxpr's constants and inputs it takes (None: all of them), ``options`` are XLA's
+    flags that its producer compiles it with. ``kept_values`` are the names of operations whose results are kept,
+    each with the number of kernels that would otherwise recompute it (0 if unknown).
     """
 
     stablehlo: bytes | str | StableHLO
@@ -123,17 +124,17 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program:
-    """A program that every question can be asked about, whoever made it.
+    """Program of any origin that can be inspected.
 
-    ``stablehlo`` is text, MLIR bytecode or a portable artifact, or a :class:`Source`; where each platform has rules of
-    its own, a function that takes ``cpu``, ``cuda`` or ``tpu`` and returns one of these (NotImplementedError is for an
-    operation that the platform lacks). Operations are named by their equations (``jit(f)/e3/jit(g)/e0/sin``), of which
-    ``traced`` tells the rest. Without that record equations are known by their names alone, and where names say nothing
-    answers are about kernels.
+    ``stablehlo`` is text, MLIR bytecode or a portable artifact, or a :class:`Source`; if lowering depends on the
+    platform, a function that takes ``cpu``, ``cuda`` or ``tpu`` and returns one of these (it raises
+    NotImplementedError for an operation that the platform lacks). Operations have the names of their equations
+    (``jit(f)/e3/jit(g)/e0/sin``), and ``traced`` is the record of these. Without that record equations are known
+    by name only, and if the names have none, answers are about kernels.
 
-    ``options`` are XLA's flags for this program, ``host`` is what its own process can do with it; ``function`` and
-    ``number`` stand for what ``traced`` would say. Raises :class:`~xlascope.xla.mlir.stablehlo.StableHLOError` (a
-    ValueError of one line) for what is no StableHLO.
+    ``options`` are XLA's flags for this program, ``host`` provides what its own process can do with it;
+    ``function`` and ``number`` replace those of a missing ``traced``. Raises
+    :class:`~xlascope.xla.mlir.stablehlo.StableHLOError` (a ValueError of one line) for invalid StableHLO.
 
     >>> program = Program('''module @jit_f {
     ...   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -162,14 +163,14 @@ class Program:
 
     @cached_property
     def record(self) -> records.Traced:
-        """What is known of the equations: the record of the trace, or what the names in the StableHLO say."""
+        """Return the record of the trace, or one built from the names in the StableHLO."""
         if self.traced is not None:
             return self.traced
         number = records.next_program() if self.number is None else self.number
         return traced_by_names(self._read("cpu"), self.function, number)
 
     def input_for(self, target: Target) -> CompilerInput:
-        """What a target's compiler is given; raises what lowering for it raises."""
+        """Return the input of a target's compiler; raise what lowering for it raises."""
         record, name = self.record, self.record.function or "main"
         try:
             source, read = self._source(target.platform), self._read(target.platform)
@@ -177,54 +178,60 @@ class Program:
             if target.platform == "cpu":
                 raise
             raise NoLoweringError(f"{name} cannot be compiled for {target.name}: {error}") from error
-        given = CompilerInput(target, read.module, record.program, name, _joined(self.options, source.options))
+        compiler_input = CompilerInput(target, read.module, record.program, name, _joined(self.options, source.options))
         callbacks = read.callbacks if source.callbacks is None else source.callbacks
-        return check_callbacks(given._replace(callbacks=callbacks, kept=self._kept(source, read)))
+        return check_callbacks(compiler_input._replace(callbacks=callbacks, kept=self._kept(source, read)))
 
     def compiled(self, watch: Watch | None = None) -> list[records.Record]:
-        """``Compiled`` for the device that is here: by the program's own process, or by a compiler for this CPU."""
-        made = self.host.compiled()
-        if made is None:
+        """Return ``Compiled`` for the present device: by the program's own process, or by a CPU compiler."""
+        host_records = self.host.compiled()
+        if host_records is None:
             return [replace(self._compiled_apart(find_target("cpu"))(watch), target="")]
-        return [with_folded(each, self.record) if isinstance(each, records.Compiled) else each for each in made]
+        return [
+            with_folded(record, self.record) if isinstance(record, records.Compiled) else record
+            for record in host_records
+        ]
 
     def compiled_for(self, target: Target) -> Callable[[Watch | None], records.Compiled]:
-        """What will give ``Compiled`` for a target; what is wrong with the target or the program is said now."""
+        """Return a function that gives ``Compiled`` for a target; an invalid target or program raises now."""
         if target.platform != "cpu":
             plugin_of(target)
             return self._compiled_apart(target)
-        own = next((each for each in self.host.compiled() or () if isinstance(each, records.Compiled)), None)
-        if own is None or own.platform != "cpu":
+        host_compiled = next(
+            (record for record in self.host.compiled() or () if isinstance(record, records.Compiled)), None
+        )
+        if host_compiled is None or host_compiled.platform != "cpu":
             return self._compiled_apart(target)
-        found = replace(with_folded(own, self.record), target=target.name)
-        return lambda watch: found
+        compiled = replace(with_folded(host_compiled, self.record), target=target.name)
+        return lambda watch: compiled
 
     def _compiled_apart(self, target: Target) -> Callable[[Watch | None], records.Compiled]:
-        """The same from a compiler in a process of its own, asked once for as long as the host keeps answers."""
-        kept, key = self.host.kept, ("target", target.name, *self.host.variety, self.options)
-        if key in kept:
-            return lambda watch: kept[key]
-        given = self.input_for(target)
+        """Return a function that compiles in a subprocess, once for as long as the host caches results."""
+        cache, key = self.host.kept, ("target", target.name, *self.host.variety, self.options)
+        if key in cache:
+            return lambda watch: cache[key]
+        compiler_input = self.input_for(target)
 
         def finish(watch: Watch | None) -> records.Compiled:
-            made = kept[key] = with_folded(compile_input(given, watch), self.record)
-            return made
+            compiled = cache[key] = with_folded(compile_input(compiler_input, watch), self.record)
+            return compiled
 
         return finish
 
     def kept_values(self) -> dict[records.EquationPath, int]:
-        """The equations whose results a CPU's compiler is told to keep, and in how many kernels it would compute each
-        otherwise (0 where nobody knows).
+        """Return the equations whose results a CPU's compiler must keep, with the kernels that would recompute.
+
+        The number of kernels is 0 if it is unknown.
         """
         values = self._source("cpu").kept_values
         return dict(sorted((path, kernels) for name, kernels in values for path in equation_paths(name)))
 
     def _source(self, platform: str) -> Source:
-        """The StableHLO for a platform, read; one text is for all platforms."""
+        """Return the parsed StableHLO for a platform; a single text is for all platforms."""
         key = platform if callable(self.stablehlo) else ""
         if key not in self._sources:
-            given = self.stablehlo(platform) if callable(self.stablehlo) else self.stablehlo
-            source = given if isinstance(given, Source) else Source(given)
+            stablehlo = self.stablehlo(platform) if callable(self.stablehlo) else self.stablehlo
+            source = stablehlo if isinstance(stablehlo, Source) else Source(stablehlo)
             if not isinstance(source.stablehlo, StableHLO):
                 source = source._replace(stablehlo=read_stablehlo(source.stablehlo))
             self._sources[key] = source
@@ -236,7 +243,7 @@ class Program:
         return read
 
     def _kept(self, source: Source, read: StableHLO) -> tuple[bool, ...] | None:
-        """Which operands are taken: as the producer says, or all when there are as many as arguments."""
+        """Return which operands are kept: as the producer says, or all if there are as many as arguments."""
         if source.kept is not None:
             return source.kept
         jaxpr = self.record.jaxpr
@@ -245,11 +252,11 @@ class Program:
 
 
 def _joined(options: tuple[tuple[str, Any], ...], more: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-    """Options with more of them; what is a list in both is one list."""
-    found = dict(options)
+    """Return options merged with more of them; values in both are joined by commas."""
+    merged = dict(options)
     for name, value in more:
-        found[name] = f"{found[name]},{value}" if name in found else value
-    return tuple(found.items())
+        merged[name] = f"{merged[name]},{value}" if name in merged else value
+    return tuple(merged.items())
 
 
 StableHLOSource = bytes | str | Source

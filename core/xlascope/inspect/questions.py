@@ -1,4 +1,4 @@
-"""The questions themselves: explore, jaxpr, fusions, timings, memory."""
+"""Questions about a call: explore, jaxpr, kept, fusions, timings, memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .result import Inspection
 
 
 def explore(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
-    """The program that ``fun(*args, **kwargs)`` is: traced, not run.
+    """Trace ``fun(*args, **kwargs)`` and show the program; nothing is run.
 
     Takes any function of arrays, jitted or not; arguments may be :class:`xlascope.ShapeDtypeStruct`. Raises what
     tracing raises.
@@ -33,17 +33,17 @@ def explore(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
 
 
 def jaxpr(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
-    """The same as :func:`explore`, shown as the jaxpr's text everywhere, pictures or not."""
-    found = explore(fun, *args, **kwargs)
-    return Inspection("jaxpr", found.records, found.text)
+    """Trace like :func:`explore`, and show the jaxpr's text everywhere, also in a notebook."""
+    inspection = explore(fun, *args, **kwargs)
+    return Inspection("jaxpr", inspection.records, inspection.text)
 
 
 def kept(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
-    """Which results of equations ``fun(*args, **kwargs)`` keeps in memory that XLA's CPU back end would compute again.
+    """Show the results that ``fun(*args, **kwargs)`` keeps in memory and XLA's CPU back end would recompute.
 
-    Traces and lowers, does not compile. Each has the number of kernels in which XLA would compute it otherwise, by the
-    model of its fusion that decides what is kept (``jit(keep=...)``); none where a policy said so. Raises what tracing
-    and lowering raise.
+    The call is traced and lowered, not compiled. Each result has the number of kernels in which XLA would
+    otherwise compute it, by the fusion model that selects what is kept (``jit(keep=...)``); results selected by a
+    policy have none. Raises what tracing and lowering raise.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> xs.inspect.kept(lambda x: jnp.sin(x) * 2.0, 1.0)
@@ -56,10 +56,10 @@ def kept(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
 
 
 def fusions(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
-    """What XLA makes of ``fun(*args, **kwargs)``: the kernels, and which equations went into each.
+    """Show the kernels that XLA compiles ``fun(*args, **kwargs)`` to, and the equations in each.
 
-    Compiles, does not run. A program that the function has compiled already is not compiled again. Raises what
-    tracing and compiling raise.
+    The call is compiled, not run. An executable that the function has already is used again. Raises what tracing
+    and compiling raise.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.inspect.fusions(lambda x: jnp.sin(x) * 2.0, jnp.arange(4.0)))
@@ -69,31 +69,31 @@ def fusions(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     4 floating-point operations (XLA's estimate)
     """
     program = program_of(fun, args, kwargs)
-    found = [program.record, *program.compiled()]
-    return Inspection("fusions", found, text.fusions(found))
+    records = [program.record, *program.compiled()]
+    return Inspection("fusions", records, text.fusions(records))
 
 
 def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
-    """How long each kernel of ``fun(*args, **kwargs)`` takes on each device, measured: runs it many times.
+    """Measure how long each kernel of ``fun(*args, **kwargs)`` takes on each device, by running it many times.
 
-    It runs a few times to warm up and then, for about a tenth of a second, inside profiler windows, on copies of those
-    arguments whose memory the function would reuse. The text says which times are the profiler's and which the host
-    clock's, what share of the devices' time belongs to a known equation, and how near each kernel comes to what the
-    device can do, which is measured once, while the machine is idle, and kept. Raises
-    :class:`xlascope.xla.profiling.profile.ProfilerInUseError` when somebody else is profiling this process.
+    It runs a few times to warm up and then, for about a tenth of a second, inside profiler windows, on copies of
+    arguments that the function donates. The text says which times are the profiler's and which the host clock's,
+    what share of the devices' time belongs to a known equation, and how close each kernel comes to the device's
+    peak, which is measured once, while the machine is idle, and cached. Raises
+    :class:`xlascope.xla.profiling.profile.ProfilerInUseError` when this process is being profiled already.
     """
     program = program_of(fun, args, kwargs)
     program.host.check_callable()
-    found = [program.record, *program.compiled()]
-    found += program.host.measured(text.one(Compiled, found))
-    return Inspection("timings", found, text.timings(found))
+    records = [program.record, *program.compiled()]
+    records += program.host.measured(text.one(Compiled, records))
+    return Inspection("timings", records, text.timings(records))
 
 
 def memory(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
-    """How much memory ``fun(*args, **kwargs)`` needs at most, while which kernel, and which arrays hold it then.
+    """Show the peak memory of ``fun(*args, **kwargs)``, the kernel at which it occurs, and the arrays live then.
 
-    Compiles, does not run: it is the compiler's own plan (its buffer assignment), in bytes. Raises what tracing and
-    compiling raise.
+    The call is compiled, not run: the numbers are from the compiler's buffer assignment, in bytes. Raises what
+    tracing and compiling raise.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.inspect.memory(lambda x: jnp.sin(x) * 2.0, jnp.arange(4.0)))
@@ -101,5 +101,5 @@ def memory(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     ...
     """
     program = program_of(fun, args, kwargs)
-    found = [program.record, *program.compiled()]
-    return Inspection("memory", found, memory_text(found))
+    records = [program.record, *program.compiled()]
+    return Inspection("memory", records, memory_text(records))

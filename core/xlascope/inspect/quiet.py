@@ -1,4 +1,4 @@
-"""Whether what happens on this thread happens on behalf of an inspection rather than of the user's program."""
+"""Thread-local flag for activity that an inspection causes, as opposed to the user's program."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _STATE = _State()
 
 
 def inspecting() -> bool:
-    """True inside :func:`inspection` on this thread: live views leave such records and calls out."""
+    """Return whether this thread is inside :func:`inspection`; live views ignore such records and calls."""
     return _STATE.inspecting
 
 
 @contextmanager
 def inspection() -> Iterator[None]:
-    """A ``with`` block that inspects.
+    """Mark the ``with`` block as an inspection.
 
     >>> with inspection():
     ...     inspecting()

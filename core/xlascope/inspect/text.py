@@ -1,4 +1,4 @@
-"""Inspections as text: tables for people, with the unit and the source of each number."""
+"""Text of inspections: tables with the unit and the source of each number."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from .kept_text import kept_line
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
-#: Operations named in a kernel's row, and source lines in a timing's.
+#: Number of operations in a kernel's row, and of source lines in a timing's.
 MOST_NAMES = 8
 
-#: Whose a time per call is.
+#: Source of a time per call, by clock.
 CLOCKS = {"host": "host clock, until the results are there", "profile": "profiler", "": "measured"}
 NOT_WHOLE = "the profiler saw no whole call: kernels have no times"
 
 
-def fusions(found: Sequence[Record]) -> str:
-    """The kernels of a program, each with the equations that XLA put into it."""
-    compiled = one(Compiled, found)
-    equations = _equations(one(Traced, found))
+def fusions(records: Sequence[Record]) -> str:
+    """Return the kernels of a program, each with the equations that XLA fused into it."""
+    compiled = one(Compiled, records)
+    equations = _equations(one(Traced, records))
     rows = [("kernel", "kind", "equations", "saved", "operations")]
     for kernel in compiled.kernels:
-        known = _told(kernel.equations, equations)
-        told = operations(known) if known else source_words(kernel, equations)
-        rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), told))
-    first = "\n".join([_compiled_line(compiled, one(Traced, found)), *kept_line(compiled.kept)])
-    across = collectives(compiled, equations, {each.file: each.title for each in one(Traced, found).sources})
+        kernel_equations = _told(kernel.equations, equations)
+        description = operations(kernel_equations) if kernel_equations else source_words(kernel, equations)
+        rows.append((kernel.name, kernel.kind, str(len(kernel_equations)), _saved(kernel), description))
+    first = "\n".join([_compiled_line(compiled, one(Traced, records)), *kept_line(compiled.kept)])
+    across = collectives(compiled, equations, {source.file: source.title for source in one(Traced, records).sources})
     return "\n".join([first, *table(rows, right=(2,)), *across, *_notes(compiled, equations), *unread(compiled)])
 
 
-def timings(found: Sequence[Record]) -> str:
-    """The kernels of a program with their measured times, and the same time by source line."""
-    compiled, run = one(Compiled, found), one(Executed, found)
-    equations = _equations(one(Traced, found))
-    traced = one(Traced, found)
-    titles = {each.file: each.title for each in traced.sources}
-    ceilings = next((each for each in found if isinstance(each, Ceilings)), None)
+def timings(records: Sequence[Record]) -> str:
+    """Return the kernels of a program with their measured times, and the same time by source line."""
+    compiled, run = one(Compiled, records), one(Executed, records)
+    equations = _equations(one(Traced, records))
+    traced = one(Traced, records)
+    titles = {item.file: item.title for item in traced.sources}
+    ceilings = next((item for item in records if isinstance(item, Ceilings)), None)
     parts = [_compiled_line(compiled, traced), _run_line(run)]
     if ceilings is not None:
         parts.append(_ceilings_line(ceilings))
@@ -63,36 +63,38 @@ def timings(found: Sequence[Record]) -> str:
     return "\n".join(parts)
 
 
-def one(kind: type[R], found: Iterable[Record]) -> R:
-    """The first record of a kind."""
-    return next(each for each in found if isinstance(each, kind))
+def one(kind: type[R], records: Iterable[Record]) -> R:
+    """Return the first record of a kind."""
+    return next(record for record in records if isinstance(record, kind))
 
 
 def _equations(traced: Traced) -> dict[EquationPath, Equation]:
-    return {each.path: each for each in traced.jaxpr.walk()}
+    return {equation.path: equation for equation in traced.jaxpr.walk()}
 
 
 def how_many_equations(traced: Traced) -> str:
-    """``3 equations``, or that nobody knows: StableHLO was all there was, and its names say nothing of equations."""
-    found = sum(1 for _ in traced.jaxpr.walk())
-    return plural(found, "equation") if found or traced.text else "equations unknown"
+    """Return a count such as ``3 equations``, or that it is unknown from StableHLO without names."""
+    count = sum(1 for _ in traced.jaxpr.walk())
+    return plural(count, "equation") if count or traced.text else "equations unknown"
 
 
 def how_many_kernels(compiled: Compiled) -> str:
-    """``3 kernels``, or that nobody knows: what the compiler wrote could not be read."""
+    """Return a count such as ``3 kernels``, or that the compiler's output could not be read."""
     return "kernels that nobody knows" if compiled.unread else plural(len(compiled.kernels), "kernel")
 
 
 def _compiled_line(compiled: Compiled, traced: Traced) -> str:
-    many, kernels = how_many_equations(traced), how_many_kernels(compiled)
-    where = f"{len(compiled.devices)} devices ({compiled.platform})" if len(compiled.devices) > 1 else compiled.platform
-    return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {where}"
+    equations, kernels = how_many_equations(traced), how_many_kernels(compiled)
+    platform = (
+        f"{len(compiled.devices)} devices ({compiled.platform})" if len(compiled.devices) > 1 else compiled.platform
+    )
+    return f"{compiled.function}: {equations}, compiled in {seconds(compiled.seconds)} to {kernels} for {platform}"
 
 
 def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:
-    """What the table leaves open: equations without a kernel of their own, and XLA's own estimate."""
+    """Return notes about the table: equations without a kernel of their own, and XLA's own estimate."""
     inside = {path for kernel in compiled.kernels for path in kernel.equations}
-    missing = sum(1 for path, each in equations.items() if path not in inside and not each.bodies)
+    missing = sum(1 for path, equation in equations.items() if path not in inside and not equation.bodies)
     notes = []
     if missing:
         notes.append(f"{plural(missing, 'equation')} in no kernel: folded into others, or only names for data")
@@ -101,18 +103,18 @@ def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[
     return notes
 
 
-def unread(*found: Compiled | Executed) -> list[str]:
-    """What of the compiler's or the profiler's words could not be read, a line each."""
-    return [f"note: {note}" for each in found for note in each.notes]
+def unread(*sources: Compiled | Executed) -> list[str]:
+    """Return notes about compiler or profiler output that could not be read, a line each."""
+    return [f"note: {note}" for source in sources for note in source.notes]
 
 
 def _run_line(run: Executed) -> str:
-    """Calls, and how long one takes: one figure, with the clock that it is from."""
+    """Return a line with the number of calls and the time of one, with its clock."""
     if not run.step:
         return f"{plural(run.calls, 'call')} in {seconds(run.seconds)} (host clock)"
     clock = CLOCKS.get(run.clock, "by a clock that this version does not know")
-    seen = f"the profiler saw {plural(run.observed_calls, 'whole call')}" if run.observed_calls else NOT_WHOLE
-    return f"{seconds(run.step)} per call ({clock}; {plural(run.calls, 'call')}); {seen}"
+    profiled = f"the profiler saw {plural(run.observed_calls, 'whole call')}" if run.observed_calls else NOT_WHOLE
+    return f"{seconds(run.step)} per call ({clock}; {plural(run.calls, 'call')}); {profiled}"
 
 
 def _ceilings_line(ceilings: Ceilings) -> str:
@@ -129,24 +131,31 @@ def _device_table(
 ) -> list[str]:
     kernels = {kernel.name: kernel for kernel in compiled.kernels}
     rows = [(f"kernel on {device.device}", "per call", "share", "FLOP/s", "B/s", "bound by", "operations", "lines")]
-    for each in hot:
-        kernel = kernels.get(each.call.kernel)
-        told = _told(kernel.equations, equations) if kernel is not None else []
-        flops = rate(each.flop_rate, "") if each.flop_rate else ""
-        moved = rate(each.byte_rate, "") if each.byte_rate else ""
-        told_as = operations(told) if told else source_words(kernel, equations)
-        figures = seconds(each.call.seconds), percent(each.call.share), flops, moved, each.reached.words
-        rows.append((each.call.kernel, *figures, told_as, _lines(told, titles)))
+    for item in hot:
+        kernel = kernels.get(item.call.kernel)
+        row_equations = _told(kernel.equations, equations) if kernel is not None else []
+        flops = rate(item.flop_rate, "") if item.flop_rate else ""
+        moved = rate(item.byte_rate, "") if item.byte_rate else ""
+        description = operations(row_equations) if row_equations else source_words(kernel, equations)
+        figures = seconds(item.call.seconds), percent(item.call.share), flops, moved, item.reached.words
+        rows.append((item.call.kernel, *figures, description, _lines(row_equations, titles)))
     return table(rows, right=(1, 2, 3, 4))
 
 
 def collectives(compiled: Compiled, equations: dict[EquationPath, Equation], titles: dict[str, str]) -> list[str]:
-    """The kernels that cross devices, with the equations that made them necessary; no line where there are none."""
+    """Return the kernels that communicate across devices, with their equations; no line if there are none."""
     rows = [("collective", *_KIND_AND_BYTES, "operations", "lines")]
     for kernel in compiled.kernels:
         if kernel.collective is not None:
-            told = _told(kernel.equations, equations)
-            rows.append((kernel.name, *_kind_and_bytes(kernel.collective), operations(told), _lines(told, titles)))
+            row_equations = _told(kernel.equations, equations)
+            rows.append(
+                (
+                    kernel.name,
+                    *_kind_and_bytes(kernel.collective),
+                    operations(row_equations),
+                    _lines(row_equations, titles),
+                )
+            )
     return ["", *table(rows, right=(2, 3, 4)), _IN_AND_OUT] if len(rows) > 1 else []
 
 
@@ -157,20 +166,24 @@ def across_devices(
     equations: dict[EquationPath, Equation],
     titles: dict[str, str],
 ) -> list[str]:
-    """The same with what each took of a call, and how much of that is waiting for others."""
+    """Return the collectives with their times in a call, and how much of that is waiting for others."""
     if account.whole is None:
         return collectives(compiled, equations, titles)
-    taken = {each.kernel: each for each in account.whole.kernels}
-    waits = {each.kernel: each for each in waits_of(compiled, run)}
+    kernel_calls = {item.kernel: item for item in account.whole.kernels}
+    waits = {item.kernel: item for item in waits_of(compiled, run)}
     rows = [("collective", *_KIND_AND_BYTES, "per call", "share", "waits", "operations", "lines")]
     for kernel in compiled.kernels:
         if kernel.collective is None:
             continue
-        call, wait, told = taken.get(kernel.name), waits.get(kernel.name), _told(kernel.equations, equations)
+        call, wait, row_equations = (
+            kernel_calls.get(kernel.name),
+            waits.get(kernel.name),
+            _told(kernel.equations, equations),
+        )
         time = (seconds(call.seconds), percent(call.share)) if call is not None else ("", "")
         words = f"{seconds(wait.waiting)} of {seconds(wait.seconds)}, last {wait.last}" if wait is not None else ""
-        what = (*_kind_and_bytes(kernel.collective), *time, words)
-        rows.append((kernel.name, *what, operations(told), _lines(told, titles)))
+        columns = (*_kind_and_bytes(kernel.collective), *time, words)
+        rows.append((kernel.name, *columns, operations(row_equations), _lines(row_equations, titles)))
     if len(rows) == 1:
         return []
     return ["", *table(rows, right=(2, 3, 4, 5, 6)), _IN_AND_OUT, *([_WAITS] if waits else [])]
@@ -187,7 +200,7 @@ def _kind_and_bytes(collective: Collective) -> tuple[str, str, str, str]:
 
 
 def _overlap(device: DeviceCall) -> list[str]:
-    """Both sums, where they differ."""
+    """Return both sums where kernels overlap in time."""
     if not device.overlaps:
         return []
     return [
@@ -197,19 +210,20 @@ def _overlap(device: DeviceCall) -> list[str]:
 
 
 def _attributed(account: CallTimes) -> str:
-    """How much of the kernels' time has an equation, and how much only copies what equations made."""
+    """Return a line with the shares of the kernels' time in equations and in copies of their results."""
     copied = f", {percent(account.copied)} copies what equations made" if account.copied else ""
     how = f"profiler; rates: our count; bound by a ceiling: reached {percent(BOUND)} of it or more"
     return f"{percent(account.attributed)} of the kernels' time has an equation{copied} ({how})"
 
 
 def _by_line(account: CallTimes, titles: dict[str, str]) -> list[str]:
-    """Time per source line; a kernel's time is split evenly over its equations, since nothing measures them apart."""
+    """Return the time per source line; a kernel's time is split evenly over its equations."""
     if not account.lines:
         return []
     rows = [("source line", "per call")]
     rows += [
-        (f"{titles.get(file, file)}:{line}", seconds(each.seconds)) for (file, line), each in account.lines.items()
+        (f"{titles.get(file, file)}:{line}", seconds(line_time.seconds))
+        for (file, line), line_time in account.lines.items()
     ]
     mean = f", mean of {len(account.devices)} devices" if len(account.devices) > 1 else ""
     return ["", *table(rows, right=(1,)), f"(each kernel's time split evenly over its equations{mean})"]
@@ -220,7 +234,7 @@ def _told(paths: Iterable[EquationPath], equations: dict[EquationPath, Equation]
 
 
 def source_words(kernel: Kernel | None, equations: dict[EquationPath, Equation]) -> str:
-    """What is known of a kernel without equations: whose results it copies, or nothing."""
+    """Return the source of a kernel without equations: whose results it copies, if known."""
     moved = _told(kernel.moves, equations) if kernel is not None else []
     if not moved and kernel is not None and kernel.kind == "call":
         return "runs what is within"
@@ -228,8 +242,8 @@ def source_words(kernel: Kernel | None, equations: dict[EquationPath, Equation])
 
 
 def operations(equations: Sequence[Equation]) -> str:
-    """The names of the operations of these equations, the first ones; of many, those that come again once."""
-    names = [each.operation for each in equations]
+    """Return the operation names of equations, shortened; in a long list, repeated names appear once."""
+    names = [equation.operation for equation in equations]
     if len(names) > MOST_NAMES:
         counts = Counter(names)
         names = [f"{name} ×{count}" if count > 1 else name for name, count in counts.items()]
@@ -238,12 +252,14 @@ def operations(equations: Sequence[Equation]) -> str:
 
 
 def _lines(equations: Sequence[Equation], titles: dict[str, str]) -> str:
-    """Titles and lines, as in ``In[3]:8,9 model.py:4``."""
-    places: dict[str, set[int]] = defaultdict(set)
-    for each in equations:
-        if each.source is not None:
-            places[titles.get(each.source.file, each.source.file)].add(each.source.line)
-    return " ".join(f"{title}:{','.join(map(str, sorted(lines)[:MOST_NAMES]))}" for title, lines in places.items())
+    """Return titles and lines, as in ``In[3]:8,9 model.py:4``."""
+    lines_by_title: dict[str, set[int]] = defaultdict(set)
+    for equation in equations:
+        if equation.source is not None:
+            lines_by_title[titles.get(equation.source.file, equation.source.file)].add(equation.source.line)
+    return " ".join(
+        f"{title}:{','.join(map(str, sorted(lines)[:MOST_NAMES]))}" for title, lines in lines_by_title.items()
+    )
 
 
 def _saved(kernel: Kernel) -> str:
@@ -251,7 +267,7 @@ def _saved(kernel: Kernel) -> str:
 
 
 def table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> list[str]:
-    """Rows as lines with aligned columns, those numbered ``right`` to the right."""
+    """Return rows as lines with aligned columns, right-aligned for the column numbers in ``right``."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(_padded(row, widths, right)).rstrip() for row in rows]
 

@@ -1,4 +1,4 @@
-"""Inspections as files. What is text is written here; pictures and pages are drawn by whoever can (:mod:`.drawing`)."""
+"""Files of inspections: text formats are written here, pictures and pages by renderers (:mod:`.renderers`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..records.plain import plain_lines
 from ..records.store import write_whole
 from .drawing import CHART, WAY_OUT, NoRendererError, drawing_of, drawn_forms
 
-#: The forms that need no drawing.
+#: The formats that need no renderer.
 TEXTS = (".json", ".txt")
 
 
 class Savable(Protocol):
-    """What can be written: text, JSON, and what pictures are made from (records, or a comparison of records)."""
+    """Object that can be written: text, JSON, and the data that renderers draw (records, or a comparison)."""
 
     text: str
 
@@ -27,7 +27,7 @@ class Savable(Protocol):
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """The suffix of a file that can be written; raises ValueError, which lists those that can, for any other.
+    """Return the suffix of a file that can be written; raise ValueError, which lists the suffixes, for others.
 
     >>> check_suffix("step.JSON")
     '.json'
@@ -35,16 +35,16 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix in TEXTS:
         return suffix
-    drawn = tuple(f".{form}" for form in drawn_forms())
-    if suffix not in drawn:
-        known = ", ".join(TEXTS + drawn)
-        none = "" if drawn else f"; pictures and pages need a renderer, and none is installed: {WAY_OUT}"
-        raise NoRendererError(f"cannot write {os.fspath(path)}: the suffix says the form, and is one of {known}{none}")
+    drawable = tuple(f".{form}" for form in drawn_forms())
+    if suffix not in drawable:
+        forms = ", ".join(TEXTS + drawable)
+        hint = "" if drawable else f"; pictures and pages need a renderer, and none is installed: {WAY_OUT}"
+        raise NoRendererError(f"cannot write {os.fspath(path)}: the suffix says the form, and is one of {forms}{hint}")
     return suffix
 
 
 def write(shown: Savable, path: str | os.PathLike[str]) -> None:
-    """Write an inspection in the form that the suffix names, whole or not at all."""
+    """Write an inspection in the format of the suffix, atomically."""
     suffix = check_suffix(path)
     if suffix not in TEXTS:
         drawing_of(suffix[1:])(shown.drawn, path)
@@ -54,5 +54,5 @@ def write(shown: Savable, path: str | os.PathLike[str]) -> None:
 
 
 def chart(shown: Savable, kind: str) -> Any:
-    """A chart of an inspection, as a matplotlib figure."""
+    """Return a chart of an inspection, as a matplotlib figure."""
     return drawing_of(CHART)(shown.drawn, kind)

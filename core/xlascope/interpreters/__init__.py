@@ -1,4 +1,4 @@
-"""Where rules for primitives of one's own are registered: ad, batching, mlir."""
+"""Registration of rules for custom primitives: ad, batching, mlir."""
 
 from ..names import explain_missing as _explain_missing
 from . import ad as ad

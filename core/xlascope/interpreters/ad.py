@@ -1,4 +1,4 @@
-"""Rules for differentiation: ``primitive_jvps[p] = rule``, ``primitive_transposes[p] = rule``, and short ways."""
+"""Rules for differentiation: ``primitive_jvps[p] = rule``, ``primitive_transposes[p] = rule``, and shortcuts."""
 
 from ..operations.foreign import UndefinedPrimal as UndefinedPrimal
 from ..operations.foreign import Zero as Zero

@@ -1,4 +1,4 @@
-"""Rules for vectorization: ``primitive_batchers[p] = rule``, and short ways."""
+"""Rules for vectorization: ``primitive_batchers[p] = rule``, and shortcuts."""
 
 from ..operations.foreign import primitive_batchers as primitive_batchers
 from ..operations.registering import bdim_at_front as bdim_at_front

@@ -1,4 +1,4 @@
-"""Rules for compilation: ``register_lowering(p, rule)``, and what rules write with."""
+"""Rules for lowering: ``register_lowering(p, rule)``, and helpers that rules use."""
 
 from ..operations.foreign import LoweringRuleContext as LoweringRuleContext
 from ..operations.registering import lower_fun as lower_fun

@@ -1,1 +1,1 @@
-"""The intermediate representation: abstract values, operations, jaxprs, their checker and printer."""
+"""Intermediate representation: abstract values, operations, jaxprs, their checker and printer."""

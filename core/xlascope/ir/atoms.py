@@ -1,4 +1,4 @@
-"""What equations are made of: variables, literals, and where a derived equation comes from."""
+"""Components of equations: variables, literals, and the origin of a derived equation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .avals import ShapedArray
 
 
 class Var:
-    """A variable: its type, and while its program is traced the trace that it belongs to. Compared by identity."""
+    """Variable with its type and, while its program is traced, its trace. Compared by identity."""
 
     __slots__ = ("_trace", "aval")
 
@@ -23,7 +23,7 @@ class Var:
 
 
 class Literal:
-    """A scalar constant written in the program itself."""
+    """Scalar constant inlined in a program."""
 
     __slots__ = ("aval", "val")
 
@@ -33,12 +33,12 @@ class Literal:
 
     @property
     def dtype(self) -> Any:
-        """The type of the value."""
+        """Return the dtype of the value."""
         return self.aval.dtype
 
     @property
     def operand(self) -> Any:
-        """The value to compute with: a weak one is a Python number, so that results stay weak."""
+        """Return the value to compute with: a Python number for a weak literal, so that results stay weak."""
         return self.val.item() if self.aval.weak_type and hasattr(self.val, "item") else self.val
 
     def __repr__(self) -> str:
@@ -49,8 +49,10 @@ Atom = Var | Literal
 
 
 class Origin(NamedTuple):
-    """Where a derived equation comes from: the pass that made it, the value whose derivative it computes, the user's
-    line, and the scopes (``named_scope``) that are open there.
+    """Origin of a derived equation.
+
+    Its role (forward, tangent, backward), the value whose derivative it computes, the user's line, and the scopes
+    (``named_scope``) that are open there.
     """
 
     role: str
@@ -60,11 +62,11 @@ class Origin(NamedTuple):
     scope: str = ""
 
 
-#: The instruction of an origin that says nothing but which scopes are open: the user's line is still to be found.
+#: The instruction index of an origin that has only scopes: the user's line is still to be looked up.
 NO_LINE = -2
 
 
 def origin_of(role: str, forward: Any, code: Any, lasti: int, scope: str = "", new: Any = tuple.__new__) -> Origin:
-    """An :class:`Origin`, made in half the time that calling the class takes: derivatives make two an equation."""
-    made: Origin = new(Origin, (role, forward, code, lasti, scope))
-    return made
+    """Return an :class:`Origin`, in half the time of calling the class: derivatives make two per equation."""
+    origin: Origin = new(Origin, (role, forward, code, lasti, scope))
+    return origin

@@ -1,4 +1,4 @@
-"""Abstract values: what is known of an array before the program runs. Interned, so `is` means equal."""
+"""Abstract values: the static type of an array. Interned, so ``is`` means equal."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from ..key_types import KeyType, is_key
 from ..recent import Recent
 from ..runtime import beside
 
-#: What to do with an array of this engine that jax does not take.
+#: How to pass an xlascope array to jax.
 WAY_TO_JAX = "give jax its values, jax.numpy.asarray(numpy.asarray(x))"
 
-#: What jax asks of an array's type, whatever it does with the array.
+#: Attributes that jax reads from the type of any array.
 _ASKED_BY_JAX = (
     *("has_qdd", "is_high", "lo_ty", "mat", "memory_space", "strip_weak_type", "to_cotangent_aval"),
     *("to_tangent_aval", "update", "vma", "_add", "_getitem", "_mul", "_rmul", "_sub"),
 )
 
 _Key = tuple[tuple[int, ...], np.dtype[Any], bool] | tuple[tuple[int, ...], np.dtype[Any], bool, Any]
-#: Those that somebody holds: as long as there is one, it is the only one.
+#: All live abstract values: the unique one for each key.
 _living: WeakValueDictionary[_Key, ShapedArray] = WeakValueDictionary()
-#: Those used last, found by one look and held until others are used.
+#: Recently used abstract values, as strong references with a fast lookup.
 _recent: Recent[_Key, ShapedArray] = Recent(8192)
 _interning = threading.RLock()
 
 
 class ShapedArray:
-    """Shape, dtype, and whether the dtype is weak (came from a Python scalar, and gives way to others).
+    """Shape, dtype, and whether the dtype is weak (came from a Python scalar, and yields to others).
 
-    Where axes of a mesh are of the kind ``Explicit``, the type also says along which of them values are cut. There is
-    one object for each of these combinations, so abstract values are compared by identity.
-    jaxlib's C++ reads the attributes ``shape``, ``dtype`` and ``weak_type``.
+    Where axes of a mesh are of the kind ``Explicit``, the type also says along which of them values are sharded.
+    There is one object for each of these combinations, so abstract values are compared by identity. jaxlib's C++
+    reads the attributes ``shape``, ``dtype`` and ``weak_type``.
     """
 
     __slots__ = ("__weakref__", "dtype", "explicit", "shape", "weak_type")
@@ -45,8 +45,8 @@ class ShapedArray:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     weak_type: bool
-    #: How values lie along explicit axes of a mesh, a NamedSharding with an entry for each axis; None where they are
-    #: whole along all of these.
+    #: The sharding along explicit mesh axes, a NamedSharding with an entry for each axis; None where values are
+    #: unsharded along all of these.
     explicit: Any
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> ShapedArray:
@@ -54,25 +54,25 @@ class ShapedArray:
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return math.prod(self.shape)
 
     def str_short(self) -> str:
-        """The type in jaxpr notation.
+        """Return the type in jaxpr notation.
 
-        >>> shaped((2, 3), np.dtype("float32")).str_short()
+        >>> make_aval((2, 3), np.dtype("float32")).str_short()
         'f32[2,3]'
         """
         return f"{short_name(self.dtype)}[{self._sizes_text()}]"
 
     @property
     def sharding(self) -> Any:
-        """How values of the type lie along explicit axes of a mesh, as a NamedSharding; None where nothing is said."""
+        """Return the sharding along explicit mesh axes as a NamedSharding; None where there is none."""
         if self.explicit is None:
             _refuse_jax(self)
         return self.explicit
@@ -88,7 +88,7 @@ class ShapedArray:
 
 
 def _cut_text(part: Any) -> str:
-    """Along which axes of a mesh an axis is cut, as types show it."""
+    """Return the mesh axes that an axis is sharded along, in the notation of types."""
     if part is None:
         return ""
     return f"@({','.join(map(str, part))})" if isinstance(part, tuple) else f"@{part}"
@@ -103,7 +103,7 @@ def _refuse_jax(aval: ShapedArray) -> None:
 
 
 def _refuse(name: str) -> property:
-    """Nothing of ours; for jax an answer that it does not take for "no"."""
+    """Return a property that raises: AttributeError as usual, TypeError with advice when jax is in the process."""
 
     def refuse(self: ShapedArray) -> None:
         _refuse_jax(self)
@@ -116,14 +116,14 @@ for _name in _ASKED_BY_JAX:
     setattr(ShapedArray, _name, _refuse(_name))
 
 
-#: Of equal dtypes the one that all types have, whoever made the first of them: NumPy copies its own here and there.
+#: The unique object for each dtype: NumPy sometimes makes copies of its own dtypes.
 _SINGLE = {dtype: dtype for dtype in KINDS}
 
 
 def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
-    """The one abstract value with this shape, dtype and weakness.
+    """Return the unique abstract value with this shape, dtype and weakness.
 
-    >>> shaped((3,), np.dtype("float32")) is shaped((3,), np.dtype("float32"))
+    >>> make_aval((3,), np.dtype("float32")) is make_aval((3,), np.dtype("float32"))
     True
     """
     key = (shape, dtype, weak_type)
@@ -132,7 +132,7 @@ def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False
 
 
 def _interned(key: _Key) -> ShapedArray:
-    """The abstract value that somebody still holds, or a new one."""
+    """Return the live abstract value for a key, or a new one."""
     with _interning:
         aval = _living.get(key)
         if aval is None:
@@ -144,14 +144,12 @@ def _interned(key: _Key) -> ShapedArray:
         return _recent.keep(key, aval)
 
 
-def _as_dtype(given: Any) -> Any:
-    return given if is_key(given) else np.dtype(given)
+def _as_dtype(dtype: Any) -> Any:
+    return dtype if is_key(dtype) else np.dtype(dtype)
 
 
 def laid(aval: ShapedArray, explicit: Any) -> ShapedArray:
-    """The type of values that lie so along explicit axes of a mesh: a NamedSharding with an entry for each axis, or
-    None.
-    """
+    """Return the type with a sharding along explicit mesh axes: a NamedSharding with an entry per axis, or None."""
     if explicit is None:
         return shaped(aval.shape, aval.dtype, aval.weak_type) if aval.explicit is not None else aval
     key = (aval.shape, aval.dtype, aval.weak_type, explicit)
@@ -159,10 +157,10 @@ def laid(aval: ShapedArray, explicit: Any) -> ShapedArray:
 
 
 def in_words(aval: ShapedArray) -> ShapedArray:
-    """The type of what holds values of a type: of keys the words, along a last axis; else the type itself.
+    """Return the type of the data behind a type: for keys their words, along a last axis; else the type itself.
 
     >>> from xlascope.key_types import KEY_TYPES
-    >>> in_words(shaped((3,), KEY_TYPES["threefry2x32"])).str_short()
+    >>> physical_aval(make_aval((3,), KEY_TYPES["threefry2x32"])).str_short()
     'u32[3,2]'
     """
     kind: Any = aval.dtype
@@ -173,12 +171,12 @@ _WORD = np.dtype(np.uint32)
 
 
 def strengthened(aval: ShapedArray) -> ShapedArray:
-    """The same abstract value with a dtype that does not give way."""
+    """Return the abstract value without weak type."""
     return laid(shaped(aval.shape, aval.dtype), aval.explicit) if aval.weak_type else aval
 
 
 class ShapeDtypeStruct:
-    """A shape and a dtype without values, to trace with."""
+    """Shape and dtype without values, to trace with."""
 
     __slots__ = ("dtype", "shape", "weak_type")
 
@@ -189,7 +187,7 @@ class ShapeDtypeStruct:
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self.shape)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The type checker for jaxprs: what has to hold of every program, whoever made it."""
+"""Type checker for jaxprs: invariants of every program."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
 
 
 def check_jaxpr(program: ClosedJaxpr) -> None:
-    """Check a program and the programs inside it; raises JaxprTypeError naming the equation that is wrong.
+    """Check a program and the programs inside it; raise JaxprTypeError naming the equation that is wrong.
 
-    Every variable is defined once, before it is used; literals are scalars of their type; each equation's results have
-    the types that its operation gives for its operands; constants have the shapes of their variables.
+    Every variable is defined once, before it is used; literals are scalars of their type; each equation's results
+    have the types that its operation gives for its operands; constants have the shapes of their variables.
     """
     _check_constants(program)
     _check_body(program.jaxpr, program.name)
@@ -34,62 +34,62 @@ def _check_body(jaxpr: Jaxpr, where: str) -> None:
     for variable in (*jaxpr.constvars, *jaxpr.invars):
         _define(variable, defined, f"the arguments of {where}")
     for index, equation in enumerate(jaxpr.eqns):
-        place = f"equation {index} ({equation.operation.name}) of {where or 'the program'}"
+        location = f"equation {index} ({equation.operation.name}) of {where or 'the program'}"
         for x in equation.invars:
-            _check_atom(x, defined, place)
-        _check_types(equation.operation, equation.invars, equation.outvars, place)
+            _check_atom(x, defined, location)
+        _check_types(equation.operation, equation.invars, equation.outvars, location)
         for body in equation.operation.bodies():
-            _check_call(body, place)
+            _check_call(body, location)
         for variable in equation.outvars:
-            _define(variable, defined, place)
+            _define(variable, defined, location)
     for x in jaxpr.outvars:
         _check_atom(x, defined, f"the results of {where or 'the program'}")
 
 
-def _define(variable: Var, defined: set[int], place: str) -> None:
+def _define(variable: Var, defined: set[int], location: str) -> None:
     if variable.__class__ is not Var:
-        _fail(place, f"{variable!r} is a {type(variable).__name__}, not a variable: its trace has not ended")
+        _fail(location, f"{variable!r} is a {type(variable).__name__}, not a variable: its trace has not ended")
     if id(variable) in defined:
-        _fail(place, f"{variable!r} is defined a second time")
+        _fail(location, f"{variable!r} is defined a second time")
     defined.add(id(variable))
 
 
-def _check_atom(x: Atom, defined: set[int], place: str) -> None:
+def _check_atom(x: Atom, defined: set[int], location: str) -> None:
     if x.__class__ is Literal:
-        _check_literal(x, place)
+        _check_literal(x, location)
     elif id(x) not in defined:
-        _fail(place, f"{x!r} is used before it is defined")
+        _fail(location, f"{x!r} is used before it is defined")
 
 
-def _check_literal(x: Any, place: str) -> None:
+def _check_literal(x: Any, location: str) -> None:
     shape, dtype = getattr(x.val, "shape", ()), getattr(x.val, "dtype", None)
     if shape != () or x.aval.shape != ():
-        _fail(place, f"the literal {x!r} is no scalar")
+        _fail(location, f"the literal {x!r} is no scalar")
     if dtype != x.aval.dtype:
-        _fail(place, f"the literal {x!r} holds a value of dtype {dtype}")
+        _fail(location, f"the literal {x!r} holds a value of dtype {dtype}")
 
 
-def _check_types(operation: Any, inputs: Sequence[Atom], outputs: Sequence[Var], place: str) -> None:
+def _check_types(operation: Any, inputs: Sequence[Atom], outputs: Sequence[Var], location: str) -> None:
     operands = [x.aval for x in inputs]
     try:
         expected = operation.result_types(tuple(operands))
     except (TypeError, ValueError) as error:
-        _fail(place, f"the operands {_listed(operands)} do not fit: {error}")
-    found = [v.aval for v in outputs]
-    if [strengthened(a) for a in expected] != [strengthened(a) for a in found]:
-        _fail(place, f"the results have types {_listed(found)}, the operation gives {_listed(expected)}")
+        _fail(location, f"the operands {_listed(operands)} do not fit: {error}")
+    actual = [v.aval for v in outputs]
+    if [strengthened(a) for a in expected] != [strengthened(a) for a in actual]:
+        _fail(location, f"the results have types {_listed(actual)}, the operation gives {_listed(expected)}")
 
 
-def _check_call(body: ClosedJaxpr, place: str) -> None:
+def _check_call(body: ClosedJaxpr, location: str) -> None:
     try:
         check_jaxpr(body)
     except JaxprTypeError as error:
-        _fail(place, f"inside it, {error}")
+        _fail(location, f"inside it, {error}")
 
 
 def _listed(avals: Sequence[ShapedArray]) -> str:
     return f"({', '.join(aval.str_short() for aval in avals)})"
 
 
-def _fail(place: str, complaint: str) -> NoReturn:
-    raise JaxprTypeError(f"{place}: {complaint}")
+def _fail(location: str, complaint: str) -> NoReturn:
+    raise JaxprTypeError(f"{location}: {complaint}")

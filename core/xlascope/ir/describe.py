@@ -1,4 +1,4 @@
-"""From a jaxpr to the record of it: names, labels, paths, lines, roles, and our count of floating-point operations."""
+"""Conversion of a jaxpr to a record: names, labels, paths, lines, roles, and estimated FLOPs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def traced_record(
     call_site: records.SourceRange | None,
     origin: records.Origin = "again",
 ) -> records.Traced:
-    """The record of a trace."""
+    """Return the record of a trace."""
     described = describe(program)
     return records.Traced(
         program=number,
@@ -45,24 +45,24 @@ def traced_record(
 
 
 def traits_of(program: ClosedJaxpr) -> dict[str, tuple[Trait, ...]]:
-    """Return the traits of a program's operations by name, those of the programs that it holds included."""
+    """Return the traits of a program's operations by name, including those of nested programs."""
     kinds: set[type[Operation]] = set()
-    seen: set[int] = set()
+    visited: set[int] = set()
 
-    def look(jaxpr: Jaxpr) -> None:
-        seen.add(id(jaxpr))
+    def visit(jaxpr: Jaxpr) -> None:
+        visited.add(id(jaxpr))
         for operation, *_ in jaxpr.raw:
             kinds.add(type(operation))
             for body in operation.bodies():
-                if id(body.jaxpr) not in seen:
-                    look(body.jaxpr)
+                if id(body.jaxpr) not in visited:
+                    visit(body.jaxpr)
 
-    look(program.jaxpr)
+    visit(program.jaxpr)
     return {kind.name: tuple(sorted(kind.traits)) for kind in sorted(kinds, key=lambda kind: kind.name) if kind.traits}
 
 
 def describe(program: ClosedJaxpr) -> records.Jaxpr:
-    """A program as plain data."""
+    """Convert a program to plain data."""
     jaxpr = program.jaxpr
     names = Names()
     jaxpr_names(jaxpr, names)
@@ -72,12 +72,12 @@ def describe(program: ClosedJaxpr) -> records.Jaxpr:
 
 
 def jaxpr_names(jaxpr: Jaxpr, names: Names) -> None:
-    """Name all variables of a program in the order in which its text shows them."""
+    """Assign names to all variables of a program in the order of its text."""
     jaxpr_text(jaxpr, names)
 
 
 def spec_text(spec: object) -> str:
-    """A PartitionSpec as it is shown where room is short: names without quotes.
+    """Return the short text of a PartitionSpec: names without quotes.
 
     >>> from xlascope.sharding import PartitionSpec as P
     >>> spec_text(P("x", None, ("y", "z"))), spec_text(P("x"))
@@ -87,13 +87,13 @@ def spec_text(spec: object) -> str:
 
 
 class _Describer:
-    """Writes one program; remembers where each value was made, so that backward equations find their forward ones."""
+    """Converter of one program, which finds the forward equations of backward ones by where values are computed."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        #: The paths at which each value is made: several for one in a body that is called several times.
+        #: The paths of the equations that compute each value: several in a body that is called several times.
         self.made_at: dict[int, list[EquationPath]] = {}
-        #: The program's own arguments: how they lie is known when it is compiled.
+        #: The program's own arguments, whose shardings are known only when it is compiled.
         self.arguments: frozenset[int] = frozenset()
 
     def jaxpr(
@@ -118,18 +118,18 @@ class _Describer:
     def _variable(self, variables: dict[str, records.Variable], v: Var, label: str = "") -> None:
         name = self.names.of(v)
         aval = v.aval
-        lies = "" if aval.explicit is None else spec_text(aval.explicit.spec)
-        variables[name] = records.Variable(name, aval.shape, aval.dtype.name, aval.weak_type, label, lies)
+        sharding_text = "" if aval.explicit is None else spec_text(aval.explicit.spec)
+        variables[name] = records.Variable(name, aval.shape, aval.dtype.name, aval.weak_type, label, sharding_text)
 
-    def _lying(self, variables: dict[str, records.Variable], values: Sequence[Any], told: Sequence[Any]) -> None:
-        """Remember how an equation has values lie over devices; of several the first says it."""
-        for value, sharding in zip(values, told, strict=False):
-            known = variables.get(self.names.of(value)) if isinstance(value, Var) else None
-            if known is not None and not known.lies and sharding is not None and id(value) not in self.arguments:
-                variables[known.name] = replace(known, lies=spec_text(sharding.spec))
+    def _lying(self, variables: dict[str, records.Variable], values: Sequence[Any], shardings: Sequence[Any]) -> None:
+        """Record the shardings that an equation gives to values; the first of several equations wins."""
+        for value, sharding in zip(values, shardings, strict=False):
+            variable = variables.get(self.names.of(value)) if isinstance(value, Var) else None
+            if variable is not None and not variable.lies and sharding is not None and id(value) not in self.arguments:
+                variables[variable.name] = replace(variable, lies=spec_text(sharding.spec))
 
     def _made(self, value: Any, forward_call: EquationPath | None) -> EquationPath | None:
-        """Where a forward value is made: within the forward call that the enclosing call transposes, if there."""
+        """Return the path of the equation that computes a forward value, preferably within the given forward call."""
         paths = self.made_at.get(id(value), ())
         within = (path for path in paths if forward_call is not None and path.within(forward_call))
         return next(within, paths[0] if paths else None)
@@ -144,7 +144,7 @@ class _Describer:
         operation, inputs, outputs, code, lasti, origin = raw
         forward = None if origin is None else self._made(origin.forward, forward_call)
         bodies = tuple(self.jaxpr(body.jaxpr, path, number, forward) for number, body in enumerate(operation.bodies()))
-        if bodies:  # what goes into it lies so
+        if bodies:  # shardings of its operands
             self._lying(variables, inputs, operation.wishes())
         for v in outputs:
             self._variable(variables, v)

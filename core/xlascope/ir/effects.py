@@ -1,4 +1,4 @@
-"""What an operation may do besides giving results, and whether the order in which it happens counts."""
+"""Effects of operations besides their results, and whether their order matters."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class Effect(NamedTuple):
-    """A kind of effect; equations that have one are kept whether or not their results are used.
+    """Kind of effect; equations that have one are kept whether or not their results are used.
 
-    Debugging may happen as often as the program runs (twice, where a transformation computes something again), input
-    and output just once.
+    Debugging may happen as often as the program runs (twice, where a transformation computes something again),
+    input and output just once.
     """
 
     kind: str
@@ -24,12 +24,12 @@ DEBUG = Effect("debug", ordered=False)
 ORDERED_DEBUG = Effect("debug", ordered=True)
 IO = Effect("io", ordered=False)
 ORDERED_IO = Effect("io", ordered=True)
-#: What is computed for nobody, and yet kept.
+#: Keeps an equation whose results nothing uses.
 KEPT = Effect("kept", ordered=False)
 
 
 def is_ordered(effects: Iterable[Effect]) -> bool:
-    """Whether the order of any of the effects counts.
+    """Return whether the order of any of the effects matters.
 
     >>> is_ordered([DEBUG, IO]), is_ordered([DEBUG, ORDERED_IO])
     (False, True)
@@ -38,16 +38,16 @@ def is_ordered(effects: Iterable[Effect]) -> bool:
 
 
 def calls_python(effects: Iterable[Effect]) -> bool:
-    """Whether any of the effects is a call of Python.
+    """Return whether any of the effects calls Python.
 
-    >>> calls_python([KEPT]), calls_python([DEBUG]), calls_python([ORDERED_IO])
+    >>> calls_python([KEEP_ALIVE]), calls_python([DEBUG]), calls_python([ORDERED_IO])
     (False, True, True)
     """
     return any(effect.kind in ("debug", "io") for effect in effects)
 
 
 def is_io(effects: Iterable[Effect]) -> bool:
-    """Whether any of the effects is input or output, which has to happen just once.
+    """Return whether any of the effects is input or output, which has to happen just once.
 
     >>> is_io([DEBUG, ORDERED_DEBUG]), is_io([DEBUG, IO])
     (False, True)

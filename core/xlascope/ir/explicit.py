@@ -1,7 +1,8 @@
-"""Explicit sharding: types say along which axes of a mesh values are cut, and operations pass that on by their rules.
+"""Explicit sharding: types carry shardings along mesh axes, and operations propagate them by rules.
 
-A rule is a method, ``sharding_rule(parts, operands, results)``: for each operand, for each of its axes the names that
-cut it, to the same for the results. What rules have in common is checked here.
+A rule is a method, ``sharding_rule(parts, operands, results)``. It maps the parts of the operands (for each
+axis the names of the mesh axes that shard it) to the parts of the results. Conditions common to all rules are
+checked here.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ Parts = tuple[tuple[Hashable, ...], ...]
 
 
 def is_explicit(types: Sequence[ShapedArray]) -> bool:
-    """Whether one of the types says how values lie."""
+    """Return whether one of the types has an explicit sharding."""
     return any(aval.explicit is not None for aval in types)
 
 
 def parts_of(aval: ShapedArray) -> Parts:
-    """How values of a type are cut along explicit axes.
+    """Return for each axis of a type the names of the explicit mesh axes that shard it.
 
-    >>> from xlascope.ir.avals import shaped
+    >>> from xlascope.ir.avals import make_aval
     >>> import numpy as np
-    >>> parts_of(shaped((2, 3), np.dtype("float32")))
+    >>> parts_of(make_aval((2, 3), np.dtype("float32")))
     ((), ())
     """
     if aval.explicit is None:
@@ -37,60 +38,60 @@ def parts_of(aval: ShapedArray) -> Parts:
 
 
 def with_parts(aval: ShapedArray, explicit: Any, parts: Parts) -> ShapedArray:
-    """The type of values cut so along the axes of the mesh of ``explicit``, a NamedSharding."""
+    """Return the type sharded by ``parts`` along the axes of the mesh of ``explicit``, a NamedSharding."""
     return laid(aval, explicit.with_spec(parts) if any(parts) else None)
 
 
 def without_explicit_axis(aval: ShapedArray, axis: int, result: ShapedArray) -> ShapedArray:
-    """``result``, the type without an axis, which lies along the others as ``aval`` does."""
+    """Return ``result``, the type without an axis, with the sharding of ``aval`` along the remaining axes."""
     parts = parts_of(aval)
     return with_parts(result, aval.explicit, parts[:axis] + parts[axis + 1 :])
 
 
 def with_explicit_axis(aval: ShapedArray, axis: int, result: ShapedArray) -> ShapedArray:
-    """``result``, the type with one axis more, which is whole."""
+    """Return ``result``, the type with one more axis, which is unsharded."""
     parts = parts_of(aval)
     return with_parts(result, aval.explicit, (*parts[:axis], (), *parts[axis:]))
 
 
 def lying_results(operation: Any, types: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> list[ShapedArray]:
-    """The results' types with what the operation's rule says of how they lie.
+    """Return the result types with the shardings that the operation's rule gives.
 
-    Raises ShardingTypeError where that is not clear from how the operands lie.
+    Raises ShardingTypeError where these do not follow from the operands' shardings.
     """
-    known = [aval.explicit for aval in types if aval.explicit is not None]
-    for other in known[1:]:
-        if other.mesh != known[0].mesh:
+    specs = [aval.explicit for aval in types if aval.explicit is not None]
+    for spec in specs[1:]:
+        if spec.mesh != specs[0].mesh:
             raise ShardingTypeError(
-                f"{operation.name}: operands lie on different meshes, {known[0].mesh} and {other.mesh}{_here()}. Move "
+                f"{operation.name}: operands lie on different meshes, {specs[0].mesh} and {spec.mesh}{_here()}. Move "
                 "one of them with reshard"
             )
-    found: Sequence[Parts] = operation.sharding_rule([parts_of(aval) for aval in types], types, results)
-    return [_lying(operation, types, known[0], aval, parts) for aval, parts in zip(results, found, strict=True)]
+    result_parts: Sequence[Parts] = operation.sharding_rule([parts_of(aval) for aval in types], types, results)
+    return [_lying(operation, types, specs[0], aval, parts) for aval, parts in zip(results, result_parts, strict=True)]
 
 
-def _lying(operation: Any, types: Sequence[ShapedArray], known: Any, result: ShapedArray, parts: Parts) -> ShapedArray:
+def _lying(operation: Any, types: Sequence[ShapedArray], like: Any, result: ShapedArray, parts: Parts) -> ShapedArray:
     names = [name for part in parts for name in part]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise unclear(operation, types, f"two axes of the result would be cut along {twice!r}")
-    made = with_parts(result, known, parts)
-    sizes = known.mesh.shape
+    typed = with_parts(result, like, parts)
+    sizes = like.mesh.shape
     for size, part in zip(result.shape, parts, strict=True):
         cuts = math.prod(sizes[name] for name in part)
         if size % cuts:
             raise ShardingTypeError(
-                f"{operation.name} of {_listed(types)} gives {made.str_short()}: an axis of size {size} cannot be cut "
+                f"{operation.name} of {_listed(types)} gives {typed.str_short()}: an axis of size {size} cannot be cut "
                 f"into {cuts} equal parts{_here()}. Make it whole with reshard first"
             )
-    return made
+    return typed
 
 
-def unclear(operation: Any, types: Sequence[ShapedArray], why: str, what: str = "") -> ShardingTypeError:
-    """The error of a rule: why nobody can say how the results lie, and what to do about it."""
+def unclear(operation: Any, types: Sequence[ShapedArray], why: str, advice: str = "") -> ShardingTypeError:
+    """Return the error of a sharding rule: why the results' shardings are undetermined, and advice."""
     return ShardingTypeError(
         f"{operation.name} of {_listed(types)}: {why}{_here()}. "
-        + (what or "Say how the operands lie with reshard, or run this part under auto_axes")
+        + (advice or "Say how the operands lie with reshard, or run this part under auto_axes")
     )
 
 

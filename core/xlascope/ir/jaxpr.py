@@ -1,6 +1,7 @@
 """Jaxprs: variables, literals, equations, and the programs made of them.
 
-While a program is traced its equations are plain tuples; they become :class:`Equation` objects when somebody looks.
+While a program is traced its equations are plain tuples; :class:`Equation` objects are created on first
+access.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from .printer import equation_text, jaxpr_text
 __all__ = ["Atom", "ClosedJaxpr", "Equation", "Jaxpr", "Literal", "Origin", "RawEquation", "Var"]
 
 
-#: What a trace records per equation: operation, operands, results, code object and instruction of the user's line,
+#: Equation as recorded by a trace: operation, operands, results, code object and instruction of the user's line,
 #: origin.
 RawEquation = tuple[Operation, Sequence[Any], Sequence[Var], Any, int, Origin | None]
 
 
 class Equation:
-    """One equation of a jaxpr: ``outvars = operation invars``."""
+    """Equation of a jaxpr: ``outvars = operation invars``."""
 
     __slots__ = ("code", "invars", "lasti", "operation", "origin", "outvars")
 
@@ -34,27 +35,27 @@ class Equation:
 
     @property
     def primitive(self) -> Primitive:
-        """The handle of the operation, with its name."""
+        """Return the handle of the operation, with its name."""
         return self.operation.primitive
 
     @property
     def params(self) -> dict[str, Any]:
-        """The static parameters by name."""
+        """Return the static parameters by name."""
         return self.operation.params
 
     @property
     def effects(self) -> Effects:
-        """What the equation does besides giving results."""
+        """Return the effects of the equation besides its results."""
         return self.operation.effects
 
     @property
     def scope(self) -> str:
-        """The names of the scopes (``named_scope``) that the equation stands in, joined by ``/``."""
+        """Return the names of the enclosing scopes (``named_scope``), joined by ``/``."""
         return self.origin.scope if self.origin is not None else ""
 
     @property
     def source_info(self) -> tuple[Any, int]:
-        """Code object and instruction offset of the user's line, (None, -1) where there is none."""
+        """Return code object and instruction offset of the user's line, (None, -1) where there is none."""
         return self.code, self.lasti
 
     def __repr__(self) -> str:
@@ -62,10 +63,10 @@ class Equation:
 
 
 class Jaxpr:
-    """A program: ``constvars`` and ``invars`` in, equations, ``outvars`` out.
+    """Program: ``constvars`` and ``invars`` in, equations, ``outvars`` out.
 
-    ``segments`` are what lowering calls the equations where that is not by their numbers: in a program that was made
-    of another, by the numbers there.
+    ``segments`` are the names under which lowering writes the equations, for a program that was derived from
+    another one and names them by their numbers there; None for its own numbers.
     """
 
     __slots__ = (
@@ -94,21 +95,21 @@ class Jaxpr:
 
     @property
     def argument_names(self) -> tuple[str, ...]:
-        """What the user calls the arguments, as far as that is known; found out when first asked."""
+        """Return the user's names for the arguments, as far as known; computed on first access."""
         if callable(self._argument_names):
             self._argument_names = tuple(self._argument_names())
         return tuple(self._argument_names)
 
     @property
     def eqns(self) -> list[Equation]:
-        """The equations, in order."""
+        """Return the equations, in order."""
         if self._equations is None:
             self._equations = [Equation(raw) for raw in self.raw]
         return self._equations
 
     @property
     def effects(self) -> Effects:
-        """What the program does besides giving results."""
+        """Return the effects of the program besides its results."""
         if self._effects is None:
             self._effects = NO_EFFECTS.union(*(equation[0].effects for equation in self.raw))
         return self._effects
@@ -121,14 +122,14 @@ class Jaxpr:
 
 
 _serials = itertools.count()
-#: How much, twice, is kept of what was made from one program: a batched form for each size, say.
+#: Generation size of a program's cache of derived objects: a batched form for each size, say.
 _MOST_DERIVED = 128
 
 
 class ClosedJaxpr:
-    """A jaxpr with the values of its constants.
+    """Jaxpr with the values of its constants.
 
-    ``derived`` keeps what was made from it (its jvp, its linearization, its executable …), so that it lives as long.
+    ``derived`` caches what was derived from it (its jvp, its linearization, its executable …) for its lifetime.
     """
 
     __slots__ = ("__weakref__", "consts", "derived", "jaxpr", "serial")
@@ -137,37 +138,37 @@ class ClosedJaxpr:
         self.jaxpr = jaxpr
         self.consts = list(consts)
         self.derived: RecentlyUsed[Any, Any] = RecentlyUsed(_MOST_DERIVED)
-        #: How many programs had been made before this one.
+        #: The number of programs created before this one.
         self.serial = next(_serials)
 
     @property
     def in_avals(self) -> list[ShapedArray]:
-        """The types of the arguments."""
+        """Return the types of the arguments."""
         return [v.aval for v in self.jaxpr.invars]
 
     @property
     def out_avals(self) -> list[ShapedArray]:
-        """The types of the results."""
+        """Return the types of the results."""
         return [v.aval for v in self.jaxpr.outvars]
 
     @property
     def literals(self) -> list[Any]:
-        """The values of the constants (JAX's name for them)."""
+        """Return the values of the constants (JAX's name for them)."""
         return self.consts
 
     @property
     def eqns(self) -> list[Equation]:
-        """The equations, in order."""
+        """Return the equations, in order."""
         return self.jaxpr.eqns
 
     @property
     def effects(self) -> Effects:
-        """What the program does besides giving results."""
+        """Return the effects of the program besides its results."""
         return self.jaxpr.effects
 
     @property
     def name(self) -> str:
-        """The name of the function that was traced."""
+        """Return the name of the function that was traced."""
         return self.jaxpr.name
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Three marks that rules meet instead of a value: nothing moves, the linear input, not mapped."""
+"""Markers that rules get instead of a value: zero tangent, linear input, not mapped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .avals import ShapedArray
 
 
 class Zero:
-    """The tangent or cotangent of something that does not move."""
+    """Symbolic zero tangent or cotangent."""
 
     __slots__ = ()
 
@@ -18,7 +18,7 @@ class Zero:
 
 
 class NotMapped:
-    """The mapped axis of an operand that has none."""
+    """Mapped axis of an operand that is not mapped."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class NotMapped:
 
 
 class LinearInput:
-    """Stands, in a transpose rule, for an operand whose cotangent is asked for."""
+    """Marker, in a transpose rule, for an operand whose cotangent is requested."""
 
     __slots__ = ("aval",)
 
@@ -42,11 +42,11 @@ _marks: RecentlyUsed[ShapedArray, LinearInput] = RecentlyUsed(2048)
 
 
 def linear_input(aval: ShapedArray) -> LinearInput:
-    """The mark for an operand of that type."""
-    found = _marks.get(aval)
-    if found is None:
-        found = _marks[aval] = LinearInput(aval)
-    return found
+    """Return the marker for a linear operand of that type."""
+    mark = _marks.get(aval)
+    if mark is None:
+        mark = _marks[aval] = LinearInput(aval)
+    return mark
 
 
 ZERO: Final = Zero()

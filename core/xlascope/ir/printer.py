@@ -1,8 +1,9 @@
-"""Jaxprs as text, in JAX's notation and with its line breaks.
+"""Pretty printer for jaxprs, in JAX's notation and with its line breaks.
 
-What fits on a line stays on one: a program, an equation's parameters, a tuple of programs. Otherwise it is broken, its
-parts are indented, and those that fit stay whole. Lists of variables are filled: a line ends with the first
-variable that reaches the width. A program that is held several times, or is long, is written once, in front, and named.
+What fits on a line stays on one: a program, an equation's parameters, a tuple of programs. Otherwise it is
+broken, its parts are indented, and those that fit stay on one line. Lists of variables are filled: a line
+ends with the first variable that reaches the width. A program that is held several times, or is long, is
+written once, in front, and named.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from .avals import ShapedArray
 from .operation import Operation
 
 _WIDTH: Final = 80
-#: The fewest characters that an equation takes: a program of more does not fit on a line.
+#: The minimum width of an equation, to reject programs that cannot fit on a line.
 _SHORTEST_EQUATION: Final = 10
-#: The most equations of a program that is written where it is held.
+#: The maximum number of equations of a program that is printed inline.
 _MOST_INSIDE: Final = 10
 
 
 class Names:
-    """Names for variables, in the order in which they are met."""
+    """Names of variables, assigned in order of first use."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
@@ -34,28 +35,28 @@ class Names:
         self._reserved: set[str] = set()
 
     def of(self, x: Any) -> str:
-        """The name of a variable, or the text of a literal."""
+        """Return the name of a variable, or the text of a literal."""
         if x.__class__ is Literal:
             return f"{literal_text(x.val)}:{self.type(x.aval)}"
         name = self._names.get(id(x))
         if name is None:
             name = self._names[id(x)] = self._new()
-            self._kept.append(x)  # an id must not be given out again while it names something
+            self._kept.append(x)  # keep it alive, so that its id stays unique
         return name
 
     def typed(self, v: Var) -> str:
-        """A variable with its type."""
+        """Return the name of a variable with its type."""
         return f"{self.of(v)}:{self.type(v.aval)}"
 
     def type(self, aval: ShapedArray) -> str:
-        """A type as it is written."""
-        found = self._types.get(aval)
-        if found is None:
-            found = self._types[aval] = aval.str_short()
-        return found
+        """Return the text of a type."""
+        text = self._types.get(aval)
+        if text is None:
+            text = self._types[aval] = aval.str_short()
+        return text
 
     def reserve(self, wanted: str) -> str:
-        """A name for something that is no variable: ``wanted``, with a number when that is taken."""
+        """Reserve a name for something other than a variable: ``wanted``, with a number if it is taken."""
         name, number = wanted, 0
         while name in self._reserved:
             number += 1
@@ -72,12 +73,12 @@ class Names:
 
 
 def literal_text(value: Any) -> str:
-    """A scalar as a person would write it."""
-    return str(value)  # of a NumPy scalar: as many digits as tell it apart in its own type
+    """Format a scalar literal."""
+    return str(value)  # of a NumPy scalar: the shortest digits that identify it in its type
 
 
 def jaxpr_text(program: Any, names: Names | None = None) -> str:
-    """A program (Jaxpr or ClosedJaxpr) in JAX's notation: ``{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }``."""
+    """Format a Jaxpr or ClosedJaxpr in JAX's notation: ``{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }``."""
     names = names or Names()
     shared = _shared_programs(program)
     layout = _Layout(names, {id(_open(p)): names.reserve(wanted) for p, wanted in shared}, _open(program))
@@ -88,14 +89,14 @@ def jaxpr_text(program: Any, names: Names | None = None) -> str:
 
 
 def equation_text(equation: Any, names: Names | None = None) -> str:
-    """An equation in JAX's notation."""
+    """Format an equation in JAX's notation."""
     layout = _Layout(names or Names(), {})
     layout.equation(equation.operation, equation.invars, equation.outvars, 0)
     return layout.text()
 
 
 def _open(program: Any) -> Any:
-    """The jaxpr of a closed jaxpr; a jaxpr itself."""
+    """Return the jaxpr of a closed jaxpr, or the jaxpr itself."""
     return getattr(program, "jaxpr", program)
 
 
@@ -104,50 +105,50 @@ def _is_program(value: Any) -> bool:
 
 
 def _programs_of(value: Any) -> Sequence[Any]:
-    """The programs that a parameter is: one, several in a tuple, or none."""
+    """Return the programs in a parameter: itself, the members of a tuple of programs, or none."""
     if _is_program(value):
         return (value,)
     return value if isinstance(value, tuple) and value and all(map(_is_program, value)) else ()
 
 
 def _held(jaxpr: Any) -> Iterator[tuple[Any, str]]:
-    """The programs that the equations of a program hold, with the name that each would have outside of it."""
+    """Yield the programs that the equations of a program hold, each with its name for definition outside."""
     for operation, *_ in jaxpr.raw:
         if operation.bodies() or operation.primitive.operation is None:
             for key, value in printed_parameters(operation).items():
                 for program in _programs_of(value):
-                    own = key == "jaxpr" and operation.name == "jit"
-                    yield program, (str(operation.params["name"]).strip("<>") or "jaxpr") if own else "jaxpr"
+                    is_jit = key == "jaxpr" and operation.name == "jit"
+                    yield program, (str(operation.params["name"]).strip("<>") or "jaxpr") if is_jit else "jaxpr"
 
 
 def _shared_programs(program: Any) -> list[tuple[Any, str]]:
-    """The programs to write in front of a program, and the names wanted for them; level by level.
+    """Return the programs to define before a program, and their preferred names, breadth first.
 
-    They are those that appear more than once, with all that they hold, and the long ones. Nothing is looked at more
-    than twice.
+    They are those that appear more than once, with all that they hold, and the long ones. Each is visited at most
+    twice.
     """
-    met: dict[int, int] = {}
-    found: dict[int, tuple[Any, str]] = {}
-    waiting = deque([_open(program)])
-    while waiting:
-        for inner, name in _held(waiting.popleft()):
+    counts: dict[int, int] = {}
+    programs: dict[int, tuple[Any, str]] = {}
+    queue = deque([_open(program)])
+    while queue:
+        for inner, name in _held(queue.popleft()):
             jaxpr = _open(inner)
-            found.setdefault(id(jaxpr), (inner, name))
-            met[id(jaxpr)] = met.get(id(jaxpr), 0) + 1
-            if met[id(jaxpr)] <= 2:
-                waiting.append(jaxpr)
-    return [(p, name) for key, (p, name) in found.items() if met[key] > 1 or len(_open(p).raw) > _MOST_INSIDE]
+            programs.setdefault(id(jaxpr), (inner, name))
+            counts[id(jaxpr)] = counts.get(id(jaxpr), 0) + 1
+            if counts[id(jaxpr)] <= 2:
+                queue.append(jaxpr)
+    return [(p, name) for key, (p, name) in programs.items() if counts[key] > 1 or len(_open(p).raw) > _MOST_INSIDE]
 
 
 def _unused(jaxpr: Any) -> frozenset[int]:
-    """The results of a program's equations that nothing uses, by id."""
+    """Return the ids of the results of a program's equations that nothing uses."""
     used = {id(x) for x in jaxpr.outvars}
     used.update([id(x) for _, inputs, *_ in jaxpr.raw for x in inputs])
     return frozenset([id(v) for _, _, outputs, *_ in jaxpr.raw for v in outputs if id(v) not in used])
 
 
 class _Layout:
-    """Text being written: lines that are finished, and the one being filled."""
+    """Formatter of one jaxpr: finished lines, and the line being filled."""
 
     def __init__(self, names: Names, shared: dict[int, str], outermost: Any = None) -> None:
         self.names = names
@@ -178,7 +179,7 @@ class _Layout:
     # Programs -------------------------------------------------------------------------------------------------------
 
     def definition(self, jaxpr: Any) -> None:
-        """``let f = { … } in``, in front of the program that uses it."""
+        """Write ``let f = { … } in``, before the program that uses it."""
         name = self.shared.pop(id(jaxpr))
         self.line += f"let {name} = "
         self.program(jaxpr, 0)
@@ -207,48 +208,50 @@ class _Layout:
         self.fill(results if len(results) == 1 else [*results[:-1], *(x[:-1] for x in results[-1:])], indent + 4)
         self.line += ") }"
 
-    def flat_program(self, jaxpr: Any, room: int) -> str | None:
-        """A program on one line; None when it takes more than ``room``."""
+    def flat_program(self, jaxpr: Any, width: int) -> str | None:
+        """Return a program on one line; None when it is wider than ``width``."""
         name = self.shared.get(id(jaxpr))
         if name is not None:
             return name
-        if len(jaxpr.raw) * _SHORTEST_EQUATION > room:
+        if len(jaxpr.raw) * _SHORTEST_EQUATION > width:
             return None
         consts = " ".join([self.names.typed(v) for v in jaxpr.constvars])
         text = f"{{ lambda {consts}; {' '.join([self.names.typed(v) for v in jaxpr.invars])}. let "
         for index, (operation, inputs, outputs, *_) in enumerate(jaxpr.raw):
             text += "; " if index else ""
-            equation = self.flat_equation(operation, inputs, outputs, room - len(text))
+            equation = self.flat_equation(operation, inputs, outputs, width - len(text))
             if equation is None:
                 return None
             text += equation
         results = ", ".join([self.atom(x) for x in jaxpr.outvars]) + ("," if len(jaxpr.outvars) == 1 else "")
         text += f" in ({results}) }}"
-        return text if len(text) <= room else None
+        return text if len(text) <= width else None
 
     def left(self, outputs: Sequence[Var]) -> list[str]:
-        """Results with their types; ``_`` for those of the outermost program that nothing uses."""
+        """Return results with their types; ``_`` for those of the outermost program that nothing uses."""
         return [f"_:{self.names.type(v.aval)}" if id(v) in self.unused else self.names.typed(v) for v in outputs]
 
     def atom(self, x: Any, as_written: bool = True) -> str:
-        """A variable or literal. A weak literal is what the user wrote, unless it met an array that is not weak: then
-        it has the digits of its value in the array's type.
+        """Return the text of a variable or literal.
+
+        A weak literal is printed as the user wrote it, unless the other operand is a strongly typed array: then it
+        has the digits of its value in the array's type.
         """
         if x.__class__ is not Literal or (as_written and x.aval.weak_type) or not hasattr(x.val, "item"):
             return self.names.of(x)
         return f"{x.val.item()}:{self.names.type(x.aval)}"
 
     def right(self, operation: Operation, inputs: Sequence[Any], outputs: Sequence[Var]) -> list[str]:
-        """The operands."""
+        """Return the texts of the operands."""
         as_written = bool(operation.bodies()) or all(v.aval.weak_type for v in outputs)
         return [self.atom(x, as_written) for x in inputs]
 
     # Equations ------------------------------------------------------------------------------------------------------
 
     def equation(self, operation: Operation, inputs: Sequence[Any], outputs: Sequence[Var], indent: int) -> None:
-        left = self.left(outputs)
-        self.fill(left, indent + 2)
-        self.line += f" = {operation.name}" if left else operation.name
+        results = self.left(outputs)
+        self.fill(results, indent + 2)
+        self.line += f" = {operation.name}" if results else operation.name
         parameters = printed_parameters(operation) if operation.parametrized else {}
         flat = self.flat_parameters(parameters, self.room)
         if flat is not None:
@@ -260,15 +263,15 @@ class _Layout:
             self.fill(self.right(operation, inputs, outputs), indent + 2)
 
     def flat_equation(
-        self, operation: Operation, inputs: Sequence[Any], outputs: Sequence[Var], room: int
+        self, operation: Operation, inputs: Sequence[Any], outputs: Sequence[Var], cols: int
     ) -> str | None:
-        left = self.left(outputs)
-        text = f"{' '.join(left)} = {operation.name}" if left else operation.name
-        inside = self.flat_parameters(printed_parameters(operation) if operation.parametrized else {}, room - len(text))
+        results = self.left(outputs)
+        text = f"{' '.join(results)} = {operation.name}" if results else operation.name
+        inside = self.flat_parameters(printed_parameters(operation) if operation.parametrized else {}, cols - len(text))
         if inside is None:
             return None
         text += f"{inside} {' '.join(self.right(operation, inputs, outputs))}"
-        return text if len(text) <= room else None
+        return text if len(text) <= cols else None
 
     # Parameters -----------------------------------------------------------------------------------------------------
 
@@ -298,73 +301,73 @@ class _Layout:
         self.newline(indent)
         self.line += ")"
 
-    def flat_parameters(self, parameters: dict[str, Any], room: int) -> str | None:
-        """The parameters on one line, in brackets; None when they take more than ``room``."""
+    def flat_parameters(self, parameters: dict[str, Any], width: int) -> str | None:
+        """Return the parameters on one line, in brackets; None when they are wider than ``width``."""
         if not parameters:
             return ""
         texts: list[str] = []
         length = 1
         for key, value in parameters.items():
-            left = room - length - len(key) - 1
+            remaining = width - length - len(key) - 1
             text: str | None
             if _is_program(value):
-                text = self.flat_program(_open(value), left)
+                text = self.flat_program(_open(value), remaining)
             elif _programs_of(value):
-                text = self.flat_programs(value, left)
+                text = self.flat_programs(value, remaining)
             else:
                 text = parameter_text(value)
             if text is None:
                 return None
             texts.append(f"{key}={text}")
             length += len(texts[-1]) + 1
-            if length > room:
+            if length > width:
                 return None
         return f"[{' '.join(texts)}]"
 
-    def flat_programs(self, programs: Sequence[Any], room: int) -> str | None:
+    def flat_programs(self, programs: Sequence[Any], width: int) -> str | None:
         texts: list[str] = []
         length = 1
         for program in programs:
-            text = self.flat_program(_open(program), room - length)
+            text = self.flat_program(_open(program), width - length)
             if text is None:
                 return None
             texts.append(text)
             length += len(text) + 1
-        return f"({' '.join(texts)})" if length <= room else None
+        return f"({' '.join(texts)})" if length <= width else None
 
 
-#: Parameters that JAX's operations have and ours do not: printed, so that programs print alike.
+#: Parameters that JAX's operations have and ours do not, printed so that the text is the same.
 _ALSO: Final[dict[str, dict[str, Any]]] = {
     "iota": {"sharding": None},
     "reduce_sum": {"out_sharding": None},
     "reshape": {"dimensions": None, "sharding": None},
     "rng_bit_generator": {"out_sharding": None},
 }
-#: Operations whose parameters are left out when they are None, and such parameters of any operation.
+#: Operations that omit parameters that are None, and parameters that any operation omits when None.
 _QUIET: Final = frozenset(["dot_general"])
 _QUIET_PARAMETERS: Final = frozenset(["accuracy"])
 
 
 def printed_parameters(operation: Operation) -> dict[str, Any]:
-    """The parameters as JAX prints them: those of calls begin with the name, the others go by the alphabet."""
+    """Return the parameters in JAX's order: the name of a call first, then the others alphabetically."""
     name = operation.name
     params = {**operation.params, **_ALSO.get(name, {})}
     params = {k: v for k, v in params.items() if v is not None or not (name in _QUIET or k in _QUIET_PARAMETERS)}
     if name == "dot_general":
         params["dimension_numbers"] = tuple(tuple(map(list, pair)) for pair in params["dimension_numbers"])
-    if name == "broadcast_in_dim":  # the result's type says the shape
-        params = {"broadcast_dimensions": kept} if (kept := params["broadcast_dimensions"]) else {}
+    if name == "broadcast_in_dim":  # the shape is in the result's type
+        params = {"broadcast_dimensions": dimensions} if (dimensions := params["broadcast_dimensions"]) else {}
     first = ["name"] if "name" in params and any(map(_programs_of, params.values())) else []
     return {key: params[key] for key in [*first, *sorted(params.keys() - set(first))]}
 
 
 def shown_parameters(operation: Operation) -> dict[str, Any]:
-    """The parameters that say something: those with a value of None are left out."""
+    """Return the parameters that are not None."""
     return {key: value for key, value in operation.params.items() if value is not None}
 
 
 def parameter_text(value: Any) -> str:
-    """A static parameter as text: dtypes and functions by name."""
+    """Format a static parameter: dtypes and functions by name."""
     if hasattr(value, "itemsize") and hasattr(value, "name"):
         return str(value.name)
     if callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):

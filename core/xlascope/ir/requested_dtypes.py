@@ -1,4 +1,4 @@
-"""Dtypes that users ask for by an argument: 64-bit ones that are not available are narrowed, and a warning says so."""
+"""Dtypes requested by an argument: unavailable 64-bit dtypes are narrowed with a warning."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from .sources import warn_at_user_line
 
 
 class Narrowings:
-    """Count of the warnings so far: what warned has to warn at its next call too, and is not replayed from a plan."""
+    """Counter of narrowing warnings: a call that warns has to warn again, so it is not replayed from a recording."""
 
     count = 0
 
 
 def requested_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return the dtype that values have here for one that the user asked for; warn, at the user's line, if narrower.
+    """Return the dtype for one that the user requested; warn, at the user's line, if it is narrower.
 
-    Python's own types (``float``) stand for the default dtypes and do not warn. Raises TypeError for what is no dtype.
+    Python's own types (``float``) stand for the default dtypes and do not warn. Raises TypeError for an invalid
+    dtype.
 
-    >>> requested_dtype(float)
+    >>> resolve_requested_dtype(float)
     dtype('float32')
     """
-    found = parse_dtype(dtype)
+    parsed = parse_dtype(dtype)
     if boot.enable_x64.value:
-        return found
-    narrow = NARROW.get(found)
+        return parsed
+    narrow = NARROW.get(parsed)
     if narrow is None:
-        return found
+        return parsed
     if isinstance(dtype, np.dtype) or dtype not in PYTHON_TYPES:
-        _warn(found, narrow)
+        _warn(parsed, narrow)
     return narrow
 
 
@@ -43,9 +44,9 @@ HOW_TO_ENABLE_X64 = (
 )
 
 
-def _warn(asked: np.dtype[Any], given: np.dtype[Any]) -> None:
+def _warn(requested: np.dtype[Any], narrow: np.dtype[Any]) -> None:
     Narrowings.count += 1
     warn_at_user_line(
-        f"Explicitly requested dtype {asked.name} is not available, and will be truncated to dtype {given.name}. "
-        f"Ask for {given.name}, or {HOW_TO_ENABLE_X64}"
+        f"Explicitly requested dtype {requested.name} is not available, and will be truncated to dtype {narrow.name}. "
+        f"Ask for {narrow.name}, or {HOW_TO_ENABLE_X64}"
     )

@@ -1,4 +1,4 @@
-"""The texts of the files that a program's equations come from, and whether each is still what was run."""
+"""Source texts of a program's equations, and whether they still match what was run."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from .sources import as_written, title_of
 MISSING = "source not available"
 CHANGED = "changed since it was run: lines may not fit"
 
-#: Texts larger than this (characters) are not compared with what was run.
+#: Longer texts are not compared with what was run.
 _MOST_COMPARED = 400_000
 
 
 def source_texts(program: records.Jaxpr) -> tuple[records.SourceText, ...]:
-    """The texts of the files that a program's equations come from, in order of appearance.
+    """Return the texts of the files that a program's equations come from, in order of appearance.
 
-    A file that cannot be read has no text, and a note that says so; so has one that is not what was run any more.
+    A file that cannot be read has an empty text and a note; a file that has changed since it was run has a note.
     """
-    places: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    lines_by_file: dict[str, set[tuple[str, int]]] = defaultdict(set)
     for equation in program.walk():
         if equation.source is not None:
-            places[equation.source.file].add((equation.source.function, equation.source.line))
-    return tuple(_source_text(file, found) for file, found in places.items())
+            lines_by_file[equation.source.file].add((equation.source.function, equation.source.line))
+    return tuple(_source_text(file, lines) for file, lines in lines_by_file.items())
 
 
-def _source_text(file: str, places: set[tuple[str, int]]) -> records.SourceText:
+def _source_text(file: str, lines: set[tuple[str, int]]) -> records.SourceText:
     title = title_of(file) or os.path.basename(file) or file
     text = "".join(linecache.getlines(file))
     if not text:
         return records.SourceText(file, title, 1, "", MISSING)
-    named = {place for place in places if not place[0].startswith("<")}  # a shell names the code of a cell anew
+    named = {line for line in lines if not line[0].startswith("<")}  # IPython renames the code of a cell
     note = "" if named <= _lines_of(text) or not _lines_of(text) else CHANGED
     return records.SourceText(file, title, 1, as_written(file, text), note)
 
 
-def excerpt(place: records.SourceRange | None, around: int = 2) -> records.SourceText | None:
-    """A line of a program with those around it; None where the file cannot be read."""
-    if place is None or not (text := "".join(linecache.getlines(place.file))):
+def excerpt(location: records.SourceRange | None, around: int = 2) -> records.SourceText | None:
+    """Return a source line with the lines around it; None where the file cannot be read."""
+    if location is None or not (text := "".join(linecache.getlines(location.file))):
         return None
-    lines = as_written(place.file, text).split("\n")
-    first = max(1, place.line - around)
-    title = title_of(place.file) or os.path.basename(place.file)
-    shown = "\n".join(lines[first - 1 : place.line + around]).rstrip("\n")
-    return records.SourceText(place.file, title, first, shown) if shown else None
+    lines = as_written(location.file, text).split("\n")
+    first = max(1, location.line - around)
+    title = title_of(location.file) or os.path.basename(location.file)
+    shown = "\n".join(lines[first - 1 : location.line + around]).rstrip("\n")
+    return records.SourceText(location.file, title, first, shown) if shown else None
 
 
 @functools.lru_cache(maxsize=32)
 def _lines_of(text: str) -> frozenset[tuple[str, int]]:
-    """The functions of a text, each with all of its lines; nothing for text that is no Python."""
+    """Return pairs of function and line for all code in a text; empty for text that is not Python."""
     if len(text) > _MOST_COMPARED:
         return frozenset()
     try:
@@ -64,9 +64,9 @@ def _lines_of(text: str) -> frozenset[tuple[str, int]]:
             pending = [compile(text, "<source>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    found: set[tuple[str, int]] = set()
+    lines: set[tuple[str, int]] = set()
     while pending:
         code = pending.pop()
-        found.update((code.co_qualname, line) for *_, line in code.co_lines() if line is not None)
-        pending += [each for each in code.co_consts if isinstance(each, CodeType)]
-    return frozenset(found)
+        lines.update((code.co_qualname, line) for *_, line in code.co_lines() if line is not None)
+        pending += [const for const in code.co_consts if isinstance(const, CodeType)]
+    return frozenset(lines)

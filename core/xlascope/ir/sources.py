@@ -1,4 +1,4 @@
-"""The user's line: the first frame outside the library; and from a code object and an instruction to a line."""
+"""User frames: the first frame outside the library, and source ranges of code objects and instructions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..recent import Recent, RecentlyUsed
 from ..records import SourceRange
 from ..starting import compose_message as compose_message
 
-#: Files under this folder are the library: the user's line is the first frame outside it.
+#: The folder of the library: the user's line is in the first frame outside it.
 LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -23,23 +23,23 @@ class _IsLibrary(Recent[str, bool]):
         return self.keep(filename, filename.startswith(LIBRARY))
 
 
-#: Whether a file name belongs to the library, remembered per name: each cell of a notebook has one.
+#: Whether a file name belongs to the library, cached per name: each cell of a notebook has one.
 is_library = _IsLibrary(4096)
 
 
-#: Positions by the id of their code object, which is kept so that its id stays taken. Hashing a code object is slow.
+#: Positions by id of the code object, which is kept alive so that its id stays unique. Hashing code objects is slow.
 _known: RecentlyUsed[int, tuple[CodeType, list[Any]]] = RecentlyUsed(4096)
 
 
 def _positions(code: CodeType) -> list[Any]:
-    found = _known.get(id(code))
-    if found is None:
-        found = _known[id(code)] = (code, list(code.co_positions()))
-    return found[1]
+    entry = _known.get(id(code))
+    if entry is None:
+        entry = _known[id(code)] = (code, list(code.co_positions()))
+    return entry[1]
 
 
 def locate(code: CodeType | None, lasti: int) -> SourceRange | None:
-    """The source range of an instruction; None where nothing is known."""
+    """Return the source range of an instruction; None where it is not known."""
     if code is None:
         return None
     line, end_line, column, end_column = _positions(code)[lasti // 2]
@@ -48,28 +48,28 @@ def locate(code: CodeType | None, lasti: int) -> SourceRange | None:
     return SourceRange(code.co_filename, line, column or 0, end_line or line, end_column or 0, code.co_qualname)
 
 
-#: Who may know a better title for a file than its name: the notebook side knows which cell it is.
+#: Functions that may return a better title for a file than its name: that of a notebook's cell.
 titles: list[Callable[[str], str | None]] = []
 
 
 def title_of(file: str) -> str | None:
-    """What people call a file, ``In[7]`` for a notebook's cell; None where nobody knows better than its name."""
-    known = (title for title_for in titles if (title := title_for(file)))
-    return next(known, None)
+    """Return the display name of a file, ``In[7]`` for a notebook's cell; None where no provider has one."""
+    candidates = (title for title_for in titles if (title := title_for(file)))
+    return next(candidates, None)
 
 
-#: Who may know how the author wrote the text of a file, line by line: a notebook turns magics into Python.
+#: Functions that may return the text of a file as its author wrote it: IPython translates magics to Python.
 written: list[Callable[[str, str], str | None]] = []
 
 
 def as_written(file: str, text: str) -> str:
-    """The text of a file as its author wrote it."""
-    known = (found for written_in in written if (found := written_in(file, text)) is not None)
-    return next(known, text)
+    """Return the text of a file as its author wrote it."""
+    candidates = (restored for written_in in written if (restored := written_in(file, text)) is not None)
+    return next(candidates, text)
 
 
 def user_frame(depth: int = 1) -> tuple[Any, int]:
-    """Code object and instruction of the innermost frame that is not the library's; (None, -1) if there is none."""
+    """Return code object and instruction of the innermost frame outside the library; (None, -1) if there is none."""
     frame = sys._getframe(depth)
     while is_library[frame.f_code.co_filename]:
         above = frame.f_back
@@ -80,7 +80,7 @@ def user_frame(depth: int = 1) -> tuple[Any, int]:
 
 
 def user_line() -> SourceRange | None:
-    """Where the user's program is right now."""
+    """Return the source range that the user's program is executing."""
     return locate(*user_frame(2))
 
 
@@ -103,11 +103,11 @@ def warn_at_user_line(message: str, category: type[Warning] = UserWarning) -> No
     )
 
 
-def where_text(place: SourceRange | None) -> str:
-    """`` at file.py:12 (in f)``, or nothing where the place is not known."""
-    if place is None:
+def where_text(location: SourceRange | None) -> str:
+    """Return `` at file.py:12 (in f)``, "" for None."""
+    if location is None:
         return ""
-    return f" at {title_of(place.file) or place.file}:{place.line} (in {place.function})"
+    return f" at {title_of(location.file) or location.file}:{location.line} (in {location.function})"
 
 
 starting.where = lambda: where_text(user_line())

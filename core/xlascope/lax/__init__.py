@@ -1,4 +1,4 @@
-"""The operations themselves, with JAX's names and signatures: no promotion, explicit axes.
+"""Operations with JAX's names and signatures: no promotion, explicit axes.
 
 The names are in ``__init__.pyi``; an operation ``sin`` is the function ``lax.sin`` and the handle ``lax.sin_p``.
 """

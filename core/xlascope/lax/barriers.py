@@ -1,4 +1,4 @@
-"""What keeps the compiler from moving, merging or leaving out operations, and derivatives from passing."""
+"""Barriers against moving, merging or dropping operations in the compiler, and against derivatives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..trace.values import aval_of
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """A tree with the same values: the compiler computes all of them before it uses any, and does not look through.
+    """Return a tree with the same values; the compiler computes all of them before it uses any.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope import lax
@@ -30,24 +30,24 @@ def optimization_barrier(operand: Any, /) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """A tree with the same values, which differentiation takes for constants.
+    """Return a tree with the same values, which differentiation treats as constants.
 
     >>> import xlascope as xs
     >>> print(xs.grad(lambda x: x * xs.lax.stop_gradient(x))(3.0))
     3.0
     """
 
-    def stopped(leaf: Any) -> Any:
+    def stop_leaf(leaf: Any) -> Any:
         return barriers.stop_gradient(leaf) if is_differentiable(aval_of(leaf).dtype) else unchanged(leaf)
 
-    return tree.map(stopped, x)
+    return tree.map(stop_leaf, x)
 
 
 def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
-    """Keep the arrays of a tree in the program, and what they are computed from, though nobody uses them.
+    """Keep the arrays of a tree, and what they are computed from, in the program even if they are unused.
 
-    The compiler leaves out what nobody uses even so, unless ``prevent_mlir_dce``. Outside of any trace there is nothing
-    to keep. Under ``vmap``, where jax drops it, all examples are kept. Raises TypeError for what is no array.
+    The compiler drops unused values even so, unless ``prevent_mlir_dce``. Outside of any trace this does nothing.
+    Under ``vmap``, where jax drops it, all examples are kept. Raises TypeError for a value that is not an array.
 
     >>> import xlascope as xs
     >>> from xlascope import lax
@@ -69,9 +69,10 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
 
 
 def stage(x: Any, /) -> Any:
-    """A number or an array as a value of the program that is being traced; outside of any trace, as an array.
+    """Return a number or an array as a value of the program being traced; outside of any trace, as an array.
 
-    Computing with it is written into the program instead of being done at once. Raises TypeError for what is no array.
+    Computing with it is recorded in the program instead of being done at once. Raises TypeError for a value that is
+    not an array.
 
     >>> import xlascope as xs
     >>> from xlascope import lax

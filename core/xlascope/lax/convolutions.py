@@ -1,4 +1,4 @@
-"""Convolutions in other forms: plain ones, transposed ones, patches, and kernels that differ from place to place."""
+"""Variants of convolutions: plain, transposed, patches, and with a different kernel at each position."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def conv(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """The convolution of (batch, features, spatial axes…) with a kernel (features out, features in, spatial axes…).
+    """Convolve (batch, features, spatial axes…) with a kernel (features out, features in, spatial axes…).
 
     Raises what :func:`conv_general_dilated` does.
 
@@ -53,7 +53,7 @@ def conv_with_general_padding(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """:func:`conv` with dilations of both operands.
+    """Convolve as :func:`conv` does, with dilations of both operands.
 
     Raises what :func:`conv_general_dilated` does.
 
@@ -74,7 +74,7 @@ def conv_with_general_padding(
     )
 
 
-#: The layouts of transposed convolutions by the number of axes, where none is given.
+#: The default layouts of transposed convolutions by the number of axes.
 _LAYOUTS = {3: ("NHC", "HIO", "NHC"), 4: ("NHWC", "HWIO", "NHWC"), 5: ("NHWDC", "HWDIO", "NHWDC")}
 
 
@@ -90,15 +90,16 @@ def conv_transpose(
     preferred_element_type: Any = None,
     use_consistent_padding: bool = False,
 ) -> Any:
-    """The transposed ("fractionally strided") convolution, which makes ``lhs`` larger: ``strides - 1`` zeros come
-    between its elements.
+    """Compute the transposed ("fractionally strided") convolution, which makes ``lhs`` larger.
+
+    ``strides - 1`` zeros are inserted between its elements.
 
     Without ``dimension_numbers`` features come last (``("NHWC", "HWIO", "NHWC")``). With padding "SAME" the result is
     ``strides`` times as large, with "VALID" it holds all places that a kernel reaches. Padding by numbers is that of
     the convolution which is carried out; with ``use_consistent_padding`` it is that of the convolution of which this
     is the gradient. ``transpose_kernel`` reverses the kernel and swaps its features: it is then the gradient of
-    :func:`conv_general_dilated` in its input. Raises ValueError for another padding, or without
-    ``dimension_numbers`` where there are no 3, 4 or 5 axes.
+    :func:`conv_general_dilated` in its input. Raises ValueError for another padding, or without ``dimension_numbers``
+    where there are no 3, 4 or 5 axes.
 
     >>> from xlascope import lax, numpy as jnp
     >>> x, kernel = jnp.arange(1.0, 4.0).reshape(1, 3, 1), jnp.ones((2, 1, 1))
@@ -120,9 +121,9 @@ def conv_transpose(
     kernel = [dilated(w[axis], d) for axis, d in zip(numbers.rhs_spec[2:], holes, strict=True)]
     pairs = _transposed_padding(kernel, steps, padding, use_consistent_padding)
     if transpose_kernel:
-        made, taken, *spatial = numbers.rhs_spec
+        out_axis, in_axis, *spatial = numbers.rhs_spec
         order = list(range(len(w)))
-        order[made], order[taken] = taken, made
+        order[out_axis], order[in_axis] = in_axis, out_axis
         rhs = transpose(rev(rhs, spatial), order)
     return conv_general_dilated(
         lhs,
@@ -138,8 +139,9 @@ def conv_transpose(
 
 
 def _transposed_padding(kernel: Sequence[int], strides: Sequence[int], padding: Padding, consistent: bool) -> Pairs:
-    """The padding of a convolution that is the transpose of another: kernel - 1 - low in front and what makes the
-    size right behind.
+    """Return the padding of a convolution that is the transpose of another.
+
+    It is ``kernel - 1 - low`` in front, and behind what makes the size right.
     """
     if not isinstance(padding, str):
         pairs = padding_pairs(padding, len(kernel), "padding of conv_transpose")
@@ -149,12 +151,12 @@ def _transposed_padding(kernel: Sequence[int], strides: Sequence[int], padding: 
     word = padding_word(padding, "padding of conv_transpose")
     if word == "SAME_LOWER":
         raise ValueError("padding of conv_transpose is 'SAME', 'VALID' or (low, high) for each axis, got 'SAME_LOWER'")
-    made = []
+    result = []
     for k, step in zip(kernel, strides, strict=True):
-        more = max(k - step, 0)  # by so much the result is larger with VALID, the padding of the other with SAME
-        low = k - 1 - (more // 2 if word == "SAME" else 0)
-        made.append((low, k + step - 2 + (more if word == "VALID" else 0) - low))
-    return tuple(made)
+        extra = max(k - step, 0)  # the excess of the result with VALID, or the other's padding with SAME
+        low = k - 1 - (extra // 2 if word == "SAME" else 0)
+        result.append((low, k + step - 2 + (extra if word == "VALID" else 0) - low))
+    return tuple(result)
 
 
 def conv_general_dilated_patches(
@@ -168,8 +170,9 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """What a kernel of shape ``filter_shape`` meets at each place of ``lhs``, as features: (features in, filter axes…)
-    made one axis.
+    """Extract the patches of ``lhs`` that a kernel of shape ``filter_shape`` covers, as features.
+
+    The features are (features in, filter axes…) merged into one axis.
 
     The other arguments and errors are those of :func:`conv_general_dilated`.
 
@@ -210,10 +213,11 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: Any = None,
 ) -> Any:
-    """A convolution whose kernel is another one at each place.
+    """Convolve with a different kernel at each position.
 
-    ``rhs`` has the axes of a kernel, with the result's spatial sizes and, as features that go in, (features in,
-    ``filter_shape`` axes…) made one axis. The other arguments and errors are those of :func:`conv_general_dilated`.
+    ``rhs`` has the axes of a kernel, with the result's spatial sizes and, as input features, (features in,
+    ``filter_shape`` axes…) merged into one axis. The other arguments and errors are those of
+    :func:`conv_general_dilated`.
 
     >>> from xlascope import lax, numpy as jnp
     >>> x, kernels = jnp.ones((1, 1, 4)), jnp.arange(6.0).reshape(1, 2, 3)
@@ -225,11 +229,11 @@ def conv_general_dilated_local(
         lhs, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, numbers, precision=precision
     )
     # the patches are laid out as the result is; spatial axes come first in the product, then batch and features
-    (batch, feature, *places), (_, taken, *kernels) = numbers.out_spec, numbers.rhs_spec
-    contract, spatial = ((feature,), (taken,)), (tuple(places), tuple(kernels))
-    made = dot_general(patches, rhs, (contract, spatial), precision)
-    order = [*places, batch, feature]
-    return transpose(made, [order.index(axis) for axis in range(len(order))])
+    (batch, feature, *spatial_axes), (_, in_features, *kernels) = numbers.out_spec, numbers.rhs_spec
+    contract, spatial = ((feature,), (in_features,)), (tuple(spatial_axes), tuple(kernels))
+    product = dot_general(patches, rhs, (contract, spatial), precision)
+    order = [*spatial_axes, batch, feature]
+    return transpose(product, [order.index(axis) for axis in range(len(order))])
 
 
 def conv_shape_tuple(
@@ -239,7 +243,7 @@ def conv_shape_tuple(
     pads: Padding,
     batch_group_count: int = 1,
 ) -> tuple[int, ...]:
-    """The shape of what :func:`conv` gives for operands of those shapes.
+    """Return the shape of the result of :func:`conv` for operands of those shapes.
 
     >>> from xlascope import lax
     >>> lax.conv_shape_tuple((2, 3, 8, 8), (4, 3, 3, 3), (2, 1), ((1, 1), (0, 0)))
@@ -256,7 +260,7 @@ def conv_general_shape_tuple(
     padding: Padding,
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
-    """The shape of what :func:`conv_general_dilated` gives, without dilations and groups.
+    """Return the shape of the result of :func:`conv_general_dilated`, without dilations and groups.
 
     >>> from xlascope import lax
     >>> lax.conv_general_shape_tuple((2, 8, 8, 3), (3, 3, 3, 4), (1, 1), "SAME", ("NHWC", "HWIO", "NCHW"))
@@ -273,7 +277,7 @@ def conv_transpose_shape_tuple(
     padding: Padding,
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
-    """The shape of what :func:`conv_transpose` gives, without dilation.
+    """Return the shape of the result of :func:`conv_transpose`, without dilation.
 
     >>> from xlascope import lax
     >>> lax.conv_transpose_shape_tuple((2, 8, 8, 3), (3, 3, 3, 4), (2, 1), "SAME", ("NHWC", "HWIO", "NHWC"))

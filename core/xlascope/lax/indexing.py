@@ -1,4 +1,4 @@
-"""Slices at computed places, gather and scatter."""
+"""Slices at dynamic positions, gather and scatter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Negative = bool | Sequence[bool]
 
 
 class GatherScatterMode(enum.Enum):
-    """What happens to indices beyond the ends: they are clamped, or what they name is left out or filled."""
+    """Treatment of out-of-bounds indices: clamp them, or drop or fill what they refer to."""
 
     CLIP = "clip"
     FILL_OR_DROP = "drop"
@@ -35,7 +35,7 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(s: Any) -> GatherScatterMode:
-        """The mode that a name, None or a mode means; raises ValueError for others."""
+        """Return the mode for a name, None or a mode; raises ValueError for others."""
         if isinstance(s, GatherScatterMode):
             return s
         name = "drop" if s is None or s == "fill" else s
@@ -49,7 +49,7 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 def _inside(index: Any, size: int) -> Any:
-    """An index along an axis of that size, a negative one counted from the end."""
+    """Return an index along an axis of that size with negative values counted from the end."""
     if isinstance(index, (int, np.integer)):
         return int(index) + size if index < 0 else int(index)
     return select(lt(index, 0), arithmetic.add(index, size), index) if kind_of(aval_of(index).dtype) == "i" else index
@@ -58,7 +58,7 @@ def _inside(index: Any, size: int) -> Any:
 def dynamic_slice(
     operand: Any, start_indices: Any, slice_sizes: Sequence[int], *, allow_negative_indices: Negative = True
 ) -> Any:
-    """A block of static size at a computed place, moved inside where it would leave the operand.
+    """Return a block of static size at a dynamic position, clamped so that it lies within the operand.
 
     Negative indices count from the end, but along axes whose ``allow_negative_indices`` is False (one answer, or one
     for each axis): there they are outside.
@@ -89,10 +89,10 @@ def _starts(operand: Any, start_indices: Any, negative: Negative) -> list[Any]:
         )
     if negative is True:
         return [_inside(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
-    each = _answers(negative, rank)
+    allowed = _answers(negative, rank)
     return [
-        _inside(i, size) if may else _not_negative(i)
-        for i, size, may in zip(start_indices, _shape(operand), each, strict=True)
+        _inside(i, size) if is_allowed else _not_negative(i)
+        for i, size, is_allowed in zip(start_indices, _shape(operand), allowed, strict=True)
     ]
 
 
@@ -103,7 +103,7 @@ def _not_negative(index: Any) -> Any:
 
 
 def _answers(negative: Negative, rank: int) -> tuple[bool, ...]:
-    """For each axis, whether its indices count from the end where they are negative."""
+    """Return for each axis whether negative indices count from its end."""
     if isinstance(negative, bool):
         return (negative,) * rank
     if not isinstance(negative, (list, tuple)):
@@ -118,7 +118,7 @@ def _answers(negative: Negative, rank: int) -> tuple[bool, ...]:
 def dynamic_slice_in_dim(
     operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
 ) -> Any:
-    """``slice_size`` elements along one axis from a computed place; see :func:`dynamic_slice`."""
+    """Return ``slice_size`` elements along one axis from a dynamic position; see :func:`dynamic_slice`."""
     shape = _shape(operand)
     axis = axis_of(axis, len(shape))
     negative = bool(allow_negative_indices)
@@ -130,19 +130,19 @@ def dynamic_slice_in_dim(
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
-    """The elements at a computed place along one axis; see :func:`dynamic_slice`.
+    """Return the elements at a dynamic position along one axis; see :func:`dynamic_slice`.
 
-    Any index is moved inside, a negative number too where ``allow_negative_indices`` is False.
+    Any index is clamped, a negative number too where ``allow_negative_indices`` is False.
     """
-    place = index if allow_negative_indices else _not_below_0(index)
-    one = dynamic_slice_in_dim(operand, place, 1, axis, allow_negative_indices=allow_negative_indices)
-    return one if keepdims else squeeze(one, (axis_of(axis, len(_shape(operand))),))
+    start = index if allow_negative_indices else _not_below_0(index)
+    element = dynamic_slice_in_dim(operand, start, 1, axis, allow_negative_indices=allow_negative_indices)
+    return element if keepdims else squeeze(element, (axis_of(axis, len(_shape(operand))),))
 
 
 def dynamic_update_slice(
     operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: Negative = True
 ) -> Any:
-    """The operand with the block at a computed place replaced; see :func:`dynamic_slice`."""
+    """Replace the block of the operand at a dynamic position; see :func:`dynamic_slice`."""
     starts = _starts(operand, start_indices, allow_negative_indices)
     return dynamic_slicing.dynamic_update_slice(operand, update, starts)
 
@@ -150,41 +150,41 @@ def dynamic_update_slice(
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """The operand with consecutive elements along one axis replaced, from a computed place on."""
+    """Replace consecutive elements of the operand along one axis, from a dynamic position on."""
     rank = len(_shape(operand))
-    place = axis_of(axis, rank)
-    starts = [start_index if i == place else 0 for i in range(rank)]
+    normalized_axis = axis_of(axis, rank)
+    starts = [start_index if i == normalized_axis else 0 for i in range(rank)]
     return dynamic_update_slice(operand, update, starts, allow_negative_indices=bool(allow_negative_indices))
 
 
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """The operand with the elements at one computed place along an axis replaced.
+    """Replace the elements of the operand at one dynamic position along an axis.
 
-    Any index is moved inside, as for :func:`dynamic_index_in_dim`.
+    Any index is clamped, as for :func:`dynamic_index_in_dim`.
     """
     rank = len(_shape(operand))
     if len(_shape(update)) < rank:
         update = expand_dims(update, (axis_of(axis, rank),))
-    place = index if allow_negative_indices else _not_below_0(index)
-    return dynamic_update_slice_in_dim(operand, update, place, axis, allow_negative_indices=allow_negative_indices)
+    start = index if allow_negative_indices else _not_below_0(index)
+    return dynamic_update_slice_in_dim(operand, update, start, axis, allow_negative_indices=allow_negative_indices)
 
 
 def _not_below_0(index: Any) -> Any:
-    """A number that is moved inside as an array would be; what is no number is moved when it is known."""
+    """Clamp a negative Python number to 0, as an array would be clamped later; return other values as they are."""
     return type(index)(0) if isinstance(index, (int, np.integer)) and index < 0 else index
 
 
 def _wrapped(index: Any, size: int) -> Any:
-    """Indices modulo the size of an axis."""
+    """Return indices modulo the size of an axis."""
     return _inside(arithmetic.rem(index, np.asarray(size, aval_of(index).dtype)[()]), size)
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
-    """The slices of ``src`` at indices along some axes: for each axis a vector of as many indices.
+    """Return the slices of ``src`` at indices along some axes: a vector of indices for each axis.
 
-    Indices beyond the ends count on from the other end, as often as needed.
+    Indices beyond the ends wrap around, as often as needed.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.index_take(jnp.arange(6).reshape(2, 3), [jnp.array([1, 0]), jnp.array([-1, 0])], (0, 1)))
@@ -195,8 +195,8 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
     if len(idxs) != len(places) or any(len(_shape(i)) != 1 for i in idxs):
         raise ValueError(f"index_take takes a vector of indices for each of the axes {places}, got {len(idxs)}{here()}")
     columns = [expand_dims(_wrapped(i, shape[axis]), (1,)) for i, axis in zip(idxs, places, strict=True)]
-    rest = len(shape) - len(places)
-    numbers = GatherDimensionNumbers(tuple(range(1, 1 + rest)), tuple(sorted(places)), places)
+    inner = len(shape) - len(places)
+    numbers = GatherDimensionNumbers(tuple(range(1, 1 + inner)), tuple(sorted(places)), places)
     sizes = tuple(1 if axis in places else size for axis, size in enumerate(shape))
     return gather(src, concatenate(columns, 1), numbers, sizes, mode="clip")
 
@@ -205,16 +205,16 @@ def gather(
     operand: Any, start_indices: Any, dimension_numbers: indexing.GatherDimensionNumbers, slice_sizes: Sequence[int],
     *, unique_indices: bool = False, indices_are_sorted: bool = False, mode: Any = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
-    """Blocks of static size at the places that the last axis of the indices gives.
+    """Gather blocks of static size at the positions that the last axis of the indices gives.
 
-    Blocks that leave the operand are moved inside, or with ``mode="fill"`` filled with ``fill_value``: by default NaN,
-    the smallest of signed integers, the largest of unsigned ones, True.
+    Blocks that leave the operand are clamped, or with ``mode="fill"`` filled with ``fill_value``: by default NaN, the
+    smallest of signed integers, the largest of unsigned ones, True.
     """
-    chosen = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
-    filled = chosen is GatherScatterMode.FILL_OR_DROP
+    policy = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
+    fills = policy is GatherScatterMode.FILL_OR_DROP
     operation = indexing.Gather(
-        dimension_numbers, whole_numbers(slice_sizes, "slice_sizes of gather"), "fill" if filled else chosen.value,
-        fill_value if filled else None, bool(indices_are_sorted), bool(unique_indices),
+        dimension_numbers, whole_numbers(slice_sizes, "slice_sizes of gather"), "fill" if fills else policy.value,
+        fill_value if fills else None, bool(indices_are_sorted), bool(unique_indices),
     )  # fmt: skip
     return bind1(operation, operand, start_indices)
 
@@ -223,7 +223,10 @@ def scatter(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
-    """The operand with blocks replaced at the places that the last axis of the indices gives, outside ones left out."""
+    """Replace blocks of the operand at the positions that the last axis of the indices gives.
+
+    Blocks that are out of bounds are dropped, unless ``mode`` is "clip".
+    """
     operation = indexing.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
@@ -232,7 +235,7 @@ def scatter_add(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
-    """Like :func:`scatter`, with the blocks added."""
+    """Add blocks to the operand, at positions as in :func:`scatter`."""
     operation = indexing.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
@@ -241,7 +244,7 @@ def scatter_sub(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
-    """Like :func:`scatter`, with the blocks subtracted."""
+    """Subtract blocks from the operand, at positions as in :func:`scatter`."""
     operation = scattering.ScatterSub(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
@@ -250,7 +253,7 @@ def scatter_mul(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
-    """Like :func:`scatter`, with the elements multiplied by the blocks."""
+    """Multiply the operand's elements by blocks, at positions as in :func:`scatter`."""
     operation = scattering.ScatterMul(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
@@ -259,7 +262,7 @@ def scatter_min(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
-    """Like :func:`scatter`, with the smaller of element and block."""
+    """Take the minimum of the operand's elements and blocks, at positions as in :func:`scatter`."""
     operation = scattering.ScatterMin(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
@@ -268,7 +271,7 @@ def scatter_max(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
-    """Like :func:`scatter`, with the larger of element and block."""
+    """Take the maximum of the operand's elements and blocks, at positions as in :func:`scatter`."""
     operation = scattering.ScatterMax(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
@@ -278,25 +281,25 @@ def scatter_apply(
     *, update_shape: Sequence[int] = (), indices_are_sorted: bool = False, unique_indices: bool = False,
     mode: Any = None,
 ) -> Any:  # fmt: skip
-    """Like :func:`scatter`, with ``func`` applied to the elements, as often as the indices name each.
+    """Apply ``func`` to elements of the operand, as often as the indices refer to each.
 
     ``func`` is elementwise; ``update_shape`` is the shape that updates for these indices would have.
     """
-    put = indexing.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    scatter_operation = indexing.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     aval = aval_of(operand)
     ones = full(whole_numbers(update_shape, "sizes of update_shape"), np.int32(1))
     add = indexing.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     counts = bind1(add, full(aval.shape, np.int32(0)), scatter_indices, ones)
-    often = put.gathered(counts, scatter_indices, aval_of(ones))
-    most = reduce_max(often, range(len(update_shape)))
+    repeats = scatter_operation.gathered(counts, scatter_indices, aval_of(ones))
+    max_repeats = reduce_max(repeats, range(len(update_shape)))
 
-    def once_more(state: tuple[Any, Any]) -> tuple[Any, Any]:
-        done, held = state
-        return arithmetic.add(done, np.int32(1)), select(gt(often, done), func(held), held)
+    def apply_once(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        done, elements = state
+        return arithmetic.add(done, np.int32(1)), select(gt(repeats, done), func(elements), elements)
 
-    held = put.gathered(operand, scatter_indices, aval_of(ones))
-    _, values = while_loop(lambda state: lt(state[0], most), once_more, (np.int32(0), held))
-    return bind1(put, operand, scatter_indices, values)
+    gathered = scatter_operation.gathered(operand, scatter_indices, aval_of(ones))
+    _, values = while_loop(lambda state: lt(state[0], max_repeats), apply_once, (np.int32(0), gathered))
+    return bind1(scatter_operation, operand, scatter_indices, values)
 
 
 def _mode(mode: Any) -> str:

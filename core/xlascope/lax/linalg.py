@@ -1,4 +1,4 @@
-"""Factorizations of matrices, and triangular systems, on stacks of matrices."""
+"""Matrix factorizations and triangular solves, on stacks of matrices."""
 
 from ..names import explain_missing as _explain_missing
 from ..operations.linalg.cholesky import Cholesky as _Cholesky

@@ -1,4 +1,4 @@
-"""Loops made of others: map, one slice after the other, and associative_scan, all prefixes at once."""
+"""Loops built from others: map, which runs slice by slice, and associative_scan, which computes all prefixes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..trace.values import aval_of
 
 
 class _Mapped:
-    """A function as the body of a scan that carries nothing."""
+    """Function wrapped as the body of a scan without a carry."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.user_function = function
@@ -31,7 +31,7 @@ class _Mapped:
 
 
 class _MappedBatch(_Mapped):
-    """A function of one slice as the body of a scan over batches of slices."""
+    """Function of one slice wrapped as the body of a scan over batches of slices."""
 
     def __call__(self, carry: None, x: Any) -> tuple[None, Any]:
         return None, vmap(self.user_function)(x)
@@ -39,10 +39,10 @@ class _MappedBatch(_Mapped):
 
 @api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """``f`` of each slice of ``xs`` along its leading axis, one after the other, stacked.
+    """Apply ``f`` to each slice of ``xs`` along its leading axis, one after the other, and stack the results.
 
-    With ``batch_size`` (0 is none), that many at once (vectorized) in each step: between a loop and
-    :func:`xlascope.vmap` in both time and memory. Raises ValueError where the leading axes have different sizes.
+    With ``batch_size`` (0 is none), that many are vectorized in each step: between a loop and :func:`xlascope.vmap`
+    in both time and memory. Raises ValueError where the leading axes have different sizes.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.lax.map(lambda x: x * x, jnp.arange(3.0)))
@@ -62,17 +62,17 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
             f"lax.map takes arrays with leading axes of one size, got {sorted(sizes)}{where_text(user_line())}"
         )
     ((size,),) = sizes
-    rounds, rest = divmod(size, batch_size)
+    rounds, remainder = divmod(size, batch_size)
     if not rounds:
         return vmap(f)(xs)
-    whole = [
+    batches = [
         reshape(part, (rounds, batch_size, *aval_of(x).shape[1:]))
         for x in leaves
         for part in [slice_in_dim(x, 0, rounds * batch_size, 0)]
     ]
-    _, stacked = scan(_MappedBatch(f), None, structure.unflatten(whole))
+    _, stacked = scan(_MappedBatch(f), None, structure.unflatten(batches))
     joined = tree.map(lambda y: reshape(y, (rounds * batch_size, *aval_of(y).shape[2:])), stacked)
-    if not rest:
+    if not remainder:
         return joined
     last = vmap(f)(structure.unflatten([slice_in_dim(x, rounds * batch_size, size, 0) for x in leaves]))
     return tree.map(lambda a, b: concatenate([a, b], 0), joined, last)
@@ -80,11 +80,11 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 @api_boundary
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """All prefixes of an associative operation: element i of the result is ``fn`` of elements 0 to i.
+    """Compute all prefixes of an associative operation: result i is ``fn`` of elements 0 to i.
 
-    ``fn`` takes two trees like ``elems`` and combines them elementwise along ``axis`` (all pairs at once). It is called
-    a logarithmic number of times, each on half as much (Blelloch, "Prefix Sums and Their Applications", 1990), so that
-    an accelerator can do it in parallel. Raises TypeError or ValueError where the operands do not fit.
+    ``fn`` takes two trees like ``elems`` and combines them elementwise along ``axis`` (all pairs at once). It is
+    called a logarithmic number of times, each on half as much (Blelloch, "Prefix Sums and Their Applications", 1990),
+    so that an accelerator can do it in parallel. Raises TypeError or ValueError where the operands do not fit.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.lax.associative_scan(jnp.add, jnp.arange(1, 5)))
@@ -111,14 +111,14 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
         return tree.leaves(fn(structure.unflatten(first), structure.unflatten(second)))
 
-    found = _prefixes(combine, xs, axes) if sizes and sizes != {0} else [unchanged(x) for x in xs]
+    prefixes = _prefixes(combine, xs, axes) if sizes and sizes != {0} else [unchanged(x) for x in xs]
     if reverse:
-        found = [rev(y, (i,)) for y, i in zip(found, axes, strict=True)]
-    return structure.unflatten(found)
+        prefixes = [rev(y, (i,)) for y, i in zip(prefixes, axes, strict=True)]
+    return structure.unflatten(prefixes)
 
 
 def _prefixes(combine: Callable[..., list[Any]], xs: Sequence[Any], axes: Sequence[int]) -> list[Any]:
-    """Combine neighbours, find the prefixes of these pairs (at odd places), and from them those at even places."""
+    """Compute prefixes: combine neighbours, recurse for the odd positions, and derive the even ones."""
     size = aval_of(xs[0]).shape[axes[0]]
     if size < 2:
         return [unchanged(x) for x in xs]
@@ -128,8 +128,8 @@ def _prefixes(combine: Callable[..., list[Any]], xs: Sequence[Any], axes: Sequen
         even = first
     else:
         before = odd if size % 2 else _every(odd, axes, 0, size // 2 - 1, 1)
-        rest = combine(before, _every(xs, axes, 2, size, 2))
-        even = [concatenate([a, b], i) for a, b, i in zip(first, rest, axes, strict=True)]
+        later = combine(before, _every(xs, axes, 2, size, 2))
+        even = [concatenate([a, b], i) for a, b, i in zip(first, later, axes, strict=True)]
     return [_interleaved(a, b, i) for a, b, i in zip(even, odd, axes, strict=True)]
 
 
@@ -138,7 +138,7 @@ def _every(xs: Sequence[Any], axes: Sequence[int], start: int, stop: int, step: 
 
 
 def _interleaved(even: Any, odd: Any, axis: int) -> Any:
-    """The elements of two arrays by turns; the first may have one more."""
+    """Interleave the elements of two arrays; the first may have one more."""
     shape = aval_of(odd).shape
     size, extra = shape[axis], aval_of(even).shape[axis] - shape[axis]
     pairs = concatenate([expand_dims(x, (axis + 1,)) for x in (slice_in_dim(even, 0, size, axis), odd)], axis + 1)

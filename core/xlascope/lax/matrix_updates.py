@@ -1,4 +1,4 @@
-"""Factors of matrices that changed a little, and products that are symmetric."""
+"""Rank-one updates of Cholesky factors, and symmetric products."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from ..trace.values import aval_of
 
 
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
-    """The upper triangular R with ``R.T @ R = r_matrix.T @ r_matrix + outer(w_vector, w_vector)``, in O(n²) steps.
+    """Return the upper triangular R with ``R.T @ R = r_matrix.T @ r_matrix + outer(w_vector, w_vector)``.
 
-    The diagonal of the result is not negative. ``r_matrix`` is upper triangular and real, shape (n, n); ``w_vector``
-    has the shape (n,) and the same dtype. The vector is rotated into the matrix, row by row (G. H. Golub, C. F. Van
-    Loan: "Matrix computations", 6.5.4). Raises ValueError for shapes, TypeError for dtypes that do not fit.
+    It takes O(n²) steps. The diagonal of the result is not negative. ``r_matrix`` is upper triangular and real, shape
+    (n, n); ``w_vector`` has the shape (n,) and the same dtype. The vector is rotated into the matrix, row by row (G.
+    H. Golub, C. F. Van Loan: "Matrix computations", 6.5.4). Raises ValueError for shapes, TypeError for dtypes that
+    do not fit.
 
     >>> import xlascope.numpy as jnp
     >>> print(cholesky_update(jnp.array([[3.0]]), jnp.array([4.0])))
@@ -48,12 +49,12 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
         (r, w), i = state, convert_element_type(i, np.int32)
         row = squeeze(dynamic_slice(r, (i, zero), (1, size)), (0,))
         x, y = (squeeze(dynamic_slice(v, (i,), (1,)), (0,)) for v in (row, w))
-        one, length = typed_scalar(1, r_type.dtype), sqrt(x * x + y * y)
-        nothing = eq(length, 0.0)
-        safe = select(nothing, one, length)
-        cosine, sine = select(nothing, one, x / safe), y / safe
-        turned = expand_dims(cosine * row + sine * w, (0,))
-        return dynamic_update_slice(r, turned, (i, zero)), cosine * w - sine * row
+        unit, length = typed_scalar(1, r_type.dtype), sqrt(x * x + y * y)
+        is_zero = eq(length, 0.0)
+        safe = select(is_zero, unit, length)
+        cosine, sine = select(is_zero, unit, x / safe), y / safe
+        rotated = expand_dims(cosine * row + sine * w, (0,))
+        return dynamic_update_slice(r, rotated, (i, zero)), cosine * w - sine * row
 
     return upper(fori_loop(0, size, rotate, (r_matrix, w_vector))[0])
 
@@ -61,7 +62,9 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
 def symmetric_product(
     a_matrix: Any, c_matrix: Any, *, alpha: Any = 1.0, beta: Any = 0.0, symmetrize_output: bool = False
 ) -> Any:
-    """``alpha * a_matrix @ a_matrix.T + beta * c_matrix`` for stacks of matrices, (…, m, n) and symmetric (…, m, m).
+    """Return ``alpha * a_matrix @ a_matrix.T + beta * c_matrix`` for stacks of matrices.
+
+    ``a_matrix`` has shape (…, m, n), ``c_matrix`` is symmetric of shape (…, m, m).
 
     Only the lower triangle of the result is sure to be right on every platform; with ``symmetrize_output`` the upper
     one is made of it. Raises ValueError for shapes, TypeError for dtypes that do not fit.
@@ -81,5 +84,5 @@ def symmetric_product(
         if not isinstance(factor, (int, float, np.generic)):
             raise TypeError(f"symmetric_product takes {name} as a number, got {factor!r}")
     square = product(a_matrix, transposed(a_matrix))
-    made = add(mul(typed_scalar(alpha, a.dtype), square), mul(typed_scalar(beta, a.dtype), c_matrix))
-    return add(lower(made), transposed(lower(made, strictly=True))) if symmetrize_output else made
+    combined = add(mul(typed_scalar(alpha, a.dtype), square), mul(typed_scalar(beta, a.dtype), c_matrix))
+    return add(lower(combined), transposed(lower(combined, strictly=True))) if symmetrize_output else combined

@@ -1,4 +1,4 @@
-"""Collectives: values of all examples along a named axis, inside of the function that is mapped over it."""
+"""Collectives: operations across all examples along a named axis, inside of the function that is mapped over it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..trace.state import STATE
 
 
 class _Axes(NamedTuple):
-    """Named axes that are bound here, and their sizes; axes of the operand itself that stand among them."""
+    """Named axes that are bound here, with their sizes, and positional axes of the operand given among them."""
 
     names: tuple[Hashable, ...]
     sizes: tuple[int, ...]
@@ -35,38 +35,38 @@ class _Axes(NamedTuple):
         return math.prod(self.sizes)
 
 
-def _axes(what: str, axis_name: Any, positions: bool = False, groups: Any = None) -> _Axes:
-    """The axes that a user names; raises NameError for one that is not bound here."""
+def _axes(caller: str, axis_name: Any, positions: bool = False, groups: Any = None) -> _Axes:
+    """Resolve the axes that a user names; raises NameError for one that is not bound here."""
     if groups is not None:
         raise NotImplementedError(
-            f"{what}: axis_index_groups is not supported under vmap. Reshape the mapped axis into two and nest two "
+            f"{caller}: axis_index_groups is not supported under vmap. Reshape the mapped axis into two and nest two "
             "vmaps, one axis_name for the groups and one for the members"
         )
-    given = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
-    numbers = tuple(name for name in given if isinstance(name, int)) if positions else ()
-    names = tuple(name for name in given if not (positions and isinstance(name, int)))
+    requested = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    numbers = tuple(name for name in requested if isinstance(name, int)) if positions else ()
+    names = tuple(name for name in requested if not (positions and isinstance(name, int)))
     bound = dict(STATE.axes)
     for name in names:
         if name.__hash__ is None or hasattr(name, "aval"):
-            raise TypeError(f"{what} takes the name of an axis, or several, got {name!r}{where_text(user_line())}")
+            raise TypeError(f"{caller} takes the name of an axis, or several, got {name!r}{where_text(user_line())}")
         if name not in bound:
-            raise _unbound(what, name)
+            raise _unbound(caller, name)
     return _Axes(names, tuple(bound[name] for name in names), numbers)
 
 
-def _distinct(what: str, axes: _Axes) -> _Axes:
+def _distinct(caller: str, axes: _Axes) -> _Axes:
     if len(set(axes.names)) < len(axes.names):
-        raise ValueError(f"{what} names an axis twice: {axes.names}{where_text(user_line())}")
+        raise ValueError(f"{caller} names an axis twice: {axes.names}{where_text(user_line())}")
     return axes
 
 
-def _unbound(what: str, name: Any) -> NameError:
-    listed = ", ".join(repr(bound) for bound, _ in STATE.axes) or "none"
+def _unbound(caller: str, name: Any) -> NameError:
+    names = ", ".join(repr(bound) for bound, _ in STATE.axes) or "none"
     fix = (
         f"Call it inside a function that is mapped with this name: vmap(f, axis_name={name!r}), or shard_map over a "
         f"mesh with such an axis, make_mesh((n,), ({name!r},))."
     )
-    said = f"{what}: unbound axis name {name!r}. The names bound here: {listed}."
+    said = f"{caller}: unbound axis name {name!r}. The names bound here: {names}."
     return NameError(compose_message(said, fix) + see("unbound-axis-name"))
 
 
@@ -74,10 +74,10 @@ def _unbound(what: str, name: Any) -> NameError:
 
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The sum of ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
+    """Sum ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
 
-    A Python number is multiplied by the number of examples at once: ``psum(1, "i")`` is the size of the axis. Integers
-    among the axes are axes of ``x`` itself. Raises NameError for an axis that is not bound by a vmap around.
+    A Python number is multiplied by the number of examples at once: ``psum(1, "i")`` is the size of the axis.
+    Integers among the axes are axes of ``x`` itself. Raises NameError for an axis that is not bound by a vmap around.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: x / xs.lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0])))
@@ -85,18 +85,18 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     """
     axes = _distinct("psum", _axes("psum", axis_name, True, axis_index_groups))
 
-    def total(leaf: Any) -> Any:
+    def sum_leaf(leaf: Any) -> Any:
         if leaf.__class__ in PYTHON_SCALARS and not axes.positions:
             return leaf * axes.examples
         if kind_of(dtype_of(leaf)) == "b":
             leaf = convert_element_type(leaf, np.dtype(np.int32))
         return _reduced(collectives.PSum, reduce_sum, leaf, axes)
 
-    return tree.map(total, x)
+    return tree.map(sum_leaf, x)
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The mean of ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
+    """Average ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
 
     Raises NameError for an axis that is not bound by a vmap around.
 
@@ -106,20 +106,20 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     """
     axes = _axes("pmean", axis_name, True, axis_index_groups)
 
-    def mean(leaf: Any, total: Any) -> Any:
+    def mean_leaf(leaf: Any, total: Any) -> Any:
         if total.__class__ in PYTHON_SCALARS:
             return total / axes.examples
         count = axes.examples * math.prod(shape_of(leaf)[axis] for axis in axes.positions)
         if not is_differentiable(dtype_of(total)):
-            wide = dtype_of(total).itemsize == 8
-            total = convert_element_type(total, np.dtype(np.float64 if wide else np.float32))
+            is_wide = dtype_of(total).itemsize == 8
+            total = convert_element_type(total, np.dtype(np.float64 if is_wide else np.float32))
         return div(total, count)
 
-    return tree.map(mean, x, psum(x, axis_name))
+    return tree.map(mean_leaf, x, psum(x, axis_name))
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The elementwise maximum of ``x``, an array or a tree of them, over all examples along named axes.
+    """Take the elementwise maximum of ``x``, an array or a tree, over all examples along named axes.
 
     Where several examples are largest, they share the derivative. Raises NameError for an axis that is not bound.
     """
@@ -129,19 +129,17 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The elementwise minimum of ``x``, an array or a tree of them, over all examples along named axes; see
-    :func:`pmax`.
-    """
+    """Take the elementwise minimum of ``x``, an array or a tree, over examples along named axes; see :func:`pmax`."""
     axes = _distinct("pmin", _axes("pmin", axis_name, True, axis_index_groups))
     reduce = reductions.ReduceMin
     return tree.map(lambda leaf: _reduced(collectives.PMin, lambda y, at: bind1(reduce(at), y), leaf, axes), x)
 
 
-def _reduced(across: Any, inside: Callable[..., Any], leaf: Any, axes: _Axes) -> Any:
-    """A leaf reduced along axes of its own, then across the named ones."""
+def _reduced(collective: Any, reduce: Callable[..., Any], leaf: Any, axes: _Axes) -> Any:
+    """Reduce a leaf along its positional axes, then across the named ones."""
     if axes.positions:
-        leaf = inside(leaf, tuple(_position("a reduction", axis, len(shape_of(leaf))) for axis in axes.positions))
-    return bind1(across(axes.names), leaf) if axes.names else unchanged(leaf)
+        leaf = reduce(leaf, tuple(_position("a reduction", axis, len(shape_of(leaf))) for axis in axes.positions))
+    return bind1(collective(axes.names), leaf) if axes.names else unchanged(leaf)
 
 
 # Exchanges ----------------------------------------------------------------------------------------------------------
@@ -150,10 +148,10 @@ def _reduced(across: Any, inside: Callable[..., Any], leaf: Any, axes: _Axes) ->
 def all_gather(
     x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False, to: str = "varying"
 ) -> Any:
-    """The operands of all examples along a named axis, in every example.
+    """Gather the operands of all examples along a named axis into every example.
 
-    They lie along a new axis at ``axis``; with ``tiled`` one after the other along the axis that is there. ``to`` is
-    accepted for JAX's sake. Raises NameError for an axis that is not bound.
+    They lie along a new axis at ``axis``; with ``tiled`` they are concatenated along the existing axis. ``to`` is
+    accepted for compatibility with JAX. Raises NameError for an axis that is not bound.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: xs.lax.all_gather(x, "i"), axis_name="i")(jnp.arange(2)))
@@ -162,28 +160,28 @@ def all_gather(
     """
     axes = _distinct("all_gather", _axes("all_gather", axis_name, False, axis_index_groups))
 
-    def gathered(leaf: Any) -> Any:
+    def gather_leaf(leaf: Any) -> Any:
         at = _position("all_gather", axis, len(shape_of(leaf)) + (not tiled))
         return bind1(exchanges.AllGather(axes.names, axes.sizes, at, tiled), leaf)
 
-    return tree.map(gathered if axes.names else unchanged, x)
+    return tree.map(gather_leaf if axes.names else unchanged, x)
 
 
 def psum_scatter(
     x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: None = None, tiled: bool = False
 ) -> Any:
-    """The sum over all examples along a named axis, of which example i keeps part i along ``scatter_dimension``.
+    """Sum over all examples along a named axis; example i keeps part i along ``scatter_dimension``.
 
-    That axis has the size of the named one, and goes; with ``tiled`` each example keeps a block of it. Raises NameError
-    for an axis that is not bound, ValueError for sizes that do not fit.
+    That axis has the size of the named one and is removed; with ``tiled`` each example keeps a block of it. Raises
+    NameError for an axis that is not bound, ValueError for sizes that do not fit.
     """
     axes = _distinct("psum_scatter", _axes("psum_scatter", axis_name, False, axis_index_groups))
 
-    def scattered(leaf: Any) -> Any:
+    def scatter_leaf(leaf: Any) -> Any:
         at = _position("psum_scatter", scatter_dimension, len(shape_of(leaf)))
         return bind1(exchanges.ReduceScatter(axes.names, axes.sizes, at, tiled), leaf)
 
-    return tree.map(scattered, x)
+    return tree.map(scatter_leaf, x)
 
 
 def all_to_all(
@@ -195,11 +193,11 @@ def all_to_all(
     axis_index_groups: None = None,
     tiled: bool = False,
 ) -> Any:
-    """Transpose across examples: example i gets part i along ``split_axis`` of every example's ``x``, in their order
-    along ``concat_axis``.
+    """Transpose across examples: example i gets part i along ``split_axis`` of every example's ``x``.
 
-    The split axis has the size of the named one and goes, the parts lie along a new axis; with ``tiled`` blocks are cut
-    and put one after the other. Raises NameError for an axis that is not bound, ValueError for sizes that do not fit.
+    The parts lie in the examples' order along ``concat_axis``. The split axis has the size of the named one and is
+    removed, the parts lie along a new axis; with ``tiled`` the axis is cut into blocks, which are concatenated.
+    Raises NameError for an axis that is not bound, ValueError for sizes that do not fit.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: xs.lax.all_to_all(x, "i", 0, 0), axis_name="i")(jnp.array([[1, 2], [3, 4]])))
@@ -208,19 +206,19 @@ def all_to_all(
     """
     axes = _distinct("all_to_all", _axes("all_to_all", axis_name, False, axis_index_groups))
 
-    def exchanged(leaf: Any) -> Any:
+    def exchange_leaf(leaf: Any) -> Any:
         rank = len(shape_of(leaf))
         at, to = _position("all_to_all", split_axis, rank), _position("all_to_all", concat_axis, rank)
         return bind1(exchanges.AllToAll(axes.names, axes.sizes, at, to, tiled), leaf)
 
-    return tree.map(exchanged, x)
+    return tree.map(exchange_leaf, x)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """The operands sent from example to example: ``perm`` holds pairs (source, target).
+    """Send operands from example to example: ``perm`` holds pairs (source, target).
 
-    An example that is no target gets zeros. Raises NameError for an axis that is not bound, ValueError for a source or
-    target that is none or comes twice.
+    An example that is not a target gets zeros. Raises NameError for an axis that is not bound, ValueError for a
+    source or target that does not exist or is repeated.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: xs.lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(jnp.array([5, 6, 7])))
@@ -228,26 +226,26 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """
     axes = _distinct("ppermute", _axes("ppermute", axis_name))
     pairs = _pairs(perm)
-    for role, chosen in (("sources", [s for s, _ in pairs]), ("targets", [t for _, t in pairs])):
-        if len(set(chosen)) < len(chosen) or not all(0 <= i < axes.examples for i in chosen):
+    for role, indices in (("sources", [s for s, _ in pairs]), ("targets", [t for _, t in pairs])):
+        if len(set(indices)) < len(indices) or not all(0 <= i < axes.examples for i in indices):
             raise ValueError(
-                f"ppermute: the {role} {chosen} have to be different numbers from 0 to {axes.examples - 1}, since "
+                f"ppermute: the {role} {indices} have to be different numbers from 0 to {axes.examples - 1}, since "
                 f"{axis_name!r} has size {axes.examples}{where_text(user_line())}"
             )
     return tree.map(lambda leaf: bind1(exchanges.PPermute(axes.names, axes.sizes, pairs), leaf), x)
 
 
 def _pairs(perm: Any) -> tuple[tuple[int, int], ...]:
-    found = [whole_numbers(pair, "pairs (source, target) of ppermute") for pair in perm] if is_several(perm) else [()]
-    if any(len(pair) != 2 for pair in found):
+    pairs = [whole_numbers(pair, "pairs (source, target) of ppermute") for pair in perm] if is_several(perm) else [()]
+    if any(len(pair) != 2 for pair in pairs):
         raise TypeError(f"ppermute takes pairs (source, target), got {perm!r}{where_text(user_line())}")
-    return tuple((source, target) for source, target in found)
+    return tuple((source, target) for source, target in pairs)
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """The operands in another order: example i gets that of example ``perm[i]``.
+    """Permute the operands: example i gets that of example ``perm[i]``.
 
-    Raises NameError for an axis that is not bound, ValueError when ``perm`` is no permutation of its examples.
+    Raises NameError for an axis that is not bound, ValueError when ``perm`` is not a permutation of its examples.
     """
     axes = _axes("pshuffle", axis_name)
     perm = whole_numbers(perm, "numbers of perm of pshuffle")
@@ -265,7 +263,7 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = No
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
-    """The operand of example ``source``, for all examples along a named axis.
+    """Broadcast the operand of example ``source`` to all examples along a named axis.
 
     Raises NameError for an axis that is not bound, ValueError when there is no such example.
     """
@@ -279,11 +277,11 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     return tree.map(lambda leaf: bind1(exchanges.PBroadcast(axes.names, axes.sizes, source), leaf), x)
 
 
-# Where am I ---------------------------------------------------------------------------------------------------------
+# Index and size -----------------------------------------------------------------------------------------------------
 
 
 def axis_index(axis_name: Any) -> Any:
-    """The number of the example along a named axis; along a tuple of them in row-major order.
+    """Return the index of the example along a named axis; along a tuple of them in row-major order.
 
     Raises NameError for an axis that is not bound.
 
@@ -296,16 +294,16 @@ def axis_index(axis_name: Any) -> Any:
 
 
 def axis_size(axis_name: Any) -> int:
-    """The number of examples along a named axis, or along a tuple of them: a Python integer.
+    """Return the number of examples along a named axis, or along a tuple of them, as a Python integer.
 
     Raises NameError for an axis that is not bound.
     """
     return _axes("axis_size", axis_name).examples
 
 
-def _position(what: str, axis: int, rank: int) -> int:
-    """An axis counted from the front; raises ValueError when there is none."""
-    axis = whole_number(axis, f"the axis of {what}")
+def _position(caller: str, axis: int, rank: int) -> int:
+    """Return an axis counted from the front; raises ValueError if it is out of range."""
+    axis = whole_number(axis, f"the axis of {caller}")
     if not -rank <= axis < rank:
-        raise ValueError(f"{what} along axis {axis}, where there are {rank} axes{where_text(user_line())}")
+        raise ValueError(f"{caller} along axis {axis}, where there are {rank} axes{where_text(user_line())}")
     return axis % rank

@@ -1,4 +1,4 @@
-"""Code for one platform or another."""
+"""Functions that depend on the platform."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ _ALSO = {"cuda": "gpu", "rocm": "gpu"}
 def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Any:
-    """What the function for the platform gives that programs run on (``cpu=``, ``gpu=``, ``cuda=``, ``tpu=``), else
-    ``default``.
+    """Call the function for the default platform (``cpu=``, ``gpu=``, ``cuda=``, ``tpu=``), else ``default``.
 
     The choice is made while tracing: a program has the code of one platform, also where it is only compiled for
     another. Raises NotImplementedError where there is no code for the platform.
@@ -26,14 +25,14 @@ def platform_dependent(
     >>> print(lax.platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x))
     3.0
     """
-    for name, code in {"default": default, **per_platform}.items():
-        if not callable(code) and (code is not None or name != "default"):
-            raise TypeError(f"platform_dependent takes a function as {name}, got {code!r}{here()}")
+    for name, function in {"default": default, **per_platform}.items():
+        if not callable(function) and (function is not None or name != "default"):
+            raise TypeError(f"platform_dependent takes a function as {name}, got {function!r}{here()}")
     platform = default_device().platform
-    chosen = per_platform.get(platform, per_platform.get(_ALSO.get(platform, platform), default))
-    if chosen is None:
+    selected = per_platform.get(platform, per_platform.get(_ALSO.get(platform, platform), default))
+    if selected is None:
         raise NotImplementedError(
             f"platform_dependent has code for {', '.join(per_platform) or 'nothing'}, and runs on {platform}{here()}: "
             "give it default="
         )
-    return chosen(*tree.map(unchanged, args))  # what it hands back belongs to nobody else
+    return selected(*tree.map(unchanged, args))  # the function may return its operands: they must be new objects

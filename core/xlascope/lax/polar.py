@@ -40,16 +40,16 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[Any, Any] | None = None,
 ) -> tuple[Any, Any, Any, Any]:
-    """The polar decomposition of a matrix of full rank, ``x = u @ h``, by dynamically weighted Halley iteration.
+    """Compute the polar decomposition ``x = u @ h`` of a full-rank matrix by dynamically weighted Halley iteration.
 
     ``x`` has shape (m, n) with m ≥ n, and a floating-point or complex dtype of 32 bits or more. Returns u, of that
     shape, with orthonormal columns; h, Hermitian, of shape (n, n); the number of steps, at most ``max_iterations``
-    (10); and whether two iterates came as near to each other as ``(5 eps) ** (1 / 3)``. ``eps``, a positive number, is
-    that of the dtype if None. ``dynamic_shape`` (rows, columns), whole numbers or integer arrays, is the part of ``x``
-    that counts; u and h are zero elsewhere, and there are no derivatives. ``is_hermitian`` changes nothing. The
-    derivative is that of the decomposition, not of the steps. Raises ValueError for other shapes, for stacks (use vmap)
-    and for an ``eps`` that is not positive; TypeError and NotImplementedError for other dtypes. (Y. Nakatsukasa, Z.
-    Bai, F. Gygi, SIAM J. Matrix Anal. Appl. 31, 2010.)
+    (10); and whether two iterates came as near to each other as ``(5 eps) ** (1 / 3)``. ``eps``, a positive number,
+    is that of the dtype if None. ``dynamic_shape`` (rows, columns), whole numbers or integer arrays, is the part of
+    ``x`` that counts; u and h are zero elsewhere, and there are no derivatives. ``is_hermitian`` changes nothing. The
+    derivative is that of the decomposition, not of the steps. Raises ValueError for other shapes, for stacks (use
+    vmap) and for an ``eps`` that is not positive; TypeError and NotImplementedError for other dtypes. (Y.
+    Nakatsukasa, Z. Bai, F. Gygi, SIAM J. Matrix Anal. Appl. 31, 2010.)
 
     >>> from xlascope import lax, numpy as jnp
     >>> u, h, steps, converged = lax.linalg.qdwh(jnp.array([[0.0, -2.0], [3.0, 0.0]]))
@@ -57,18 +57,18 @@ def qdwh(
     [[ 0. -1.]
      [ 1.  0.]] True
     """
-    type_ = aval_of(x)
-    require_matrices("qdwh", type_)
-    if len(type_.shape) != 2 or type_.shape[0] < type_.shape[1]:
+    aval = aval_of(x)
+    require_matrices("qdwh", aval)
+    if len(aval.shape) != 2 or aval.shape[0] < aval.shape[1]:
         raise ValueError(
-            f"qdwh takes a matrix of at least as many rows as columns, got shape {type_.shape}{here()}; of a wider one "
+            f"qdwh takes a matrix of at least as many rows as columns, got shape {aval.shape}{here()}; of a wider one "
             "take the adjoint, and map stacks by vmap"
         )
-    most = _MOST if max_iterations is None else max(whole_number(max_iterations, "max_iterations of qdwh"), 0)
-    own = float(np.finfo(type_.dtype).eps) if eps is None else float(eps)
-    if not own > 0:
+    iterations = _MOST if max_iterations is None else max(whole_number(max_iterations, "max_iterations of qdwh"), 0)
+    epsilon = float(np.finfo(aval.dtype).eps) if eps is None else float(eps)
+    if not epsilon > 0:
         raise ValueError(f"eps of qdwh is a positive number, got {eps!r}{here()}")
-    return _compiled()(x, dynamic_shape, most=most, epsilon=own)  # type: ignore[no-any-return]
+    return _compiled()(x, dynamic_shape, most=iterations, epsilon=epsilon)  # type: ignore[no-any-return]
 
 
 @functools.cache
@@ -76,17 +76,17 @@ def _compiled() -> Any:
     return jit_function(_within, Options(static_argnames=("most", "epsilon")))
 
 
-def _within(x: Any, dynamic_shape: Any, most: int, epsilon: float) -> Any:
+def _within(x: Any, dynamic_shape: Any, iterations: int, epsilon: float) -> Any:
     if dynamic_shape is not None:
         x = _part(x, *dynamic_shape)
-    return _polar(most, epsilon, dynamic_shape is not None, x)
+    return _polar(iterations, epsilon, dynamic_shape is not None, x)
 
 
 _within.__name__ = "qdwh"
 
 
 def _part(x: Any, rows: Any, columns: Any) -> Any:
-    """The first rows and columns, and zeros."""
+    """Return the first rows and columns, and zeros elsewhere."""
     shape = aval_of(x).shape
     numbers = [broadcasted_iota(np.int32, shape, axis) for axis in (0, 1)]
     inside = [lt(n, convert_element_type(count, np.int32)) for n, count in zip(numbers, (rows, columns), strict=True)]
@@ -94,51 +94,51 @@ def _part(x: Any, rows: Any, columns: Any) -> Any:
 
 
 @functools.partial(custom_jvp, nondiff_argnums=(0, 1, 2))
-def _polar(most: int, epsilon: float, in_part: bool, x: Any) -> Any:
-    near = (5.0 * epsilon) ** (1.0 / 3.0)
+def _polar(iterations: int, epsilon: float, in_part: bool, x: Any) -> Any:
+    tolerance = (5.0 * epsilon) ** (1.0 / 3.0)
 
-    def far(u: Any, before: Any) -> Any:
-        return gt(halley.length(sub(u, before)), near)
+    def is_far(u: Any, before: Any) -> Any:
+        return gt(halley.length(sub(u, before)), tolerance)
 
-    u, going = halley.scaled(x), True
-    steps = halley.weights(epsilon, most)
-    for each in steps:
-        before, u = u, halley.step(u, each)
-        going = True if each.by_qr else far(u, before)
+    u, is_continuing = halley.scaled(x), True
+    steps = halley.weights(epsilon, iterations)
+    for weights in steps:
+        before, u = u, halley.step(u, weights)
+        is_continuing = True if weights.by_qr else is_far(u, before)
 
-    def more(state: Any) -> Any:
-        count, _, going = state
-        return bitwise_and(lt(count, most), going)
+    def should_continue(state: Any) -> Any:
+        count, _, is_continuing = state
+        return bitwise_and(lt(count, iterations), is_continuing)
 
-    def once(state: Any) -> Any:
+    def iterate(state: Any) -> Any:
         count, before, _ = state
         u = halley.step(before, halley.LAST)
-        return count + 1, u, far(u, before)
+        return count + 1, u, is_far(u, before)
 
-    count, u, going = while_loop(more, once, (len(steps), u, going))
+    count, u, is_continuing = while_loop(should_continue, iterate, (len(steps), u, is_continuing))
     u = halley.polished(u)
-    return u, halley.positive(u, x), count, eq(going, False)
+    return u, halley.positive(u, x), count, eq(is_continuing, False)
 
 
 @_polar.defjvp
-def _polar_jvp(most: int, epsilon: float, in_part: bool, primals: Any, tangents: Any) -> Any:
+def _polar_jvp(iterations: int, epsilon: float, in_part: bool, primals: Any, tangents: Any) -> Any:
     # x' = u' h + u h', where uᴴ u' is antihermitian and h' Hermitian: with h = V S Vᴴ and D = uᴴ x' this leaves
-    # (D - Dᴴ)ᵢⱼ / (sᵢ + sⱼ) for uᴴ u' in the basis V. What of x' lies outside of the columns of u moves u by that times
-    # h⁻¹.
+    # (D - Dᴴ)ᵢⱼ / (sᵢ + sⱼ) for uᴴ u' in the basis V. The part of x' outside of the column space of u changes u by
+    # that part times h⁻¹.
     if in_part:
         raise NotImplementedError(f"qdwh with dynamic_shape has no derivative{here()}: give it the part itself")
     (x,), (t,) = primals, tangents
-    results = _polar(most, epsilon, in_part, x)
+    results = _polar(iterations, epsilon, in_part, x)
     u, h = results[:2]
     v, s = eigh(h, symmetrize_input=False)
-    moved = product(adjoint(u), t)
-    turning = product(product(adjoint(v), sub(moved, adjoint(moved))), v)
+    projected = product(adjoint(u), t)
+    rotation = product(product(adjoint(v), sub(projected, adjoint(projected))), v)
     s = convert_element_type(s, aval_of(x).dtype)
-    inside = div(turning, add(as_columns(s), as_rows(s)))
-    of_u = product(u, product(product(v, inside), adjoint(v)))
+    inside = div(rotation, add(as_columns(s), as_rows(s)))
+    u_tangent = product(u, product(product(v, inside), adjoint(v)))
     if aval_of(x).shape[0] > aval_of(x).shape[1]:
-        outside = product(add(t, neg(product(u, moved))), v)
-        of_u = add(of_u, product(div(outside, as_rows(s)), adjoint(v)))
-    of_h = halley.hermitian(add(product(adjoint(of_u), x), moved))
-    rest = [shown(ZERO, aval_of(each), False) for each in results[2:]]
-    return results, (of_u, of_h, *rest)
+        outside = product(add(t, neg(product(u, projected))), v)
+        u_tangent = add(u_tangent, product(div(outside, as_rows(s)), adjoint(v)))
+    h_tangent = halley.hermitian(add(product(adjoint(u_tangent), x), projected))
+    other_tangents = [shown(ZERO, aval_of(result), False) for result in results[2:]]
+    return results, (u_tangent, h_tangent, *other_tangents)

@@ -1,4 +1,4 @@
-"""The handle of each operation, as ``eqn.primitive`` gives it: ``sin_p`` and its siblings, by the operation's name.
+"""Handles of operations, as ``eqn.primitive`` returns them: ``sin_p`` and its siblings, by the operation's name.
 
 ``primitives.pyi`` lists them for tools, with the functions that stand under the operations' classes.
 """
@@ -15,15 +15,15 @@ from ..ir.operation import Operation, Primitive, registered
 
 @functools.cache
 def operations_by_name() -> dict[str, type[Operation]]:
-    """The operations of the engine by name, from every file that may define one."""
+    """Return the engine's operations by name, importing every module that may define one."""
     for package in (operations, control):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    return {each.name: each for each in registered() if _is_of_engine(each.__module__)}
+    return {operation.name: operation for operation in registered() if _is_of_engine(operation.__module__)}
 
 
 def _is_of_engine(module: str) -> bool:
-    """Whether a module is one of ours, and not one that only those import who need it."""
+    """Return whether a module belongs to the engine, and is not an experimental one."""
     return module.startswith("xlascope.") and not module.startswith("xlascope.experimental.")
 
 

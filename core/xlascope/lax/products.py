@@ -1,4 +1,4 @@
-"""Products over axes."""
+"""Products over axes: dot, dot_general and batch_matmul."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PrecisionLike = (
 def dot(
     lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """The product of vectors and matrices: the last axis of ``lhs`` with the first of ``rhs``.
+    """Multiply vectors and matrices: the last axis of ``lhs`` with the first of ``rhs``.
 
     With ``dimension_numbers``, those of :func:`dot_general`, the product over the axes that they name.
 
@@ -41,8 +41,8 @@ def dot(
     5.0
     """
     if dimension_numbers is not None:
-        wanted = preferred_element_type or _common_dtype(lhs, rhs)
-        return dot_general(lhs, rhs, dimension_numbers, precision, wanted)
+        dtype = preferred_element_type or _common_dtype(lhs, rhs)
+        return dot_general(lhs, rhs, dimension_numbers, precision, dtype)
     x, y = aval_of(lhs).shape, aval_of(rhs).shape
     if not (1 <= len(x) <= 2 and 1 <= len(y) <= 2 and x[-1] == y[0]):
         if 1 <= len(x) <= 2 and 1 <= len(y) <= 2:
@@ -54,11 +54,11 @@ def dot(
 
 
 def _common_dtype(lhs: Any, rhs: Any) -> np.dtype[Any]:
-    return promote(tuple((each.dtype, each.weak_type) for each in (aval_of(lhs), aval_of(rhs))))[0]
+    return promote(tuple((aval.dtype, aval.weak_type) for aval in (aval_of(lhs), aval_of(rhs))))[0]
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
-    """The matrix products of two stacks of matrices with the same leading axes."""
+    """Multiply two stacks of matrices with the same leading axes."""
     x, y = aval_of(lhs).shape, aval_of(rhs).shape
     rank = len(x)
     if rank != len(y) or rank < 2:

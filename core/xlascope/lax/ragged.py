@@ -1,4 +1,4 @@
-"""Products of arrays of which one axis falls into groups of different sizes."""
+"""Products of arrays in which one axis is split into groups of different sizes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ..trace.values import aval_of
 
 @dataclass(frozen=True, init=False)
 class RaggedDotDimensionNumbers:
-    """Which axes :func:`ragged_dot_general` multiplies over.
+    """Axes over which :func:`ragged_dot_general` multiplies.
 
     ``dot_dimension_numbers`` are those of ``dot_general``, ((contracting axes of both), (batch axes of both));
-    ``lhs_ragged_dimensions`` the axis of lhs that falls into groups, ``rhs_group_dimensions`` the axis of rhs along
-    which there is something for each group, where there is one.
+    ``lhs_ragged_dimensions`` is the axis of lhs that is split into groups, ``rhs_group_dimensions`` the axis of rhs
+    that numbers the groups, if there is one.
 
     >>> from xlascope import lax
     >>> lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), [0], [0]).lhs_ragged_dimensions
@@ -62,11 +62,11 @@ def ragged_dot(
     preferred_element_type: Any = None,
     group_offset: None = None,
 ) -> Any:
-    """The rows of ``lhs`` (m, k), in consecutive groups of those sizes, each times its group's matrix of ``rhs``
-    (g, k, n); rows behind the last group give zeros.
+    """Multiply rows of ``lhs`` (m, k), in consecutive groups, each by its group's matrix of ``rhs`` (g, k, n).
 
-    Every row is multiplied with every matrix, as on hardware without an operation of its own for this.
-    Raises TypeError for other shapes, and for sizes that are no integers.
+    ``group_sizes`` are the numbers of rows; rows behind the last group give zeros. Every row is multiplied with every
+    matrix, as on hardware without a special operation for this. Raises TypeError for other shapes, and for sizes that
+    are not integers.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.ragged_dot(jnp.ones((3, 1)), jnp.array([[[1.0]], [[5.0]]]), jnp.array([1, 2])).T)
@@ -91,7 +91,7 @@ def ragged_dot_general(
     preferred_element_type: Any = None,
     group_offset: None = None,
 ) -> Any:
-    """The product of arrays, as ``dot_general``'s, where an axis of ``lhs`` falls into consecutive groups of sizes.
+    """Multiply arrays as ``dot_general`` does, with an axis of ``lhs`` in consecutive groups of sizes.
 
     What the groups are for follows from the ragged axis (b batch axes, k contracting ones, m and n the others):
 
@@ -129,7 +129,7 @@ def _refuse_offset(name: str, group_offset: Any) -> None:
         raise NotImplementedError(f"{name} has no group_offset: give it the groups that it is to start with")
 
 
-def _ragged(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNumbers, *how: Any) -> Any:
+def _ragged(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNumbers, *options: Any) -> Any:
     x, y, sizes = aval_of(lhs), aval_of(rhs), aval_of(group_sizes)
     (contract_x, _), (batch_x, _) = numbers.dot_dimension_numbers
     ragged = _ragged_axis(numbers, len(x.shape))
@@ -138,17 +138,17 @@ def _ragged(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNum
     if not sizes.shape:
         raise TypeError(f"group_sizes has a size for each group, got a single number{here()}")
     if any(not 0 <= axis < len(x.shape) for axis in (*contract_x, *batch_x)):
-        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, *how)  # which says what is wrong
+        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, *options)  # it raises the error
     free_x = free_axes(len(x.shape), contract_x, batch_x)
     if ragged in contract_x:
         _no_groups(numbers)
         outer = (*batch_x, *contract_x[: contract_x.index(ragged)])
         group_sizes = _spread_sizes(group_sizes, tuple([x.shape[i] for i in outer]))
-        return _over_groups(lhs, rhs, _belongs(group_sizes, x.shape[ragged]), (*outer, ragged), numbers, how)
+        return _over_groups(lhs, rhs, _belongs(group_sizes, x.shape[ragged]), (*outer, ragged), numbers, options)
     if ragged in batch_x:
         _no_groups(numbers)
         _spread_sizes(group_sizes, tuple([x.shape[i] for i in batch_x[: batch_x.index(ragged)]]))
-        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, *how)
+        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, *options)
     group = _group_axis(numbers, len(y.shape))
     if y.shape[group] != sizes.shape[-1]:
         raise TypeError(
@@ -156,63 +156,64 @@ def _ragged(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNum
         )
     outer = (*batch_x, *free_x[: free_x.index(ragged)])
     group_sizes = _spread_sizes(group_sizes, tuple([x.shape[i] for i in outer]))
-    mine = _belongs(group_sizes, x.shape[ragged])
-    return _to_groups(lhs, rhs, mine, len(batch_x) + len(free_x), group, numbers, how)
+    masks = _belongs(group_sizes, x.shape[ragged])
+    return _to_groups(lhs, rhs, masks, len(batch_x) + len(free_x), group, numbers, options)
 
 
-def _to_groups(lhs: Any, rhs: Any, mine: Any, left: int, group: int, numbers: Any, how: Any) -> Any:
-    """The products with every group's part, of which each index keeps its own. ``mine`` is (batch, the free axes up to
-    the ragged one, groups): the leading axes of the product, and the group's, which is a free one of rhs; ``left`` of
-    the product's axes are lhs's.
+def _to_groups(lhs: Any, rhs: Any, masks: Any, lhs_rank: int, group: int, numbers: Any, options: Any) -> Any:
+    """Multiply by every group's part and keep for each index that of its own group.
+
+    ``masks`` is (batch, the free axes up to the ragged one, groups): the leading axes of the product, and the
+    group's, which is a free one of rhs; ``lhs_rank`` of the product's axes are lhs's.
     """
-    products = dot_general(lhs, rhs, numbers.dot_dimension_numbers, *how)
+    products = dot_general(lhs, rhs, numbers.dot_dimension_numbers, *options)
     (_, contract_y), (_, batch_y) = numbers.dot_dimension_numbers
-    place = left + free_axes(len(aval_of(rhs).shape), contract_y, batch_y).index(group)
-    known = len(aval_of(mine).shape) - 1
-    return reduce_sum(_kept(products, mine, (*range(known), place)), (place,))
+    group_axis = lhs_rank + free_axes(len(aval_of(rhs).shape), contract_y, batch_y).index(group)
+    mask_rank = len(aval_of(masks).shape) - 1
+    return reduce_sum(_kept(products, masks, (*range(mask_rank), group_axis)), (group_axis,))
 
 
-def _over_groups(lhs: Any, rhs: Any, mine: Any, axes: tuple[int, ...], numbers: Any, how: Any) -> Any:
-    """The sums over each group. ``mine`` is (axes of lhs, groups)."""
+def _over_groups(lhs: Any, rhs: Any, masks: Any, axes: tuple[int, ...], numbers: Any, options: Any) -> Any:
+    """Sum over each group separately. ``masks`` is (axes of lhs, groups)."""
     (contract_x, contract_y), (batch_x, batch_y) = numbers.dot_dimension_numbers
-    groups = aval_of(mine).shape[-1]
+    groups = aval_of(masks).shape[-1]
     shape = aval_of(lhs).shape
     copies = broadcast_in_dim(lhs, (groups, *shape), tuple(range(1, 1 + len(shape))))
     ordered = tuple(int(i) for i in np.argsort(axes))
-    mine = transpose(mine, (len(axes), *ordered))
-    kept = _kept(copies, mine, (0, *(1 + axes[i] for i in ordered)))
-    moved = (tuple([1 + i for i in contract_x]), contract_y), (tuple([1 + i for i in batch_x]), batch_y)
-    return moveaxis(dot_general(kept, rhs, moved, *how), len(batch_x), 0)
+    masks = transpose(masks, (len(axes), *ordered))
+    masked = _kept(copies, masks, (0, *(1 + axes[i] for i in ordered)))
+    shifted_numbers = (tuple([1 + i for i in contract_x]), contract_y), (tuple([1 + i for i in batch_x]), batch_y)
+    return moveaxis(dot_general(masked, rhs, shifted_numbers, *options), len(batch_x), 0)
 
 
-def _kept(values: Any, mine: Any, axes: tuple[int, ...]) -> Any:
-    """The values where they belong, else zero; ``mine`` lies along those axes, in order."""
+def _kept(values: Any, mask: Any, axes: tuple[int, ...]) -> Any:
+    """Return the values where ``mask`` is True, else zero; ``mask`` lies along those axes, in order."""
     aval = aval_of(values)
-    if aval_of(mine).shape != aval.shape:
-        mine = broadcast_in_dim(mine, aval.shape, axes)
-    return select(mine, values, full(aval.shape, aval.dtype.type(0)))
+    if aval_of(mask).shape != aval.shape:
+        mask = broadcast_in_dim(mask, aval.shape, axes)
+    return select(mask, values, full(aval.shape, aval.dtype.type(0)))
 
 
 def _belongs(group_sizes: Any, count: int) -> Any:
-    """Whether an index of the ragged axis is one of a group: (outer axes, count, groups)."""
+    """Return whether each index of the ragged axis is in each group: (outer axes, count, groups)."""
     sizes = convert_element_type(group_sizes, np.int32)
     shape = aval_of(sizes).shape
     last = len(shape) - 1
     ends = cumsum(sizes, last)
     index = broadcasted_iota(np.dtype(np.int32), (*shape[:-1], count, shape[-1]), last)
-    starts, ends = (expand_dims(each, (last,)) for each in (sub(ends, sizes), ends))
+    starts, ends = (expand_dims(bound, (last,)) for bound in (sub(ends, sizes), ends))
     return bitwise_and(ge(index, starts), lt(index, ends))
 
 
 def _spread_sizes(group_sizes: Any, outer: tuple[int, ...]) -> Any:
-    """Sizes for each index of the outer axes; raises TypeError for other shapes than (groups,) and theirs."""
+    """Broadcast sizes to each index of the outer axes; raises TypeError for other shapes."""
     shape = aval_of(group_sizes).shape
-    wanted = (*outer, shape[-1])
-    if shape == wanted:
+    expected = (*outer, shape[-1])
+    if shape == expected:
         return group_sizes
     if len(shape) != 1:
-        raise TypeError(f"group_sizes has shape {wanted} here, or {wanted[-1:]}, got {shape}{here()}")
-    return broadcast_in_dim(group_sizes, wanted, (len(outer),))
+        raise TypeError(f"group_sizes has shape {expected} here, or {expected[-1:]}, got {shape}{here()}")
+    return broadcast_in_dim(group_sizes, expected, (len(outer),))
 
 
 def _ragged_axis(numbers: RaggedDotDimensionNumbers, rank: int) -> int:

@@ -1,4 +1,4 @@
-"""custom_root: the root of a function by any means, with the derivative that every root has."""
+"""custom_root: the root of a function by any solver, with the derivative of the implicit function."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def custom_root(
     tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
     has_aux: bool = False,
 ) -> Any:
-    """The x with ``f(x) = 0`` that ``solve(f, initial_guess)`` finds; its derivative is that of the implicit function.
+    """Return the x with ``f(x) = 0`` that ``solve`` finds, differentiable as an implicit function.
 
-    How the root moves when values that ``f`` closes over move follows from f alone: ``tangent_solve(g, y)`` gives the x
-    with ``g(x) = y`` for the linear function g that is f's derivative at the root. So ``solve`` may loop as it likes.
-    With ``has_aux`` it returns (x, anything). Derivatives do not go through the guess. Raises TypeError where the
-    trees do not fit.
+    How the root changes with values that ``f`` closes over follows from f alone: ``tangent_solve(g, y)`` returns the
+    x with ``g(x) = y`` for the linear function g that is f's derivative at the root. So ``solve(f, initial_guess)``
+    may use any loop. With ``has_aux`` it returns (x, anything). Derivatives do not go through the guess. Raises
+    TypeError where the trees do not fit.
 
     >>> import xlascope as xs
     >>> def cube_root(a):
@@ -48,55 +48,55 @@ def custom_root(
     >>> print(cube_root(8.0), xs.grad(cube_root)(8.0))
     2.0 0.083333336
     """
-    for what, given in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
-        require_callable(f"custom_root ({what})", given)
+    for role, callable_argument in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
+        require_callable(f"custom_root ({role})", callable_argument)
     guess, structure = tree.flatten(initial_guess)
     avals = [operand_aval("the initial guess of custom_root", x) for x in guess]
-    one, two = tree.structure((initial_guess,)), tree.structure((initial_guess, initial_guess))
-    function = body_of(f, one, avals)
+    one_tree, two_trees = tree.structure((initial_guess,)), tree.structure((initial_guess, initial_guess))
+    function = body_of(f, one_tree, avals)
     _check("f", f, structure, function, avals)
 
     def find(start: Any) -> Any:
         return solve(f, start)
 
     find.__name__ = name_of(solve)
-    solution = body_of(find, one, avals)
-    found = solution
+    solution = body_of(find, one_tree, avals)
+    checked = solution
     if has_aux:
-        found = solution._replace(structure=solution_structure(solution.structure, "solve of custom_root"))
-    _check("solve", solve, structure, found, avals)
+        checked = solution._replace(structure=solution_structure(solution.structure, "solve of custom_root"))
+    _check("solve", solve, structure, checked, avals)
 
     def solve_tangent(x: Any, y: Any) -> Any:
         return tangent_solve(linearize(f, x)[1], y)
 
     solve_tangent.__name__ = name_of(tangent_solve)
-    tangent = body_of(solve_tangent, two, [*avals, *avals])
+    tangent = body_of(solve_tangent, two_trees, [*avals, *avals])
     _check("tangent_solve", tangent_solve, structure, tangent, avals)
     count = len(avals)
 
     @custom_jvp
-    def root(of_f: Sequence[Any], of_solve: Sequence[Any], of_tangent: Sequence[Any], start: Sequence[Any]) -> Any:
-        return evaluate(solution.opened, *of_solve, *start)
+    def root(f_consts: Sequence[Any], s_consts: Sequence[Any], t_consts: Sequence[Any], start: Sequence[Any]) -> Any:
+        return evaluate(solution.opened, *s_consts, *start)
 
     @root.defjvp
     def root_jvp(primals: Any, tangents: Any) -> Any:
         # f(a, x(a)) = 0 along all a, so f_x dx = -f_a da.
-        of_f, _, of_tangent, _ = primals
+        f_consts, _, t_consts, _ = primals
         results = root(*primals)
         x = results[:count]
-        _, moved = jvp(lambda *values: evaluate(function.opened, *values, *x), of_f, tangents[0])
-        right = [neg(t) for t in instantiated(moved, avals)]
-        solved = evaluate(tangent.opened, *of_tangent, *x, *right)
+        _, f_dot = jvp(lambda *values: evaluate(function.opened, *values, *x), f_consts, tangents[0])
+        right_side = [neg(t) for t in instantiated(f_dot, avals)]
+        solved = evaluate(tangent.opened, *t_consts, *x, *right_side)
         return results, [*solved, *(shown(ZERO, aval_of(y), False) for y in results[count:])]
 
     results = root(list(function.consts), list(solution.consts), list(tangent.consts), guess)
     return solution.structure.unflatten(results)
 
 
-def _check(what: str, function: Any, structure: Any, body: Body, avals: Sequence[Any]) -> None:
-    words = f"{what} ({name_of(function)}) of custom_root has to return a tree like the initial guess"
+def _check(role: str, function: Any, structure: Any, body: Body, avals: Sequence[Any]) -> None:
+    requirement = f"{role} ({name_of(function)}) of custom_root has to return a tree like the initial guess"
     terms = ("the guess is", "the result")
-    check_same_structure(words, "tree", terms, structure, body.structure)
-    different = differing(structure, avals, body.program.out_avals[: len(avals)], "leaf", terms)
-    if different:
-        raise TypeError(f"{words}: {different}{where_text(user_line())}")
+    check_same_structure(requirement, "tree", terms, structure, body.structure)
+    difference = differing(structure, avals, body.program.out_avals[: len(avals)], "leaf", terms)
+    if difference:
+        raise TypeError(f"{requirement}: {difference}{where_text(user_line())}")

@@ -12,7 +12,7 @@ from ..trace.source import here
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
-    """The operand in rising order along an axis; of several operands, all in the order of the first ``num_keys``.
+    """Sort the operand along an axis; sort several operands by the first ``num_keys`` of them.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.sort(jnp.array([3, 1, 2])))
@@ -24,13 +24,13 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
-    """Two arrays in the order of the first."""
+    """Sort two arrays by the first of them."""
     first, second = sorting.sort([keys, values], dimension, is_stable)
     return first, second
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
-    """The ``k`` largest elements along an axis, the largest first, and their places; NaN counts as the largest.
+    """Return the ``k`` largest elements along an axis, largest first, and their indices; NaN counts as the largest.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(*lax.top_k(jnp.array([3.0, 1.0, 2.0]), 2))
@@ -43,7 +43,7 @@ def approx_max_k(
     operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
     reduction_input_size_override: int = -1, aggregate_to_topk: bool = True,
 ) -> list[Any]:  # fmt: skip
-    """The ``k`` largest elements along an axis and their places, exact whatever ``recall_target`` allows."""
+    """Return the ``k`` largest elements along an axis and their indices, exact whatever ``recall_target`` is."""
     _check_approximate("approx_max_k", operand, aggregate_to_topk)
     return top_k(operand, k, axis=reduction_dimension)
 
@@ -52,10 +52,10 @@ def approx_min_k(
     operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
     reduction_input_size_override: int = -1, aggregate_to_topk: bool = True,
 ) -> list[Any]:  # fmt: skip
-    """The ``k`` smallest elements along an axis and their places, exact whatever ``recall_target`` allows."""
+    """Return the ``k`` smallest elements along an axis and their indices, exact whatever ``recall_target`` is."""
     _check_approximate("approx_min_k", operand, aggregate_to_topk)
-    values, places = top_k(neg(operand), k, axis=reduction_dimension)
-    return [neg(values), places]
+    values, positions = top_k(neg(operand), k, axis=reduction_dimension)
+    return [neg(values), positions]
 
 
 def _check_approximate(name: str, operand: Any, aggregate_to_topk: Any) -> None:

@@ -1,4 +1,4 @@
-"""Tokens: values that say nothing but what has been computed before."""
+"""Tokens: values without content that order computations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..trace.source import here
 
 
 class Token:
-    """What comes after other things: a tree of one number that nobody looks at, and that depends on them."""
+    """Pytree of one unused number that depends on the computations before the token."""
 
     __slots__ = ("value",)
 
@@ -28,7 +28,7 @@ tree.register_pytree_node(Token, lambda token: ((token.value,), None), lambda _,
 
 
 def create_token(_: Any = None) -> Token:
-    """A token that comes after nothing; the argument is ignored.
+    """Return a token that depends on nothing; the argument is ignored.
 
     Effects are ordered by themselves here, as in jax, and no function takes a token but :func:`after_all`; an
     ``optimization_barrier`` of a value and a token has the value computed after what the token comes after.
@@ -41,7 +41,7 @@ def create_token(_: Any = None) -> Token:
 
 
 def after_all(*operands: Token) -> Token:
-    """A token that comes after all of these; raises TypeError for what is no token.
+    """Return a token that depends on all of these; raises TypeError for a value that is not a token.
 
     >>> from xlascope import lax
     >>> lax.after_all(lax.create_token(), lax.create_token())

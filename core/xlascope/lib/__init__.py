@@ -1,4 +1,4 @@
-"""Old spellings of the way to the backend."""
+"""Old spellings of backend access."""
 
 from ..names import explain_missing as _explain_missing
 from . import xla_bridge as xla_bridge

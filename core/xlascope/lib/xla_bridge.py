@@ -1,4 +1,4 @@
-"""``xla_bridge.get_backend().platform``: which platform programs run on."""
+"""Backend access: ``xla_bridge.get_backend().platform`` is the platform that programs run on."""
 
 from ..xla.devices.backend import (
     default_backend,

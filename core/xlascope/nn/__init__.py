@@ -1,4 +1,4 @@
-"""Functions that neural networks are made of."""
+"""Neural network functions: activations, normalizations, attention, initializers and scaled products."""
 
 from ..names import explain_missing as _explain_missing
 from . import initializers as initializers

@@ -1,4 +1,4 @@
-"""More activation functions, those of thin and of cheap networks among them: each one named call in a jaxpr."""
+"""Additional activation functions, each one named call in a jaxpr."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ from .functions import Axis, logsumexp, relu6, sigmoid, softplus
 
 @jit
 def celu(x: Any, alpha: Any = 1.0) -> Any:
-    """The value x for positive x, alpha · (e^(x / alpha) - 1) otherwise (Barron, 2017).
+    """Return x for positive x, alpha · (e^(x / alpha) - 1) otherwise (Barron, 2017).
 
-    ``x`` is an array of any shape, ``alpha`` a number or an array that broadcasts with it; the result is floating.
+    ``x`` is an array of any shape, ``alpha`` a number or an array that broadcasts with it; the result is
+    floating.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.celu(jnp.array([-jnp.inf, 0.0, 2.0]), 0.5))
     [-0.5  0.   2. ]
     """
-    left = transcendental.expm1(ufuncs.true_divide(ufuncs.minimum(x, 0.0), alpha))
-    return ufuncs.add(ufuncs.maximum(x, 0.0), ufuncs.multiply(alpha, left))
+    negative_part = transcendental.expm1(ufuncs.true_divide(ufuncs.minimum(x, 0.0), alpha))
+    return ufuncs.add(ufuncs.maximum(x, 0.0), ufuncs.multiply(alpha, negative_part))
 
 
 def glu(x: Any, axis: int = -1) -> Any:
-    """The first half along ``axis`` times the sigmoid of the second half (Dauphin et al., 2017).
+    """Return the first half along ``axis`` times the sigmoid of the second half (Dauphin et al., 2017).
 
-    The axis has an even size, which the result has half of; raises ValueError for odd ones.
+    The result has half the size along the axis; raises ValueError for an odd size.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.glu(jnp.array([1.0, 2.0, 0.0, 0.0])))
     [0.5 1. ]
     """
-    place = axis_of(axis, len(shape_of(x)))
-    if shape_of(x)[place] % 2:
-        raise ValueError(f"glu takes an axis of even size, got size {shape_of(x)[place]} of axis {axis}")
-    return _glu(x, place)
+    axis_number = axis_of(axis, len(shape_of(x)))
+    if shape_of(x)[axis_number] % 2:
+        raise ValueError(f"glu takes an axis of even size, got size {shape_of(x)[axis_number]} of axis {axis}")
+    return _glu(x, axis_number)
 
 
 @jit(static_argnums=1)
@@ -57,7 +58,7 @@ def _glu(x: Any, axis: int) -> Any:
 
 @jit
 def hard_sigmoid(x: Any) -> Any:
-    """The sigmoid as straight lines: relu6(x + 3) / 6.
+    """Return the piecewise linear sigmoid, relu6(x + 3) / 6.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.hard_sigmoid(jnp.array([-4.0, 0.0, 4.0])))
@@ -68,7 +69,7 @@ def hard_sigmoid(x: Any) -> Any:
 
 @jit
 def hard_silu(x: Any) -> Any:
-    """``x`` · hard_sigmoid(x), also called hard_swish (Howard et al., 2019).
+    """Return ``x`` · hard_sigmoid(x), also called hard_swish (Howard et al., 2019).
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.hard_silu(jnp.array([-4.0, 0.0, 4.0])))
@@ -82,7 +83,7 @@ hard_swish = hard_silu
 
 @jit
 def hard_tanh(x: Any) -> Any:
-    """-1 below -1, 1 above 1, and x between; its derivative is 1 at both.
+    """Return x clipped to [-1, 1]; the derivative is 1 at both ends.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.hard_tanh(jnp.array([-4.0, 0.5, 4.0])))
@@ -92,7 +93,7 @@ def hard_tanh(x: Any) -> Any:
 
 
 def identity(x: Any) -> Any:
-    """The argument as it is, as an array.
+    """Return the argument unchanged, as an array.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.identity(jnp.array([-1.0, 2.0])))
@@ -104,28 +105,28 @@ def identity(x: Any) -> Any:
 @custom_jvp
 @jit
 def log1mexp(x: Any) -> Any:
-    """log(1 - e⁻ˣ) for positive x, to full precision (Mächler, 2012); NaN for negative x.
+    """Return log(1 - e⁻ˣ) for positive x, to full precision (Mächler, 2012); NaN for negative x.
 
-    By log(-expm1(-x)) up to log 2, where 1 - e⁻ˣ is small, and by log1p(-e⁻ˣ) above.
+    It is log(-expm1(-x)) up to log 2, where 1 - e⁻ˣ is small, and log1p(-e⁻ˣ) above.
 
     >>> import xlascope as xs
     >>> print(xs.nn.log1mexp(1e-10), xs.nn.log1mexp(50.0))
     -23.02585 -1.9287499e-22
     """
     x = inexact(x)
-    near = transcendental.log(ufuncs.negative(transcendental.expm1(ufuncs.negative(x))))
-    far = transcendental.log1p(ufuncs.negative(transcendental.exp(ufuncs.negative(x))))
-    return logic.where(logic.less(x, math.log(2)), near, far)
+    small_x = transcendental.log(ufuncs.negative(transcendental.expm1(ufuncs.negative(x))))
+    large_x = transcendental.log1p(ufuncs.negative(transcendental.exp(ufuncs.negative(x))))
+    return logic.where(logic.less(x, math.log(2)), small_x, large_x)
 
 
-# d/dx log(1 - e⁻ˣ) = e⁻ˣ / (1 - e⁻ˣ) = 1 / (eˣ - 1), which neither branch of where can spoil
+# d/dx log(1 - e⁻ˣ) = e⁻ˣ / (1 - e⁻ˣ) = 1 / (eˣ - 1), independent of the branches of where
 log1mexp.defjvps(lambda t, result, x: ufuncs.true_divide(t, transcendental.expm1(x)))
 
 
 def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
-    """The logarithm of the mean of eˣ along ``axis`` (all axes for None), without overflow.
+    """Return the logarithm of the mean of eˣ along ``axis`` (all axes for None), without overflow.
 
-    ``where`` says which elements count. The result has the axes that are left, or all of them with ``keepdims``.
+    ``where`` selects the elements. Reduced axes are removed, or kept with size 1 with ``keepdims``.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.logmeanexp(jnp.array([1000.0, 1000.0])))
@@ -136,9 +137,9 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
             f"where of shape {shape_of(where)} has more axes than the array, {shape_of(x)}; give it x[None]"
         )
     total = logsumexp(x, axis, where=where, keepdims=keepdims)
-    holds = where if where is not None else np.True_
-    spread = ufuncs.multiply(_ones_like(x), logic.truth(holds))
-    count = reductions.sum(spread, as_tuple(axis), keepdims=keepdims, dtype=aval_of(ufuncs.real(total)).dtype)
+    mask = where if where is not None else np.True_
+    included = ufuncs.multiply(_ones_like(x), logic.truth(mask))
+    count = reductions.sum(included, as_tuple(axis), keepdims=keepdims, dtype=aval_of(ufuncs.real(total)).dtype)
     return ufuncs.subtract(total, transcendental.log(count))
 
 
@@ -148,7 +149,7 @@ def _ones_like(x: Any) -> Any:
 
 @jit
 def mish(x: Any) -> Any:
-    """``x`` · tanh(softplus(x)) (Misra, 2020).
+    """Return ``x`` · tanh(softplus(x)) (Misra, 2020).
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.mish(jnp.array([0.0, 20.0])))
@@ -159,7 +160,9 @@ def mish(x: Any) -> Any:
 
 @jit
 def sparse_plus(x: Any) -> Any:
-    """0 up to -1, x from 1 on, and (x + 1)² / 4 between: the integral of :func:`sparse_sigmoid` (Lee, 2024).
+    """Return 0 up to -1, x from 1 on, and (x + 1)² / 4 between (Lee, 2024).
+
+    It is the integral of :func:`sparse_sigmoid`.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0])))
@@ -171,7 +174,7 @@ def sparse_plus(x: Any) -> Any:
 
 @jit
 def sparse_sigmoid(x: Any) -> Any:
-    """0 up to -1, 1 from 1 on, and the straight line between.
+    """Return 0 up to -1, 1 from 1 on, and linear values between.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 2.0])))
@@ -184,9 +187,9 @@ def sparse_sigmoid(x: Any) -> Any:
 
 @jit
 def squareplus(x: Any, b: Any = 4) -> Any:
-    """(x + √(x² + b)) / 2, a smooth relu without exponentials (Barron, 2021).
+    """Return (x + √(x² + b)) / 2, a smooth relu without exponentials (Barron, 2021).
 
-    ``b`` is how smooth it is, a number or an array that broadcasts with ``x``.
+    ``b`` is the smoothness, a number or an array that broadcasts with ``x``.
 
     >>> import xlascope as xs
     >>> print(xs.nn.squareplus(0.0))

@@ -37,19 +37,21 @@ def dot_product_attention(
     implementation: str | None = None,
     return_residual: bool = False,
 ) -> Any:
-    """For each head the values, weighted by softmax(Q Kᵀ · scale + bias).
+    """Return for each head the values, weighted by softmax(Q Kᵀ · scale + bias).
 
-    Shapes, for a batch of B, T queries, S keys and heads of H numbers, a leading B being optional: ``query`` (B, T, N,
-    H), ``key`` and ``value`` (B, S, K, H). N is a multiple of K: each K serves N / K heads of queries (grouped-query
-    attention, Ainslie et al., 2023; multi-query for K = 1). ``bias`` and ``mask`` have 4 axes and broadcast to (B, N,
-    T, S); where the mask (truth values) does not hold, a key does not count. ``scale`` is 1 / √H unless it is given.
+    Shapes, for a batch of B, T queries, S keys and heads of H numbers, a leading B being optional: ``query`` (B,
+    T, N, H), ``key`` and ``value`` (B, S, K, H). N is a multiple of K: each K serves N / K heads of queries
+    (grouped-query attention, Ainslie et al., 2023; multi-query for K = 1). ``bias`` and ``mask`` have 4 axes and
+    broadcast to (B, N, T, S); where the boolean mask is false, a key is ignored. ``scale`` is 1 / √H unless it is
+    given.
 
-    ``is_causal`` lets a query see the keys up to its own place; ``local_window_size``, (left, right) or one number for
-    both, those that near; ``query_seq_lengths`` and ``key_value_seq_lengths``, (B,), say how long each sequence is,
-    queries beyond giving zeros. ``implementation`` is "xla" or None: cuDNN's kernel is not there (ValueError).
+    ``is_causal`` restricts a query to the keys up to its position; ``local_window_size``, (left, right) or one
+    number for both, to the keys within that distance; ``query_seq_lengths`` and ``key_value_seq_lengths``, (B,),
+    are the lengths of the sequences, and queries beyond give zeros. ``implementation`` is "xla" or None: cuDNN's
+    kernel is not available (ValueError).
 
-    The result has the shape and dtype of ``query``; logits and softmax are computed in float32 at least. With
-    ``return_residual`` comes, as (B, T, N), the logsumexp of the logits. Raises ValueError for shapes that do not fit.
+    The result has the shape and dtype of ``query``; logits and softmax are computed in float32 at least.
+    ``return_residual`` adds the logsumexp of the logits, (B, T, N). Raises ValueError for shapes that do not fit.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> x = jnp.ones((3, 1, 2))
@@ -63,55 +65,55 @@ def dot_product_attention(
     if len(ranks) > 1 or not ranks <= {3, 4}:
         shapes = ", ".join(str(shape_of(x)) for x in operands)
         raise ValueError(f"dot_product_attention takes query, key and value of 3 or 4 axes, got shapes {shapes}")
-    alone = ranks == {3}
-    query, key, value = (expand_dims(x, (0,)) if alone else x for x in operands)
+    is_unbatched = ranks == {3}
+    query, key, value = (expand_dims(x, (0,)) if is_unbatched else x for x in operands)
     _require_fit(query, key, value)
     queries, keys = (_lengths(x, shape_of(query)[0]) for x in (query_seq_lengths, key_value_seq_lengths))
-    bias, mask = (_with_batch(x, alone, name) for x, name in ((bias, "bias"), (mask, "mask")))
+    bias, mask = (_with_batch(x, is_unbatched, name) for x, name in ((bias, "bias"), (mask, "mask")))
     if mask is not None and kind_of(aval_of(mask).dtype) != "b":
         raise ValueError(f"mask holds truth values, got {aval_of(mask).dtype.name}; what is added to logits is bias")
     scale = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
     window = None if local_window_size is None else _window(local_window_size)
-    found, residual = _attention(query, key, value, bias, mask, queries, keys, scale, bool(is_causal), window)
-    if alone:
-        found, residual = squeeze(found, (0,)), squeeze(residual, (0,))
-    return (found, residual) if return_residual else found
+    output, residual = _attention(query, key, value, bias, mask, queries, keys, scale, bool(is_causal), window)
+    if is_unbatched:
+        output, residual = squeeze(output, (0,)), squeeze(residual, (0,))
+    return (output, residual) if return_residual else output
 
 
 def _require_fit(query: Any, key: Any, value: Any) -> None:
-    (batch, _, heads, size), own = shape_of(query), shape_of(key)
+    (batch, _, heads, size), shape = shape_of(query), shape_of(key)
     dtypes = {aval_of(x).dtype for x in (query, key, value)}
     if len(dtypes) > 1 or not all(map(is_floating, dtypes)):
         names = ", ".join(aval_of(x).dtype.name for x in (query, key, value))
         raise ValueError(f"dot_product_attention takes query, key and value of one floating-point dtype, got {names}")
-    fits = own == shape_of(value) and own[0] == batch and own[3] == size and own[2] and heads % own[2] == 0
+    fits = shape == shape_of(value) and shape[0] == batch and shape[3] == size and shape[2] and heads % shape[2] == 0
     if not fits:
         raise ValueError(
             f"dot_product_attention takes key and value of one shape (B, S, K, H) beside query (B, T, N, H), with N a "
-            f"multiple of K; got query {shape_of(query)}, key {own} and value {shape_of(value)}"
+            f"multiple of K; got query {shape_of(query)}, key {shape} and value {shape_of(value)}"
         )
 
 
-def _lengths(given: Any, batch: int) -> Any:
-    if given is not None and shape_of(given) != (batch,):
-        raise ValueError(f"a sequence has one length for each of the {batch} of a batch, got shape {shape_of(given)}")
-    return given
+def _lengths(lengths: Any, batch: int) -> Any:
+    if lengths is not None and shape_of(lengths) != (batch,):
+        raise ValueError(f"a sequence has one length for each of the {batch} of a batch, got shape {shape_of(lengths)}")
+    return lengths
 
 
-def _with_batch(x: Any, alone: bool, name: str) -> Any:
+def _with_batch(x: Any, is_unbatched: bool, name: str) -> Any:
     if x is None:
         return None
-    if alone and len(shape_of(x)) == 3:
+    if is_unbatched and len(shape_of(x)) == 3:
         x = expand_dims(x, (0,))
     if len(shape_of(x)) != 4:
         raise ValueError(f"{name} of dot_product_attention has 4 axes, (B, N, T, S), got shape {shape_of(x)}")
     return x
 
 
-def _window(given: Any) -> tuple[int, int]:
-    ends = tuple(given) if is_several(given) else (given, given)
+def _window(window_size: Any) -> tuple[int, int]:
+    ends = tuple(window_size) if is_several(window_size) else (window_size, window_size)
     if len(ends) != 2:
-        raise ValueError(f"local_window_size is (left, right), or one number for both, got {given!r}")
+        raise ValueError(f"local_window_size is (left, right), or one number for both, got {window_size!r}")
     left, right = (whole_number(end, "local_window_size") for end in ends)
     return left, right
 
@@ -123,33 +125,33 @@ def _attention(
 ) -> Any:  # fmt: skip
     dtype = aval_of(query).dtype
     wide = _FLOAT if dtype.itemsize < 4 else dtype
-    (batch, length, heads, size), (_, other, groups, _) = shape_of(query), shape_of(key)
+    (batch, length, heads, size), (_, key_len, groups, _) = shape_of(query), shape_of(key)
     grouped = reshape(query, (batch, length, groups, heads // groups, size))
     logits = einsum("btkgh,bskh->bkgts", grouped, key, preferred_element_type=wide)
-    logits = ufuncs.multiply(reshape(logits, (batch, heads, length, other)), as_dtype(scale, wide))
+    logits = ufuncs.multiply(reshape(logits, (batch, heads, length, key_len)), as_dtype(scale, wide))
     if bias is not None:
         logits = as_dtype(ufuncs.add(logits, as_dtype(bias, wide)), wide)
-    seen = _seen(mask, queries, keys, causal, window, length, other)
-    if seen is not None:
-        least = np.asarray(-0.7 * float(finfo(wide).max), wide)[()]  # not -inf: a query that sees nothing sees all
-        logits = logic.where(broadcast_to(seen, shape_of(logits)), logits, least)
-    weights = reshape(as_dtype(softmax(logits), aval_of(key).dtype), (batch, groups, heads // groups, length, other))
-    found = reshape(einsum("bkgts,bskh->btkgh", weights, value), shape_of(query))
+    visible = _seen(mask, queries, keys, causal, window, length, key_len)
+    if visible is not None:
+        masked_logit = np.asarray(-0.7 * float(finfo(wide).max), wide)[()]  # finite: fully masked queries see all
+        logits = logic.where(broadcast_to(visible, shape_of(logits)), logits, masked_logit)
+    weights = reshape(as_dtype(softmax(logits), aval_of(key).dtype), (batch, groups, heads // groups, length, key_len))
+    output = reshape(einsum("bkgts,bskh->btkgh", weights, value), shape_of(query))
     if queries is not None:
-        found = logic.where(reshape(_within(queries, length), (batch, length, 1, 1)), found, np.zeros((), dtype)[()])
-    return found, as_dtype(transpose(logsumexp(logits, -1), (0, 2, 1)), dtype)
+        output = logic.where(reshape(_within(queries, length), (batch, length, 1, 1)), output, np.zeros((), dtype)[()])
+    return output, as_dtype(transpose(logsumexp(logits, -1), (0, 2, 1)), dtype)
 
 
 def _within(lengths: Any, size: int) -> Any:
-    """Whether each place is within the length of its sequence: (B, size)."""
+    """Return whether each position is within the length of its sequence: (B, size)."""
     return logic.less(broadcasted_iota(np.dtype("int32"), (1, size), 1), expand_dims(lengths, (1,)))
 
 
 def _seen(
-    mask: Any, queries: Any, keys: Any, causal: bool, window: tuple[int, int] | None, length: int, other: int
+    mask: Any, queries: Any, keys: Any, causal: bool, window: tuple[int, int] | None, length: int, key_len: int
 ) -> Any:
-    """Whether each query sees each key, of a shape that broadcasts to (B, N, T, S); None when all see all."""
-    row, column = (broadcasted_iota(np.dtype("int32"), (1, 1, length, other), axis) for axis in (2, 3))
+    """Return whether each query sees each key, broadcastable to (B, N, T, S); None if all see all."""
+    row, column = (broadcasted_iota(np.dtype("int32"), (1, 1, length, key_len), axis) for axis in (2, 3))
     conditions = [] if mask is None else [mask]
     if causal:
         conditions.append(logic.greater_equal(row, column))
@@ -159,8 +161,8 @@ def _seen(
     if queries is not None:
         conditions.append(expand_dims(_within(queries, length), (1, 3)))
     if keys is not None:
-        conditions.append(expand_dims(_within(keys, other), (1, 2)))
-    found = None
+        conditions.append(expand_dims(_within(keys, key_len), (1, 2)))
+    combined = None
     for condition in conditions:
-        found = condition if found is None else logic.bitwise_and(found, condition)
-    return found
+        combined = condition if combined is None else logic.bitwise_and(combined, condition)
+    return combined

@@ -1,4 +1,4 @@
-"""Activation functions and what goes with them: each one named call in a jaxpr, stable for arguments of any size."""
+"""Activation functions and normalizations, numerically stable, each one named call in a jaxpr."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Axis = int | tuple[int, ...] | None
 @custom_jvp
 @jit
 def relu(x: Any) -> Any:
-    """max(x, 0); its derivative at 0 is 0, and NaN stays NaN.
+    """Return max(x, 0); its derivative at 0 is 0, and NaN stays NaN.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.relu(jnp.array([-1.0, 0.0, 2.0])), xs.grad(xs.nn.relu)(0.0))
@@ -57,7 +57,7 @@ relu.defjvps(lambda t, result, x: select(gt(x, 0), t, _like(t, 0)))
 @custom_jvp
 @jit
 def relu6(x: Any) -> Any:
-    """min(max(x, 0), 6); its derivative is 0 at 0 and at 6."""
+    """Return min(max(x, 0), 6); its derivative is 0 at 0 and at 6."""
     return ufuncs.minimum(ufuncs.maximum(x, 0), 6.0)
 
 
@@ -66,19 +66,19 @@ relu6.defjvps(lambda t, result, x: select(bitwise_and(gt(x, 0), lt(x, 6)), t, _l
 
 @jit
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + e⁻ˣ)."""
+    """Return 1 / (1 + e⁻ˣ)."""
     return logistic(inexact(x))
 
 
 @jit
 def log_sigmoid(x: Any) -> Any:
-    """log(sigmoid(x))."""
+    """Return log(sigmoid(x))."""
     return neg(softplus(neg(inexact(x))))
 
 
 @jit
 def softplus(x: Any) -> Any:
-    """log(1 + eˣ), without overflow.
+    """Return log(1 + eˣ), without overflow.
 
     >>> import xlascope as xs
     >>> print(xs.nn.softplus(1000.0), xs.grad(xs.nn.softplus)(0.0))
@@ -89,7 +89,7 @@ def softplus(x: Any) -> Any:
 
 @jit
 def silu(x: Any) -> Any:
-    """``x`` · sigmoid(x), also called swish."""
+    """Return ``x`` · sigmoid(x), also called swish."""
     x = inexact(x)
     return mul(x, logistic(x))
 
@@ -99,36 +99,36 @@ swish = silu
 
 @jit
 def soft_sign(x: Any) -> Any:
-    """``x`` / (1 + |x|)."""
+    """Return ``x`` / (1 + |x|)."""
     return ufuncs.true_divide(x, ufuncs.add(ufuncs.abs(x), 1))
 
 
 @jit
 def tanh(x: Any) -> Any:
-    """The hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     return transcendental.tanh(x)
 
 
 @jit
 def elu(x: Any, alpha: Any = 1.0) -> Any:
-    """The value x for positive x, alpha · (eˣ - 1) otherwise."""
+    """Return x for positive x, alpha · (eˣ - 1) otherwise."""
     return _elu(x, alpha)
 
 
 @jit
 def selu(x: Any) -> Any:
-    """The elu with a slope and an alpha that keep mean and variance (Klambauer et al., 2017)."""
+    """Return the elu with a slope and an alpha that preserve mean and variance (Klambauer et al., 2017)."""
     return ufuncs.multiply(_elu(x, 1.6732632423543772), 1.0507009873554805)
 
 
 @jit
 def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
-    """The value x for x ≥ 0, negative_slope · x otherwise."""
+    """Return x for x ≥ 0, negative_slope · x otherwise."""
     return logic.where(logic.greater_equal(x, 0), x, ufuncs.multiply(negative_slope, x))
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
-    """``x`` · Φ(x), Φ the normal distribution function; approximately, by a tanh, unless ``approximate`` is False."""
+    """Return ``x`` · Φ(x), Φ the normal distribution function; a tanh approximation if ``approximate``."""
     return _gelu(x, bool(approximate))
 
 
@@ -138,14 +138,14 @@ def _gelu(x: Any, approximate: bool) -> Any:
     if approximate:
         inner = mul(add(x, mul(integer_pow(x, 3), 0.044715)), math.sqrt(2 / math.pi))
         return mul(x, mul(add(trigonometry.tanh(inner), 1), 0.5))
-    return mul(mul(x, 0.5), erfc(mul(neg(x), math.sqrt(0.5))))  # 1 + erf(x / √2) loses what is small below 0
+    return mul(mul(x, 0.5), erfc(mul(neg(x), math.sqrt(0.5))))  # 1 + erf(x / √2) loses precision below 0
 
 
 # Along axes ---------------------------------------------------------------------------------------------------------
 
 
 def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
-    """e^x over the sum of e^x along ``axis``; elements that ``where`` leaves out get 0 and do not count.
+    """Return e^x over the sum of e^x along ``axis``; elements excluded by ``where`` are ignored and give 0.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.softmax(jnp.array([1000.0, 1000.0])))
@@ -163,7 +163,7 @@ def _softmax(x: Any, axis: Any, where: Any) -> Any:
 
 
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
-    """log(softmax(x)), without the underflow; elements that ``where`` leaves out get -inf and do not count.
+    """Return log(softmax(x)) without underflow; elements excluded by ``where`` are ignored and give -inf.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.log_softmax(jnp.array([0.0, -1000.0])))
@@ -189,7 +189,7 @@ def logsumexp(
     return_sign: bool = False,
     where: Any = None,
 ) -> Any:
-    """log(Σ b eᵃ) along ``axis`` (all axes for None), without overflow; with ``return_sign`` log|…| and the sign.
+    """Return log(Σ b eᵃ) along ``axis`` (all for None), without overflow; with ``return_sign`` log|…| and the sign.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.logsumexp(jnp.array([1000.0, 1000.0])))
@@ -202,27 +202,28 @@ def logsumexp(
 def _logsumexp(a: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: bool, where: Any) -> Any:
     a, factor = (a, None) if factor is None else to_common_dtype((a, factor))
     x = _as_wide(_as_wide(inexact(a), where), factor)
-    if factor is not None:  # what does not count is not looked at
+    if factor is not None:  # exclude elements with factor 0
         x = logic.where(logic.equal(factor, 0), -math.inf, x)
     axes = _axes(x, axis)
-    most = _maximum(ufuncs.real(x), axes, where)
-    most = _cast(select(is_finite(most), most, _like(most, 0)), x)
-    terms = exp(_kept(where, sub(x, most), -np.inf))
+    maximum = _maximum(ufuncs.real(x), axes, where)
+    maximum = _cast(select(is_finite(maximum), maximum, _like(maximum, 0)), x)
+    terms = exp(_kept(where, sub(x, maximum), -np.inf))
     if factor is not None:
         terms = _kept(where, mul(terms, _spread(_cast(factor, x), aval_of(x).shape)), 0)
     total = _sum(terms, axes)
     sign = arithmetic.sign(total) if return_sign else None
     if return_sign:
-        total, most = arithmetic.abs(total), ufuncs.real(most)
-    found = add(log(total), most)
-    results = [y if keepdims or y is None else _dropped(y, axes) for y in (found, sign)]
+        total, maximum = arithmetic.abs(total), ufuncs.real(maximum)
+    result = add(log(total), maximum)
+    results = [y if keepdims or y is None else _dropped(y, axes) for y in (result, sign)]
     return tuple(results) if return_sign else results[0]
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1) -> Any:
-    """For each integer i of ``x`` a vector along ``axis`` with a 1 at place i; all 0 when i is no class.
+    """Return for each integer i of ``x`` a vector along ``axis`` with a 1 at index i; all 0 if i is out of range.
 
-    ``axis`` may be the name of a mapped axis of size ``num_classes``: then each of its places has its own element.
+    ``axis`` may be the name of a mapped axis of size ``num_classes``: then each index of the mapped axis gets its
+    element.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.one_hot(jnp.array([0, 2]), 3))
@@ -238,7 +239,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1
 
 
 def _one_hot_over(x: Any, num_classes: int, dtype: np.dtype[Any], name: str) -> Any:
-    """The element of each vector that belongs to this place of a mapped axis."""
+    """Return the element of each one-hot vector at this index of a mapped axis."""
     if (size := axis_size(name)) != num_classes:
         raise ValueError(
             f"one_hot over the axis {name!r} has one class for each of its {size} places, got {num_classes}"
@@ -269,11 +270,11 @@ def standardize(
     *,
     algorithm: str = "fast",
 ) -> Any:
-    """(x - mean) / √(variance + epsilon), mean and variance taken along ``axis`` unless they are given.
+    """Return (x - mean) / √(variance + epsilon), with mean and variance along ``axis`` unless they are given.
 
-    They are taken of the elements where ``where`` holds. ``algorithm`` is "fast" for the variance as the mean of
-    squares less the square of the mean, which loses digits where the mean is large, or "stable" for the mean of the
-    squared distances.
+    They are computed from the elements selected by ``where``. ``algorithm`` "fast" computes the variance as the
+    mean of squares minus the square of the mean, which loses precision if the mean is large; "stable" as the mean
+    of squared deviations.
     """
     if algorithm not in ("fast", "stable"):
         raise ValueError(f'standardize takes algorithm as "fast" or "stable", got {algorithm!r}')
@@ -282,7 +283,7 @@ def standardize(
 
 @jit(static_argnums=(1, 6))
 def _standardize(x: Any, axis: Any, mean: Any, variance: Any, epsilon: Any, where: Any, stable: bool) -> Any:
-    x, *_ = to_common_dtype([inexact(x), *(given for given in (mean, variance) if given is not None)])
+    x, *_ = to_common_dtype([inexact(x), *(statistic for statistic in (mean, variance) if statistic is not None)])
     mean = _mean(x, axis, where) if mean is None else _spread(_cast(mean, x), aval_of(x).shape)
     if variance is None:
         variance = _variance(x, axis, mean, where, stable)
@@ -291,9 +292,9 @@ def _standardize(x: Any, axis: Any, mean: Any, variance: Any, epsilon: Any, wher
     distance, scale = sub(x, mean), rsqrt(add(variance, _cast(epsilon, x)))
     if where is None:
         return mul(distance, scale)
-    # What does not count and is not finite stays so, and must not reach the scale's derivative.
-    scaled = bitwise_or(reductions.mask_over(where, x), logic.isfinite(distance))
-    return select(scaled, mul(_kept(scaled, distance, 0), scale), distance)
+    # Excluded elements that are not finite stay so, and must not enter the derivative of the scale.
+    is_scaled = bitwise_or(reductions.mask_over(where, x), logic.isfinite(distance))
+    return select(is_scaled, mul(_kept(is_scaled, distance, 0), scale), distance)
 
 
 def _mean(x: Any, axis: Any, where: Any) -> Any:
@@ -308,21 +309,21 @@ def _variance(x: Any, axis: Any, mean: Any, where: Any, stable: bool) -> Any:
     if stable:
         return _mean(square(_counted(where, sub(x, mean))), axis, where)
     squares = square(_counted(where, x))
-    return extremes.max(sub(_mean(squares, axis, where), square(mean)), 0)  # less than 0 by rounding
+    return extremes.max(sub(_mean(squares, axis, where), square(mean)), 0)  # rounding may give a negative value
 
 
 def _counted(where: Any, x: Any) -> Any:
-    """Return ``x`` with zeros where it does not count, whose squares then have a derivative of zero."""
+    """Return ``x`` with zeros at excluded elements, whose squares then have a derivative of zero."""
     return x if where is None else select(reductions.mask_over(where, x), x, _like(x, 0))
 
 
-# Parts --------------------------------------------------------------------------------------------------------------
+# Helpers ------------------------------------------------------------------------------------------------------------
 
 
 def _elu(x: Any, alpha: Any) -> Any:
-    right = logic.greater(x, 0)
-    left = transcendental.expm1(logic.where(right, 0.0, x))  # 0 in place of what could overflow
-    return logic.where(right, x, ufuncs.multiply(alpha, left))
+    is_positive = logic.greater(x, 0)
+    negative_part = transcendental.expm1(logic.where(is_positive, 0.0, x))  # avoid overflow in the unselected branch
+    return logic.where(is_positive, x, ufuncs.multiply(alpha, negative_part))
 
 
 def _strong(x: Any) -> Any:
@@ -344,10 +345,10 @@ def _axes(x: Any, axis: Axis) -> tuple[int, ...]:
 
 
 def _maximum(x: Any, axes: tuple[int, ...], where: Any) -> Any:
-    """The largest element along the axes, which stay with size 1; taken for a constant when differentiating."""
-    kept = _kept(where, x, -np.inf)
-    found = reduce_max(kept, axes) if axes else kept
-    return stop_gradient(expand_dims(found, axes))
+    """Return the largest element with reduced axes kept, as a constant for differentiation."""
+    included = _kept(where, x, -np.inf)
+    maximum = reduce_max(included, axes) if axes else included
+    return stop_gradient(expand_dims(maximum, axes))
 
 
 def _sum(x: Any, axes: tuple[int, ...]) -> Any:
@@ -359,19 +360,22 @@ def _dropped(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _kept(where: Any, x: Any, otherwise: float) -> Any:
-    """``x`` where ``where`` is true (everywhere for None), else a number."""
+    """Return ``x`` where ``where`` is true (everywhere for None), else a number."""
     if where is None:
         return x
     return select(_spread(where, aval_of(x).shape), x, _like(x, otherwise))
 
 
-def _as_wide(x: Any, other: Any) -> Any:
-    """An operand broadcast together with another argument."""
-    return x if other is None else broadcast_to(x, broadcast_shape(aval_of(x).shape, aval_of(other).shape))
+def _as_wide(x: Any, partner: Any) -> Any:
+    """Return an operand broadcast against another argument."""
+    return x if partner is None else broadcast_to(x, broadcast_shape(aval_of(x).shape, aval_of(partner).shape))
 
 
 def _beside(x: Any, where: Any) -> Any:
-    """An operand as wide as ``where``; raises ValueError when it has more axes, which gives ``axis`` two meanings."""
+    """Return an operand broadcast against ``where``.
+
+    Raises ValueError if ``where`` has more axes, which would make ``axis`` ambiguous.
+    """
     if where is not None:
         reductions.require_mask(where)
     if where is not None and len(aval_of(where).shape) > len(aval_of(x).shape):
@@ -380,12 +384,12 @@ def _beside(x: Any, where: Any) -> Any:
             "give the array leading axes: x[None]"
         )
     if where is not None and kind_of(aval_of(x).dtype) in "biu":
-        x = convert_element_type(x, canonical(float))  # what is left out is -inf, a float
+        x = convert_element_type(x, canonical(float))  # excluded elements become -inf, a float
     return _as_wide(x, where)
 
 
 def _spread(x: Any, shape: tuple[int, ...]) -> Any:
-    own = aval_of(x).shape
-    if not own or own == shape:
+    operand_shape = aval_of(x).shape
+    if not operand_shape or operand_shape == shape:
         return x
-    return broadcast_in_dim(x, shape, range(len(shape) - len(own), len(shape)))
+    return broadcast_in_dim(x, shape, range(len(shape) - len(operand_shape), len(shape)))

@@ -1,4 +1,4 @@
-"""Where training begins: initializers are functions of (key, shape, dtype)."""
+"""Initializers of parameters: functions of (key, shape, dtype)."""
 
 from __future__ import annotations
 
@@ -27,72 +27,72 @@ from ..xla.arrays.transfers import put
 Initializer = Callable[..., Any]
 Axes = int | Sequence[int]
 
-#: The standard deviation of the normal distribution cut off at ±2.
+#: Standard deviation of the standard normal distribution truncated at ±2.
 _CUT_DEVIATION = 0.87962566103423978
-#: That of complex numbers of which each has its length cut off at 2.
+#: Standard deviation of the complex standard normal distribution with the absolute value truncated at 2.
 _CUT_COMPLEX_DEVIATION = 0.95311164380491208
 
 
 def zeros(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
-    """Zeros; the key is not used."""
+    """Return zeros; the key is unused."""
     return constant(0)(key, shape, dtype)
 
 
 def ones(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
-    """Ones; the key is not used."""
+    """Return ones; the key is unused."""
     return constant(1)(key, shape, dtype)
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
-    """An initializer that gives ``value`` everywhere, in ``dtype`` unless its caller names another."""
-    own = dtype
+    """Return an initializer that fills with ``value``, in ``dtype`` unless the caller specifies another."""
+    default_dtype = dtype
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
-        chosen, sizes = _chosen(dtype, own), sizes_of(shape)
+        resolved, sizes = _chosen(dtype, default_dtype), sizes_of(shape)
         if aval_of(value).shape:
-            return broadcast_to(convert_element_type(value, chosen), sizes)
-        scalar = typed_scalar(value, chosen)
+            return broadcast_to(convert_element_type(value, resolved), sizes)
+        scalar = typed_scalar(value, resolved)
         return full(sizes, scalar) if sizes else put(scalar, aval_of(scalar))
 
     return initialize
 
 
 def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """An initializer that gives numbers spread evenly over [0, scale)."""
-    own = dtype
+    """Return an initializer of uniformly distributed numbers in [0, scale)."""
+    default_dtype = dtype
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
-        return mul(random.uniform(key, shape, _chosen(dtype, own)), scale)
+        return mul(random.uniform(key, shape, _chosen(dtype, default_dtype)), scale)
 
     return initialize
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """An initializer that gives normally distributed numbers."""
-    own = dtype
+    """Return an initializer of normally distributed numbers."""
+    default_dtype = dtype
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
-        return mul(random.normal(key, shape, _chosen(dtype, own)), stddev)
+        return mul(random.normal(key, shape, _chosen(dtype, default_dtype)), stddev)
 
     return initialize
 
 
 def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
-    """An initializer that gives normally distributed numbers, cut off at ``lower`` and ``upper`` standard deviations.
+    """Return an initializer of normal numbers truncated at ``lower`` and ``upper`` standard deviations.
 
-    ``stddev`` is the deviation of the distribution before it is cut, ``dtype`` a floating-point one.
+    ``stddev`` is the standard deviation before truncation, ``dtype`` a floating-point dtype.
     """
-    own = dtype
+    default_dtype = dtype
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
-        return mul(random.truncated_normal(key, lower, upper, shape, _chosen(dtype, own)), stddev)
+        return mul(random.truncated_normal(key, lower, upper, shape, _chosen(dtype, default_dtype)), stddev)
 
     return initialize
 
 
-def _chosen(dtype: Any, own: Any) -> np.dtype[Any]:
-    """The dtype that was asked for: of the call, else of the initializer, else that of floats."""
-    return requested_dtype(next((given for given in (dtype, own) if given is not None), float))
+def _chosen(dtype: Any, default_dtype: Any) -> np.dtype[Any]:
+    """Return the requested dtype: of the call, else of the initializer, else the default float."""
+    return requested_dtype(next((candidate for candidate in (dtype, default_dtype) if candidate is not None), float))
 
 
 def variance_scaling(
@@ -104,26 +104,26 @@ def variance_scaling(
     batch_axis: Axes = (),
     dtype: Any = None,
 ) -> Initializer:
-    """An initializer whose numbers have variance ``scale`` over the number of inputs of a unit.
+    """Return an initializer whose numbers have variance ``scale`` divided by the fan of a unit.
 
     ``mode`` is "fan_in", "fan_out", "fan_avg" or "fan_geo_avg" (inputs, outputs, or their arithmetic or geometric
-    mean); ``distribution`` "truncated_normal", "normal" or "uniform" (for a complex ``dtype``, over a disk). The axes
-    ``batch_axis`` do not count; the other axes than ``in_axis`` and ``out_axis`` are windows, whose size counts with
-    both. Raises ValueError for another mode or distribution, and for shapes of less than two axes.
+    mean); ``distribution`` "truncated_normal", "normal" or "uniform" (for a complex ``dtype``, over a disk). Axes
+    in ``batch_axis`` are ignored; axes other than ``in_axis`` and ``out_axis`` are windows, whose size multiplies
+    both fans. Raises ValueError for another mode or distribution, and for shapes of less than two axes.
     """
-    own = dtype
+    default_dtype = dtype
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
         fans = _fans(shape, in_axis, out_axis, batch_axis)
         if mode not in fans:
             raise ValueError(f"mode is one of {', '.join(fans)}, got {mode!r}")
-        return _drawn(key, shape, _chosen(dtype, own), scale / max(1.0, fans[mode]), distribution)
+        return _drawn(key, shape, _chosen(dtype, default_dtype), scale / max(1.0, fans[mode]), distribution)
 
     return initialize
 
 
 def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> dict[str, float]:
-    """How many inputs and outputs a unit has, and what lies between them, by the name of the mode."""
+    """Return the fan-in, the fan-out, and their means, by the name of the mode."""
     sizes = sizes_of(shape)
     if len(sizes) < 2:
         raise ValueError(f"this initializer needs a shape with an axis of inputs and one of outputs, got {sizes}")
@@ -152,7 +152,7 @@ def _drawn(key: Any, shape: Sequence[int], dtype: np.dtype[Any], variance: float
 
 
 def _in_disk(key: Any, shape: Sequence[int], dtype: np.dtype[Any], radius: Callable[[Any], Any]) -> Any:
-    """Complex numbers of even angles, at distances from 0 that are made of numbers even in [0, 1)."""
+    """Return complex numbers with uniform angles, and radii computed by ``radius`` from uniform numbers in [0, 1)."""
     part = real_dtype(dtype)
     first, second = (squeeze(slice_in_dim(random.split(key), i, i + 1), (0,)) for i in (0, 1))
     length = radius(random.uniform(first, shape, part))
@@ -161,56 +161,56 @@ def _in_disk(key: Any, shape: Sequence[int], dtype: np.dtype[Any], radius: Calla
 
 
 def _even_radius(u: Any) -> Any:
-    return sqrt(mul(u, 2.0))  # the area grows with the square: a mean square of 1
+    return sqrt(mul(u, 2.0))  # the area grows with the square; the mean square is 1
 
 
 def _normal_radius(u: Any) -> Any:
-    # The square of the length is distributed exponentially; cut off at 2, so that u ends at its probability there.
+    # The squared radius is exponentially distributed. Truncation at radius 2 limits u to its probability.
     return sqrt(neg(log(sub(1.0, mul(u, 1 - math.exp(-4))))))
 
 
 def glorot_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """Glorot and Bengio's initializer (2010), evenly distributed."""
+    """Return Glorot and Bengio's initializer (2010), uniformly distributed."""
     return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
 def glorot_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """Glorot and Bengio's initializer (2010), normally distributed."""
+    """Return Glorot and Bengio's initializer (2010), normally distributed."""
     return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
 def he_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """He et al.'s initializer for layers with relu (2015), evenly distributed."""
+    """Return He et al.'s initializer for layers with relu (2015), uniformly distributed."""
     return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
 def he_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """He et al.'s initializer for layers with relu (2015), normally distributed."""
+    """Return He et al.'s initializer for layers with relu (2015), normally distributed."""
     return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
 def lecun_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """LeCun et al.'s initializer (1998), evenly distributed."""
+    """Return LeCun et al.'s initializer (1998), uniformly distributed."""
     return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
 def lecun_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """LeCun et al.'s initializer (1998), normally distributed."""
+    """Return LeCun et al.'s initializer (1998), normally distributed."""
     return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
-    """Saxe et al.'s initializer (2014): a random orthogonal matrix times ``scale``.
+    """Return Saxe et al.'s initializer (2014): a random orthogonal matrix times ``scale``.
 
-    The columns of the matrix lie along ``column_axis``, its rows along all others together. Where there are fewer of
-    the one than of the other, they are orthonormal. Raises ValueError for a shape of less than two axes.
+    The columns of the matrix lie along ``column_axis``, its rows along the flattened other axes. The fewer of
+    rows and columns are orthonormal. Raises ValueError for a shape of less than two axes.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> w = orthogonal()(xs.random.PRNGKey(0), (2, 3))
     >>> bool(jnp.allclose(w @ w.T, jnp.eye(2), atol=1e-5))
     True
     """
-    own = dtype
+    default_dtype = dtype
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
         sizes = sizes_of(shape)
@@ -218,34 +218,35 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
             raise ValueError(f"orthogonal needs a shape with rows and columns, got {sizes}")
         axis = axis_of(column_axis, len(sizes), "column_axis")
         rows = (*sizes[:axis], *sizes[axis + 1 :])
-        made = random.orthogonal(key, math.prod(rows), (), _chosen(dtype, own), sizes[axis])
-        return mul(moveaxis(reshape(made, (*rows, sizes[axis])), len(rows), axis), scale)
+        matrix = random.orthogonal(key, math.prod(rows), (), _chosen(dtype, default_dtype), sizes[axis])
+        return mul(moveaxis(reshape(matrix, (*rows, sizes[axis])), len(rows), axis), scale)
 
     return initialize
 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
-    """Xiao et al.'s initializer for convolutions (2018): an orthogonal matrix in the middle of the window, else zeros.
+    """Return Xiao et al.'s initializer for convolutions (2018).
 
-    Shapes have one to three axes of a window, one of inputs and one of outputs. Raises ValueError for others, and where
-    there are more inputs than outputs.
+    The kernel is an orthogonal matrix in the center of the window, and zero elsewhere. Shapes have one to three
+    axes of a window, one of inputs and one of outputs. Raises ValueError for other shapes, and if there are more
+    inputs than outputs.
 
     >>> import xlascope as xs
     >>> w = delta_orthogonal()(xs.random.PRNGKey(0), (3, 3, 2, 4))
     >>> print(w[0, 0, 0], w.shape)
     [0. 0. 0. 0.] (3, 3, 2, 4)
     """
-    own = dtype
+    default_dtype = dtype
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
-        sizes, chosen = sizes_of(shape), _chosen(dtype, own)
+        sizes, resolved = sizes_of(shape), _chosen(dtype, default_dtype)
         if len(sizes) not in (3, 4, 5):
             raise ValueError(f"delta_orthogonal needs a shape of 3, 4 or 5 axes, got {sizes}")
         window, (inputs, outputs) = sizes[:-2], sizes[-2:]
         if inputs > outputs:
             raise ValueError(f"delta_orthogonal needs at least as many outputs as inputs, got {outputs} and {inputs}")
-        matrix = orthogonal(scale, column_axis, chosen)(key, (inputs, outputs))
-        zero = typed_scalar(0, chosen)
+        matrix = orthogonal(scale, column_axis, resolved)(key, (inputs, outputs))
+        zero = typed_scalar(0, resolved)
         sides = [((size - 1) // 2, size - 1 - (size - 1) // 2, 0) for size in window]
         return pad(reshape(matrix, (*(1 for _ in window), inputs, outputs)), zero, [*sides, (0, 0, 0), (0, 0, 0)])
 

@@ -1,7 +1,8 @@
-"""Products of numbers of few bits that share scales: microscaling formats and NVIDIA's variant of four bits.
+"""Products of block-scaled low-precision numbers: microscaling formats and NVIDIA's nvfp4.
 
-Formats: Open Compute Project, "Microscaling Formats (MX) Specification" v1.0, 2023. A block of ``mxfp8`` is 32 numbers
-of 8 bits with a power of two; one of ``nvfp4`` 16 numbers of 4 bits with a number of 8 bits, and a scale for all.
+Formats: Open Compute Project, "Microscaling Formats (MX) Specification" v1.0, 2023. A block of ``mxfp8`` is
+32 numbers of 8 bits with a power-of-two scale; a block of ``nvfp4`` is 16 numbers of 4 bits with a scale of 8
+bits, and there is one global scale.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _RESULTS = (_FLOAT, np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 @dataclass(frozen=True)
 class BlockScaleConfig:
-    """How an operand is made narrow: the types of numbers and scales, and how many numbers share a scale."""
+    """Quantization of an operand: the dtypes of numbers and scales, and the block size that shares a scale."""
 
     mode: str
     block_size: int
@@ -47,10 +48,10 @@ class BlockScaleConfig:
 
 
 def get_scaled_dot_general_config(mode: Literal["nvfp4", "mxfp8"], global_scale: Any = None) -> BlockScaleConfig:
-    """How :func:`scaled_dot_general` makes an operand narrow: ``mxfp8`` or ``nvfp4``.
+    """Return the config by which :func:`scaled_dot_general` quantizes an operand.
 
-    ``global_scale``, of shape (1,), is by what all numbers of ``nvfp4`` are divided (None: one). Raises ValueError for
-    other modes.
+    ``mode`` is "mxfp8" or "nvfp4". ``global_scale``, of shape (1,), divides all numbers of ``nvfp4`` (None: one).
+    Raises ValueError for other modes.
 
     >>> from xlascope import nn
     >>> nn.get_scaled_dot_general_config("mxfp8").block_size
@@ -67,10 +68,10 @@ def get_scaled_dot_general_config(mode: Literal["nvfp4", "mxfp8"], global_scale:
 def scaled_matmul(
     lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferred_element_type: Any = np.float32
 ) -> Any:
-    """The products of ``lhs`` (b, m, k) and ``rhs`` (b, n, k), where numbers along k share scales: (b, m, n).
+    """Return the products of ``lhs`` (b, m, k) and ``rhs`` (b, n, k), with block scales along k: (b, m, n).
 
-    The scales are (b, m, blocks) and (b, n, blocks). The numbers are multiplied out and added in float32, on every
-    platform; jax has it where cuDNN does it. Raises ValueError for shapes that do not fit.
+    The scales are (b, m, blocks) and (b, n, blocks). The numbers are dequantized and multiplied in float32 on
+    every platform; JAX requires cuDNN. Raises ValueError for shapes that do not fit.
 
     >>> from xlascope import nn, numpy as jnp
     >>> x, scales = jnp.array([[[1.0, 2.0, 3.0]]]), jnp.array([[[0.5]]])
@@ -79,7 +80,7 @@ def scaled_matmul(
     """
     if preferred_element_type is None:
         raise ValueError(f"scaled_matmul: preferred_element_type is a dtype, got None{here()}")
-    x, y, s, t = shapes = [aval_of(each).shape for each in (lhs, rhs, lhs_scales, rhs_scales)]
+    x, y, s, t = shapes = [aval_of(operand).shape for operand in (lhs, rhs, lhs_scales, rhs_scales)]
     if any(len(shape) != 3 for shape in shapes):
         raise ValueError(f"scaled_matmul takes arrays of three axes, got shapes {', '.join(map(str, shapes))}{here()}")
     if (x[0], x[2]) != (y[0], y[2]):
@@ -90,8 +91,8 @@ def scaled_matmul(
             f"{s} and {t} for {x} and {y}{here()}"
         )
     block = x[2] // s[2]
-    wide = [convert_element_type(each, _FLOAT) for each in (lhs, rhs, lhs_scales, rhs_scales)]
-    left, right = (mul(each, repeat(scale, block, -1)) for each, scale in zip(wide[:2], wide[2:], strict=True))
+    wide = [convert_element_type(operand, _FLOAT) for operand in (lhs, rhs, lhs_scales, rhs_scales)]
+    left, right = (mul(operand, repeat(scale, block, -1)) for operand, scale in zip(wide[:2], wide[2:], strict=True))
     return convert_element_type(einsum("bmk,bnk->bmn", left, right), requested_dtype(preferred_element_type))
 
 
@@ -103,14 +104,15 @@ def scaled_dot_general(
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: Any = None,
 ) -> Any:
-    """The product over axes, as ``dot_general``'s, of operands that are made narrow before: each as its config says.
+    """Return the product over axes, as ``dot_general``, of operands quantized by their configs.
 
-    ``configs`` are those of lhs, rhs and gradients (see :func:`get_scaled_dot_general_config`); None leaves the
-    operands as they are. The derivative takes the rounding for the identity: of ``mxfp8`` its products are narrow as
-    well, of ``nvfp4`` they are exact and zero where an operand is out of range. ``implementation`` is not looked at.
+    ``configs`` are those of lhs, rhs and gradients (see :func:`get_scaled_dot_general_config`); None disables
+    quantization. The derivative treats rounding as the identity (straight-through): for ``mxfp8`` its products
+    are quantized as well, for ``nvfp4`` they are exact, and zero where an operand is out of range.
+    ``implementation`` is ignored.
 
-    Raises TypeError for results of other types than float32, bfloat16 and float16, ValueError where the block size does
-    not divide the size of what is contracted.
+    Raises TypeError for results of other types than float32, bfloat16 and float16, ValueError if the block size
+    does not divide the contracted size.
 
     >>> from xlascope import nn, numpy as jnp
     >>> configs = [nn.get_scaled_dot_general_config("mxfp8")] * 3
@@ -122,9 +124,9 @@ def scaled_dot_general(
     if configs is None:
         return dot_general(lhs, rhs, dimension_numbers, None, dtype)
     if dtype not in _RESULTS:
-        names = ", ".join(each.name for each in _RESULTS)
+        names = ", ".join(entry.name for entry in _RESULTS)
         raise TypeError(f"scaled_dot_general: preferred_element_type is one of {names}, got {dtype.name}{here()}")
-    if len(configs) < 2 or not all(isinstance(each, BlockScaleConfig) for each in configs):
+    if len(configs) < 2 or not all(isinstance(entry, BlockScaleConfig) for entry in configs):
         raise TypeError(f"scaled_dot_general takes configs of lhs, rhs and gradients, got {configs!r}{here()}")
     (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
     left, batch, rows = _as_matrices(lhs, tuple(batch_x), tuple(contract_x))
@@ -134,16 +136,16 @@ def scaled_dot_general(
 
 
 def _as_matrices(x: Any, batch: tuple[int, ...], contract: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """An operand as (batch, free, contracted), and the sizes of its batch axes and of its free ones."""
+    """Return an operand as (batch, free, contracted), and the sizes of its batch axes and of its free axes."""
     shape = aval_of(x).shape
     free = free_axes(len(shape), contract, batch)
     parts = [tuple([shape[i] for i in axes]) for axes in (batch, free, contract)]
-    whole = transpose(x, (*batch, *free, *contract))
-    return reshape(whole, tuple(map(math.prod, parts))), parts[0], parts[1]
+    transposed = transpose(x, (*batch, *free, *contract))
+    return reshape(transposed, tuple(map(math.prod, parts))), parts[0], parts[1]
 
 
 def _quantized_product(configs: Sequence[BlockScaleConfig], dtype: np.dtype[Any]) -> Any:
-    """The product of (b, m, k) and (b, n, k) made narrow, with the derivative that training takes for it."""
+    """Return a function for the quantized product of (b, m, k) and (b, n, k), with its straight-through gradient."""
 
     @custom_vjp
     def product(x: Any, y: Any) -> Any:
@@ -152,8 +154,8 @@ def _quantized_product(configs: Sequence[BlockScaleConfig], dtype: np.dtype[Any]
     def forward(x: Any, y: Any) -> tuple[Any, Any]:
         return product(x, y), (x, y)
 
-    def backward(kept: Any, ct: Any) -> tuple[Any, Any]:
-        x, y = kept
+    def backward(residuals: Any, ct: Any) -> tuple[Any, Any]:
+        x, y = residuals
         to_x = _gradient(ct, transpose(y, (0, 2, 1)), configs[-1], configs[1], x, configs[0])
         to_y = _gradient(transpose(ct, (0, 2, 1)), transpose(x, (0, 2, 1)), configs[-1], configs[0], y, configs[1])
         return to_x, to_y
@@ -163,17 +165,17 @@ def _quantized_product(configs: Sequence[BlockScaleConfig], dtype: np.dtype[Any]
 
 
 def _gradient(
-    ct: Any, other: Any, of_ct: BlockScaleConfig, of_other: BlockScaleConfig, x: Any, config: BlockScaleConfig
+    ct: Any, partner: Any, of_ct: BlockScaleConfig, of_partner: BlockScaleConfig, x: Any, config: BlockScaleConfig
 ) -> Any:
-    """The cotangent of ``x``, made narrow by ``config``, for the cotangent of its product with ``other``."""
+    """Return the cotangent of ``x``, quantized by ``config``, for the cotangent of its product with ``partner``."""
     dtype = aval_of(x).dtype
     if config.mode == "mxfp8" and of_ct.mode == "mxfp8":
-        return _narrow_product(ct, other, of_ct, of_other, dtype)
-    found = convert_element_type(einsum("bmk,bnk->bmn", ct, other), dtype)
+        return _narrow_product(ct, partner, of_ct, of_partner, dtype)
+    gradient = convert_element_type(einsum("bmk,bnk->bmn", ct, partner), dtype)
     if config.global_scale is None:
-        return found
-    most = mul(convert_element_type(stop_gradient(config.global_scale), _FLOAT), _largest(config))
-    return where(abs(x) <= most, found, 0)
+        return gradient
+    limit = mul(convert_element_type(stop_gradient(config.global_scale), _FLOAT), _largest(config))
+    return where(abs(x) <= limit, gradient, 0)
 
 
 def _largest(config: BlockScaleConfig) -> float:
@@ -182,15 +184,15 @@ def _largest(config: BlockScaleConfig) -> float:
 
 def _narrow_product(x: Any, y: Any, of_x: BlockScaleConfig, of_y: BlockScaleConfig, dtype: np.dtype[Any]) -> Any:
     (left, left_scales), (right, right_scales) = _narrow(x, of_x), _narrow(y, of_y)
-    found = scaled_matmul(left, right, left_scales, right_scales, _FLOAT)
+    result = scaled_matmul(left, right, left_scales, right_scales, _FLOAT)
     for config in (of_x, of_y):
         if config.global_scale is not None:
-            found = mul(found, reshape(convert_element_type(stop_gradient(config.global_scale), _FLOAT), (-1, 1, 1)))
-    return convert_element_type(found, dtype)
+            result = mul(result, reshape(convert_element_type(stop_gradient(config.global_scale), _FLOAT), (-1, 1, 1)))
+    return convert_element_type(result, dtype)
 
 
 def _narrow(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
-    """The numbers of (b, m, k) divided by the scales of their blocks and rounded, and the scales (b, m, blocks)."""
+    """Return the numbers of (b, m, k) divided by their block scales and rounded, and the scales (b, m, blocks)."""
     batch, rows, size = aval_of(x).shape
     if size % config.block_size:
         raise ValueError(
@@ -201,17 +203,17 @@ def _narrow(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
     if config.global_scale is not None:
         scale = reshape(convert_element_type(stop_gradient(config.global_scale), _FLOAT), (-1, 1, 1, 1))
         blocks = blocks / scale
-    most = float(finfo(config.data_type).max)
-    wanted = div(abs(blocks).max(-1), np.float32(most))
+    data_max = float(finfo(config.data_type).max)
+    ideal_scales = div(abs(blocks).max(-1), np.float32(data_max))
     if config.mode == "mxfp8":
-        wanted = _power_of_two_above(wanted)
+        ideal_scales = _power_of_two_above(ideal_scales)
     else:
-        wanted = clip(wanted, 0, float(finfo(config.scale_type).max))
-    # Rounding is for good: the compiler is not to take a number that was made narrow and wide again for the same one.
-    scales = optimization_barrier(convert_element_type(wanted, np.dtype(config.scale_type)))
+        ideal_scales = clip(ideal_scales, 0, float(finfo(config.scale_type).max))
+    # The barrier keeps the rounding: otherwise the compiler may cancel a conversion to a narrow type and back.
+    scales = optimization_barrier(convert_element_type(ideal_scales, np.dtype(config.scale_type)))
     divisor = convert_element_type(scales, _FLOAT)
-    divisor = where(divisor < _SMALLEST, np.float32(_SMALLEST), divisor)  # a block of zeros is zeros
-    numbers = clip(blocks / divisor[..., None], -most, most)
+    divisor = where(divisor < _SMALLEST, np.float32(_SMALLEST), divisor)  # avoid division by zero for a block of zeros
+    numbers = clip(blocks / divisor[..., None], -data_max, data_max)
     rounded = optimization_barrier(convert_element_type(numbers, np.dtype(config.data_type)))
     return reshape(rounded, (batch, rows, size)), scales
 
@@ -220,7 +222,7 @@ _SMALLEST = float(np.finfo(np.float32).tiny)
 
 
 def _power_of_two_above(x: Any) -> Any:
-    """The least power of two that is not less, of numbers that are not negative; 2^-126 for what is smaller."""
+    """Return the smallest power of two that is not less than nonnegative ``x``, and at least 2^-126."""
     bits = bitcast_convert_type(where(x < _SMALLEST, np.float32(_SMALLEST), x), np.dtype(np.uint32))
     carried = (bits + np.uint32(0x7FFFFF)) & np.uint32(0xFF800000)
     return bitcast_convert_type(carried, _FLOAT)

@@ -1,6 +1,6 @@
-"""The array API standard: the namespace that an array belongs to, and what it tells of itself.
+"""The array API standard: the namespace of an array, and its inspection interface.
 
-The standard, in the version that is meant here: https://data-apis.org/array-api/2024.12/
+The version of the standard implemented here: https://data-apis.org/array-api/2024.12/
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _UNIONS = {
 
 
 def namespace_of(self: Any, /, *, api_version: str | None = None) -> ModuleType:
-    """The module with the standard's functions on an array, ``xlascope.numpy``: ``x.__array_namespace__()``.
+    """Return the array API namespace of an array, ``xlascope.numpy``: ``x.__array_namespace__()``.
 
-    Raises ValueError for a version of the standard that is not followed here.
+    Raises ValueError for a version of the standard that is not implemented.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.ones(2).__array_namespace__(api_version="2024.12") is jnp
@@ -48,48 +48,48 @@ def namespace_of(self: Any, /, *, api_version: str | None = None) -> ModuleType:
 
 
 class ArrayNamespaceInfo:
-    """What the standard lets a program ask of a library; see :func:`__array_namespace_info__`."""
+    """Inspection interface of the array API standard; see :func:`__array_namespace_info__`."""
 
     def capabilities(self) -> dict[str, bool | int]:
-        """What arrays can do everywhere, inside jit too, where shapes do not depend on values."""
+        """Return the capabilities that hold everywhere, including inside jit, where shapes cannot depend on values."""
         return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> None:
-        """None, which as an argument ``device`` means the default device."""
+        """Return None, which as an argument ``device`` means the default device."""
 
     def devices(self) -> list[Any]:
-        """What may be an argument ``device``: None, and the devices of the default platform."""
+        """Return the valid values of an argument ``device``: None, and the devices of the default platform."""
         return [None, *devices()]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
-        """The dtypes of values that are not told any, by kind; the same on every device."""
+        """Return the default dtypes by kind; they are the same on every device."""
         _require_device(device)
         kinds = {"real floating": float, "complex floating": complex, "integral": int, "indexing": int}
-        return {kind: canonical(each) for kind, each in kinds.items()}
+        return {kind: canonical(python_type) for kind, python_type in kinds.items()}
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, np.dtype[Any]]:
-        """The dtypes of the standard that arrays have now, by name: of one kind, of several in a tuple, or all (None).
+        """Return the standard's dtypes that are available now, by name.
 
-        Those of 64 bits are among them under ``enable_x64``. Raises ValueError for a kind that the standard does not
-        have.
+        ``kind`` is one kind, a tuple of kinds, or None for all. 64-bit dtypes are included under ``enable_x64``.
+        Raises ValueError for a kind that the standard does not have.
 
         >>> import xlascope.numpy as jnp
         >>> sorted(jnp.__array_namespace_info__().dtypes(kind=("bool", "real floating")))
         ['bool', 'float32']
         """
         _require_device(device)
-        names = (name for each in _kinds(kind) for name in _KINDS[each])
+        names = (name for kind_name in _kinds(kind) for name in _KINDS[kind_name])
         return {name: np.dtype(name) for name in names if canonical(name) == np.dtype(name)}
 
 
 def _kinds(kind: Any) -> list[str]:
-    chosen = kind if isinstance(kind, tuple) else tuple(_KINDS) if kind is None else (kind,)
-    found: dict[str, None] = {}
-    for each in chosen:
-        if not isinstance(each, str) or each not in (*_KINDS, *_UNIONS):
+    requested = kind if isinstance(kind, tuple) else tuple(_KINDS) if kind is None else (kind,)
+    expanded: dict[str, None] = {}
+    for name in requested:
+        if not isinstance(name, str) or name not in (*_KINDS, *_UNIONS):
             raise ValueError(f"kind is one of {', '.join(map(repr, (*_KINDS, *_UNIONS)))}, or a tuple; got {kind!r}")
-        found.update(dict.fromkeys(_UNIONS.get(each, (each,))))
-    return list(found)
+        expanded.update(dict.fromkeys(_UNIONS.get(name, (name,))))
+    return list(expanded)
 
 
 def _require_device(device: Any) -> None:
@@ -98,7 +98,7 @@ def _require_device(device: Any) -> None:
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:  # noqa: N807 (the standard's name)
-    """What the array API standard lets a program ask: capabilities, devices and dtypes.
+    """Return the array API standard's inspection interface: capabilities, devices and dtypes.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.__array_namespace_info__().default_dtypes()["real floating"]

@@ -1,6 +1,6 @@
-"""Methods of arrays whose functions few programs need: these are loaded with the first use of one.
+"""Rarely used methods of arrays, loaded when one of them is first used.
 
-They are named as in JAX, and take what the functions of their names do.
+Names are JAX's; each method takes the same arguments as the function of its name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _argsort(
 
 
 def _byteswap(self: Any) -> Any:
-    """The bytes of each number in the opposite order; those of complex numbers in each of their parts."""
+    """Return the numbers with their bytes reversed; for complex numbers, in each part separately."""
     return views.byteswap(self)
 
 
@@ -76,7 +76,7 @@ def _sort(
 
 
 def _to_device(self: Any, device: Any, *, stream: None = None) -> Any:
-    """The array on a device (None: where it is), to stay there; a traced value stays where its program runs."""
+    """Return the array committed to a device (None: where it is); a tracer is returned unchanged."""
     if stream is not None:
         raise NotImplementedError(f"to_device waits for the array, so it takes no stream; got {stream!r}")
     if device is None or isinstance(self, Tracer):
@@ -85,7 +85,7 @@ def _to_device(self: Any, device: Any, *, stream: None = None) -> Any:
 
 
 def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
-    """The same bytes read as another dtype; along the last axis become more elements of a narrower one, or fewer."""
+    """Return the same bytes read as another dtype; the size of the last axis changes with the item size."""
     if type is not None:
         raise NotImplementedError(f"arrays have one class, so view takes no type; got {type!r}")
     return self if dtype is None else views.view(self, dtype)

@@ -1,4 +1,4 @@
-"""Arguments that name axes and sizes: what users may write, and what functions calculate with."""
+"""Validation and normalization of arguments that name axes and sizes."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from ..operations.whole_numbers import whole_number as whole_number
 
 
 def axes_of(axes: Any, rank: int, name: str = "axis") -> tuple[int, ...]:
-    """Axis numbers from one or several, none of them twice."""
-    given = tuple(axes) if is_several(axes) else (axes,)
-    found = tuple(axis_of(axis, rank, name) for axis in given)
-    if len(set(found)) != len(found):
-        raise ValueError(f"{name} {given} names an axis twice")
-    return found
+    """Return axis numbers from one axis or several; raise ValueError if an axis occurs twice."""
+    requested = tuple(axes) if is_several(axes) else (axes,)
+    numbers = tuple(axis_of(axis, rank, name) for axis in requested)
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(f"{name} {requested} names an axis twice")
+    return numbers
 
 
 def sizes_of(shape: Any) -> tuple[int, ...]:
-    """The sizes of a shape, which is given as one number or several; raises TypeError for what is no integer."""
+    """Return the sizes of a shape given as one integer or several; raise TypeError for non-integers."""
     return tuple(whole_number(size, "a size of a shape") for size in (shape if is_several(shape) else (shape,)))
 
 
 def as_tuple(axis: Any) -> int | tuple[int, ...] | None:
-    """An ``axis`` argument as a value that can be static: None, a number, or a tuple of numbers."""
+    """Return an ``axis`` argument as a hashable static value: None, an int, or a tuple of ints."""
     if axis is None or axis.__class__ is int:
         return axis
     if is_several(axis):
-        return tuple(whole_number(one, "axis") for one in axis)
+        return tuple(whole_number(entry, "axis") for entry in axis)
     return whole_number(axis, "axis")
 
 
-def no_out(user: str) -> NotImplementedError:
-    """The error for an array to write into."""
-    return NotImplementedError(f"{user} has no out: arrays do not change, so take the result that is returned")
+def no_out(caller: str) -> NotImplementedError:
+    """Return the error for an ``out`` argument: arrays are immutable."""
+    return NotImplementedError(f"{caller} has no out: arrays do not change, so take the result that is returned")

@@ -1,4 +1,4 @@
-"""Arrays put together from blocks, and functions taken over several axes."""
+"""Assembly of arrays from blocks, and functions applied over several axes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from .together import together
 
 
 def block(arrays: Any) -> Any:
-    """Blocks in nested lists put together: the innermost lists along the last axis, those around along the one before.
+    """Return an array assembled from nested lists of blocks.
 
-    All lists are nested equally deep, and none is empty (ValueError); arrays of lower rank get leading axes. Only lists
-    nest: a tuple is a TypeError.
+    The innermost lists are concatenated along the last axis, the lists around them along the axis before it. All
+    lists are nested equally deep, and none is empty (ValueError); arrays of lower rank get leading axes. Only
+    lists nest: a tuple is a TypeError.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.block([[jnp.eye(2), jnp.zeros((2, 1))], [jnp.ones((1, 3))]]))
@@ -49,7 +50,7 @@ def _block(arrays: Any) -> Any:
 
 
 def _joined(arrays: Any, depth: int) -> Any:
-    """Blocks along the axes from behind; ``depth`` is how deep the lists are nested."""
+    """Return the concatenated blocks of lists nested ``depth`` deep; the innermost lists use the last axis."""
     rank = max(depth, _highest(arrays))
     return _along(arrays, depth, rank)
 
@@ -65,26 +66,26 @@ def _along(arrays: Any, depth: int, rank: int) -> Any:
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
-    """``func(x, axis)`` for each axis in turn, of what the call before gave.
+    """Apply ``func(x, axis)`` for each axis in turn, each time to the previous result.
 
-    A result of one axis less gets the axis back, of size 1; other ranks raise ValueError.
+    If a result has one axis less, the axis is restored with size 1; other ranks raise ValueError.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), (0, 2)).shape)
     (1, 3, 1)
     """
-    found, rank = unchanged(a), len(shape_of(a))
-    for given in axes if is_several(axes) else (axes,):
-        axis = axis_of(given, rank)
+    result, rank = unchanged(a), len(shape_of(a))
+    for axis_argument in axes if is_several(axes) else (axes,):
+        axis = axis_of(axis_argument, rank)
         if not callable(func):
             raise TypeError(f"apply_over_axes takes a function of an array and an axis, got {func!r}")
-        made = func(found, axis)
-        if len(shape_of(made)) == rank - 1:
-            made = expand_dims(made, (axis,))
-        if len(shape_of(made)) != rank:
+        output = func(result, axis)
+        if len(shape_of(output)) == rank - 1:
+            output = expand_dims(output, (axis,))
+        if len(shape_of(output)) != rank:
             raise ValueError(
                 f"apply_over_axes takes a function whose result has {rank} axes or one less, got one of shape "
-                f"{shape_of(made)} for axis {axis}"
+                f"{shape_of(output)} for axis {axis}"
             )
-        found = made
-    return found
+        result = output
+    return result

@@ -1,4 +1,4 @@
-"""Differences, sums and interpolation along an axis."""
+"""Differences, cumulative sums and interpolation along an axis."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 
 @together("n", "axis")
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along an axis, taken ``n`` times.
+    """Return the differences of neighbouring elements along an axis, taken ``n`` times.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.diff(jnp.array([1, 4, 9, 16])))
@@ -41,8 +41,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis = axis_of(axis, len(shape_of(a)))
     if n == 0:
         return unchanged(a)
-    one = [1 if i == axis else size for i, size in enumerate(shape_of(a))]
-    ends = [None if x is None else _spread(x, one) for x in (prepend, append)]
+    end_shape = [1 if i == axis else size for i, size in enumerate(shape_of(a))]
+    ends = [None if x is None else _spread(x, end_shape) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     x = concatenate(parts, axis) if len(parts) > 1 else a
     combine = logic.not_equal if aval_of(x).dtype == np.bool_ else ufuncs.subtract
@@ -57,14 +57,14 @@ def _spread(x: Any, shape: list[int]) -> Any:
 
 @together()
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours in the flattened array, with values put around them."""
+    """Return the differences of neighbours in the flattened array, with ``to_begin`` and ``to_end`` around them."""
     x = ravel(ary)
     differences = ufuncs.subtract(_part(x, 0, 1, None), _part(x, 0, None, -1))
     if to_end is None and to_begin is None:
         return differences
     parts = [to_begin, differences, to_end]
-    kept = [ravel(part).astype(aval_of(x).dtype) for part in map(_array, parts) if part is not None]
-    return concatenate(kept, 0)
+    arrays = [ravel(part).astype(aval_of(x).dtype) for part in map(_array, parts) if part is not None]
+    return concatenate(arrays, 0)
 
 
 def _array(x: Any) -> Any:
@@ -73,14 +73,14 @@ def _array(x: Any) -> Any:
 
 @together("axis")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral along an axis by the trapezoidal rule, over places ``x`` or steps ``dx``.
+    """Return the integral along an axis by the trapezoidal rule, at positions ``x`` or with steps ``dx``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.trapezoid(jnp.array([0.0, 1.0, 4.0]), dx=0.5))
     1.5
     """
     y, x = (inexact(y), None) if x is None else to_common_inexact((y, x))
-    place = axis_of(axis, len(shape_of(y)))
+    y_axis = axis_of(axis, len(shape_of(y)))
     step = moveaxis(dx, axis_of(axis, len(shape_of(dx))), -1) if len(shape_of(dx)) > 1 else dx
     if x is not None:
         if not shape_of(x):
@@ -88,15 +88,16 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         if len(shape_of(x)) > 1:
             x = moveaxis(x, axis_of(axis, len(shape_of(x))), -1)
         step = ufuncs.subtract(_part(x, -1, 1, None), _part(x, -1, None, -1))
-    y = moveaxis(y, place, -1)
+    y = moveaxis(y, y_axis, -1)
     middle = ufuncs.add(_part(y, -1, 1, None), _part(y, -1, None, -1))
     return ufuncs.multiply(0.5, reductions.sum(ufuncs.multiply(step, middle), -1))
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
-    """The slope by central differences, one-sided at the ends; along all axes, one result each, or along ``axis``.
+    """Return the gradient by central differences, one-sided at the ends: along ``axis``, or for each axis in a list.
 
-    ``varargs`` is the step, for all axes or one for each: a number, or the places of the elements along the axis.
+    ``varargs`` is the spacing, for all axes or one for each: a number, or the positions of the elements along the
+    axis.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.gradient(jnp.array([0.0, 1.0, 9.0]), jnp.array([0.0, 1.0, 3.0])))
@@ -109,8 +110,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     steps = varargs if len(varargs) > 1 else (varargs or (None,)) * len(axes)
     if len(steps) != len(axes):
         raise TypeError(f"gradient takes one step for all axes, or one for each of the {len(axes)}, got {len(steps)}")
-    found = [_slope(f, step, axis=i) for step, i in zip(steps, axes, strict=True)]
-    return found[0] if len(found) == 1 else found
+    slopes = [_slope(f, step, axis=i) for step, i in zip(steps, axes, strict=True)]
+    return slopes[0] if len(slopes) == 1 else slopes
 
 
 @together("axis")
@@ -136,18 +137,20 @@ def _slope(f: Any, step: Any, axis: int) -> Any:
 
 
 def _along(x: Any, axis: int, rank: int) -> Any:
-    """A vector as an array of that rank, along an axis."""
+    """Return a vector as an array of rank ``rank``, laid along ``axis``."""
     return expand_dims(x, tuple(i for i in range(rank) if i != axis))
 
 
 def _with_ends(x: Any, inner: Any, axis: int) -> Any:
-    """The first and the last element of ``x`` around those of ``inner``."""
+    """Return ``inner`` between the first and the last element of ``x`` along an axis."""
     return concatenate([_part(x, axis, 0, 1), inner, _part(x, axis, -1, None)], axis)
 
 
 def _weighed(slopes: Any, widths: Any, axis: int) -> Any:
-    """The mean of the slopes on both sides of each inner element: the parabola through it and its neighbours has it,
-    and the nearer neighbour counts the more.
+    """Return the second-order slope at each inner element of an unevenly spaced grid.
+
+    It is the slope of the parabola through the element and its neighbours: the mean of the slopes on both sides,
+    in which the nearer neighbour has the larger weight.
     """
     left, right = (_part(widths, axis, *ends) for ends in ((None, -1), (1, None)))
     before, behind = (_part(slopes, axis, *ends) for ends in ((None, -1), (1, None)))
@@ -163,11 +166,11 @@ def interp(
     right: float | Literal["extrapolate"] | None = None,
     period: float | None = None,
 ) -> Any:
-    """The value at ``x`` of the line through the points (xp, fp), ``xp`` rising.
+    """Return the piecewise linear interpolation at ``x`` of the points (xp, fp), with ``xp`` ascending.
 
-    Beyond the ends ``left`` and ``right`` stand, by default the end values; "extrapolate" goes on with the outermost
-    piece, which NumPy does not know. With ``period``, ``x`` and ``xp`` are taken modulo it, in any order, and
-    ``left`` and ``right`` do not count.
+    Beyond the ends the value is ``left`` or ``right``, by default the end values. "extrapolate", which NumPy does
+    not have, continues the outermost segment. With ``period``, ``x`` and ``xp`` are taken modulo it, in any
+    order, and ``left`` and ``right`` are ignored.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.interp(jnp.array([0.5, 9.0]), jnp.array([0.0, 1.0]), jnp.array([10.0, 20.0])))
@@ -175,19 +178,19 @@ def interp(
     """
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:
         raise ValueError(f"interp takes xp and fp as points on one axis, got shapes {shape_of(xp)} and {shape_of(fp)}")
-    for name, given in (("left", left), ("right", right)):
-        if isinstance(given, str) and given != "extrapolate":
-            raise ValueError(f'{name} is a number, None or "extrapolate", got {given!r}')
+    for name, fill in (("left", left), ("right", right)):
+        if isinstance(fill, str) and fill != "extrapolate":
+            raise ValueError(f'{name} is a number, None or "extrapolate", got {fill!r}')
     if period is None:
-        beyond = left == "extrapolate", right == "extrapolate"
+        extrapolates = left == "extrapolate", right == "extrapolate"
         low, high = (None if isinstance(end, str) else end for end in (left, right))
-        return _interp(x, xp, fp, low, high, beyond=beyond)
+        return _interp(x, xp, fp, low, high, beyond=extrapolates)
     return _interp_around(x, xp, fp, period)
 
 
 @together()
 def _interp_around(x: Any, xp: Any, fp: Any, period: Any) -> Any:
-    """The points of one period, with the last before them and the first behind them."""
+    """Interpolate periodically: pad the points of one period with the last point before and the first behind them."""
     x, xp, fp = *to_common_inexact((x, xp)), inexact(fp)
     period = ufuncs.abs(period)
     x, xp = ufuncs.remainder(x, period), ufuncs.remainder(xp, period)
@@ -206,37 +209,37 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, beyond: tuple[bool,
     x0, x1, y0, y1 = (take(v, i, 0, mode="clip") for v in (xp, fp) for i in (behind - 1, behind))
     width = ufuncs.subtract(x1, x0)
     part = ufuncs.true_divide(ufuncs.subtract(x, x0), logic.where(logic.equal(width, 0), 1, width))
-    found = ufuncs.add(y0, ufuncs.multiply(part, ufuncs.subtract(y1, y0)))
+    values = ufuncs.add(y0, ufuncs.multiply(part, ufuncs.subtract(y1, y0)))
     first, last = (squeeze(_part(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
     if not beyond[0]:
-        found = logic.where(logic.less(x, take(xp, 0)), first if left is None else left, found)
+        values = logic.where(logic.less(x, take(xp, 0)), first if left is None else left, values)
     if not beyond[1]:
-        found = logic.where(logic.greater(x, take(xp, -1)), last if right is None else right, found)
-    return as_dtype(found, aval_of(found).dtype)
+        values = logic.where(logic.greater(x, take(xp, -1)), last if right is None else right, values)
+    return as_dtype(values, aval_of(values).dtype)
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """The running sum along an axis; with ``include_initial``, 0 in front.
+    """Return the cumulative sum along an axis; with ``include_initial``, 0 in front.
 
-    Truth values and small integers are counted in the dtype that :func:`sum` counts them in, unlike by ``cumsum``.
+    Booleans and small integers are summed in the dtype that :func:`sum` uses, unlike in ``cumsum``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.cumulative_sum(jnp.array([100, 100], "int8"), include_initial=True))
     [  0 100 200]
     """
-    place = _only_axis(x, axis, "cumulative_sum")
-    wanted = reductions.sum_dtype(aval_of(x).dtype) if dtype is None else dtype
-    return _running(reductions.cumsum(x, place, wanted), place, 0, include_initial)
+    axis_number = _only_axis(x, axis, "cumulative_sum")
+    sum_dtype = reductions.sum_dtype(aval_of(x).dtype) if dtype is None else dtype
+    return _running(reductions.cumsum(x, axis_number, sum_dtype), axis_number, 0, include_initial)
 
 
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """The running product along an axis; with ``include_initial``, 1 in front."""
-    place = _only_axis(x, axis, "cumulative_prod")
-    return _running(reductions.cumprod(x, place, dtype), place, 1, include_initial)
+    """Return the cumulative product along an axis; with ``include_initial``, 1 in front."""
+    axis_number = _only_axis(x, axis, "cumulative_prod")
+    return _running(reductions.cumprod(x, axis_number, dtype), axis_number, 1, include_initial)
 
 
 def _only_axis(x: Any, axis: int | None, name: str) -> int:
-    """The axis to go along, which may be left out where there is one."""
+    """Return the axis number, which may be omitted only if ``x`` has one axis."""
     rank = len(shape_of(x))
     if rank == 0 or (axis is None and rank > 1):
         raise ValueError(
@@ -253,10 +256,11 @@ def _running(x: Any, axis: int, start: int, include_initial: bool) -> Any:
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
-    """Angles along an axis without jumps: where neighbours differ by more than half a period, periods are added.
+    """Return the angles along an axis without jumps.
 
-    ``p`` holds real numbers, the result is of its shape. ``discont`` is the least difference that counts as a jump,
-    half a period or more (None: half a period); ``period`` a number. Integers stay integers where ``period`` is one.
+    Where neighbours differ by more than half a period, periods are added. ``p`` holds real numbers; the result
+    has its shape. ``discont`` is the least difference that counts as a jump, half a period or more (None: half a
+    period); ``period`` is a number. Integers stay integers if ``period`` is one.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.unwrap(jnp.array([0, 1, 2, -1, 0]), period=4))
@@ -270,20 +274,20 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
 @together("axis")
 def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
     dtype, weak = common_dtype([aval_of(p), aval_of(period)])
-    whole = kind_of(dtype) in "iu"
+    is_integer = kind_of(dtype) in "iu"
     axis = axis_of(axis, len(shape_of(p)))
     if not shape_of(p)[axis]:
         return unchanged(as_dtype(p, dtype, weak))
     p = as_dtype(p, dtype)
-    half = ufuncs.floor_divide(period, 2) if whole else ufuncs.true_divide(period, 2)
+    half = ufuncs.floor_divide(period, 2) if is_integer else ufuncs.true_divide(period, 2)
     steps = diff(p, axis=axis)
-    inside = ufuncs.subtract(ufuncs.remainder(ufuncs.add(steps, half), period), half)
+    wrapped = ufuncs.subtract(ufuncs.remainder(ufuncs.add(steps, half), period), half)
     # a step of just half a period keeps its direction
-    at_edge = logic.bitwise_and(logic.equal(inside, ufuncs.negative(half)), logic.greater(steps, 0))
-    if whole:
+    at_edge = logic.bitwise_and(logic.equal(wrapped, ufuncs.negative(half)), logic.greater(steps, 0))
+    if is_integer:
         at_edge = logic.bitwise_and(at_edge, logic.equal(ufuncs.remainder(period, 2), 0))
-    correction = ufuncs.subtract(logic.where(at_edge, half, inside), steps)
-    least = half if discont is None else discont
-    correction = logic.where(logic.less(ufuncs.abs(steps), least), 0, correction)
-    rest = ufuncs.add(_part(p, axis, 1, None), reductions.cumsum(correction, axis))
-    return concatenate([_part(p, axis, 0, 1), as_dtype(rest, dtype)], axis)
+    correction = ufuncs.subtract(logic.where(at_edge, half, wrapped), steps)
+    threshold = half if discont is None else discont
+    correction = logic.where(logic.less(ufuncs.abs(steps), threshold), 0, correction)
+    trailing = ufuncs.add(_part(p, axis, 1, None), reductions.cumsum(correction, axis))
+    return concatenate([_part(p, axis, 0, 1), as_dtype(trailing, dtype)], axis)

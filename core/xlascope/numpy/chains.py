@@ -1,4 +1,4 @@
-"""What a function does to one operand of a known type, worked out once: operations to apply one after the other."""
+"""Sequences of unary operations, recorded once for an operand type and applied in order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Chain = tuple[Operation, ...]
 
 
 def chain(function: Callable[[Any], Any], aval: ShapedArray) -> Chain:
-    """The operations that ``function`` applies to an operand of that type, each to the result of the one before.
+    """Return the operations that ``function`` applies to an operand of a type, each to the previous result.
 
     >>> import numpy as np, xlascope.numpy
     >>> from xlascope.ir.avals import shaped
-    >>> chain(lambda x: x[1], shaped((3, 2), np.dtype("float32")))
+    >>> record_chain(lambda x: x[1], shaped((3, 2), np.dtype("float32")))
     (slice[start_indices=(1, 0) limit_indices=(2, 2) strides=None], squeeze[dimensions=(0,)])
     """
     program = stage(lambda x: [function(x)], [aval])
@@ -26,7 +26,7 @@ def chain(function: Callable[[Any], Any], aval: ShapedArray) -> Chain:
 
 
 def apply(operations: Chain, x: Any) -> Any:
-    """The operations of a chain applied to an operand."""
+    """Apply the operations of a chain to an operand, one after the other."""
     for operation in operations:
         x = bind1(operation, x)
     return x

@@ -1,4 +1,4 @@
-"""Choosing between values, and functions of functions."""
+"""Selection between values by conditions and indices, and functions that apply functions."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ from .together import together
 
 @together()
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """The choice of the first condition that holds, or ``default``.
+    """Return the choice of the first condition that holds, or ``default``.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.arange(5)
     >>> print(jnp.select([x < 2, x < 4], [x, 10 * x], -1))
     [ 0  1 20 30 -1]
     """
-    condlist, choicelist = (_rows(given) for given in (condlist, choicelist))
+    condlist, choicelist = (_rows(entries) for entries in (condlist, choicelist))
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"select takes as many choices as conditions, got {len(choicelist)} and {len(condlist)}")
-    *choices, found = to_common_dtype([*choicelist, default])
+    *choices, result = to_common_dtype([*choicelist, default])
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
-        found = logic.where(condition, choice, found)
-    return found
+        result = logic.where(condition, choice, result)
+    return result
 
 
-def _rows(given: Any) -> list[Any]:
-    """The entries of a list, or the rows of an array that stands for one."""
-    return list(given) if isinstance(given, (list, tuple)) else [index_row(given, i) for i in range(len(given))]
+def _rows(values: Any) -> list[Any]:
+    """Return the entries of a list, or the rows of an array given in place of one."""
+    return list(values) if isinstance(values, (list, tuple)) else [index_row(values, i) for i in range(len(values))]
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """For each element what the function (or number) of the last condition that holds gives.
+    """Return for each element the value of the last function (or number) whose condition holds.
 
-    One function more than conditions is for where none holds, else there is 0.
+    An additional last function applies where no condition holds; without it the value there is 0.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.array([-2.0, 0.0, 3.0])
     >>> print(jnp.piecewise(x, [x < 0, x > 0], [lambda x: -x, lambda x: 10 * x]))
     [ 2.  0. 30.]
     """
-    aval_of(x)  # which says what is wrong with lists
+    aval_of(x)  # raises the error for lists
     x = x if isinstance(x, Tracer) else asarray(x)
     is_list = isinstance(condlist, (list, tuple)) or len(shape_of(condlist)) > len(shape_of(x))
     conditions = _rows(condlist) if is_list else [condlist]
@@ -72,35 +72,35 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         raise ValueError(f"piecewise takes one function per condition, and one more, got {len(functions)}")
     functions.insert(0, functions.pop() if len(functions) > len(conditions) else 0)
     shape = shape_of(x)
-    which = zeros_of(_type_of(shape, np.int32))
+    case_numbers = zeros_of(_type_of(shape, np.int32))
     for case, condition in enumerate(conditions, 1):
-        which = logic.where(broadcast_to(asarray(condition), shape), np.int32(case), which)
-    found = zeros_of(aval_of(x))
+        case_numbers = logic.where(broadcast_to(asarray(condition), shape), np.int32(case), case_numbers)
+    result = zeros_of(aval_of(x))
     for case, function in enumerate(functions):
-        chosen = logic.equal(which, np.int32(case))
-        piece = _piece(functools.partial(_called, function, args, kw), chosen, x) if callable(function) else function
-        found = logic.where(chosen, convert_element_type(asarray(piece), aval_of(x).dtype), found)
-    return found
+        is_case = logic.equal(case_numbers, np.int32(case))
+        piece = _piece(functools.partial(_called, function, args, kw), is_case, x) if callable(function) else function
+        result = logic.where(is_case, convert_element_type(asarray(piece), aval_of(x).dtype), result)
+    return result
 
 
 def _piece(function: Callable[..., Any], chosen: Any, x: Any) -> Any:
-    """Apply a function to each element that is chosen, such that its derivative is zero at the others."""
+    """Apply a function to each chosen element, with derivative zero at the other elements."""
     zero = zeros_of(_type_of((), aval_of(x).dtype))
 
-    def taken(element: Any) -> Any:
+    def call_and_convert(element: Any) -> Any:
         return convert_element_type(asarray(function(element)), zero.dtype)
 
     def apply(choice: Any, element: Any) -> Any:
-        return cond(choice, taken, lambda _: zero, element)
+        return cond(choice, call_and_convert, lambda _: zero, element)
 
     return reshape(vmap(apply)(ravel(chosen), ravel(x)), shape_of(x))
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """For each element the number of the array in ``choices`` to take from.
+    """Return elements of the arrays in ``choices``; ``a`` holds for each element the number of its array.
 
-    Numbers outside raise ValueError with ``mode="raise"`` (which has to know them), become the nearest inside with
-    "clip", or are counted on from the other end with "wrap".
+    Numbers out of range raise ValueError with ``mode="raise"`` (which needs concrete values), are clipped to the
+    range with "clip", or wrap around with "wrap".
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.choose(jnp.array([1, 0]), [jnp.array([1, 2]), jnp.array([3, 4])]))
@@ -121,14 +121,14 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 
 
 def _require_choice(a: Any, count: int) -> None:
-    known = a.concrete() if isinstance(a, Tracer) else a
-    if known is None:
+    numbers = a.concrete() if isinstance(a, Tracer) else a
+    if numbers is None:
         raise ConcretizationTypeError(
             f'choose with mode="raise" looks at the numbers, and {a!r} is not known while tracing. '
             'Pass mode="clip" or mode="wrap".'
         )
-    known = np.asarray(known)
-    if ((known < 0) | (known >= count)).any():
+    numbers = np.asarray(numbers)
+    if ((numbers < 0) | (numbers >= count)).any():
         raise ValueError(f"choose: a number is outside of the {count} choices; see mode")
 
 
@@ -138,14 +138,14 @@ def _choose(a: Any, choices: list[Any], mode: str) -> Any:
     options = to_common_dtype(options)
     count = len(options)
     index = ufuncs.remainder(index, count) if mode == "wrap" else ufuncs.maximum(ufuncs.minimum(index, count - 1), 0)
-    found = as_dtype(options[0], aval_of(options[0]).dtype)
+    result = as_dtype(options[0], aval_of(options[0]).dtype)
     for number, option in enumerate(options[1:], 1):
-        found = logic.where(logic.equal(index, number), option, found)
-    return found
+        result = logic.where(logic.equal(index, number), option, result)
+    return result
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """``func1d`` of each vector along an axis; what it gives takes the axis's place.
+    """Apply ``func1d`` to each vector along an axis; the axes of its result replace the axis.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.apply_along_axis(jnp.sum, 0, jnp.ones((3, 2))))
@@ -160,7 +160,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 def _put_back(lead: int, axis: int, x: Any) -> Any:
-    """A result whose axes behind ``lead`` take the place of ``axis``."""
+    """Return ``x`` with the axes behind ``lead`` moved to ``axis``."""
     new = len(shape_of(x)) - lead
     return moveaxis(x, tuple(range(lead, lead + new)), tuple(range(axis, axis + new)))
 
@@ -170,7 +170,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays are equal when they are broadcast together; False when they cannot be."""
+    """Return whether two arrays are equal after broadcasting; False if their shapes do not broadcast."""
     x, y = listed(a1), listed(a2)
     try:
         np.broadcast_shapes(shape_of(x), shape_of(y))
@@ -180,9 +180,9 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
-    """How often each number 0, 1, … is in an array of integers, or the sum of its weights.
+    """Return how often each number 0, 1, … occurs in an array of integers, or the sum of its weights.
 
-    ``length``, which has to be given while tracing, is the number of counts.
+    ``length`` is the number of counts; it is required while tracing.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.bincount(jnp.array([0, 2, 2])))
@@ -193,8 +193,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     if len(shape_of(x)) != 1:
         raise ValueError(f"bincount takes one axis, got shape {shape_of(x)}; ravel it")
     if length is None:
-        known = np.asarray(x)
-        length = max(int(known.max()) + 1 if known.size else 0, whole_number(minlength, "minlength"))
+        numbers = np.asarray(x)
+        length = max(int(numbers.max()) + 1 if numbers.size else 0, whole_number(minlength, "minlength"))
     if weights is not None and shape_of(weights) != shape_of(x):
         raise ValueError(
             f"bincount takes a weight for each of the {shape_of(x)[0]} numbers, got shape {shape_of(weights)}"
@@ -212,8 +212,8 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     dtype = canonical(int) if weights is None else aval_of(weights).dtype
     if not length:
         return zeros_of(_type_of((length,), dtype))
-    place = ufuncs.minimum(ufuncs.maximum(x, 0), length)  # what is larger is counted behind the others
-    return zeros_of(_type_of((length + 1,), dtype)).at[place].add(amount)[:length]
+    bins = ufuncs.minimum(ufuncs.maximum(x, 0), length)  # larger values are counted in an extra bin, cut off below
+    return zeros_of(_type_of((length + 1,), dtype)).at[bins].add(amount)[:length]
 
 
 def _type_of(shape: tuple[int, ...], dtype: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Elements and slices chosen by a condition, and values put along an axis."""
+"""Elements and slices selected by a mask, and values written along an axis."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ from .together import together
 def compress(
     condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0, out: None = None
 ) -> Any:
-    """The slices along an axis (None: the elements of the flattened array) for which ``condition`` holds.
+    """Return the slices along an axis (None: the elements of the flattened array) at which ``condition`` holds.
 
-    ``condition`` has one axis; it may be shorter than ``a``'s, where it does not hold. ``size`` says how many slices
-    there are, where that is not known while tracing: what is over is left out, what is missing holds ``fill_value``.
-    Raises ValueError for conditions of more axes, and for a
-    larger size than there are slices.
+    ``condition`` has one axis; if it is shorter than the axis of ``a``, the remaining slices are not selected.
+    ``size`` is the number of slices, required while tracing: excess slices are dropped, missing ones hold
+    ``fill_value``. Raises ValueError if the condition has more axes, or if the size exceeds the number of slices.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3])))
@@ -40,28 +39,28 @@ def compress(
         raise no_out("compress")
     if isinstance(condition, (list, tuple)):
         condition = asarray(condition)
-    holds = logic.truth(condition)
-    if len(shape_of(holds)) != 1:
-        raise ValueError(f"compress takes a condition with one axis, got shape {shape_of(holds)}")
+    mask = logic.truth(condition)
+    if len(shape_of(mask)) != 1:
+        raise ValueError(f"compress takes a condition with one axis, got shape {shape_of(mask)}")
     if shape_of(fill_value):
         raise ValueError(f"compress takes fill_value as one value, got one of shape {shape_of(fill_value)}")
     x, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, len(shape_of(a))))
-    length, given = shape_of(x)[axis], shape_of(holds)[0]
-    if given > length:
-        beyond, holds = slicing.slice_in_dim(holds, length, given), slicing.slice_in_dim(holds, 0, length)
-        _require_none(beyond, length)
-    if size is not None and size_of(size) > min(given, length):
+    length, mask_length = shape_of(x)[axis], shape_of(mask)[0]
+    if mask_length > length:
+        excess, mask = slicing.slice_in_dim(mask, length, mask_length), slicing.slice_in_dim(mask, 0, length)
+        _require_none(excess, length)
+    if size is not None and size_of(size) > min(mask_length, length):
         raise ValueError(
-            f"compress takes size as at most {min(given, length)}, the slices that it may hold for; got {size}"
+            f"compress takes size as at most {min(mask_length, length)}, the slices that it may hold for; got {size}"
         )
-    (places,) = nonzero(holds, size=size, fill_value=length)
+    (positions,) = nonzero(mask, size=size, fill_value=length)
     if not length:
-        return broadcast_to(as_dtype(fill_value, aval_of(x).dtype), _with(shape_of(x), axis, shape_of(places)[0]))
+        return broadcast_to(as_dtype(fill_value, aval_of(x).dtype), _with(shape_of(x), axis, shape_of(positions)[0]))
     if size is None:
-        return take(x, places, axis, mode="clip")
-    found = take(x, places, axis, mode="clip")
-    inside = reshape(logic.less(places, length), _with((1,) * len(shape_of(x)), axis, size_of(size)))
-    return logic.where(inside, found, as_dtype(fill_value, aval_of(x).dtype))
+        return take(x, positions, axis, mode="clip")
+    slices = take(x, positions, axis, mode="clip")
+    is_valid = reshape(logic.less(positions, length), _with((1,) * len(shape_of(x)), axis, size_of(size)))
+    return logic.where(is_valid, slices, as_dtype(fill_value, aval_of(x).dtype))
 
 
 def _with(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
@@ -69,7 +68,7 @@ def _with(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """The elements of ``arr``, flattened, at which ``condition``, flattened, holds.
+    """Return the elements of the flattened ``arr`` at which the flattened ``condition`` holds.
 
     ``size`` and ``fill_value`` are as for :func:`compress`.
 
@@ -84,11 +83,11 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 def put_along_axis(
     arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: str | None = None
 ) -> Any:
-    """``arr`` with ``values`` at the places that ``indices`` names along an axis (None: of the flattened array).
+    """Return ``arr`` with ``values`` at the positions that ``indices`` gives along an axis (None: flattened).
 
-    It is the inverse of :func:`take_along_axis`: ``indices`` has the rank of ``arr``, ``values`` broadcasts to the
-    shape of ``indices``. Arrays do not change, so ``inplace`` has to be False. Indices beyond the ends change nothing,
-    or with ``mode="clip"`` the last element. Raises ValueError for ``inplace=True`` and for ranks that differ.
+    It is the inverse of :func:`take_along_axis`: ``indices`` has the rank of ``arr``, ``values`` broadcasts to
+    the shape of ``indices``. Arrays are immutable, so ``inplace`` has to be False. Indices out of bounds are
+    dropped, or with ``mode="clip"`` clipped. Raises ValueError for ``inplace=True`` and for ranks that differ.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.zeros((2, 2))
@@ -115,21 +114,21 @@ def _put(arr: Any, indices: Any, values: Any, axis: int | None, clip: bool) -> A
             f"put_along_axis takes an array and indices of one rank, got shapes {shape} and {shape_of(indices)}"
         )
     axis = axis_of(axis, len(shape))
-    own = shape_of(indices)
-    spread = _with(shape, axis, own[axis])
-    places, new = broadcast_to(indices, spread), as_dtype(broadcast_to(values, spread), aval_of(arr).dtype)
-    # the other axes are batch axes of the scatter: no coordinates have to be made for them
+    indices_shape = shape_of(indices)
+    full_shape = _with(shape, axis, indices_shape[axis])
+    positions, new = broadcast_to(indices, full_shape), as_dtype(broadcast_to(values, full_shape), aval_of(arr).dtype)
+    # the other axes are batch axes of the scatter, so they need no coordinates
     batch = tuple(i for i in range(len(shape)) if i != axis)
     numbers = indexing.ScatterDimensionNumbers((), (axis,), (axis,), batch, batch)
-    at = expand_dims(as_index(from_behind(places, shape[axis])), (len(shape),))
-    return bind1(indexing.Scatter(numbers, "clip" if clip else "drop"), arr, at, new)
+    coordinates = expand_dims(as_index(from_behind(positions, shape[axis])), (len(shape),))
+    return bind1(indexing.Scatter(numbers, "clip" if clip else "drop"), arr, coordinates, new)
 
 
 def _flat(values: Any) -> Any:
     return ravel(values) if shape_of(values) else values
 
 
-def _require_none(beyond: Any, length: int) -> None:
-    known = beyond.concrete() if hasattr(beyond, "concrete") else beyond
-    if known is not None and np.asarray(known).any():
+def _require_none(excess: Any, length: int) -> None:
+    values = excess.concrete() if hasattr(excess, "concrete") else excess
+    if values is not None and np.asarray(values).any():
         raise ValueError(f"compress: the condition holds beyond the {length} slices that there are")

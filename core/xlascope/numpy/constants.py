@@ -1,4 +1,4 @@
-"""Numbers with names, and the classes of NumPy's hierarchy of dtypes."""
+"""Numeric constants, and the classes of NumPy's dtype hierarchy."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ signedinteger, unsignedinteger, floating, complexfloating = (
 )  # fmt: skip
 character, flexible, object_ = np.character, np.flexible, np.object_
 dtype = np.dtype
-#: The warning of an imaginary part that is lost, which is NumPy's.
+#: NumPy's warning for a discarded imaginary part.
 ComplexWarning = np.exceptions.ComplexWarning
 bool = bool_

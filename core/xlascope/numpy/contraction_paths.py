@@ -1,4 +1,4 @@
-"""In which order einsum multiplies its operands, as opt_einsum chooses it."""
+"""The order in which einsum multiplies its operands, chosen by opt_einsum."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from .axes import is_several, whole_number
 
-#: Steps: the places of the operands to multiply, which are taken out of the list; their product goes to its end.
+#: Steps: positions of the operands to multiply, which are removed from the list; their product is appended.
 Path = tuple[tuple[int, ...], ...]
-#: The names that most programs give, for which two operands need no choice.
+#: Common optimizers, for which the path of two operands is trivial.
 _NAMED = ("auto", "optimal", "greedy")
 
 
 def checked(optimize: Any) -> str | Path:
-    """The ``optimize`` argument as a value that can be static: the name of a way to choose, or the order itself."""
+    """Return the ``optimize`` argument as a hashable static value: the name of an optimizer, or a path."""
     if optimize is False:
         return "as written"
     if isinstance(optimize, (bool, str)):
@@ -22,11 +22,11 @@ def checked(optimize: Any) -> str | Path:
     if not is_several(optimize):
         raise TypeError(f"optimize is True, False, the name of a way to choose, or a path, got {optimize!r}")
     steps = [step for step in optimize if not isinstance(step, str)]  # NumPy's begin with the name einsum_path
-    return tuple(tuple(whole_number(place, "a place in optimize") for place in step) for step in steps)
+    return tuple(tuple(whole_number(position, "a place in optimize") for position in step) for step in steps)
 
 
 def path_of(names: Sequence[str], result: str, sizes: dict[str, int], optimize: str | Path) -> Path:
-    """The steps for operands whose axes have those letters; raises ValueError for steps that do not fit them."""
+    """Return the steps for operands with these axis letters; raise ValueError if a given path does not fit."""
     count = len(names)
     if not isinstance(optimize, str):
         return _fitting(optimize, count)
@@ -38,23 +38,24 @@ def path_of(names: Sequence[str], result: str, sizes: dict[str, int], optimize: 
 
 
 def cost_of(names: Sequence[str], result: str, sizes: dict[str, int], optimize: str | Path) -> tuple[Any, Any]:
-    """A path, and opt_einsum's account of what following it costs."""
+    """Return a path, and opt_einsum's description of its cost."""
     import opt_einsum  # noqa: PLC0415 -- most programs multiply two operands and have no use for it
 
     shapes = [tuple(sizes[letter] for letter in name) for name in names]
-    way = optimize if isinstance(optimize, str) else list(optimize)
+    optimizer = optimize if isinstance(optimize, str) else list(optimize)
     try:
-        found = opt_einsum.contract_path(f"{','.join(names)}->{result}", *shapes, shapes=True, optimize=way)
+        contraction = opt_einsum.contract_path(f"{','.join(names)}->{result}", *shapes, shapes=True, optimize=optimizer)
     except KeyError as error:
         raise ValueError(f"optimize: {error.args[0]}") from None
-    path, account = found
-    return path, account
+    path, info = contraction
+    return path, info
 
 
 def _fitting(path: Path, count: int) -> Path:
-    left = count
+    """Return the path, completed by a last step if operands remain; raise ValueError for an invalid step."""
+    remaining = count
     for step in path:
-        if len(set(step)) != len(step) or not step or not all(0 <= place < left for place in step):
-            raise ValueError(f"optimize has the step {step}, where {left} operands are left")
-        left -= len(step) - 1
-    return path if left == 1 else (*path, tuple(range(left)))
+        if len(set(step)) != len(step) or not step or not all(0 <= position < remaining for position in step):
+            raise ValueError(f"optimize has the step {step}, where {remaining} operands are left")
+        remaining -= len(step) - 1
+    return path if remaining == 1 else (*path, tuple(range(remaining)))

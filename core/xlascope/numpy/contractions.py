@@ -1,4 +1,4 @@
-"""``einsum``: sums of products by named axes."""
+"""``einsum``: sums of products over named axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Factor(NamedTuple):
-    """An operand with a letter for each axis."""
+    """Operand of einsum with a letter for each axis."""
 
     value: Any
     letters: str
@@ -35,9 +35,10 @@ def einsum(
     subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:  # fmt: skip
-    """The sum of products that ``subscripts`` says: letters name axes, those missing behind ``->`` are summed over.
+    """Return the sum of products that ``subscripts`` describes.
 
-    Operands may also be given as operand, list of axis numbers, …, list of the result's axis numbers.
+    Letters name axes; those missing behind ``->`` are summed over. Operands may also be given as operand, list of
+    axis numbers, …, list of the result's axis numbers.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.arange(6.0).reshape(2, 3)
@@ -59,9 +60,9 @@ def einsum(
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[tuple[int, ...]], Any]:
-    """The order in which :func:`einsum` multiplies, as steps that its ``optimize`` takes, and opt_einsum's account.
+    """Return the order in which :func:`einsum` multiplies, as a value for its ``optimize``, and opt_einsum's cost info.
 
-    A step names operands by their places; they are taken out, and their product goes to the end.
+    A step gives the positions of operands in the list; they are removed, and their product is appended.
 
     >>> import xlascope.numpy as jnp
     >>> path, info = jnp.einsum_path("ij,jk,kl->il", jnp.ones((9, 2)), jnp.ones((2, 9)), jnp.ones((9, 2)))
@@ -78,7 +79,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 
 
 def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    """The other calling convention, ``einsum(x, [0, 1], y, [1], [0])``, as letters."""
+    """Convert the calling convention ``einsum(x, [0, 1], y, [1], [0])`` to subscripts and operands."""
     pairs = len(arguments) // 2
     operands = tuple(arguments[2 * i] for i in range(pairs))
     lists = [arguments[2 * i + 1] for i in range(pairs)]
@@ -86,31 +87,31 @@ def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     def letters(axes: Sequence[Any]) -> str:
         return "".join("..." if axis is Ellipsis else _LETTERS[axis] for axis in axes)
 
-    left = ",".join(map(letters, lists))
-    return (f"{left}->{letters(arguments[-1])}" if len(arguments) % 2 else left), operands
+    inputs = ",".join(map(letters, lists))
+    return (f"{inputs}->{letters(arguments[-1])}" if len(arguments) % 2 else inputs), operands
 
 
 def _named(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, with the ellipsis written out in letters of its own."""
-    left, arrow, right = subscripts.partition("->")
-    names = left.split(",")
+    """Return the letters of each operand and of the result, with the ellipsis expanded to unused letters."""
+    inputs, arrow, output = subscripts.partition("->")
+    names = inputs.split(",")
     if len(names) != len(operands):
         raise ValueError(f"einsum {subscripts!r} names {len(names)} operands, got {len(operands)}")
     spare = [letter for letter in _LETTERS if letter not in subscripts]
     ranks = [len(shape_of(x)) for x in operands]
-    hidden = max(
+    ellipsis_rank = max(
         [rank - len(n.replace("...", "")) for n, rank in zip(names, ranks, strict=True) if "..." in n], default=0
     )
-    full = []
+    expanded = []
     for name, rank in zip(names, ranks, strict=True):
         count = rank - len(name.replace("...", ""))
         if count < 0 or (count and "..." not in name):
             raise ValueError(f"einsum {subscripts!r}: {name!r} names {len(name)} axes of an operand that has {rank}")
-        full.append(name.replace("...", "".join(spare[hidden - count : hidden])))
+        expanded.append(name.replace("...", "".join(spare[ellipsis_rank - count : ellipsis_rank])))
     if not arrow:
-        once = [letter for letter in sorted(set(left) - set(",.")) if left.count(letter) == 1]
-        return full, "".join(spare[:hidden] + once)
-    return full, right.replace("...", "".join(spare[:hidden]))
+        once = [letter for letter in sorted(set(inputs) - set(",.")) if inputs.count(letter) == 1]
+        return expanded, "".join(spare[:ellipsis_rank] + once)
+    return expanded, output.replace("...", "".join(spare[:ellipsis_rank]))
 
 
 @together("subscripts", "precision", "preferred_element_type", "optimize")
@@ -123,19 +124,19 @@ def _einsum(*operands: Any, subscripts: str, precision: Any, preferred_element_t
     sizes = _sizes(subscripts, names, values)
     factors = [_without_repeats(Factor(x, name)) for x, name in zip(values, names, strict=True)]
     for step in contraction_paths.path_of([f.letters for f in factors], result, sizes, optimize):
-        taken = [factors[i] for i in sorted(step, reverse=True)]  # the newest first, as jax multiplies
+        pending = [factors[i] for i in sorted(step, reverse=True)]  # the newest operands first, in JAX's order
         factors = [f for i, f in enumerate(factors) if i not in step]
-        while len(taken) > 1:
-            first, second, *taken = taken
-            kept = set(result).union(*(f.letters for f in (*factors, *taken)))
-            taken.insert(0, _product(first, second, kept, result, sizes, precision, preferred_element_type))
-        factors.append(taken[0])
-    made = _arranged(_summed(factors[0], set(result), preferred_element_type), result)
-    return made if preferred_element_type is None else convert_element_type(made, preferred_element_type)
+        while len(pending) > 1:
+            first, second, *pending = pending
+            needed = set(result).union(*(f.letters for f in (*factors, *pending)))
+            pending.insert(0, _product(first, second, needed, result, sizes, precision, preferred_element_type))
+        factors.append(pending[0])
+    output = _arranged(_summed(factors[0], set(result), preferred_element_type), result)
+    return output if preferred_element_type is None else convert_element_type(output, preferred_element_type)
 
 
 def _sizes(subscripts: str, names: Sequence[str], values: Sequence[Any]) -> dict[str, int]:
-    """The size that each letter stands for; raises ValueError when operands disagree."""
+    """Return the size of each letter's axis; raise ValueError if operands disagree."""
     sizes: dict[str, int] = {}
     for name, x in zip(names, values, strict=True):
         for letter, size in zip(name, shape_of(x), strict=True):
@@ -149,7 +150,7 @@ def _sizes(subscripts: str, names: Sequence[str], values: Sequence[Any]) -> dict
 
 
 def _without_repeats(factor: Factor) -> Factor:
-    """A letter that an operand has twice stands for a diagonal."""
+    """Take the diagonal for each letter that occurs twice in an operand."""
     x, letters = factor
     for letter in sorted(set(letters)):
         while letters.count(letter) > 1:
@@ -160,48 +161,49 @@ def _without_repeats(factor: Factor) -> Factor:
     return Factor(x, letters)
 
 
-def _summed(factor: Factor, kept: set[str], dtype: Any = None) -> Factor:
-    """Summed over the axes that nobody needs, in the operand's own dtype unless there is another."""
-    axes = tuple(i for i, letter in enumerate(factor.letters) if letter not in kept)
-    letters = "".join(letter for letter in factor.letters if letter in kept)
+def _summed(factor: Factor, needed: set[str], dtype: Any = None) -> Factor:
+    """Sum over the axes that are not needed, in the operand's own dtype unless ``dtype`` is given."""
+    axes = tuple(i for i, letter in enumerate(factor.letters) if letter not in needed)
+    letters = "".join(letter for letter in factor.letters if letter in needed)
     return Factor(sum(factor.value, axes, dtype or factor.value.dtype) if axes else factor.value, letters)
 
 
 def _product(
-    first: Factor, second: Factor, kept: set[str], result: str, sizes: dict[str, int], precision: Any, dtype: Any
+    first: Factor, second: Factor, needed: set[str], result: str, sizes: dict[str, int], precision: Any, dtype: Any
 ) -> Factor:
-    """Two operands multiplied, and summed over what no other needs: a dot_general, in the order of the result if that
-    is one of the two orders.
+    """Multiply two operands and sum over the axes that no other operand needs.
+
+    It is a dot_general; its operands are swapped if that gives the axes in the order of the result.
     """
-    first = _summed(_squeezed(first, second, sizes), kept | set(second.letters), dtype)
-    second = _summed(_squeezed(second, first, sizes), kept | set(first.letters), dtype)
+    first = _summed(_squeezed(first, second, sizes), needed | set(second.letters), dtype)
+    second = _summed(_squeezed(second, first, sizes), needed | set(first.letters), dtype)
     shared = [letter for letter in first.letters if letter in second.letters]
-    outer = not shared and kept >= set(first.letters + second.letters)
+    outer = not shared and needed >= set(first.letters + second.letters)
     if dtype is not None and (outer or first.value.dtype != second.value.dtype):
         first, second = (Factor(as_dtype(x, dtype), letters) for x, letters in (first, second))
     if outer:
         return _outer(first, second)
-    batch = [letter for letter in shared if letter in kept]
-    contract = [letter for letter in shared if letter not in kept]
-    free, others = ([letter for letter in f.letters if letter not in shared] for f in (first, second))
-    if "".join(batch + others + free) == result:
-        first, second, free, others = second, first, others, free
+    batch = [letter for letter in shared if letter in needed]
+    contract = [letter for letter in shared if letter not in needed]
+    first_free, second_free = ([letter for letter in f.letters if letter not in shared] for f in (first, second))
+    if "".join(batch + second_free + first_free) == result:
+        first, second, first_free, second_free = second, first, second_free, first_free
     numbers = (_places(contract, first, second), _places(batch, first, second))
-    made = dot_general(first.value, second.value, numbers, precision, dtype or first.value.dtype)
-    return Factor(made, "".join(batch + free + others))
+    product = dot_general(first.value, second.value, numbers, precision, dtype or first.value.dtype)
+    return Factor(product, "".join(batch + first_free + second_free))
 
 
-def _squeezed(factor: Factor, other: Factor, sizes: dict[str, int]) -> Factor:
-    """Without axes of size 1 that stand for larger ones of the other operand."""
+def _squeezed(factor: Factor, second: Factor, sizes: dict[str, int]) -> Factor:
+    """Remove axes of size 1 that broadcast against larger axes of the other operand."""
     shape = shape_of(factor.value)
-    thin = [i for i, letter in enumerate(factor.letters) if shape[i] == 1 != sizes[letter] and letter in other.letters]
-    letters = "".join(letter for i, letter in enumerate(factor.letters) if i not in thin)
-    return Factor(squeeze(factor.value, thin), letters)
+    axes = [i for i, letter in enumerate(factor.letters) if shape[i] == 1 != sizes[letter] and letter in second.letters]
+    letters = "".join(letter for i, letter in enumerate(factor.letters) if i not in axes)
+    return Factor(squeeze(factor.value, axes), letters)
 
 
 def _outer(first: Factor, second: Factor) -> Factor:
-    rank, other = len(first.letters), len(second.letters)
-    x = expand_dims(first.value, tuple(range(rank, rank + other)))
+    first_rank, second_rank = len(first.letters), len(second.letters)
+    x = expand_dims(first.value, tuple(range(first_rank, first_rank + second_rank)))
     return Factor(ufuncs.multiply(x, second.value), first.letters + second.letters)
 
 

@@ -1,4 +1,4 @@
-"""Arrays from values, and arrays made from nothing but a shape."""
+"""Array creation from values and from shapes."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ def array(
     *,
     device: Any = None,
 ) -> Any:
-    """An array with the values of a number, an array, or nested lists of them; a copy unless ``copy`` is False.
+    """Return an array with the values of a number, an array, or nested lists; a copy unless ``copy`` is False.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.array([[1, 2], [3, 4.5]]))
     [[1.  2. ]
      [3.  4.5]]
     """
-    wanted = None if dtype is None else requested_dtype(dtype)
+    requested = None if dtype is None else requested_dtype(dtype)
     if order is not None and (not isinstance(order, str) or order not in ("K", "A", "C", "F")):
         kind = ValueError if isinstance(order, str) else TypeError
         raise kind(f"order is 'K', 'A', 'C', 'F' or None (there is one order here), got {order!r}")
-    made = _converted(object, wanted, copy=bool(copy))
-    if device is not None and not isinstance(made, Tracer):
-        made = put(made, made.aval, device)
-    missing = whole_number(ndmin, "ndmin") - len(made.shape)
-    return expand_dims(made, tuple(range(missing))) if missing > 0 else made
+    result = _converted(object, requested, copy=bool(copy))
+    if device is not None and not isinstance(result, Tracer):
+        result = put(result, result.aval, device)
+    missing = whole_number(ndmin, "ndmin") - len(result.shape)
+    return expand_dims(result, tuple(range(missing))) if missing > 0 else result
 
 
 @out_sharded
 def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
 ) -> Any:
-    """Like :func:`array`, but an array of the right dtype is given back as it is."""
+    """Return an array like :func:`array`, but without copying an array of the right dtype."""
     return array(a, dtype, copy=bool(copy), order=order, device=device)
 
 
@@ -93,14 +93,14 @@ def _converted(x: Any, dtype: np.dtype[Any] | None, *, copy: bool) -> Any:
 
 
 def _without_elements(x: Any, dtype: np.dtype[Any] | None) -> Any:
-    """Tangents of integers hold nothing, and no device takes them: they stay NumPy's."""
+    """Return an array of float0, which holds no values and stays a NumPy array; reject other dtypes."""
     if dtype not in (None, float0):
         raise TypeError(f"an array of float0 holds no values, so it has none as {dtype}; write zeros(shape, {dtype})")
     return np.array(x)
 
 
 def _number(x: float | complex, dtype: np.dtype[Any]) -> Any:
-    """A Python number on its way into an array; raises what Python raises where the dtype has no such values."""
+    """Cast a Python number for an array of ``dtype``; raise Python's error if the dtype cannot represent it."""
     kind = kind_of(dtype)
     if isinstance(x, complex) and kind in "iuf":
         raise TypeError(f"the complex number {x} is none of {dtype.name}{here()}: take its real part, or abs of it")
@@ -113,7 +113,7 @@ def _number(x: float | complex, dtype: np.dtype[Any]) -> Any:
 
 
 def _read(x: Any) -> Any:
-    """What NumPy makes of an object that says how to be read (``__array__``, or a buffer of numbers)."""
+    """Return the NumPy array of an object with ``__array__`` or a numeric buffer; raise TypeError for others."""
     if not hasattr(x, "__array__"):
         try:
             memoryview(x)
@@ -140,7 +140,10 @@ def _from_list(x: Sequence[Any], dtype: np.dtype[Any] | None) -> Any:
 
 
 def _as_element(x: Any, dtype: np.dtype[Any] | None) -> Any:
-    """Return a part of a list that holds tracers. Numbers stay numbers: arrays would be arguments of the program."""
+    """Convert a part of a list that holds tracers.
+
+    Python numbers stay numbers: arrays would become arguments of the program.
+    """
     if x.__class__ in PYTHON_SCALARS:
         return x if dtype is None else _fitting(_number(x, dtype) if x.__class__ in (float, complex) else x, dtype)
     if isinstance(x, (list, tuple)) and x and all(leaf.__class__ in PYTHON_SCALARS for leaf in _leaves(x)):
@@ -149,7 +152,7 @@ def _as_element(x: Any, dtype: np.dtype[Any] | None) -> Any:
 
 
 def _fitting(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a Python number that an integer dtype has; raises OverflowError for another one."""
+    """Return a Python number; raise OverflowError if it is an int out of range for an integer dtype."""
     if x.__class__ is int and kind_of(dtype) in "iu":
         limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
         if not limits.min <= x <= limits.max:
@@ -158,7 +161,7 @@ def _fitting(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any] | None) -> Any:
-    """Nested lists of concrete values: NumPy makes the array, the lattice its dtype."""
+    """Return an array of nested lists of concrete values, with the dtype of the promotion lattice."""
     if dtype is None:
         dtype = common_dtype([aval_of(leaf) for leaf in leaves])[0] if leaves else canonical(float)
     try:
@@ -190,14 +193,14 @@ def _require_fit(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
             _number(number, dtype)
         value = np.trunc(value)
     limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
-    least, most = limits.min, limits.max
-    for one in (int(value.min()), int(value.max())):
-        if not least <= one <= most:
-            raise too_wide(one, dtype)
+    lower, upper = limits.min, limits.max
+    for bound in (int(value.min()), int(value.max())):
+        if not lower <= bound <= upper:
+            raise too_wide(bound, dtype)
 
 
 def _opened(x: Any) -> Any:
-    """Nested lists with arrays in place of the objects that stand for them."""
+    """Replace array-like objects in nested lists by arrays."""
     if isinstance(x, (list, tuple, range)):
         return [_opened(part) for part in x]
     return x if is_value(x) else np.asarray(x) if hasattr(x, "__array__") else opened(x)
@@ -220,12 +223,12 @@ def _as(x: Any, dtype: np.dtype[Any] | None) -> Any:
 
 
 def copy(a: Any, order: str | None = None) -> Any:
-    """A copy of an array."""
+    """Return a copy of an array."""
     return array(a, copy=True, order=order)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """The elements in another dtype (None: the default float).
+    """Return the elements in another dtype (None: the default float).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.astype(jnp.array([1.7, -1.7]), int))
@@ -238,7 +241,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def as_shape(shape: Any) -> tuple[int, ...]:
-    """A shape from an integer or a sequence of them; raises TypeError for a traced one."""
+    """Return a shape from an integer or a sequence of integers; raise TypeError for a traced shape."""
     if isinstance(shape, (int, np.integer)):
         return (int(shape),)
     if isinstance(shape, Tracer) and not shape.shape:
@@ -261,7 +264,7 @@ def _filled(shape: Any, value: float, dtype: Any) -> Any:
 
 @out_sharded
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array of zeros.
+    """Return an array of zeros.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.zeros((2, 2), int))
@@ -273,7 +276,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
 
 @out_sharded
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array of ones."""
+    """Return an array of ones."""
     return _filled(shape, 1, dtype)
 
 
@@ -282,7 +285,7 @@ empty = zeros
 
 @out_sharded
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array with one value everywhere, or with ``fill_value`` broadcast to ``shape``."""
+    """Return an array filled with ``fill_value``, which is broadcast to ``shape``."""
     sizes = as_shape(shape)
     value = fill_value if dtype is None else as_dtype(fill_value, requested_dtype(dtype))
     if isinstance(fill_value, (list, tuple)):
@@ -292,24 +295,24 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
 
 @out_sharded
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros with the shape and dtype of ``a``."""
+    """Return zeros with the shape and dtype of ``a``."""
     return full_like(a, 0, dtype, shape)
 
 
 @out_sharded
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Ones with the shape and dtype of ``a``."""
+    """Return ones with the shape and dtype of ``a``."""
     return full_like(a, 1, dtype, shape)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros like another array: memory that nothing was written to is none that a program may read."""
+    """Return zeros with the shape and dtype of ``prototype``: uninitialized memory is never exposed."""
     return zeros_like(prototype, dtype, shape, device=device)
 
 
 @out_sharded
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """One value everywhere, with the shape and dtype of ``a``, which may also be a description of an array.
+    """Return an array filled with one value, with the shape and dtype of ``a`` (or of a ShapeDtypeStruct).
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(jnp.full_like(xs.ShapeDtypeStruct((3,), jnp.float32), 2))
@@ -325,6 +328,6 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     if is_key(aval.dtype) and fill_value.__class__ is int:
         return _filled(sizes, fill_value, aval.dtype)
     value = as_dtype(fill_value, aval.dtype, aval.weak_type)
-    made = aval_of(value)
-    weak = aval.weak_type and not made.weak_type and not made.shape
+    value_aval = aval_of(value)
+    weak = aval.weak_type and not value_aval.weak_type and not value_aval.shape
     return full(sizes, convert_element_type(value, aval.dtype, True) if weak else value)

@@ -1,11 +1,12 @@
 """Fourier transforms with NumPy's names and arguments.
 
-The arguments are the same everywhere: ``n`` or ``s``, the lengths along the transformed axes, to which the operand is
-cut or padded with zeros (for the inverse of a real transform, those of the result); ``axis`` or ``axes``, which ones;
-``norm``, what is divided by the number of elements: "backward" (None), the inverse transforms, "forward" the others,
-"ortho" both by its root. Integers become floats, float16 and bfloat16 become complex64. The functions are linear, and
-can be differentiated, batched and compiled. They raise ValueError for axes that are not there or named twice, for
-lengths below 1, and for another norm.
+All functions share their arguments. ``n`` or ``s`` is the length of the transformed axes, to which the
+operand is truncated or zero-padded (for the inverse of a real transform, the length of the result). ``axis``
+or ``axes`` selects the axes. ``norm`` says which transforms are divided by the number of elements: the
+inverse ones for "backward" (None), the forward ones for "forward"; for "ortho" both are divided by its square
+root. Integers become floats; float16 and bfloat16 become complex64. The functions are linear, and can be
+differentiated, batched and compiled. They raise ValueError for axes that are out of range or occur twice, for
+lengths below 1, and for any other norm.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ort
 
 
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The discrete Fourier transform along an axis: complex, of ``n`` elements.
+    """Return the discrete Fourier transform along an axis: complex, with ``n`` elements.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.fft(jnp.array([1.0, 2.0, 3.0, 4.0])))
@@ -53,7 +54,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
 
 
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of :func:`fft` along an axis.
+    """Return the inverse of :func:`fft` along an axis.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.ifft(jnp.array([4.0, 0.0, 0.0, 0.0])))
@@ -63,9 +64,9 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The first n // 2 + 1 elements of the transform of real values along an axis; the others are their conjugates.
+    """Return the first n // 2 + 1 elements of the transform of real values along an axis.
 
-    Raises ValueError for complex values.
+    The other elements are their conjugates. Raises ValueError for complex values.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.rfft(jnp.array([1.0, 2.0, 3.0, 4.0])))
@@ -75,7 +76,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of :func:`rfft` along an axis: ``n`` real values, by default an even number, 2 (m - 1) of m.
+    """Return the inverse of :func:`rfft` along an axis: ``n`` real values, by default 2 (m - 1) of m elements.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.irfft(jnp.array([4.0, 0.0, 0.0])))
@@ -85,7 +86,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The transform, ``n`` real values, of a signal whose second half is the conjugate of the first, which is given.
+    """Return the transform, ``n`` real values, of a Hermitian-symmetric signal whose first half is given.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.hfft(jnp.array([1.0, 2.0, 3.0])))
@@ -96,7 +97,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of :func:`hfft`, of real values: n // 2 + 1 complex ones.
+    """Return the inverse of :func:`hfft`, of real values: n // 2 + 1 complex values.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.ihfft(jnp.array([8.0, -2.0, 0.0, -2.0])).real)
@@ -107,7 +108,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 def fft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The transform along two axes.
+    """Return the transform along two axes.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.fft2(jnp.ones((2, 2))).real)
@@ -118,12 +119,12 @@ def fft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None
 
 
 def ifft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of :func:`fft2`."""
+    """Return the inverse of :func:`fft2`."""
     return _over("ifft2", FftType.IFFT, a, s, _two("ifft2", axes), norm)
 
 
 def rfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The transform of real values along two axes, the first half along the last of these; see :func:`rfft`.
+    """Return the transform of real values along two axes, the first half along the last one; see :func:`rfft`.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.fft.rfft2(jnp.ones((4, 6))).shape
@@ -133,12 +134,14 @@ def rfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | Non
 
 
 def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of :func:`rfft2`: real values."""
+    """Return the inverse of :func:`rfft2`: real values."""
     return _over("irfft2", FftType.IRFFT, a, s, _two("irfft2", axes), norm)
 
 
 def fftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The transform along several axes: all, or as many of the last as ``s`` has lengths, unless ``axes`` names them.
+    """Return the transform along several axes.
+
+    Without ``axes`` these are all axes, or the last ``len(s)`` axes if ``s`` is given.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.fft.fftn(jnp.ones((2, 3, 4)), s=(5, 6)).shape
@@ -148,21 +151,21 @@ def fftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | N
 
 
 def ifftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The inverse of :func:`fftn`."""
+    """Return the inverse of :func:`fftn`."""
     return _over("ifftn", FftType.IFFT, a, s, axes, norm)
 
 
 def rfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The transform of real values along several axes, the first half along the last of these; see :func:`rfft`."""
+    """Return the transform of real values along several axes, the first half along the last one; see :func:`rfft`."""
     return _over("rfftn", FftType.RFFT, a, s, axes, norm)
 
 
 def irfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The inverse of :func:`rfftn`: real values."""
+    """Return the inverse of :func:`rfftn`: real values."""
     return _over("irfftn", FftType.IRFFT, a, s, axes, norm)
 
 
-# What they share ------------------------------------------------------------------------------------------------------
+# Shared helpers -------------------------------------------------------------------------------------------------------
 
 
 def _require_norm(norm: Any) -> None:
@@ -171,16 +174,16 @@ def _require_norm(norm: Any) -> None:
 
 
 def _two(name: str, axes: Any) -> tuple[int, ...]:
-    given = tuple(axes) if is_several(axes) else (axes,)
-    if len(given) != 2:
+    axis_tuple = tuple(axes) if is_several(axes) else (axes,)
+    if len(axis_tuple) != 2:
         raise (TypeError if axes is None or not is_several(axes) else ValueError)(
             f"numpy.fft.{name} transforms 2 axes, got axes {axes!r}; numpy.fft.{name[:-1]}n takes any number"
         )
-    return given
+    return axis_tuple
 
 
 def _along(name: str, kind: FftType, a: Any, n: Any, axis: Any, norm: Any) -> Any:
-    """A transform along one axis."""
+    """Transform along one axis."""
     if is_several(axis):
         raise ValueError(f"numpy.fft.{name} transforms one axis, got axis {axis!r}; numpy.fft.fftn takes several")
     _require_norm(norm)
@@ -195,30 +198,30 @@ def _along(name: str, kind: FftType, a: Any, n: Any, axis: Any, norm: Any) -> An
 
 
 def _over(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """A transform along several axes."""
+    """Transform along several axes."""
     _require_norm(norm)
     shape = shape_of(a)
     if s is not None and not is_several(s):
         raise TypeError(f"s has a length for each axis, got {s!r}")
-    given = None if s is None else tuple(whole_number(size, "a length in s") for size in s)
+    sizes = None if s is None else tuple(whole_number(size, "a length in s") for size in s)
     if axes is None:
-        axes = range(len(shape)) if given is None else range(len(shape) - len(given), len(shape))
+        axes = range(len(shape)) if sizes is None else range(len(shape) - len(sizes), len(shape))
     elif not is_several(axes):
         raise TypeError(f"axes are a sequence of axes, got {axes!r}; write axes=({axes!r},)")
-    names = axes_of(axes, len(shape), "axes")
-    if given is not None and len(given) != len(names):
+    numbers = axes_of(axes, len(shape), "axes")
+    if sizes is not None and len(sizes) != len(numbers):
         raise ValueError(
-            f"Shape and axes have different lengths: s={given} has {len(given)}, axes={names} {len(names)}"
+            f"Shape and axes have different lengths: s={sizes} has {len(sizes)}, axes={numbers} {len(numbers)}"
         )
-    return _transform(a, kind=kind, lengths=_lengths(kind, shape, given, names), axes=names, norm=norm)
+    return _transform(a, kind=kind, lengths=_lengths(kind, shape, sizes, numbers), axes=numbers, norm=norm)
 
 
-def _lengths(kind: FftType, shape: tuple[int, ...], given: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """How long the transformed axes are: as given, or as they are."""
-    if given is not None:
-        if any(size < 1 for size in given):
-            raise ValueError(f"Shape should be positive: lengths of transforms are at least 1, got {given}{here()}")
-        return tuple(given)
+def _lengths(kind: FftType, shape: tuple[int, ...], requested: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the lengths of the transformed axes: the requested ones, or those of the operand."""
+    if requested is not None:
+        if any(size < 1 for size in requested):
+            raise ValueError(f"Shape should be positive: lengths of transforms are at least 1, got {requested}{here()}")
+        return tuple(requested)
     sizes = [shape[axis] for axis in axes]
     if kind is FftType.IRFFT and sizes:
         sizes[-1] = max(0, 2 * (sizes[-1] - 1))
@@ -246,42 +249,42 @@ def _transform(a: Any, kind: FftType, lengths: tuple[int, ...], axes: tuple[int,
 
 
 def _with_sizes(x: Any, axes: Sequence[int], sizes: Sequence[int]) -> Any:
-    """The array with those sizes along axes: cut at the end, or filled with zeros there."""
-    missing = [0] * len(shape_of(x))
+    """Return the array with the given sizes along axes: truncated at the end, or zero-padded there."""
+    padding = [0] * len(shape_of(x))
     for axis, size in zip(axes, sizes, strict=True):
-        own = shape_of(x)[axis]
-        missing[axis] = max(size - own, 0)
-        if size < own:
+        current = shape_of(x)[axis]
+        padding[axis] = max(size - current, 0)
+        if size < current:
             x = slice_in_dim(x, 0, size, axis=axis)
-    if not any(missing):
+    if not any(padding):
         return x
-    return pad(x, typed_scalar(0, aval_of(x).dtype), [(0, more, 0) for more in missing])
+    return pad(x, typed_scalar(0, aval_of(x).dtype), [(0, more, 0) for more in padding])
 
 
 def _by_threes(x: Any, kind: FftType, lengths: tuple[int, ...]) -> Any:
-    """The transform over the last axes: XLA takes three at a time, the first ones are transformed by themselves.
+    """Transform over the last axes; XLA transforms at most three, so the leading ones are transformed separately.
 
-    They are complex: a real transform comes first, its inverse last.
+    The separate transforms are complex: a forward real transform runs before them, an inverse one after them.
     """
     if len(lengths) <= _MOST_AXES:
         return fourier.fft(x, kind, lengths)
-    first, rest = lengths[:-_MOST_AXES], lengths[-_MOST_AXES:]
+    leading, trailing = lengths[:-_MOST_AXES], lengths[-_MOST_AXES:]
     if kind is FftType.IRFFT:
-        return fourier.fft(_over_first(x, FftType.IFFT, first), kind, rest)
+        return fourier.fft(_over_first(x, FftType.IFFT, leading), kind, trailing)
     complete = FftType.IFFT if kind is FftType.IFFT else FftType.FFT
-    return _over_first(fourier.fft(x, kind, rest), complete, first)
+    return _over_first(fourier.fft(x, kind, trailing), complete, leading)
 
 
 def _over_first(x: Any, kind: FftType, lengths: tuple[int, ...]) -> Any:
-    """A complex transform over the axes before the last three."""
+    """Apply a complex transform over the axes before the last three."""
     rank = len(shape_of(x))
-    places = tuple(range(rank - _MOST_AXES - len(lengths), rank - _MOST_AXES))
+    axes = tuple(range(rank - _MOST_AXES - len(lengths), rank - _MOST_AXES))
     last = tuple(range(rank - len(lengths), rank))
-    return shaping.moveaxis(_by_threes(shaping.moveaxis(x, places, last), kind, lengths), last, places)
+    return shaping.moveaxis(_by_threes(shaping.moveaxis(x, axes, last), kind, lengths), last, axes)
 
 
 def _scaled(y: Any, kind: FftType, size: int, norm: str | None) -> Any:
-    """The result with the factor that the norm asks for: XLA's inverse transforms divide by the number of elements."""
+    """Scale the result for ``norm``; XLA's inverse transforms already divide by the number of elements."""
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
     if not size or norm is None or norm == "backward":
         return y
@@ -293,7 +296,7 @@ def _scaled(y: Any, kind: FftType, size: int, norm: str | None) -> Any:
 
 
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of the elements of a transform of ``n`` values at the distance ``d``.
+    """Return the frequencies of the elements of a transform of ``n`` values with spacing ``d``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.fftfreq(4, 0.5))
@@ -303,7 +306,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
 
 
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of the elements of a real transform of ``n`` values at the distance ``d``.
+    """Return the frequencies of the elements of a real transform of ``n`` values with spacing ``d``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.rfftfreq(4, 0.5))
@@ -313,7 +316,7 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
 
 
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
-    """The zero frequency moved to the middle, along all axes or those named.
+    """Return ``x`` with the zero frequency moved to the middle, along all axes or the given ones.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.fftshift(jnp.fft.fftfreq(4, 0.5)))
@@ -323,7 +326,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
 
 
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
-    """The inverse of :func:`fftshift`.
+    """Return the inverse of :func:`fftshift`.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fft.ifftshift(jnp.array([-2, -1, 0, 1, 2])))
@@ -334,9 +337,9 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
 
 def _shifted(x: Any, axes: Any, sign: int) -> Any:
     shape = shape_of(x)
-    given = range(len(shape)) if axes is None else axes if is_several(axes) else (axes,)
-    places = tuple(axis_of(axis, len(shape), "axes") for axis in given)
-    return roll(x, tuple(sign * (shape[axis] // 2) for axis in places), places)
+    axis_arguments = range(len(shape)) if axes is None else axes if is_several(axes) else (axes,)
+    axis_numbers = tuple(axis_of(axis, len(shape), "axes") for axis in axis_arguments)
+    return roll(x, tuple(sign * (shape[axis] // 2) for axis in axis_numbers), axis_numbers)
 
 
 def _count(n: Any) -> int:
@@ -356,18 +359,18 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
     return requested_dtype(float if dtype is None else dtype)
 
 
-def _placed(made: Any, device: Any) -> Any:
-    return made if device is None or isinstance(made, Tracer) else put(made, made.aval, device)
+def _placed(array: Any, device: Any) -> Any:
+    return array if device is None or isinstance(array, Tracer) else put(array, array.aval, device)
 
 
 @together("n", "half", "dtype")
 def _frequencies(d: Any, n: int, half: bool, dtype: np.dtype[Any]) -> Any:
     inexact_dtype = dtype if kind_of(dtype) in "fc" else canonical(float)
     steps = broadcasted_iota(canonical(int), (max(n // 2 + 1 if half else n, 0),), 0)
-    if not half and n > 0:  # 0, 1, …, then the negative ones
+    if not half and n > 0:  # nonnegative frequencies first, then the negative ones
         steps = sub(rem(add(steps, n // 2), n), n // 2)
-    found = ufuncs.true_divide(as_dtype(steps, inexact_dtype), ufuncs.multiply(n, as_dtype(d, inexact_dtype)))
-    return found if half else as_dtype(found, dtype)
+    frequencies = ufuncs.true_divide(as_dtype(steps, inexact_dtype), ufuncs.multiply(n, as_dtype(d, inexact_dtype)))
+    return frequencies if half else as_dtype(frequencies, dtype)
 
 
 __all__ = [

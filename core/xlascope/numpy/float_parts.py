@@ -1,4 +1,4 @@
-"""What floating-point numbers are made of: exponents and mantissas, and the numbers beside them."""
+"""Decomposition of floating-point numbers into exponent and mantissa, and neighbouring numbers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _INT = np.dtype("int32")
 
 @together()
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """The mantissa and the exponent of real numbers: ``x == mantissa * 2**exponent``.
+    """Return the mantissa and the exponent of real numbers: ``x == mantissa * 2**exponent``.
 
-    Mantissas are in [0.5, 1) but for their sign, exponents int32; of 0, infinities and NaN the exponent is 0, and the
-    mantissa the number itself. Integers become floats; raises TypeError for complex numbers. The derivative of the
-    mantissa is ``2**-exponent``.
+    Absolute values of mantissas are in [0.5, 1); exponents are int32. For 0, infinities and NaN the exponent is
+    0, and the mantissa is the number itself. Integers become floats; raises TypeError for complex numbers. The
+    derivative of the mantissa is ``2**-exponent``.
 
     >>> import xlascope.numpy as jnp
     >>> mantissa, exponent = jnp.frexp(jnp.array([6.0, -0.75]))
@@ -39,32 +39,32 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
         raise TypeError(f"frexp takes real numbers, got {aval_of(x).dtype.name}")
     x = as_dtype(x, aval_of(x).dtype)
     layout = _layout(aval_of(x).dtype)
-    held = bitcast_convert_type(x, layout.whole)
-    exponent, digits = _parts(held, layout)
-    sign = logic.bitwise_and(held, layout.bits(1 << layout.width - 1))
+    word = bitcast_convert_type(x, layout.whole)
+    exponent, digits = _parts(word, layout)
+    sign = logic.bitwise_and(word, layout.bits(1 << layout.width - 1))
     half = logic.bitwise_or(logic.bitwise_or(sign, layout.bits(layout.bias - 1 << layout.digits)), digits)
     power = ufuncs.subtract(as_dtype(exponent, _INT), layout.bias - 1)
-    itself = logic.bitwise_or(logic.equal(held, sign), logic.logical_not(logic.isfinite(x)))
-    mantissa = _scaled(x, logic.where(itself, x, bitcast_convert_type(half, aval_of(x).dtype)))
-    return mantissa, logic.where(itself, 0, power)
+    is_unchanged = logic.bitwise_or(logic.equal(word, sign), logic.logical_not(logic.isfinite(x)))
+    mantissa = _scaled(x, logic.where(is_unchanged, x, bitcast_convert_type(half, aval_of(x).dtype)))
+    return mantissa, logic.where(is_unchanged, 0, power)
 
 
 @custom_jvp
 def _scaled(x: Any, mantissa: Any) -> Any:
-    """Return the mantissa of a number, which moves as the number does, by a power of two."""
+    """Return the mantissa, with the derivative of a multiplication of the number by a power of two."""
     return mantissa
 
 
 @_scaled.defjvp
 def _scaled_jvp(primals: Any, tangents: Any) -> Any:
     (x, mantissa), (t, _) = primals, tangents
-    itself = logic.equal(mantissa, x)
+    is_unchanged = logic.equal(mantissa, x)
     scale = ufuncs.divide(mantissa, logic.where(logic.equal(x, 0), 1, x))
-    return mantissa, ufuncs.multiply(t, stop_gradient(logic.where(itself, 1, scale)))
+    return mantissa, ufuncs.multiply(t, stop_gradient(logic.where(is_unchanged, 1, scale)))
 
 
 class _Layout(NamedTuple):
-    """How a number is kept: sign, exponent above its bias, and that many digits of the mantissa."""
+    """Bit layout of a floating-point dtype: total width, digits of the mantissa, bias of the exponent."""
 
     width: int
     digits: int
@@ -80,24 +80,24 @@ def _layout(dtype: np.dtype[Any]) -> _Layout:
     return _Layout(width, int(limits.nmant), 1 - int(limits.minexp), np.dtype(f"uint{width}"))
 
 
-def _parts(held: Any, layout: _Layout) -> tuple[Any, Any]:
-    """The exponent, as int32 above its bias, and the digits behind the first one.
+def _parts(word: Any, layout: _Layout) -> tuple[Any, Any]:
+    """Return the biased exponent as int32, and the mantissa digits behind the leading one.
 
-    Numbers too small for an exponent of their own have it lower by the zeros before their first digit. They are looked
-    at as bits: XLA computes with zeros in their place.
+    Subnormal numbers are normalized: the exponent is lower by the number of leading zeros. The computation uses
+    bits, since XLA flushes subnormal numbers to zero.
     """
-    digits = logic.bitwise_and(held, layout.bits((1 << layout.digits) - 1))
+    digits = logic.bitwise_and(word, layout.bits((1 << layout.digits) - 1))
     mask = (1 << layout.width - 1 - layout.digits) - 1
-    exponent = as_dtype(logic.right_shift(held, layout.bits(layout.digits)), _INT)
+    exponent = as_dtype(logic.right_shift(word, layout.bits(layout.digits)), _INT)
     exponent = logic.bitwise_and(exponent, mask)
-    missing = ufuncs.subtract(bits.clz(digits), layout.bits(layout.width - 1 - layout.digits))
-    moved = logic.bitwise_and(logic.left_shift(digits, missing), layout.bits((1 << layout.digits) - 1))
-    small = logic.equal(exponent, 0)
-    return logic.where(small, ufuncs.subtract(1, as_dtype(missing, _INT)), exponent), logic.where(small, moved, digits)
+    shift = ufuncs.subtract(bits.clz(digits), layout.bits(layout.width - 1 - layout.digits))
+    normalized = logic.bitwise_and(logic.left_shift(digits, shift), layout.bits((1 << layout.digits) - 1))
+    tiny = logic.equal(exponent, 0)
+    return logic.where(tiny, ufuncs.subtract(1, as_dtype(shift, _INT)), exponent), logic.where(tiny, normalized, digits)
 
 
 def nextafter(x: Any, y: Any, /) -> Any:
-    """The number of the dtype beside ``x`` in the direction of ``y``, elementwise.
+    """Return the next number of the dtype after ``x`` in the direction of ``y``, elementwise.
 
     Both are real numbers of shapes that broadcast together; integers become floats.
 
@@ -110,9 +110,9 @@ def nextafter(x: Any, y: Any, /) -> Any:
 
 @together()
 def spacing(x: Any, /) -> Any:
-    """How far it is from real numbers to the next ones away from 0, with the sign of the numbers.
+    """Return the distance from real numbers to the next ones away from 0, with the sign of the numbers.
 
-    Of infinities and NaN it is NaN. Integers become floats; raises ValueError for complex numbers.
+    For infinities and NaN it is NaN. Integers become floats; raises ValueError for complex numbers.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.spacing(jnp.array([1.0, -4.0])))
@@ -123,5 +123,5 @@ def spacing(x: Any, /) -> Any:
     if kind_of(dtype) == "c":
         raise ValueError(f"spacing takes real numbers, got {dtype.name}")
     away = logic.copysign(typed_scalar(math.inf, dtype), x)
-    beside = bits.nextafter(x, away)
-    return logic.where(logic.equal(x, 0), beside, ufuncs.subtract(beside, x))  # a difference that small may become 0
+    neighbour = bits.nextafter(x, away)
+    return logic.where(logic.equal(x, 0), neighbour, ufuncs.subtract(neighbour, x))  # it may flush to 0

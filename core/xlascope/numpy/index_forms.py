@@ -1,4 +1,4 @@
-"""An index taken apart: a *form*, which says for each axis what happens, and the *operands*."""
+"""Parser of index expressions: a static *form*, with an item for each axis, and the dynamic *operands*."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..xla.devices.backend import ArrayImpl
 
 
 class Keep(NamedTuple):
-    """``length`` elements of an axis from ``start`` in steps of ``step``."""
+    """``length`` elements of an axis from ``start`` in steps of ``step``, all static."""
 
     start: int
     length: int
@@ -26,40 +26,44 @@ class Keep(NamedTuple):
 
 
 class At(NamedTuple):
-    """One element of an axis, at a static place (maybe beyond the ends); the axis goes."""
+    """One element of an axis at a static position, which may be out of bounds; the axis is removed."""
 
     place: int
 
 
 class Block(NamedTuple):
-    """``length`` elements of an axis from a place that is an operand."""
+    """``length`` elements of an axis from a dynamic start, which is an operand."""
 
     length: int
 
 
 class Scalar(NamedTuple):
-    """One element of an axis, at a place that is an operand; the axis goes."""
+    """One element of an axis at a dynamic position, which is an operand; the axis is removed."""
 
 
 class Rows(NamedTuple):
-    """Elements at the places in an operand with axes of its own."""
+    """Elements at the positions in an operand with axes."""
 
 
 class New(NamedTuple):
-    """A new axis of size 1."""
+    """New axis of size 1."""
 
 
 Item = Keep | At | Block | Scalar | Rows | New
 Form = tuple[Item, ...]
 
 
-# Taking an index apart ----------------------------------------------------------------------------------------------
+# Parsing an index ---------------------------------------------------------------------------------------------------
 
 
 def parse(shape: tuple[int, ...], index: Any, *, eager: bool, updates: bool = False) -> tuple[Form, list[Any]]:
-    """The form and the operands of an index into an array of that shape, which is read, or ``updates`` it."""
+    """Return the form and the operands of an index into an array of a shape.
+
+    If ``eager``, scalar indices and slice starts become operands, so that compiled programs are shared.
+    ``updates`` says that the index is written to, for error messages.
+    """
     parts = _completed(shape, _parts(shape, index, updates))
-    # an index array needs its neighbours static
+    # index arrays are only combined with static items
     eager = eager and not any(getattr(part, "ndim", 0) for part in parts)
     form: list[Item] = []
     operands: list[Any] = []
@@ -89,12 +93,12 @@ def _parts(shape: tuple[int, ...], index: Any, updates: bool) -> list[Any]:
             "for one index per axis"
         )
     parts: list[Any] = []
-    masks: list[tuple[int, tuple[int, ...]]] = []  # where their places begin, and their shapes
-    lone: list[int] = []
+    masks: list[tuple[int, tuple[int, ...]]] = []  # position in parts and shape of each mask
+    bools: list[int] = []
     for part in index if isinstance(index, tuple) else (index,):
         if part is True:
-            lone.append(len(parts))
-            parts.append(None)  # a mask without axes that holds: one example of the whole
+            bools.append(len(parts))
+            parts.append(None)  # a scalar mask that is True adds an axis of size 1
             continue
         if isinstance(part, (list, tuple)):
             part = _listed(part)
@@ -103,37 +107,37 @@ def _parts(shape: tuple[int, ...], index: Any, updates: bool) -> list[Any]:
             parts.extend(_mask(part, updates))
         else:
             parts.append(part)
-    for begin, own in masks:
-        _require_fit(shape, parts, begin, own)
-    return _without_lone(parts, lone) if lone and any(getattr(part, "ndim", 0) for part in parts) else parts
+    for begin, mask_shape in masks:
+        _require_fit(shape, parts, begin, mask_shape)
+    return _without_lone(parts, bools) if bools and any(getattr(part, "ndim", 0) for part in parts) else parts
 
 
-def _require_fit(shape: tuple[int, ...], parts: list[Any], begin: int, own: tuple[int, ...]) -> None:
-    """Raise IndexError unless a mask has the sizes of the axes that it stands for."""
-    before, behind = parts[:begin], parts[begin + len(own) :]
+def _require_fit(shape: tuple[int, ...], parts: list[Any], begin: int, shp: tuple[int, ...]) -> None:
+    """Raise IndexError unless a mask has the sizes of the axes that it indexes."""
+    before, behind = parts[:begin], parts[begin + len(shp) :]
     if any(part is Ellipsis for part in before):
         end = len(shape) - sum(part is not None for part in behind)
-        axes = range(end - len(own), end)
+        axes = range(end - len(shp), end)
     else:
         start = sum(part is not None for part in before)
-        axes = range(start, start + len(own))
-    wanted = tuple(shape[axis] for axis in axes if 0 <= axis < len(shape))
-    if len(wanted) == len(own) and wanted != own:
+        axes = range(start, start + len(shp))
+    axis_sizes = tuple(shape[axis] for axis in axes if 0 <= axis < len(shape))
+    if len(axis_sizes) == len(shp) and axis_sizes != shp:
         raise IndexError(
-            f"a mask of shape {own} does not fit the axes {tuple(axes)} of an array of shape {shape}, which have sizes "
-            f"{wanted}{where_text(user_line())}"
+            f"a mask of shape {shp} does not fit the axes {tuple(axes)} of an array of shape {shape}, which have sizes "
+            f"{axis_sizes}{where_text(user_line())}"
         )
 
 
-def _without_lone(parts: list[Any], lone: list[int]) -> list[Any]:
-    """The parts without truth values, which index arrays beside them take in."""
-    chosen = [i for i, part in enumerate(parts) if i in lone or not (part is None or part is Ellipsis or _is_cut(part))]
-    if chosen != list(range(chosen[0], chosen[-1] + 1)):
+def _without_lone(parts: list[Any], bools: list[int]) -> list[Any]:
+    """Return the parts without scalar masks, which broadcast with the adjacent index arrays."""
+    used = [i for i, part in enumerate(parts) if i in bools or not (part is None or part is Ellipsis or _is_cut(part))]
+    if used != list(range(used[0], used[-1] + 1)):
         raise NotImplementedError(
             "an index with a single True apart from index arrays, which puts their axes in front; leave the True away "
             "and move the axes (jnp.moveaxis)"
         )
-    return [part for i, part in enumerate(parts) if i not in lone]
+    return [part for i, part in enumerate(parts) if i not in bools]
 
 
 def _is_cut(part: Any) -> bool:
@@ -141,17 +145,17 @@ def _is_cut(part: Any) -> bool:
 
 
 def _listed(part: Any) -> np.ndarray[Any, Any]:
-    """The numbers or truth values in a list, as an array."""
+    """Return the integers or booleans in a list as an array."""
     try:
-        made = np.asarray(part) if part else np.zeros((0,), np.int32)
-    except (ValueError, TypeError):  # traced values, or lists of several lengths
-        made = np.empty((), object)
-    if made.dtype.kind not in "biu":
+        array = np.asarray(part) if part else np.zeros((0,), np.int32)
+    except (ValueError, TypeError):  # tracers, or lists of different lengths
+        array = np.empty((), object)
+    if array.dtype.kind not in "biu":
         raise TypeError(
             f"a list in an index holds integers or truth values, known while tracing, got {part!r}"
             f"{where_text(user_line())}; for traced ones write jnp.stack(...)"
         )
-    return made
+    return array
 
 
 def _is_mask(part: Any) -> bool:
@@ -169,7 +173,7 @@ _UPDATE_BY_MASK = (
 
 
 def _mask(part: Any, updates: bool) -> Sequence[Any]:
-    """A mask as index arrays, which needs its values."""
+    """Return a mask as index arrays, which requires its values."""
     if isinstance(part, Tracer):
         value = part.concrete()
         if value is None:
@@ -182,30 +186,30 @@ def _mask(part: Any, updates: bool) -> Sequence[Any]:
     mask = np.asarray(part)
     if mask.ndim == 0:
         raise NotImplementedError("indexing with a single truth value; use jnp.where(condition, x, y)")
-    return [places.astype(np.int32) for places in np.nonzero(mask)]
+    return [positions.astype(np.int32) for positions in np.nonzero(mask)]
 
 
 def _completed(shape: tuple[int, ...], parts: list[Any]) -> list[Any]:
-    """The parts with Ellipsis written out: one part for each axis, besides the new ones."""
+    """Return the parts with Ellipsis expanded: one part for each axis, besides the new axes."""
     dots = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index holds at most one Ellipsis")
     used = sum(1 for part in parts if part is not None and part is not Ellipsis)
     if used > len(shape):
         raise IndexError(f"too many indices: the array has {len(shape)} axes, the index {used}")
-    rest = [slice(None)] * (len(shape) - used)
-    at = dots[0] if dots else len(parts)
-    return [*parts[:at], *rest, *parts[at + 1 :]]
+    full_slices = [slice(None)] * (len(shape) - used)
+    ellipsis_position = dots[0] if dots else len(parts)
+    return [*parts[:ellipsis_position], *full_slices, *parts[ellipsis_position + 1 :]]
 
 
 def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
     if isinstance(part, slice):
         return _slice_item(part, size, eager)
     if isinstance(part, (int, np.integer)):
-        place = int(part)
-        if eager or (size and not -size <= place < size):  # beyond the ends it is in the program, for who looks there
-            return Scalar(), [place]
-        return At(place + size if place < 0 else place), []
+        position = int(part)
+        if eager or (size and not -size <= position < size):  # an out-of-bounds index stays visible
+            return Scalar(), [position]
+        return At(position + size if position < 0 else position), []
     if isinstance(part, (Tracer, ArrayImpl, KeyArray, np.ndarray)):
         dtype = part.dtype
         if kind_of(dtype) not in "iu":
@@ -221,7 +225,7 @@ def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
 
 
 def nothing_there() -> IndexError:
-    """The error for a place on an axis that has none."""
+    """Return the error for an element of an axis of size 0."""
     return IndexError("an axis without elements has no element to index")
 
 

@@ -1,9 +1,9 @@
-"""``x[index]``: integers, slices, None, Ellipsis, integer arrays and known masks.
+"""``x[index]``: integers, slices, None, Ellipsis, integer arrays and concrete masks.
 
-An index is taken apart into a *form*, which says for each axis what happens and is static, and *operands*, the index
-values that may differ from call to call. Outside of any trace, start positions are operands, so that one compiled
-program serves ``x[0]``, ``x[1]``, ``x[2]``…; inside a trace what is static stays static, and shows as ``slice`` and
-``squeeze``. Indices beyond the end are clamped, as JAX does.
+An index is parsed into a static *form*, which has an item for each axis, and dynamic *operands*. Outside of
+any trace, start positions are operands, so that one compiled program serves ``x[0]``, ``x[1]``, ``x[2]``…;
+inside a trace static items stay static, and become ``slice`` and ``squeeze``. Indices out of bounds are
+clamped, as in JAX.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .together import together
 
 
 def getitem(x: Any, index: Any) -> Any:
-    r"""``x[index]``.
+    r"""Return ``x[index]``.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.arange(12).reshape(3, 4)
@@ -65,14 +65,14 @@ _chains: Recent[_Key, Chain] = Recent(2048)
 
 
 def _key(shape: tuple[int, ...], index: Any) -> _Key | None:
-    """What determines the operations of a static index; None for one that is not, or reaches beyond an axis."""
+    """Return the cache key of a static index; None if it is dynamic, or out of bounds."""
     parts: list[Any] = []
-    given = index if index.__class__ is tuple else (index,)
+    index_parts = index if index.__class__ is tuple else (index,)
     sizes = iter(shape)
-    for place, part in enumerate(given):
+    for position, part in enumerate(index_parts):
         kind = part.__class__
         if part is Ellipsis:
-            behind = sum(other is not None for other in given[place + 1 :])
+            behind = sum(item is not None for item in index_parts[position + 1 :])
             sizes = iter(shape[max(0, len(shape) - behind) :])
         elif part is not None:
             size = next(sizes, 0)
@@ -112,7 +112,7 @@ def _parsed(x: Any, index: Any, *, eager: bool) -> Any:
 
 
 def is_everything(form: Form, shape: tuple[int, ...]) -> bool:
-    """Whether a form without operands keeps all elements in their order and adds no axis."""
+    """Return whether a form without operands selects all elements in order and adds no axis."""
     return form == tuple(Keep(0, size, 1) for size in shape)
 
 
@@ -124,23 +124,23 @@ _one_row.__name__ = "row"
 _row = jit_function(_one_row, Options())
 _slabs: Recent[int, Any] = Recent(128)
 _FAR, _MOST_PLACES = 2**31 - 1, 1024
-#: Places on the device, so that they need not be sent there each time: the first ones that are asked for. A loop over
-#: more than these would have each of them sent, used once and forgotten.
+#: Cache of indices on the device, which saves a transfer for each use. It holds the first ones that are requested:
+#: with eviction, a loop over more indices would transfer each of them and never hit.
 _places: dict[int, Any] = {}
 
 
 def _place(index: int) -> Any:
-    found = _places.get(index)
-    if found is None:
-        place = np.int32(min(max(index, -_FAR), _FAR))
+    device_value = _places.get(index)
+    if device_value is None:
+        value = np.int32(min(max(index, -_FAR), _FAR))
         if len(_places) >= _MOST_PLACES:
-            return place
-        found = _places[index] = put(place, aval_of(place))
-    return found
+            return value
+        device_value = _places[index] = put(value, aval_of(value))
+    return device_value
 
 
 def _slab(x: Any, index: slice) -> Any:
-    """``x[start:stop]`` outside of any trace: one program for all slices of one length."""
+    """Return ``x[start:stop]`` outside of any trace, with one program for all slices of one length."""
     size = x.shape[0]
     start, stop, step = index.indices(size)
     length = stop - start
@@ -160,16 +160,16 @@ def _slab_of(length: int) -> Callable[[Any, Any], Any]:
 
 
 def taken(x: Any, operands: Sequence[Any], form: Form) -> Any:
-    """The elements that a form and its operands say."""
+    """Return the elements that a form and its operands select."""
     x = sliced(x, form)
     if any(isinstance(item, Rows) for item in form):
         x = expand_dims(x, new_axes(form))
-        indices, axes, place = index_rows(x, operands, form)
-        return gathered(x, indices, axes, place)
+        indices, axes, result_axis = index_rows(x, operands, form)
+        return gathered(x, indices, axes, result_axis)
     if operands:
         x = _blocks(x, operands, form)
-    kept = [item for item in form if not isinstance(item, New)]
-    x = squeeze(x, tuple(i for i, item in enumerate(kept) if isinstance(item, (At, Scalar))))
+    indexed_items = [item for item in form if not isinstance(item, New)]
+    x = squeeze(x, tuple(i for i, item in enumerate(indexed_items) if isinstance(item, (At, Scalar))))
     result = [item for item in form if not isinstance(item, (At, Scalar))]
     return expand_dims(x, tuple(i for i, item in enumerate(result) if isinstance(item, New)))
 
@@ -178,35 +178,35 @@ _taken = together("form")(taken)
 
 
 def new_axes(form: Form) -> tuple[int, ...]:
-    """Where a form has new axes, counted with all others."""
+    """Return the positions of a form's new axes, counted among all its axes."""
     return tuple(i for i, item in enumerate(form) if isinstance(item, New))
 
 
 def sliced(x: Any, form: Form) -> Any:
-    """The static part of a form: slices, and elements at static places with their axes left in."""
+    """Apply the static items of a form: slices, and elements at static positions, whose axes are kept."""
     shape = aval_of(x).shape
     items = [item for item in form if not isinstance(item, New)]
     bounds = [bounds_of(item, size) for item, size in zip(items, shape, strict=True)]
     if any(bound != (0, size, 1) for bound, size in zip(bounds, shape, strict=True)):
         starts, limits, steps = zip(*bounds, strict=True)
         x = slicing.slice(x, starts, limits, steps)
-    back = backwards(form)
-    return rev(x, back) if back else x
+    flipped = backwards(form)
+    return rev(x, flipped) if flipped else x
 
 
 def backwards(form: Form) -> tuple[int, ...]:
-    """The operand's axes that a form reverses."""
+    """Return the operand's axes that a form reverses."""
     items = [item for item in form if not isinstance(item, New)]
     return tuple(i for i, item in enumerate(items) if isinstance(item, Keep) and item.step < 0)
 
 
 def bounds_of(item: Item, size: int) -> tuple[int, int, int]:
-    """First, limit and stride of a static item, first being the lower end of a slice that goes backwards."""
+    """Return start, limit and stride of a static item; for a reversed slice, start is its lower end."""
     if isinstance(item, At):
         if size == 0:
             raise nothing_there()
-        place = min(max(item.place, 0), size - 1)
-        return place, place + 1, 1
+        position = min(max(item.place, 0), size - 1)
+        return position, position + 1, 1
     if not isinstance(item, Keep):
         return 0, size, 1
     if item.length == 0:
@@ -218,17 +218,17 @@ def bounds_of(item: Item, size: int) -> tuple[int, int, int]:
 
 def _blocks(x: Any, operands: Sequence[Any], form: Form) -> Any:
     shape = aval_of(x).shape
-    given = iter(operands)
+    remaining_operands = iter(operands)
     starts: list[Any] = []
     sizes: list[int] = []
     for item, size in zip((item for item in form if not isinstance(item, New)), shape, strict=True):
         if isinstance(item, Scalar):
             if size == 0:
                 raise nothing_there()
-            starts.append(from_behind(next(given), size))
+            starts.append(from_behind(next(remaining_operands), size))
             sizes.append(1)
         elif isinstance(item, Block):
-            starts.append(as_index(next(given)))
+            starts.append(as_index(next(remaining_operands)))
             sizes.append(item.length)
         else:
             starts.append(0)
@@ -237,14 +237,14 @@ def _blocks(x: Any, operands: Sequence[Any], form: Form) -> Any:
 
 
 def _one_dtype(starts: list[Any]) -> list[Any]:
-    """The starts of a block in one integer dtype."""
-    given = {aval_of(s).dtype for s in starts if s.__class__ is not int}
-    dtype = given.pop() if len(given) == 1 else np.dtype("int32")
+    """Return the start indices of a dynamic slice in one integer dtype."""
+    dtypes = {aval_of(s).dtype for s in starts if s.__class__ is not int}
+    dtype = dtypes.pop() if len(dtypes) == 1 else np.dtype("int32")
     return [dtype.type(s) if s.__class__ is int else convert_element_type(s, dtype) for s in starts]
 
 
 def as_index(i: Any) -> Any:
-    """An integer operand in a dtype that XLA takes for an index."""
+    """Return an integer operand in a dtype that XLA accepts for an index."""
     aval = aval_of(i)
     if isinstance(i, (int, np.integer)):
         return np.int32(i)
@@ -254,18 +254,18 @@ def as_index(i: Any) -> Any:
 
 
 def from_behind(i: Any, size: int) -> Any:
-    """Negative indices counted from the end."""
+    """Return indices with negative ones replaced by their distance from the start."""
     i = as_index(i)
     if isinstance(i, (np.ndarray, np.generic)):
-        known = np.asarray(i)
-        return np.where(known < 0, known + size, known).astype(np.int32)
+        values = np.asarray(i)
+        return np.where(values < 0, values + size, values).astype(np.int32)
     if kind_of(aval_of(i).dtype) == "u":
         return i
     return select(lt(i, 0), add(i, size), i)
 
 
 def within(i: Any, size: int) -> Any:
-    """Whether indices, negative ones counted from the end, are inside an axis."""
+    """Return whether indices, of which negative ones count from the end, are in bounds."""
     i = as_index(i)
     below = lt(i, size)
     return below if kind_of(aval_of(i).dtype) == "u" else bitwise_and(ge(i, -size), below)
@@ -275,55 +275,55 @@ def within(i: Any, size: int) -> Any:
 
 
 def index_rows(x: Any, operands: Sequence[Any], form: Form) -> tuple[Any, tuple[int, ...], int]:
-    """The coordinates for a gather or scatter, the axes of ``x`` they stand for, and where they go in the result.
+    """Return the coordinates for a gather or scatter, the axes of ``x`` they index, and their first result axis.
 
-    The form's new axes are in ``x`` already, and its static slices are taken; elements at static places are
+    The form's new axes are in ``x`` already, and its static slices are applied; elements at static positions are
     coordinates, too.
     """
     shape = aval_of(x).shape
-    given = iter(operands)
+    remaining_operands = iter(operands)
     columns: list[Any] = []
     axes: list[int] = []
     for axis, item in enumerate(form):
         if isinstance(item, (Rows, Scalar)):
-            columns.append(from_behind(next(given), shape[axis]))
+            columns.append(from_behind(next(remaining_operands), shape[axis]))
             axes.append(axis)
         elif isinstance(item, At):
             columns.append(np.int32(0))
             axes.append(axis)
-    together_ = axes == list(range(axes[0], axes[-1] + 1))
-    return coordinates(columns), tuple(axes), axes[0] if together_ else 0
+    is_contiguous = axes == list(range(axes[0], axes[-1] + 1))
+    return coordinates(columns), tuple(axes), axes[0] if is_contiguous else 0
 
 
 def coordinates(columns: Sequence[Any]) -> Any:
-    """Index arrays, broadcast together, as the coordinates of a gather: along a last axis."""
+    """Return broadcast index arrays as the coordinates of a gather, stacked along a last axis."""
     shape = np.broadcast_shapes(*(aval_of(c).shape for c in columns))
     dtype = np.dtype("int32")
-    spread = []
+    broadcast_columns = []
     for c in columns:
-        own = aval_of(c).shape
+        index_shape = aval_of(c).shape
         c = c.astype(dtype) if isinstance(c, (np.ndarray, np.generic)) else convert_element_type(c, dtype)
-        lead = len(shape) - len(own)
-        spread.append(broadcast_in_dim(c, (*shape, 1), range(lead, len(shape))))
-    return concatenate(spread, len(shape))
+        lead = len(shape) - len(index_shape)
+        broadcast_columns.append(broadcast_in_dim(c, (*shape, 1), range(lead, len(shape))))
+    return concatenate(broadcast_columns, len(shape))
 
 
-def window_axes(rank: int, indices: Any, axes: tuple[int, ...], place: int) -> tuple[int, ...]:
-    """The axes of a gather's result that come from the operand and not from the indices."""
+def window_axes(rank: int, indices: Any, axes: tuple[int, ...], result_axis: int) -> tuple[int, ...]:
+    """Return the axes of a gather's result that come from the operand and not from the indices."""
     count = len(aval_of(indices).shape) - 1
     total = rank - len(axes) + count
-    return tuple(axis for axis in range(total) if not place <= axis < place + count)
+    return tuple(axis for axis in range(total) if not result_axis <= axis < result_axis + count)
 
 
-def gathered(x: Any, indices: Any, axes: tuple[int, ...], place: int) -> Any:
-    """The elements of ``x`` at coordinates for ``axes``; the indices' axes begin at ``place`` of the result."""
+def gathered(x: Any, indices: Any, axes: tuple[int, ...], result_axis: int) -> Any:
+    """Return the elements of ``x`` at coordinates for ``axes``; the indices' axes start at ``result_axis``."""
     shape = aval_of(x).shape
     sizes = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-    numbers = indexing.GatherDimensionNumbers(window_axes(len(shape), indices, axes, place), axes, axes)
+    numbers = indexing.GatherDimensionNumbers(window_axes(len(shape), indices, axes, result_axis), axes, axes)
     if any(shape[axis] == 0 for axis in axes):
         if aval_of(indices).size:
             raise nothing_there()
-        numbers_of = aval_of(indices).shape[:-1]
-        rest = [size for axis, size in enumerate(shape) if axis not in axes]
-        return zeros_of(shaped((*rest[:place], *numbers_of, *rest[place:]), aval_of(x).dtype))
+        index_shape = aval_of(indices).shape[:-1]
+        window = [size for axis, size in enumerate(shape) if axis not in axes]
+        return zeros_of(shaped((*window[:result_axis], *index_shape, *window[result_axis:]), aval_of(x).dtype))
     return gather(x, indices, numbers, sizes)

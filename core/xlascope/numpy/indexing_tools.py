@@ -1,4 +1,4 @@
-"""Indices as values: ``s_``, ``ix_``, the places of triangles, and places that depend on values."""
+"""Construction of indices: ``s_``, ``ix_``, index grids and triangles, and positions that depend on values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .together import together
 
 
 class _Grid:
-    """Coordinates by slices, as NumPy's ``mgrid`` and ``ogrid`` take them: ``mgrid[0:3, 0:1:5j]``."""
+    """Index expressions for coordinate grids, as NumPy's ``mgrid`` and ``ogrid``: ``mgrid[0:3, 0:1:5j]``."""
 
     __slots__ = ("_grid",)
 
@@ -32,12 +32,12 @@ class _Grid:
         self._grid = grid
 
     def __getitem__(self, key: Any) -> Any:
-        made = self._grid[key]
-        return [creation.array(x) for x in made] if isinstance(made, (list, tuple)) else creation.array(made)
+        grid = self._grid[key]
+        return [creation.array(x) for x in grid] if isinstance(grid, (list, tuple)) else creation.array(grid)
 
 
 class _Joined:
-    """Values and slices joined along an axis: ``r_[1, 2, 3:5]``, or as columns: ``c_[x, y]``."""
+    """Index expressions that concatenate values and slices: ``r_[1, 2, 3:5]``, or as columns ``c_[x, y]``."""
 
     __slots__ = ("_columns",)
 
@@ -63,7 +63,7 @@ index_exp = np.index_exp
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """``x`` where the condition holds, ``y`` elsewhere; with the condition alone, the places where it holds.
+    """Return ``x`` where the condition holds and ``y`` elsewhere; with the condition alone, where it holds.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.where(jnp.arange(3) > 1, 10.0, jnp.arange(3)))
@@ -79,10 +79,10 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
-    """The places of the elements that are not zero, one array per axis.
+    """Return the indices of the nonzero elements, one array per axis.
 
-    ``size`` says how many there are, where that is not known while tracing: what is over is left out, what is missing
-    is ``fill_value`` (0, or one for each axis).
+    ``size`` is the number of indices, required while tracing: excess indices are dropped, missing ones are
+    ``fill_value`` (0, or one value for each axis).
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.jit(lambda x: jnp.nonzero(x, size=3)[0])(jnp.array([0, 5, 0, 7])))
@@ -93,14 +93,14 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         raise ValueError("nonzero takes an array with axes, got one without; use atleast_1d")
     fills = _fill_values(fill_value, len(shape))
     if size is None:
-        places = np.nonzero(_holds(a, "nonzero"))
-        found = [creation.array(p.astype(canonical(int))) for p in places]
-        return tuple(p if fill is None else _in_type_of(fill, p) for p, fill in zip(found, fills, strict=True))
+        positions = np.nonzero(_holds(a, "nonzero"))
+        axis_indices = [creation.array(p.astype(canonical(int))) for p in positions]
+        return tuple(p if fill is None else _in_type_of(fill, p) for p, fill in zip(axis_indices, fills, strict=True))
     return _nonzero(a, fills, size=size_of(size))
 
 
 def _fill_values(fill_value: Any, rank: int) -> tuple[Any, ...]:
-    """What stands for places that are missing, for each axis."""
+    """Return the fill value of missing indices for each axis."""
     fills = tuple(fill_value) if isinstance(fill_value, (tuple, list)) else (fill_value,) * rank
     if len(fills) != rank or any(fill is not None and shaping.shape_of(fill) for fill in fills):
         raise ValueError(f"fill_value is one number, or a tuple of {rank}, one for each axis; got {fill_value!r}")
@@ -108,7 +108,7 @@ def _fill_values(fill_value: Any, rank: int) -> tuple[Any, ...]:
 
 
 def size_of(size: Any) -> int:
-    """How many elements a result is to have; raises TypeError for what is no integer, or below 0."""
+    """Return ``size`` as an integer; raise TypeError for a non-integer or a negative one."""
     number = whole_number(size, "size")
     if number < 0:
         raise TypeError(f"size is how many elements the result has, at least 0; got {number}")
@@ -116,32 +116,32 @@ def size_of(size: Any) -> int:
 
 
 @together()
-def _in_type_of(fill: Any, places: Any) -> Any:
-    """Places in the dtype in which they meet what stands for missing ones, though none is."""
-    return logic.where(True, places, fill)
+def _in_type_of(fill: Any, indices: Any) -> Any:
+    """Return indices in the dtype to which they promote with the fill value, although none is missing."""
+    return logic.where(True, indices, fill)
 
 
 @together("size")
 def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
-    """The places of so many elements that are not zero: each is written where the count of those before it says."""
-    holds = logic.truth(shaping.ravel(a))
-    count = reductions.cumsum(holds)
+    """Return the indices of ``size`` nonzero elements; the number of nonzeros before one is its output position."""
+    mask = logic.truth(shaping.ravel(a))
+    count = reductions.cumsum(mask)
     (total,) = shaping.shape_of(count)
-    wanted = logic.where(holds, ufuncs.minimum(count - 1, size), size)  # what is not wanted goes behind the others
-    flat = creation.zeros(size + 1, int).at[wanted].set(ranges.arange(total))[:size]
-    found = logic.less(ranges.arange(size), count[-1] if total else 0)
-    places = unravel_index(flat, shaping.shape_of(a))
-    return tuple(logic.where(found, p, 0 if fill is None else fill) for p, fill in zip(places, fills, strict=True))
+    targets = logic.where(mask, ufuncs.minimum(count - 1, size), size)  # others go to an extra position, cut off
+    flat = creation.zeros(size + 1, int).at[targets].set(ranges.arange(total))[:size]
+    is_valid = logic.less(ranges.arange(size), count[-1] if total else 0)
+    coords = unravel_index(flat, shaping.shape_of(a))
+    return tuple(logic.where(is_valid, p, 0 if fill is None else fill) for p, fill in zip(coords, fills, strict=True))
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The places of the elements that are not zero in the flattened array."""
+    """Return the indices of the nonzero elements in the flattened array."""
     return nonzero(shaping.ravel(a), size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The places of the elements that are not zero, one row each."""
-    if not shaping.shape_of(a):  # a row without places for each element, of which there is one or none
+    """Return the indices of the nonzero elements, one row each."""
+    if not shaping.shape_of(a):  # one empty row if the scalar is nonzero
         count = int(_holds(a, "argwhere")) if size is None else size_of(size)
         rows = creation.zeros((count, 0), int)
         return rows if fill_value is None else logic.where(True, rows, fill_value)
@@ -165,58 +165,58 @@ def _known(a: Any, name: str) -> Any:
 
 
 def _holds(a: Any, name: str) -> np.ndarray[Any, Any]:
-    """Where an array is not zero: XLA says so, for which numbers too small for their type are zero."""
+    """Return where a concrete array is nonzero, computed by XLA, which treats subnormal numbers as zero."""
     with ensure_compile_time_eval():
         return np.asarray(logic.truth(_known(a, name)))
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Index arrays that together take a block: argument i along axis i."""
+    """Return index arrays that together select a block: argument i along axis i."""
     return tuple(_along(x, axis, len(args)) for axis, x in enumerate(args))
 
 
 def _along(x: Any, axis: int, rank: int) -> Any:
-    """Indices as an array of that rank whose one axis that may be long is ``axis``."""
+    """Return one-axis indices as an array of a rank whose only axis of size other than 1 is ``axis``."""
     aval = aval_of(x)
     if len(aval.shape) != 1:
         raise ValueError(f"ix_ takes arrays of one axis, got shape {aval.shape} for axis {axis}")
     if kind_of(aval.dtype) == "b":
         raise NotImplementedError(f"ix_ takes indices, got truth values for axis {axis}; give nonzero(x)[0]")
-    places = creation.asarray(x, None if aval.size else int)  # a list of no indices may well be one of floats
-    return reshape(places, [aval.size if i == axis else 1 for i in range(rank)])
+    indices = creation.asarray(x, None if aval.size else int)  # an empty list becomes a float array otherwise
+    return reshape(indices, [aval.size if i == axis else 1 for i in range(rank)])
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
-    """For each axis of a shape, the index along it of every element."""
-    wanted = requested_dtype(int if dtype is None else dtype)
+    """Return for each axis of a shape the index of every element along it."""
+    requested = requested_dtype(int if dtype is None else dtype)
     if not is_several(dimensions):
         raise TypeError(f"dimensions is a sequence of sizes, as (n,) for one axis; got {dimensions!r}")
     sizes = sizes_of(dimensions)
     if not sizes:
-        return () if sparse else creation.zeros((0,), wanted)
+        return () if sparse else creation.zeros((0,), requested)
     if sparse:
-        own = [tuple(n if i == axis else 1 for i in range(len(sizes))) for axis, n in enumerate(sizes)]
-        return tuple(broadcasted_iota(wanted, shape, axis) for axis, shape in enumerate(own))
-    return joining.stack([broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))])
+        sparse_shapes = [tuple(n if i == axis else 1 for i in range(len(sizes))) for axis, n in enumerate(sizes)]
+        return tuple(broadcasted_iota(requested, shape, axis) for axis, shape in enumerate(sparse_shapes))
+    return joining.stack([broadcasted_iota(requested, sizes, axis) for axis in range(len(sizes))])
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The places on and below diagonal ``k`` of an n × m matrix."""
+    """Return the indices on and below diagonal ``k`` of an n × m matrix."""
     return _pair(np.tril_indices(*_corner(n, k, m)))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The places on and above diagonal ``k`` of an n × m matrix."""
+    """Return the indices on and above diagonal ``k`` of an n × m matrix."""
     return _pair(np.triu_indices(*_corner(n, k, m)))
 
 
 def _corner(n: Any, k: Any, m: Any) -> tuple[int, int, int | None]:
-    """The size of a matrix and the number of a diagonal."""
+    """Return the arguments of ``tril_indices`` as integers: rows, diagonal, columns."""
     return whole_number(n, "n"), whole_number(k, "k"), None if m is None else whole_number(m, "m")
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The places of the diagonal of an array with ``ndim`` axes of size n."""
+    """Return the indices of the diagonal of an array with ``ndim`` axes of size n."""
     sizes = whole_number(n, "n"), whole_number(ndim, "ndim")
     for name, size in zip(("n", "ndim"), sizes, strict=True):
         if size < 0:
@@ -224,32 +224,35 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return (ranges.arange(sizes[0]),) * sizes[1]
 
 
-def _pair(places: Any) -> tuple[Any, Any]:
-    rows, columns = (creation.array(p.astype(canonical(int))) for p in places)
+def _pair(index_arrays: Any) -> tuple[Any, Any]:
+    rows, columns = (creation.array(p.astype(canonical(int))) for p in index_arrays)
     return rows, columns
 
 
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
-    """The coordinates of places in the flattened array, negative ones counted from its end; others become the ends."""
+    """Return the coordinates of flat indices.
+
+    Negative indices count from the end; indices out of bounds are clipped.
+    """
     sizes = sizes_of(shape)
     count = math.prod(sizes)
     from_front = logic.where(logic.less(indices, 0), ufuncs.add(indices, count), indices)
     indices = ufuncs.minimum(ufuncs.maximum(from_front, 0), max(count - 1, 0))
-    found: list[Any] = []
+    coordinates: list[Any] = []
     for size in reversed(sizes):
-        indices, place = ufuncs.divmod(indices, size)
-        found.append(place)
-    return tuple(reversed(found))
+        indices, coordinate = ufuncs.divmod(indices, size)
+        coordinates.append(coordinate)
+    return tuple(reversed(coordinates))
 
 
 def ravel_multi_index(
     multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
 ) -> Any:
-    """The places in the flattened array of coordinates.
+    """Return the flat indices of coordinates.
 
-    Coordinates outside raise ValueError with ``mode="raise"`` (which has to know them), become the nearest inside with
-    "clip", are counted on from the other end with "wrap", and are taken as they are with "ignore". With ``order="F"``
-    the first axis changes fastest. The result has ``dtype``, an integer type, or that in which the coordinates meet.
+    Coordinates out of bounds raise ValueError with ``mode="raise"`` (which needs concrete values), are clipped
+    with "clip", wrap around with "wrap", and are used unchanged with "ignore". With ``order="F"`` the first axis
+    changes fastest. The result has ``dtype``, an integer type, or the promoted dtype of the coordinates.
     """
     if mode not in ("raise", "wrap", "clip", "ignore") or order not in ("C", "F"):
         raise ValueError(f'mode is "raise", "wrap", "clip" or "ignore", order "C" or "F"; got {mode!r}, {order!r}')
@@ -263,10 +266,10 @@ def ravel_multi_index(
     for index in multi_index:
         if kind_of(aval_of(index).dtype) not in "iu":
             raise TypeError(f"ravel_multi_index takes integers as coordinates, got {aval_of(index).str_short()}")
-    own = None if dtype is None else requested_dtype(dtype)
-    if own is not None and kind_of(own) not in "iu":
-        raise ValueError(f"ravel_multi_index gives places as integers, got dtype={own.name}")
-    place: Any = 0
+    result_dtype = None if dtype is None else requested_dtype(dtype)
+    if result_dtype is not None and kind_of(result_dtype) not in "iu":
+        raise ValueError(f"ravel_multi_index gives places as integers, got dtype={result_dtype.name}")
+    flat_index: Any = 0
     pairs = list(zip(multi_index, sizes, strict=True))
     for index, size in pairs if order == "C" else reversed(pairs):
         if mode == "raise":
@@ -275,26 +278,29 @@ def ravel_multi_index(
             index = ufuncs.remainder(index, size)
         elif mode == "clip":
             index = reductions.clip(index, 0, size - 1)
-        place = ufuncs.add(ufuncs.multiply(place, size), index)
-    return place if own is None else convert_element_type(place, own)
+        flat_index = ufuncs.add(ufuncs.multiply(flat_index, size), index)
+    return flat_index if result_dtype is None else convert_element_type(flat_index, result_dtype)
 
 
 def _require_inside(index: Any, size: int) -> None:
-    known = index.concrete() if isinstance(index, Tracer) else np.asarray(index)
-    if known is None:
+    values = index.concrete() if isinstance(index, Tracer) else np.asarray(index)
+    if values is None:
         raise ConcretizationTypeError(
             f'ravel_multi_index with mode="raise" looks at the indices, and {index!r} is not known while tracing. '
             'Pass mode="clip" or mode="wrap".'
         )
-    if ((known < 0) | (known >= size)).any():
+    if ((values < 0) | (values >= size)).any():
         raise ValueError(f"ravel_multi_index: an index is outside of an axis of size {size}; see mode")
 
 
 def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None) -> tuple[Any, ...]:
-    """The places where ``mask_func`` of an n × n matrix of ones is not zero; ``size`` of them (see :func:`nonzero`)."""
+    """Return the indices at which ``mask_func`` of an n × n matrix of ones is nonzero.
+
+    ``size`` is the number of indices, as for :func:`nonzero`.
+    """
     return nonzero(mask_func(creation.ones((n, n)), k), size=size)
 
 
 def iterable(y: Any) -> bool:
-    """Whether something can be iterated over."""
+    """Return whether an object is iterable."""
     return bool(np.iterable(y))

@@ -1,4 +1,4 @@
-"""Elements put in between others, and taken out."""
+"""Insertion and deletion of elements along an axis."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .shaping import broadcast_to, expand_dims, moveaxis, ravel, shape_of
 from .sorting import argsort, sort
 from .taking import take
 
-#: Of so many places each is compared with each element, which is faster than a search.
+#: Up to this many positions are each compared with each element, which is faster than a search.
 _FEW = 64
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """With values put in before the elements at an index, at several, or at a slice, along an axis.
+    """Return ``arr`` with values inserted before an index, several indices, or a slice, along an axis.
 
-    Without ``axis`` the array is flattened. Indices beyond the ends become the ends.
+    Without ``axis`` the array is flattened. Indices out of bounds are clipped.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.insert(jnp.array([1, 2, 3]), jnp.array([0, 2]), jnp.array([7, 8])))
@@ -38,41 +38,41 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if isinstance(obj, slice):
         obj = np.arange(*obj.indices(shape[axis]))
     new = _as_rows(values, len(shape), axis if shape_of(obj) == () else 0)
-    places = ravel(obj)
-    count = shape_of(new)[axis] if shape_of(places) == (1,) else shape_of(places)[0]
+    positions = ravel(obj)
+    count = shape_of(new)[axis] if shape_of(positions) == (1,) else shape_of(positions)[0]
     new = broadcast_to(as_dtype(new, aval_of(arr).dtype), (*shape[:axis], count, *shape[axis + 1 :]))
-    return moveaxis(_joined(moveaxis(asarray(arr), axis, 0), places, moveaxis(new, axis, 0)), 0, axis)
+    return moveaxis(_joined(moveaxis(asarray(arr), axis, 0), positions, moveaxis(new, axis, 0)), 0, axis)
 
 
 def _as_rows(values: Any, rank: int, axis: int) -> Any:
-    """Values with as many axes as the array; for one index, the first of them stands for its axis."""
+    """Return values with the rank of the array; for one index, their first axis becomes its axis."""
     values = asarray(values)
     missing = rank - len(shape_of(values))
     values = expand_dims(values, tuple(range(missing))) if missing > 0 else values
     return moveaxis(values, 0, axis)
 
 
-def _joined(x: Any, places: Any, new: Any) -> Any:
-    """The rows of ``new`` put into those of ``x`` before ``places``, which are one or one for each row."""
+def _joined(x: Any, positions: Any, new: Any) -> Any:
+    """Insert the rows of ``new`` into ``x`` before ``positions``: one position, or one for each row."""
     size, count = shape_of(x)[0], shape_of(new)[0]
-    places = as_dtype(places, canonical(int))
-    places = reductions.clip(logic.where(logic.less(places, 0), ufuncs.add(places, size), places), 0, size)
-    places = broadcast_to(places, (count,))
-    order = argsort(places)
-    places = take(places, order)
-    mine = ufuncs.add(places, arange(count))
+    positions = as_dtype(positions, canonical(int))
+    positions = reductions.clip(logic.where(logic.less(positions, 0), ufuncs.add(positions, size), positions), 0, size)
+    positions = broadcast_to(positions, (count,))
+    order = argsort(positions)
+    positions = take(positions, order)
+    new_positions = ufuncs.add(positions, arange(count))
     method = "compare_all" if count <= _FEW else "scan"
-    before = searching.searchsorted(places, arange(size), side="right", method=method)
-    made = zeros((size + count, *shape_of(x)[1:]), aval_of(x).dtype)
-    return made.at[ufuncs.add(arange(size), before)].set(x).at[mine].set(take(new, order, 0))
+    inserted_before = searching.searchsorted(positions, arange(size), side="right", method=method)
+    result = zeros((size + count, *shape_of(x)[1:]), aval_of(x).dtype)
+    return result.at[ufuncs.add(arange(size), inserted_before)].set(x).at[new_positions].set(take(new, order, 0))
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
-    """Without the elements at an index, at several, or at a slice, along an axis.
+    """Return ``arr`` without the elements at an index, at several, or at a slice, along an axis.
 
-    Without ``axis`` the array is flattened. The indices have to be known, as the result's size follows from them,
-    unless ``assume_unique_indices`` says that no element is named twice: then indices may be traced, and those beyond
-    the ends name the ends.
+    Without ``axis`` the array is flattened. The indices have to be concrete, since they determine the size of the
+    result. With ``assume_unique_indices``, no index may occur twice; then indices may be traced, and are clipped
+    to the bounds.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(jnp.delete(jnp.arange(5), slice(1, 3)))
@@ -86,22 +86,22 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     size = shape_of(arr)[axis]
     if assume_unique_indices and not isinstance(obj, (int, slice)) and kind_of(aval_of(asarray(obj)).dtype) in "iu":
         return take(arr, _places_kept(ravel(asarray(obj)), size), axis)
-    kept = np.delete(np.arange(size), np.asarray(obj) if not isinstance(obj, slice) else obj)
-    return picked(arr, axis, kept)
+    remaining = np.delete(np.arange(size), np.asarray(obj) if not isinstance(obj, slice) else obj)
+    return picked(arr, axis, remaining)
 
 
-def _places_kept(places: Any, size: int) -> Any:
-    """The places of an axis that are not among some, each of which stands there once.
+def _places_kept(deleted: Any, size: int) -> Any:
+    """Return the positions of an axis that are not among the unique ``deleted`` ones.
 
-    The i-th of them in rising order, p[i], leaves p[i] - i in front of it. So in front of the k-th that is kept as many
-    were taken out as have p[i] - i ≤ k.
+    The i-th of these in rising order, p[i], has p[i] - i remaining positions before it. So before the k-th
+    remaining position, as many positions are deleted as have p[i] - i ≤ k.
     """
-    count = shape_of(places)[0]
+    count = shape_of(deleted)[0]
     if count > size:
         raise ValueError(f"delete takes at most the {size} indices of the axis where they are unique, got {count}")
-    places = as_dtype(places, canonical(int))
-    places = reductions.clip(logic.where(logic.less(places, 0), ufuncs.add(places, size), places), 0, size - 1)
-    kept = arange(size - count)
+    deleted = as_dtype(deleted, canonical(int))
+    deleted = reductions.clip(logic.where(logic.less(deleted, 0), ufuncs.add(deleted, size), deleted), 0, size - 1)
+    ranks = arange(size - count)
     if not count:
-        return kept
-    return ufuncs.add(kept, searching.searchsorted(ufuncs.subtract(sort(places), arange(count)), kept, side="right"))
+        return ranks
+    return ufuncs.add(ranks, searching.searchsorted(ufuncs.subtract(sort(deleted), arange(count)), ranks, side="right"))

@@ -1,4 +1,4 @@
-"""Whole numbers: common divisors and multiples, and the bits that numbers are made of."""
+"""Integer functions: common divisors and multiples, and bits."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BYTE = np.dtype("uint8")
 
 
 def gcd(x1: Any, x2: Any) -> Any:
-    """The largest integer that divides both, elementwise; of 0 and x it is the absolute value of x.
+    """Return the greatest common divisor, elementwise; of 0 and x it is the absolute value of x.
 
-    ``x1`` and ``x2`` are integers of shapes that broadcast together; the result is an array of that shape, in the
-    dtype in which they meet. Raises ValueError for other dtypes.
+    ``x1`` and ``x2`` are integers of shapes that broadcast together; the result is an array of that shape, in
+    their promoted dtype. Raises ValueError for other dtypes.
 
     Computed by Euclid's algorithm, all elements at once until the last is done.
 
@@ -43,27 +43,26 @@ def _gcd(x: Any, y: Any) -> Any:
 
 
 def _divisor(x: Any, y: Any) -> Any:
-    """Euclid's algorithm for operands of one type; those that are done stay as they are."""
+    """Run Euclid's algorithm on operands of one type; elements that are done stay unchanged."""
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
         x, y = state
-        going = logic.not_equal(y, 0)
-        rest = ufuncs.fmod(x, logic.where(going, y, 1))
-        return logic.where(going, y, x), logic.where(going, rest, 0)
+        is_active = logic.not_equal(y, 0)
+        remainder = ufuncs.fmod(x, logic.where(is_active, y, 1))
+        return logic.where(is_active, y, x), logic.where(is_active, remainder, 0)
 
-    if not aval_of(x).size:  # XLA's CPU compiler does not survive this loop over nothing
+    if not aval_of(x).size:  # XLA's CPU compiler crashes on this loop over an empty array
         return x
     aval = aval_of(x)
     x, y = (as_dtype(v, aval.dtype) for v in (x, y))
-    found = while_loop(lambda state: reductions.any(logic.not_equal(state[1], 0)), step, (x, y))[0]
-    return convert_element_type(found, aval.dtype, aval.weak_type)
+    divisor = while_loop(lambda state: reductions.any(logic.not_equal(state[1], 0)), step, (x, y))[0]
+    return convert_element_type(divisor, aval.dtype, aval.weak_type)
 
 
 def lcm(x1: Any, x2: Any) -> Any:
-    """The least integer that both divide, elementwise; 0 where one is 0.
+    """Return the least common multiple, elementwise; 0 where one operand is 0.
 
-    ``x1`` and ``x2`` are as for :func:`gcd`, and so are the result and the error. What does not fit the dtype wraps
-    around.
+    Operands, result and error are as for :func:`gcd`. Values that overflow the dtype wrap around.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.lcm(jnp.array([4, 6, 0]), 10))
@@ -89,7 +88,7 @@ def _integers(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 @together()
 def bitwise_count(x: Any, /) -> Any:
-    """How many bits are set in the absolute values of integers, as uint8.
+    """Return the number of bits set in the absolute values of integers, as uint8.
 
     Raises TypeError for other dtypes.
 
@@ -105,11 +104,11 @@ def bitwise_count(x: Any, /) -> Any:
 
 
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
-    """Truth values as the bits of uint8, eight to a byte along an axis (None: of the flattened array).
+    """Return truth values packed as the bits of uint8, eight to a byte along an axis (None: flattened).
 
-    ``a`` holds truth values or integers (a bit is set where they are not 0); where the axis is no multiple of 8 long,
-    zeros follow. ``bitorder`` is "big" for a byte whose first bit is its highest, or "little". Raises TypeError for
-    other dtypes, ValueError for another order.
+    ``a`` holds truth values or integers (a bit is set where they are not 0); an axis whose size is no multiple of
+    8 is zero-padded. ``bitorder`` is "big" for a byte whose first bit is its highest, or "little". Raises
+    TypeError for other dtypes, ValueError for another order.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.packbits(jnp.array([1, 0, 1, 0, 0, 0, 0, 0, 1])))
@@ -131,10 +130,10 @@ def _packbits(a: Any, axis: int | None, bitorder: str) -> Any:
 
 
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
-    """The bits of uint8 as 0 and 1 (uint8), eight for each element along an axis (None: of the flattened array).
+    """Return the bits of uint8 as 0 and 1 (uint8), eight for each element along an axis (None: flattened).
 
-    ``count`` is how many of them there are to be: others are cut off, or zeros added; a negative one says how many
-    fewer. ``bitorder`` is as for :func:`packbits`. Raises TypeError for other dtypes than uint8.
+    ``count`` is the number of bits in the result, truncated or zero-padded; a negative count removes bits at the
+    end. ``bitorder`` is as for :func:`packbits`. Raises TypeError for other dtypes than uint8.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.unpackbits(jnp.array([160], jnp.uint8)))
@@ -143,8 +142,8 @@ def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitord
     if aval_of(a).dtype != _BYTE:
         raise TypeError(f"unpackbits takes uint8, got {aval_of(a).dtype.name}; convert with astype or view")
     _require_order("unpackbits", bitorder)
-    many = None if count is None else whole_number(count, "count")
-    return _unpackbits(a, axis=axis, count=many, bitorder=bitorder)
+    bit_count = None if count is None else whole_number(count, "count")
+    return _unpackbits(a, axis=axis, count=bit_count, bitorder=bitorder)
 
 
 @together("axis", "count", "bitorder")
@@ -152,8 +151,8 @@ def _unpackbits(a: Any, axis: int | None, count: int | None, bitorder: str) -> A
     a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, len(shape_of(a))))
     x = moveaxis(a, axis, -1)
     *lead, size = shape_of(x)
-    held = logic.bitwise_and(expand_dims(x, (len(lead) + 1,)), _places_values(bitorder, len(lead) + 2))
-    x = reshape(as_dtype(logic.truth(held), _BYTE), (*lead, 8 * size))
+    masked_bits = logic.bitwise_and(expand_dims(x, (len(lead) + 1,)), _places_values(bitorder, len(lead) + 2))
+    x = reshape(as_dtype(logic.truth(masked_bits), _BYTE), (*lead, 8 * size))
     if count is not None:
         missing = count - 8 * size if count >= 0 else count
         x = pad(x, [(0, 0)] * len(lead) + [(0, missing)]) if missing > 0 else x[..., : 8 * size + missing]
@@ -161,7 +160,7 @@ def _unpackbits(a: Any, axis: int | None, count: int | None, bitorder: str) -> A
 
 
 def _places_values(bitorder: str, rank: int) -> np.ndarray[Any, Any]:
-    """What each bit of a byte counts, along the last of so many axes."""
+    """Return the value of each bit of a byte along the last of ``rank`` axes."""
     values = 1 << np.arange(bits_of(_BYTE))
     ordered = (values[::-1] if bitorder == "big" else values).astype(_BYTE)
     return ordered.reshape((1,) * (rank - 1) + ordered.shape)

@@ -1,7 +1,8 @@
-"""Backends for libraries that recognize arrays by their type. Loaded when such a library is, and by nothing else.
+"""Backends for libraries that dispatch on the type of arrays, loaded only when such a library is.
 
-einops and opt_einsum remember one backend for each type, and an array of jax has the type of ours: so a backend serves
-both engines, each with its own functions. array_api_compat asks the type as well, and is told to ask the array.
+einops and opt_einsum keep one backend for each type, and JAX's arrays have the same type as ours. So a
+backend serves both engines and calls the functions of the engine that the array belongs to. array_api_compat
+also dispatches on the type; its functions are replaced by ones that ask the array.
 """
 
 from __future__ import annotations
@@ -27,39 +28,39 @@ def register(library: str) -> None:
 
 
 def _register_with_einops(backends: Any) -> None:
-    """Define the backend where einops looks for backends, among the subclasses of its ``AbstractBackend``."""
-    if any(each.framework_name == "xlascope" for each in backends.AbstractBackend.__subclasses__()):
+    """Define the backend as a subclass of einops' ``AbstractBackend``, where einops looks for backends."""
+    if any(subclass.framework_name == "xlascope" for subclass in backends.AbstractBackend.__subclasses__()):
         return
     kind = type("XlascopeBackend", (_Methods, backends.AbstractBackend), {"__module__": __name__})
-    backends.XlascopeBackend = kind  # a class knows its subclasses as long as somebody holds them
-    # Where einops has met an array of jax already, it has a backend for the type.
+    backends.XlascopeBackend = kind  # __subclasses__ only lists classes that are alive
+    # If einops has processed a JAX array before, it has cached a backend for the type.
     getattr(backends, "_type2backend", {}).pop(ArrayImpl, None)
     loaded = getattr(backends, "_loaded_backends", None)
     if loaded:
-        others = dict(loaded)
+        previous = dict(loaded)
         loaded.clear()
-        loaded.update({"xlascope": kind(), **others})
+        loaded.update({"xlascope": kind(), **previous})
 
 
 def _register_with_opt_einsum(dispatch: Any) -> None:
-    """Say which functions opt_einsum calls: it looks for a module that is called like the first part of a type's."""
+    """Register our functions: opt_einsum looks for a module named like the first part of the type's name."""
     dispatch._aliases["xlascope"] = __package__
     for name in ("einsum", "tensordot", "transpose"):
         dispatch._cached_funcs[name, "jaxlib"] = functools.partial(_call, name)
 
 
 def _register_with_array_api_compat(helpers: Any) -> None:
-    """Have arrays say themselves whose they are: it takes all values of their type for jax's once jax is imported."""
+    """Make array_api_compat ask each array for its engine instead of assigning the whole type to JAX."""
     _replace(helpers, "is_jax_array", _is_of_jax)
     _replace(helpers, "_cls_to_namespace", _namespace_unless_array)
 
 
-def _replace(helpers: Any, name: str, made: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replace a function where it is defined and in the packages above, which show it."""
+def _replace(helpers: Any, name: str, make_wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace a function in the module that defines it and in the parent packages that re-export it."""
     function = getattr(helpers, name, None)
     if function is None or hasattr(function, "of_xlascope"):
         return
-    new = functools.wraps(function)(made(function))
+    new = functools.wraps(function)(make_wrapper(function))
     new.of_xlascope = True  # type: ignore[attr-defined]
     package = helpers.__name__
     while package:
@@ -83,7 +84,7 @@ def _namespace_unless_array(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _register_with_multiprocessing(reduction: Any) -> None:
-    """Send jitted functions of a script by their names: the processes of a pool run the script's file themselves."""
+    """Pickle jitted functions of a script by name, since worker processes of a pool import the script."""
     reduction.ForkingPickler.register(PjitFunction, _reduce_jitted)
 
 
@@ -99,12 +100,12 @@ def _call(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 class _Methods:
-    """What einops asks of a backend."""
+    """Methods that einops requires of a backend."""
 
     framework_name = "xlascope"
 
     def is_appropriate_type(self, tensor: Any) -> bool:
-        """Whether this backend serves a value."""
+        """Return whether this backend serves a value."""
         return isinstance(tensor, (ArrayImpl, Tracer, KeyArray))
 
     def from_numpy(self, x: Any) -> Any:
@@ -116,7 +117,7 @@ class _Methods:
         return np.asarray(x)
 
     def arange(self, start: int, stop: int) -> Any:
-        """Return whole numbers."""
+        """Return consecutive integers as a NumPy array."""
         return np.arange(start, stop)
 
     def shape(self, x: Any) -> Any:
@@ -136,7 +137,7 @@ class _Methods:
         return getattr(x, operation)(axis=tuple(axes))
 
     def stack_on_zeroth_dimension(self, tensors: Sequence[Any]) -> Any:
-        """Return arrays of one shape as one, along a new axis in front."""
+        """Return arrays of one shape stacked along a new first axis."""
         return _functions(*tensors).stack(tensors)
 
     def tile(self, x: Any, repeats: Any) -> Any:
@@ -148,11 +149,11 @@ class _Methods:
         return _functions(*tensors).concatenate(tensors, axis=axis)
 
     def is_float_type(self, x: Any) -> bool:
-        """Whether the elements are floats: a mean of others is refused."""
+        """Return whether the elements are floats; einops rejects a mean of other dtypes."""
         return bool(_functions(x).issubdtype(x.dtype, np.floating))
 
     def add_axis(self, x: Any, new_position: int) -> Any:
-        """Return the array with an axis of size 1 more."""
+        """Return the array with an additional axis of size 1."""
         return _functions(x).expand_dims(x, new_position)
 
     def einsum(self, pattern: str, *x: Any) -> Any:
@@ -161,10 +162,10 @@ class _Methods:
 
 
 def _functions(*arrays: Any) -> Any:
-    """Return the module of functions of the engine that arrays belong to."""
-    jax = sys.modules.get("jax.numpy")
-    if jax is not None and any(isinstance(x, ArrayImpl) and not is_ours(x) for x in arrays):
-        return jax
+    """Return the ``numpy`` module of the engine that the arrays belong to."""
+    jax_numpy = sys.modules.get("jax.numpy")
+    if jax_numpy is not None and any(isinstance(x, ArrayImpl) and not is_ours(x) for x in arrays):
+        return jax_numpy
     return sys.modules[__package__]
 
 

@@ -1,4 +1,4 @@
-"""Products of arrays: dot, matmul and their relatives."""
+"""Products of arrays: dot, matmul and related functions."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ from .ufuncs import conjugate
 
 
 def meeting(operands: Sequence[Any], dtype: Any = None) -> list[Any]:
-    """Operands of a product in the dtype in which they meet.
+    """Return the operands of a product in their common dtype.
 
-    Integers of less than a byte meet no others, but where the result's dtype is given they count as int8 or uint8.
+    Integers narrower than a byte do not promote with other dtypes; if the result's dtype is given, they are
+    converted to int8 or uint8.
     """
     if dtype is not None and len({aval_of(x).dtype for x in operands}) > 1:
         operands = [_widened(x) for x in operands]
@@ -52,34 +53,37 @@ def _operands(x: Any, y: Any, dtype: Any = None) -> tuple[Any, Any]:
 
 
 def _scaled(x: Any, y: Any, dtype: Any) -> Any:
-    """The product with an operand that has no axes."""
+    """Return the product with an operand that has no axes."""
     return x * y if dtype is None else convert_element_type(x, dtype) * convert_element_type(y, dtype)
 
 
 def _product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, dtype: Any) -> Any:
-    own = aval_of(x).dtype
+    operand_dtype = aval_of(x).dtype
     if dtype is None:
-        return dot_general(x, y, (contract, batch), precision, own)
-    wanted = _result_dtype(own, dtype)
-    return dot_general(as_dtype(x, own), as_dtype(y, own), (contract, batch), precision, wanted)
+        return dot_general(x, y, (contract, batch), precision, operand_dtype)
+    target = _result_dtype(operand_dtype, dtype)
+    return dot_general(as_dtype(x, operand_dtype), as_dtype(y, operand_dtype), (contract, batch), precision, target)
 
 
-def _result_dtype(own: np.dtype[Any], preferred: Any) -> np.dtype[Any]:
-    """The dtype asked for; raises TypeError when it has fewer bits than that of the products, both floats aside."""
-    wanted = requested_dtype(preferred)
-    have = bits_of(own) // (2 if kind_of(own) == "c" else 1)
-    if bits_of(wanted) < have and not kind_of(own) == kind_of(wanted) == "f":
+def _result_dtype(base: np.dtype[Any], preferred: Any) -> np.dtype[Any]:
+    """Return the requested dtype.
+
+    Raises TypeError if it has fewer bits than the product's dtype, unless both are floats.
+    """
+    target = requested_dtype(preferred)
+    min_bits = bits_of(base) // (2 if kind_of(base) == "c" else 1)
+    if bits_of(target) < min_bits and not kind_of(base) == kind_of(target) == "f":
         raise TypeError(
-            f"preferred_element_type={wanted.name} is narrower than {own.name}, the type of the products; convert the "
+            f"preferred_element_type={target.name} is narrower than {base.name}, the type of the products; convert the "
             "result with astype"
         )
-    return wanted
+    return target
 
 
 @out_sharded
 @together("precision", "preferred_element_type")
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product over the last axis of ``a`` and the last but one of ``b`` (its only one, for a vector).
+    """Return the product over the last axis of ``a`` and the last but one of ``b`` (its only one, for a vector).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.dot(jnp.arange(3), jnp.arange(3)))
@@ -98,7 +102,9 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
 @out_sharded
 @together("precision", "preferred_element_type")
 def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The matrix product; leading axes are broadcast, a vector counts as a row on the left and a column on the right.
+    """Return the matrix product; leading axes broadcast.
+
+    A vector is a row on the left and a column on the right.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.matmul(jnp.ones((5, 2, 3)), jnp.ones((3, 4))).shape
@@ -120,11 +126,11 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
 
 
 def _batched(x: Any, y: Any, lead: tuple[int, ...], precision: Any, dtype: Any) -> Any:
-    """The matrix product with leading axes of ``y``, and maybe of ``x``."""
+    """Return the matrix product if ``y``, and possibly ``x``, has leading axes."""
     shape_x, shape_y = shape_of(x), shape_of(y)
-    if not shape_x[:-2]:  # y's leading axes come out behind x's rows: move these behind
-        made = _product(x, y, ((len(shape_x) - 1,), (len(shape_y) - 2,)), ((), ()), precision, dtype)
-        return moveaxis(made, 0, -2) if len(shape_x) == 2 else made
+    if not shape_x[:-2]:  # the result has x's rows first: move them behind y's leading axes
+        product = _product(x, y, ((len(shape_x) - 1,), (len(shape_y) - 2,)), ((), ()), precision, dtype)
+        return moveaxis(product, 0, -2) if len(shape_x) == 2 else product
     x, y = broadcast_to(x, (*lead, *shape_x[-2:])), broadcast_to(y, (*lead, *shape_y[-2:]))
     axes = tuple(range(len(lead)))
     return _product(x, y, ((len(lead) + 1,), (len(lead),)), (axes, axes), precision, dtype)
@@ -132,13 +138,13 @@ def _batched(x: Any, y: Any, lead: tuple[int, ...], precision: Any, dtype: Any) 
 
 @together("precision", "preferred_element_type")
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product of two arrays as flat vectors, the first conjugated."""
+    """Return the product of two arrays as flat vectors, the first conjugated."""
     return dot(conjugate(ravel(a)), ravel(b), precision=precision, preferred_element_type=preferred_element_type)
 
 
 @together("axis", "precision", "preferred_element_type")
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product of vectors along an axis, the first conjugated, the other axes being broadcast."""
+    """Return the product of vectors along an axis, the first conjugated, the other axes broadcast."""
     x, y = _operands(x1, x2, preferred_element_type)
     x, y = (moveaxis(v, whole_number(axis, "axis"), -1) for v in (x, y))
     if shape_of(x)[-1] != shape_of(y)[-1]:
@@ -153,7 +159,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
 
 @together("precision", "preferred_element_type")
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product over the last axes of both."""
+    """Return the product over the last axes of both."""
     x, y = _operands(a, b, preferred_element_type)
     if not shape_of(x) or not shape_of(y):
         return _scaled(x, y, preferred_element_type)
@@ -163,7 +169,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 @together()
 def outer(a: Any, b: Any, out: None = None) -> Any:
-    """The products of every element of ``a`` with every element of ``b``."""
+    """Return the products of every element of ``a`` with every element of ``b``."""
     if out is not None:
         raise no_out("outer")
     x, y = _operands(a, b)
@@ -173,7 +179,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 @out_sharded
 @planned
 def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product over pairs of axes: the last and first so many, or those named by two lists."""
+    """Return the product over pairs of axes: the last and first ``axes`` axes, or those listed in two lists."""
     shape_a, shape_b = shape_of(a), shape_of(b)
     if not isinstance(axes, (tuple, list)) and not getattr(axes, "ndim", 0):
         axes = whole_number(axes, "axes")
@@ -185,7 +191,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
         contract = tuple(range(len(shape_a) - axes, len(shape_a))), tuple(range(axes))
     else:
         contract = axes_of(axes[0], len(shape_a)), axes_of(axes[1], len(shape_b))
-    sizes = tuple([tuple([shape[i] for i in each]) for shape, each in zip((shape_a, shape_b), contract, strict=True)])
+    sizes = tuple([tuple([shape[i] for i in dims]) for shape, dims in zip((shape_a, shape_b), contract, strict=True)])
     if sizes[0] != sizes[1]:
         said = (
             f"tensordot: axes={axes} takes axes {contract[0]} of shape {shape_a} with axes {contract[1]} of shape "
@@ -193,8 +199,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
         )
         fix = "axes=(axes of a, axes of b) says which go together, such as axes=((1,), (1,))."
         raise TypeError(compose_message(said, fix) + see("shape-mismatch"))
-    wanted = None if preferred_element_type is None else requested_dtype(preferred_element_type)
-    return _tensordot(a, b, contract=contract, precision=precision, preferred_element_type=wanted)
+    requested = None if preferred_element_type is None else requested_dtype(preferred_element_type)
+    return _tensordot(a, b, contract=contract, precision=precision, preferred_element_type=requested)
 
 
 @together("contract", "precision", "preferred_element_type")
@@ -205,7 +211,7 @@ def _tensordot(a: Any, b: Any, contract: Any, precision: Any, preferred_element_
 
 @together("offset", "axis1", "axis2", "dtype")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """The sum of the diagonal."""
+    """Return the sum of the diagonal."""
     if out is not None:
         raise no_out("trace")
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
@@ -213,30 +219,30 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 @planned
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """The products of matrices with vectors, leading axes broadcast."""
+    """Return the products of matrices with vectors, leading axes broadcast."""
     _require_axes("matvec", (x1, 2), (x2, 1))
     return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
 
 
 @planned
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """The products of vectors, conjugated, with matrices, leading axes broadcast."""
+    """Return the products of conjugated vectors with matrices, leading axes broadcast."""
     _require_axes("vecmat", (x1, 1), (x2, 2))
     return squeeze(matmul(expand_dims(conjugate(x1), -2), x2), -2)
 
 
 def _require_axes(name: str, *operands: tuple[Any, int]) -> None:
-    """Raise ValueError unless each operand has at least so many axes."""
+    """Raise ValueError unless each operand has at least its required number of axes."""
     if any(len(shape_of(x)) < rank for x, rank in operands):
         ranks, shapes = (
-            (" and ".join(map(str, each))) for each in zip(*((n, shape_of(x)) for x, n in operands), strict=True)
+            (" and ".join(map(str, values))) for values in zip(*((n, shape_of(x)) for x, n in operands), strict=True)
         )
         raise ValueError(f"{name} takes operands of at least {ranks} axes, got shapes {shapes}")
 
 
 @together()
 def kron(a: Any, b: Any) -> Any:
-    """Every element of ``a`` times the whole of ``b``, as blocks.
+    """Return the Kronecker product: every element of ``a`` times the array ``b``, as blocks.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.kron(jnp.eye(2), jnp.ones((1, 2))))
@@ -254,7 +260,7 @@ def kron(a: Any, b: Any) -> Any:
 
 @together("axisa", "axisb", "axisc", "axis")
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """The cross product of vectors of three elements (of two: the one element of it that is not zero).
+    """Return the cross product of vectors of three elements; for two elements, its only nonzero component.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0])))

@@ -1,4 +1,4 @@
-"""Comparison, logic, and the choice between values, elementwise."""
+"""Elementwise comparison, logic and selection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .universal import universal
 
 @planned
 def equal(x: Any, y: Any, /) -> Any:
-    """``x == y``; of keys, whether they are the same."""
+    """Return ``x == y``; for keys, whether they are the same."""
     if are_keys(x, y):
         return same_keys(*pair(x, y))
     return bind1(_EQ, *pair(x, y))
@@ -40,14 +40,14 @@ def equal(x: Any, y: Any, /) -> Any:
 
 @planned
 def not_equal(x: Any, y: Any, /) -> Any:
-    """``x != y``; of keys, whether they differ."""
+    """Return ``x != y``; for keys, whether they differ."""
     if are_keys(x, y):
         return bitwise_not(same_keys(*pair(x, y)))
     return bind1(_NE, *pair(x, y))
 
 
 def _ordered(comparison: Operation, x: Any, y: Any) -> Any:
-    """A comparison; of complex values by their real parts, and where these are equal by their imaginary parts."""
+    """Compare elementwise; complex values by their real parts, then by their imaginary parts."""
     if kind_of(aval_of(x).dtype) != "c":
         return bind1(comparison, x, y)
     first, second = (
@@ -59,25 +59,25 @@ def _ordered(comparison: Operation, x: Any, y: Any) -> Any:
 
 @planned
 def less(x: Any, y: Any, /) -> Any:
-    """``x < y``; of complex values, by their real parts, then their imaginary parts."""
+    """Return ``x < y``; complex values are compared by their real parts, then their imaginary parts."""
     return _ordered(_LT, *pair(x, y))
 
 
 @planned
 def less_equal(x: Any, y: Any, /) -> Any:
-    """``x <= y``; of complex values, by their real parts, then their imaginary parts."""
+    """Return ``x <= y``; complex values are compared by their real parts, then their imaginary parts."""
     return _ordered(_LE, *pair(x, y))
 
 
 @planned
 def greater(x: Any, y: Any, /) -> Any:
-    """``x > y``; of complex values, by their real parts, then their imaginary parts."""
+    """Return ``x > y``; complex values are compared by their real parts, then their imaginary parts."""
     return _ordered(_GT, *pair(x, y))
 
 
 @planned
 def greater_equal(x: Any, y: Any, /) -> Any:
-    """``x >= y``; of complex values, by their real parts, then their imaginary parts."""
+    """Return ``x >= y``; complex values are compared by their real parts, then their imaginary parts."""
     return _ordered(_GE, *pair(x, y))
 
 
@@ -94,26 +94,26 @@ _EQ, _NE, _LT, _LE, _GT, _GE = (
 @universal(2, -1)
 @planned
 def bitwise_and(x: Any, y: Any, /) -> Any:
-    """The bits set in both."""
+    """Return the bits set in both."""
     return bits.bitwise_and(*pair(x, y))
 
 
 @universal(2, 0)
 @planned
 def bitwise_or(x: Any, y: Any, /) -> Any:
-    """The bits set in either."""
+    """Return the bits set in either."""
     return bits.bitwise_or(*pair(x, y))
 
 
 @universal(2, 0)
 @planned
 def bitwise_xor(x: Any, y: Any, /) -> Any:
-    """The bits set in one but not both."""
+    """Return the bits set in one but not both."""
     return bits.bitwise_xor(*pair(x, y))
 
 
 def bitwise_not(x: Any, /) -> Any:
-    """The bits not set."""
+    """Return the bits not set."""
     return bits.bitwise_not(x)
 
 
@@ -122,12 +122,12 @@ invert = bitwise_invert = bitwise_not
 
 @planned
 def left_shift(x: Any, y: Any, /) -> Any:
-    """``x`` with its bits moved up by ``y``; truth values count as integers."""
+    """Return ``x`` with its bits shifted left by ``y``; booleans are converted to integers."""
     return shift_left(*_integers(x, y))
 
 
 def _integers(x: Any, y: Any) -> tuple[Any, Any]:
-    """Operands that meet, truth values as integers."""
+    """Return the operands in their common dtype, booleans as integers."""
     x, y = pair(x, y)
     if kind_of(aval_of(x).dtype) == "b":
         return as_dtype(x, np.dtype("int32")), as_dtype(y, np.dtype("int32"))
@@ -136,7 +136,7 @@ def _integers(x: Any, y: Any) -> tuple[Any, Any]:
 
 @planned
 def right_shift(x: Any, y: Any, /) -> Any:
-    """``x`` with its bits moved down by ``y``; truth values count as integers."""
+    """Return ``x`` with its bits shifted right by ``y``; booleans are converted to integers."""
     x, y = _integers(x, y)
     return shift_right_logical(x, y) if kind_of(aval_of(x).dtype) == "u" else shift_right_arithmetic(x, y)
 
@@ -145,7 +145,7 @@ bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 
 def truth(x: Any) -> Any:
-    """Whether an operand is not zero."""
+    """Return whether an operand is nonzero, as a boolean array."""
     return unchanged(x) if kind_of(aval_of(x).dtype) == "b" else not_equal(x, 0)
 
 
@@ -184,7 +184,7 @@ def isnan(x: Any, /) -> Any:
 
 @together()
 def isfinite(x: Any, /) -> Any:
-    """Whether x is neither infinite nor NaN; of a complex value, whether both parts are."""
+    """Return whether x is neither infinite nor NaN; for a complex value, whether both parts are finite."""
     aval = aval_of(x)
     if is_floating(aval.dtype):
         return is_finite(x)
@@ -195,7 +195,7 @@ def isfinite(x: Any, /) -> Any:
 
 @together()
 def isinf(x: Any, /) -> Any:
-    """Whether x is infinite; of a complex value, whether a part is."""
+    """Return whether x is infinite; for a complex value, whether a part is."""
     aval = aval_of(x)
     if kind_of(aval.dtype) == "c":
         return bits.bitwise_or(isinf(real(x)), isinf(imag(x)))
@@ -218,7 +218,7 @@ def isposinf(x: Any, /, out: None = None) -> Any:
 
 
 def _real(name: str, x: Any) -> Any:
-    """An operand as an array; raises TypeError unless it is of real type."""
+    """Return an operand as an array; raise TypeError for a complex dtype."""
     if kind_of(aval_of(x).dtype) == "c":
         raise TypeError(
             f"{name} takes operands of real type, got {aval_of(x).dtype.name}; use it on real(x) and imag(x)"
@@ -237,7 +237,7 @@ def isneginf(x: Any, /, out: None = None) -> Any:
 
 @together()
 def signbit(x: Any, /) -> Any:
-    """Whether the sign bit is set (also of -0.0)."""
+    """Return whether the sign bit is set (also for -0.0)."""
     x = _real("signbit", x)
     aval = aval_of(x)
     if not is_floating(aval.dtype):
@@ -250,7 +250,7 @@ def signbit(x: Any, /) -> Any:
 
 @together()
 def copysign(x: Any, y: Any, /) -> Any:
-    """The magnitude of x with the sign of y."""
+    """Return the magnitude of x with the sign of y."""
     x, y = inexact_pair(x, y)
     if kind_of(aval_of(x).dtype) == "c":
         raise TypeError(f"copysign takes operands of real type, got {aval_of(x).dtype.name}")
@@ -259,7 +259,7 @@ def copysign(x: Any, y: Any, /) -> Any:
 
 @together()
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """``x`` where the condition holds, ``y`` elsewhere."""
+    """Return ``x`` where the condition holds, ``y`` elsewhere."""
     condition = truth(condition)
     x, y = pair(x, y, any_rank=True)
     condition, x, y = fit_ranks([condition, x, y], [aval_of(v) for v in (condition, x, y)])

@@ -1,4 +1,4 @@
-"""Matrices of ones and zeros, and the parts of matrices: diagonals and triangles."""
+"""Matrices of ones and zeros, diagonals and triangles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .together import together
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Ones on diagonal ``k``, zeros elsewhere.
+    """Return a matrix with ones on diagonal ``k`` and zeros elsewhere.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.eye(2))
@@ -45,19 +45,19 @@ def _eye(rows: int, columns: int, k: int, dtype: Any) -> Any:
 
 
 def _row_and_column(rows: int, columns: int, k: int) -> tuple[Any, Any]:
-    """The row number moved by ``k`` and the column number of each element of a matrix."""
+    """Return the row index plus ``k`` and the column index of each element of a matrix."""
     row = broadcasted_iota(np.int32, (rows, columns), 0)
     return (add(row, k) if k else row), broadcasted_iota(np.int32, (rows, columns), 1)
 
 
 def identity(n: int, dtype: Any = None) -> Any:
-    """The identity matrix."""
+    """Return the identity matrix."""
     return eye(n, dtype=dtype)
 
 
 @together("N", "M", "k", "dtype")
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones on and below diagonal ``k``, zeros above."""
+    """Return a matrix with ones on and below diagonal ``k``, zeros above."""
     sizes = as_shape((whole_number(N, "N"), whole_number(N if M is None else M, "M")))
     below = ge(*_row_and_column(sizes[0], sizes[1], whole_number(k, "k")))
     return convert_element_type(below, float if dtype is None else dtype)
@@ -65,13 +65,13 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 
 @together("k")
 def tril(m: Any, k: int = 0) -> Any:
-    """The elements on and below diagonal ``k``, zeros above."""
+    """Return the elements on and below diagonal ``k``, zeros above."""
     return _triangle(m, whole_number(k, "k"), True)
 
 
 @together("k")
 def triu(m: Any, k: int = 0) -> Any:
-    """The elements on and above diagonal ``k``, zeros below."""
+    """Return the elements on and above diagonal ``k``, zeros below."""
     return _triangle(m, whole_number(k, "k") - 1, False)
 
 
@@ -82,13 +82,13 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     below = ge(*_row_and_column(aval.shape[-2], aval.shape[-1], k))
     below = shaping.broadcast_to(below, aval.shape)
     zero = np.zeros((), aval.dtype)[()]
-    found = select(below, m, zero) if lower else select(below, zero, m)
-    return convert_element_type(found, aval.dtype, True) if aval.weak_type else found
+    result = select(below, m, zero) if lower else select(below, zero, m)
+    return convert_element_type(result, aval.dtype, True) if aval.weak_type else result
 
 
 @together("k")
 def diag(v: Any, k: int = 0) -> Any:
-    """The diagonal of a matrix, or the matrix with a vector on its diagonal.
+    """Return the diagonal of a matrix, or the matrix with a vector on its diagonal.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.diag(jnp.array([1, 2])))
@@ -107,14 +107,14 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
-    """The matrix with all elements on a diagonal."""
+    """Return the matrix with the flattened elements on a diagonal."""
     return diag(shaping.ravel(v), k)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """The array with a value on its diagonal; as arrays cannot be changed, it takes ``inplace=False``.
+    """Return the array with a value on its diagonal; ``inplace`` has to be False, since arrays are immutable.
 
-    Several values stand on it one after the other, and again from the first one.
+    Several values are repeated along the diagonal.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fill_diagonal(jnp.zeros((3, 2)), jnp.array([1, 2]), inplace=False))
@@ -137,10 +137,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 @together()
 def _with_diagonal(x: Any, value: Any) -> Any:
     aval = aval_of(x)
-    first, *others = (broadcasted_iota(np.int32, aval.shape, axis) for axis in range(aval.ndim))
-    onto = functools.reduce(bitwise_and, (eq(first, other) for other in others))
+    first, *remaining_indices = (broadcasted_iota(np.int32, aval.shape, axis) for axis in range(aval.ndim))
+    on_diagonal = functools.reduce(bitwise_and, (eq(first, index) for index in remaining_indices))
     value = as_dtype(value, aval.dtype)
     if aval_of(value).shape:
         row = repeating.resize(value, (aval.shape[0],))
         value = broadcast_in_dim(row, aval.shape, [0])
-    return select(onto, value, x)
+    return select(on_diagonal, value, x)

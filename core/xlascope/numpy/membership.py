@@ -1,4 +1,4 @@
-"""Whether elements are among others."""
+"""Membership tests of elements in a set of values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from .taking import take
 from .together import together
 
 METHODS = ("compare_all", "binary_search", "sort", "auto")
-#: Up to so many comparisons, comparing each with each is faster than sorting.
+#: Up to this many comparisons, pairwise comparison is faster than sorting.
 _FEW = 1 << 12
 
 
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:
-    """Whether each element is among the test elements (``invert``: is not); NaN is among none.
+    """Return whether each element is among the test elements (``invert``: is not); NaN never is.
 
-    ``method`` says how: "compare_all" compares each with each, "binary_search" sorts the test elements, "sort" sorts
-    both together, "auto" chooses. ``assume_unique`` changes nothing. Raises ValueError for another method.
+    ``method`` selects the algorithm: "compare_all" compares all pairs, "binary_search" sorts the test elements,
+    "sort" sorts both together, "auto" chooses. ``assume_unique`` has no effect. Raises ValueError for another
+    method.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.isin(jnp.array([1, 2, 3]), jnp.array([3, 1])))
@@ -46,8 +47,8 @@ def _isin(element: Any, test_elements: Any, invert: bool, method: str) -> Any:
         method = "compare_all" if aval_of(x).size * aval_of(tests).size <= _FEW else "binary_search"
     if not aval_of(x).size or not aval_of(tests).size:
         method = "compare_all"
-    found = {"compare_all": _compared, "binary_search": _searched, "sort": _sorted}[method](x, tests)
-    return logic.logical_not(found) if invert else found
+    is_member = {"compare_all": _compared, "binary_search": _searched, "sort": _sorted}[method](x, tests)
+    return logic.logical_not(is_member) if invert else is_member
 
 
 def _compared(x: Any, tests: Any) -> Any:
@@ -57,18 +58,20 @@ def _compared(x: Any, tests: Any) -> Any:
 
 def _searched(x: Any, tests: Any) -> Any:
     tests = sorting.sort(tests)
-    places = searching.searchsorted(tests, x)
-    return logic.equal(take(tests, places, mode="clip"), x)
+    positions = searching.searchsorted(tests, x)
+    return logic.equal(take(tests, positions, mode="clip"), x)
 
 
 def _sorted(x: Any, tests: Any) -> Any:
-    """Where a test element comes before each element when both are sorted together, the test elements first among
-    equals.
+    """Return membership by sorting elements and test elements together.
+
+    An element is a member if the last test element before it in this order is equal to it; among equals, the
+    stable sort puts test elements first.
     """
     count = shape_of(tests)[0]
     both = concatenate([tests, ravel(x)], 0)
     order = sorting.argsort(both)
     nearest = cummax(logic.where(logic.less(order, count), arange(shape_of(both)[0]), -1))
     values = take(both, order)
-    found = logic.logical_and(logic.greater_equal(nearest, 0), logic.equal(take(values, nearest, mode="clip"), values))
-    return reshape(take(found, sorting.argsort(order))[count:], shape_of(x))
+    member = logic.logical_and(logic.greater_equal(nearest, 0), logic.equal(take(values, nearest, mode="clip"), values))
+    return reshape(take(member, sorting.argsort(order))[count:], shape_of(x))

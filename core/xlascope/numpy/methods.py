@@ -1,4 +1,4 @@
-"""What arrays and tracers can do: the method table of ``trace/methods.py``, filled here, once."""
+"""Methods and operators of arrays and tracers: fills the method table of ``trace/methods.py``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OPERANDS = (ArrayImpl, Tracer, KeyArray, np.ndarray, np.generic, bool, int, flo
 
 
 class Direct(NamedTuple):
-    """What a function comes to when nothing has to be promoted: an operation, for dtypes of these kinds."""
+    """Operation that a function applies to operands that need no promotion, for dtypes of these kinds."""
 
     operation: Operation
     kinds: str
@@ -49,10 +49,11 @@ _NEVER = Direct(arithmetic.Add(), "")
 
 
 def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None) -> Callable[[Any, Any], Any]:
-    """A binary operator that leaves operands it does not know to their own class.
+    """Return a binary operator that returns NotImplemented for unknown operands.
 
-    Operands of one type (outside of any trace NumPy arrays as well), and Python scalars that give way, go at once where
-    ``direct`` says; this is ``bind1`` written out, since most of what people trace comes through here.
+    Operands of one type (outside of any trace NumPy arrays as well), and weakly typed Python scalars, are bound
+    to the operation in ``direct`` without promotion. This inlines ``bind1``, since it is the fast path of
+    tracing.
     """
     operation, kinds = direct or _NEVER
 
@@ -66,7 +67,7 @@ def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None)
             elif kind is np.ndarray:
                 if STATE.trace is None and aval_of(other) is aval and KINDS[aval.dtype] in kinds:
                     return run1(operation, (self, other))
-            elif kind in HOLDERS and (held := KINDS[aval.dtype]) in kinds and held in HOLDERS[kind]:
+            elif kind in HOLDERS and (dtype_kind := KINDS[aval.dtype]) in kinds and dtype_kind in HOLDERS[kind]:
                 trace, operands = STATE.trace, (self, scalar_beside(other, aval.dtype))
                 return run1(operation, operands) if trace is None else trace.bind(operation, operands)[0]
             return function(self, other) if isinstance(other, _OPERANDS) else _with_other(function, self, other)
@@ -78,13 +79,13 @@ def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None)
 
 
 def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None) -> Callable[[Any, Any], Any]:
-    """Like :func:`_operator`, with the operands exchanged."""
+    """Return a binary operator like :func:`_binary_operator`, with the operands exchanged."""
     operation, kinds = direct or _NEVER
 
     def operator(self: Any, other: Any) -> Any:
         try:
             dtype, kind = self.aval.dtype, other.__class__
-            if kind in HOLDERS and (held := KINDS[dtype]) in kinds and held in HOLDERS[kind]:
+            if kind in HOLDERS and (dtype_kind := KINDS[dtype]) in kinds and dtype_kind in HOLDERS[kind]:
                 trace, operands = STATE.trace, (scalar_beside(other, dtype), self)
                 return run1(operation, operands) if trace is None else trace.bind(operation, operands)[0]
             if kind is np.ndarray and STATE.trace is None and aval_of(other) is self.aval and KINDS[dtype] in kinds:
@@ -99,11 +100,11 @@ def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None
     return operator
 
 
-def _with_other(function: Callable[[Any, Any], Any], x: Any, other: Any) -> Any:
-    """An operator with something that is no value itself: with what it stands for, or left to its own class."""
-    if isinstance(other, (list, tuple)):
-        raise not_an_array(other, "an operand")
-    return function(x, opened(other)) if getattr(other, "__jax_array__", None) is not None else NotImplemented
+def _with_other(function: Callable[[Any, Any], Any], x: Any, operand: Any) -> Any:
+    """Apply an operator to an operand that is no array: convert it by ``__jax_array__``, or return NotImplemented."""
+    if isinstance(operand, (list, tuple)):
+        raise not_an_array(operand, "an operand")
+    return function(x, opened(operand)) if getattr(operand, "__jax_array__", None) is not None else NotImplemented
 
 
 def _power(x: Any, y: Any, mod: Any = None) -> Any:
@@ -127,13 +128,13 @@ def _reshape(self: Any, *shape: Any, order: str = "C", out_sharding: Any = None)
 
 
 def _transpose(self: Any, *axes: Any) -> Any:
-    chosen = axes[0] if len(axes) == 1 else axes or None
-    return shaping.transpose(self, chosen if chosen is None or not isinstance(chosen, int) else (chosen,))
+    requested = axes[0] if len(axes) == 1 else axes or None
+    return shaping.transpose(self, requested if requested is None or not isinstance(requested, int) else (requested,))
 
 
 def _astype(self: Any, dtype: Any, copy: Any = False, device: Any = None) -> Any:
     if copy.__class__ is not bool:
-        bool(copy)  # an array of several has no truth value, and says so
+        bool(copy)  # raises the error for an array of several elements
     return creation.astype(self, dtype)
 
 

@@ -1,4 +1,4 @@
-"""Quantiles of the elements that are numbers."""
+"""Quantiles that ignore NaN."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """The value below which the part ``q`` of the elements lies that are numbers; NaN where none is.
+    """Return the quantiles ``q`` of the elements that are not NaN; NaN where there are none.
 
     The arguments are those of :func:`quantile`, and so are results and errors.
 
@@ -59,7 +59,7 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Like :func:`nanquantile`, with ``q`` out of 100.
+    """Return the quantiles like :func:`nanquantile`, with ``q`` in percent.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 25))
@@ -97,27 +97,27 @@ def _nanquantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     if not aval_of(x).size:
         return zeros((*shape_of(q), *lead), dtype)
     (ordered,) = sorting.sort([x], len(lead))
-    known = logic.logical_not(logic.isnan(x))
-    count = convert_element_type(reduce_sum(convert_element_type(known, np.int32), (len(lead),)), dtype)
-    many = aval_of(q).size
-    # parts along a last axis, as many as there are, beside the number of elements that count in each group
-    parts = broadcast_in_dim(reshape(q, (many,)), (*lead, many), (len(lead),))
-    count = broadcast_to(expand_dims(count, (len(lead),)), (*lead, many))
+    is_number = logic.logical_not(logic.isnan(x))
+    count = convert_element_type(reduce_sum(convert_element_type(is_number, np.int32), (len(lead),)), dtype)
+    quantile_count = aval_of(q).size
+    # fractions along a last axis, with the number of non-NaN elements of each group broadcast to them
+    parts = broadcast_in_dim(reshape(q, (quantile_count,)), (*lead, quantile_count), (len(lead),))
+    count = broadcast_to(expand_dims(count, (len(lead),)), (*lead, quantile_count))
     scaled = ufuncs.multiply(parts, count) if method == "inverted_cdf" else ufuncs.multiply(parts, count - 1)
-    place = scaled - 1 if method == "inverted_cdf" else scaled
-    low, high = ufuncs.floor(place), ufuncs.ceil(place)
-    most = ufuncs.maximum(count - 1, 0)
-    places = (convert_element_type(ufuncs.minimum(ufuncs.maximum(p, 0), most), np.int32) for p in (low, high))
-    below, above = (take_along_axis(ordered, p, -1, mode="clip") for p in places)
-    found = between(below, above, ufuncs.subtract(place, low), method)
-    found = reshape(logic.where(count > 0, found, np.nan), (*lead, *shape_of(q)))
-    return with_axes(found, len(shape_of(q)), axes, keepdims)
+    position = scaled - 1 if method == "inverted_cdf" else scaled
+    low, high = ufuncs.floor(position), ufuncs.ceil(position)
+    max_index = ufuncs.maximum(count - 1, 0)
+    indices = (convert_element_type(ufuncs.minimum(ufuncs.maximum(p, 0), max_index), np.int32) for p in (low, high))
+    below, above = (take_along_axis(ordered, p, -1, mode="clip") for p in indices)
+    quantiles = between(below, above, ufuncs.subtract(position, low), method)
+    quantiles = reshape(logic.where(count > 0, quantiles, np.nan), (*lead, *shape_of(q)))
+    return with_axes(quantiles, len(shape_of(q)), axes, keepdims)
 
 
 @together("axis", "keepdims")
 def _nan_weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
     x = inexact(x)
-    unknown = logic.isnan(x)
-    heavy = logic.where(unknown, 0, weights_of(x, weights, axis))
-    found = weighted(logic.where(unknown, np.inf, x), q, heavy, axis=axis, keepdims=keepdims)
-    return logic.where(all_of(unknown, axis, keepdims=keepdims), np.nan, found)
+    is_nan = logic.isnan(x)
+    number_weights = logic.where(is_nan, 0, weights_of(x, weights, axis))
+    quantiles = weighted(logic.where(is_nan, np.inf, x), q, number_weights, axis=axis, keepdims=keepdims)
+    return logic.where(all_of(is_nan, axis, keepdims=keepdims), np.nan, quantiles)

@@ -1,4 +1,4 @@
-"""Elements put around an array, in all of NumPy's ways."""
+"""Padding of arrays, in all of NumPy's modes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .together import together
 
 Pairs = tuple[tuple[int, int], ...]
 
-#: The arguments that each mode takes, with what they are when they are left out.
+#: The arguments of each mode, with their defaults.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "constant": {"constant_values": 0},
     "empty": {},
@@ -39,18 +39,18 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "mean": {"stat_length": None},
     "median": {"stat_length": None},
 }
-#: More elements than this are no array that a memory holds.
+#: Wider padding exceeds any memory.
 _MOST = 2**62
 
 
 @planned
 def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Any:
-    """Elements put around: ``pad_width`` is a number, a (before, after) pair, or one pair per axis.
+    """Return the array padded: ``pad_width`` is a number, a (before, after) pair, or one pair per axis.
 
-    Modes are constant (with ``constant_values``), edge, wrap, reflect and symmetric (with ``reflect_type`` even or
-    odd), linear_ramp (to ``end_values``), maximum, minimum, mean and median (of the ``stat_length`` elements next to
-    the edge, or all), empty (zeros), or a function of each padded vector, its widths, axis and ``kwargs``, that gives
-    the vector back.
+    Modes are constant (with ``constant_values``), edge, wrap, reflect and symmetric (with ``reflect_type`` even
+    or odd), linear_ramp (to ``end_values``), maximum, minimum, mean and median (of the ``stat_length`` elements
+    next to the edge, or all), empty (zeros), or a function of each padded vector, its widths, axis and
+    ``kwargs``, that returns the vector.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.pad(jnp.arange(1, 3), (1, 2)), jnp.pad(jnp.arange(1, 3), 2, "linear_ramp"))
@@ -72,24 +72,24 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
     return _pad_from(array, pairs=pairs, mode=mode, odd=_is_odd(options.get("reflect_type", "even")))
 
 
-def _options(mode: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _options(mode: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(mode, str) or mode not in _OPTIONS:
         kind = NotImplementedError if isinstance(mode, Hashable) else TypeError
         raise kind(f"pad takes mode as one of {', '.join(_OPTIONS)}, or a function; got {mode!r}")
-    for name in given:
+    for name in arguments:
         if name not in _OPTIONS[mode]:
             raise ValueError(f"pad with mode={mode!r} takes no argument {name}")
-    return {**_OPTIONS[mode], **given}
+    return {**_OPTIONS[mode], **arguments}
 
 
 def _pairs(widths: Any, rank: int) -> Pairs:
-    """How many elements are put before and behind, for each axis."""
+    """Return the number of elements to add before and after, for each axis."""
     try:
         table = np.asarray(widths)
-        known = (table.dtype.kind in "iu" or not table.size) and not isinstance(widths, dict)
+        is_valid = (table.dtype.kind in "iu" or not table.size) and not isinstance(widths, dict)
     except ValueError:
-        known = False
-    if not known:
+        is_valid = False
+    if not is_valid:
         raise TypeError(f"pad takes pad_width as integers: one, a pair, or a pair for each axis; got {widths!r}")
     if table.shape not in ((), (1,), (2,), (1, 1), (1, 2), (rank, 1), (rank, 2)):
         raise ValueError(f"pad takes pad_width as one number, a pair, or {rank} pairs; got shape {table.shape}")
@@ -99,7 +99,7 @@ def _pairs(widths: Any, rank: int) -> Pairs:
 
 
 def _require_elements(array: Any, pairs: Pairs, mode: str) -> None:
-    """Raise ValueError where an axis without elements is to be continued."""
+    """Raise ValueError if an axis without elements is to be padded from its elements."""
     for axis, (size, pair) in enumerate(zip(shape_of(array), pairs, strict=True)):
         if not size and (any(pair) or mode in ("maximum", "minimum")) and mode != "mean":
             raise ValueError(f"pad with mode={mode!r}: axis {axis} has no elements to go on from")
@@ -108,8 +108,8 @@ def _require_elements(array: Any, pairs: Pairs, mode: str) -> None:
 def _pad_constant(array: Any, pairs: Pairs, values: Any) -> Any:
     dtype, weak = aval_of(array).dtype, aval_of(array).weak_type
     if not isinstance(values, (list, tuple)) and not shape_of(values):
-        found = slicing.pad(array, as_dtype(values, dtype), [(low, high, 0) for low, high in pairs])
-        return convert_element_type(found, dtype, True) if weak else found
+        padded = slicing.pad(array, as_dtype(values, dtype), [(low, high, 0) for low, high in pairs])
+        return convert_element_type(padded, dtype, True) if weak else padded
     table = _table(values, len(pairs), "constant_values")
     for axis, ((low, high), (before, after)) in enumerate(zip(pairs, table, strict=True)):
         config = [(0, 0, 0)] * len(pairs)
@@ -120,15 +120,15 @@ def _pad_constant(array: Any, pairs: Pairs, values: Any) -> Any:
 
 
 def _table(values: Any, rank: int, name: str) -> np.ndarray[Any, Any]:
-    """A value before and one behind for each axis."""
-    given = np.asarray(values)
+    """Return values of shape (rank, 2): one before and one after for each axis."""
+    array = np.asarray(values)
     try:
-        return np.broadcast_to(given, (rank, 2))
+        return np.broadcast_to(array, (rank, 2))
     except ValueError:
-        raise ValueError(f"pad takes {name} as one value, a pair, or {rank} pairs; got shape {given.shape}") from None
+        raise ValueError(f"pad takes {name} as one value, a pair, or {rank} pairs; got shape {array.shape}") from None
 
 
-# Of the elements ----------------------------------------------------------------------------------------------------
+# Padding by elements------------------------------------------------------------------------------------------------
 
 
 def _is_odd(kind: Any) -> bool:
@@ -146,21 +146,21 @@ def _pad_from(array: Any, pairs: Pairs, mode: str, odd: bool) -> Any:
             behind = flip(_beyond(flip(array, axis), axis, mode, high), axis)
             array = concatenate([_beyond(array, axis, mode, low), array, behind], axis)
         else:
-            places = np.pad(np.arange(shape_of(array)[axis]), (low, high), mode=mode)  # type: ignore[call-overload]
-            array = picked(array, axis, places)
+            indices = np.pad(np.arange(shape_of(array)[axis]), (low, high), mode=mode)  # type: ignore[call-overload]
+            array = picked(array, axis, indices)
     return array
 
 
 def _beyond(array: Any, axis: int, mode: str, count: int) -> Any:
-    """So many elements before the first: the array turned about the point at its edge, again and again."""
-    whole = array
+    """Return ``count`` elements before the first, by repeated point reflection about the edge element."""
+    extended = array
     offset = 1 if mode == "reflect" and shape_of(array)[axis] > 1 else 0
-    while (have := shape_of(whole)[axis] - shape_of(array)[axis]) < count:
-        step = min(count - have, shape_of(whole)[axis] - offset)
-        edge = slice_in_dim(whole, 0, 1, axis)
-        mirrored = flip(slice_in_dim(whole, offset, offset + step, axis), axis)
-        whole = concatenate([ufuncs.subtract(ufuncs.multiply(edge, 2), mirrored), whole], axis)
-    return slice_in_dim(whole, 0, count, axis)
+    while (added := shape_of(extended)[axis] - shape_of(array)[axis]) < count:
+        step = min(count - added, shape_of(extended)[axis] - offset)
+        edge = slice_in_dim(extended, 0, 1, axis)
+        mirrored = flip(slice_in_dim(extended, offset, offset + step, axis), axis)
+        extended = concatenate([ufuncs.subtract(ufuncs.multiply(edge, 2), mirrored), extended], axis)
+    return slice_in_dim(extended, 0, count, axis)
 
 
 # Ramps and statistics -----------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def _pad_ramp(array: Any, end_values: Any, pairs: Pairs) -> Any:
 
 
 def _ramp(end: Any, edge: Any, axis: int, count: int) -> Any:
-    """So many values that go evenly from ``end`` to the edge, which is not among them; of integers rounded down."""
+    """Return ``count`` evenly spaced values from ``end`` to the edge, without the edge; integers are rounded down."""
     dtype = aval_of(edge).dtype
     wide = inexact(edge)
     end = as_dtype(as_dtype(end, dtype), aval_of(wide).dtype)
@@ -192,16 +192,16 @@ def _ramp(end: Any, edge: Any, axis: int, count: int) -> Any:
 
 def _joined(before: Any, array: Any, behind: Any, axis: int) -> Any:
     dtype, weak = aval_of(array).dtype, aval_of(array).weak_type
-    found = concatenate([as_dtype(x, dtype) for x in (before, array, behind)], axis)
-    return convert_element_type(found, dtype, True) if weak else found
+    padded = concatenate([as_dtype(x, dtype) for x in (before, array, behind)], axis)
+    return convert_element_type(padded, dtype, True) if weak else padded
 
 
-def _lengths(given: Any, pairs: Pairs) -> Pairs | None:
-    if given is None:
+def _lengths(stat_length: Any, pairs: Pairs) -> Pairs | None:
+    if stat_length is None:
         return None
-    table = _table(given, len(pairs), "stat_length")
+    table = _table(stat_length, len(pairs), "stat_length")
     if table.dtype.kind not in "iu" or (table < 1).any():
-        raise ValueError(f"pad takes stat_length as integers from 1 on, got {given!r}")
+        raise ValueError(f"pad takes stat_length as integers from 1 on, got {stat_length!r}")
     return tuple((int(low), int(high)) for low, high in table)
 
 
@@ -217,26 +217,26 @@ def _pad_statistic(array: Any, pairs: Pairs, lengths: Pairs | None, mode: str) -
 
 
 def _statistic(part: Any, axis: int, mode: str, count: int) -> Any:
-    """One value of each vector along an axis, so many times; of integers rounded."""
-    take: dict[str, Callable[..., Any]] = {
+    """Return a statistic of each vector along an axis, repeated ``count`` times; rounded for integers."""
+    functions: dict[str, Callable[..., Any]] = {
         "maximum": reductions.max,
         "minimum": reductions.min,
         "mean": reductions.mean,
         "median": sorting.median,
     }
-    found = take[mode](part, axis, keepdims=True)
+    statistic = functions[mode](part, axis, keepdims=True)
     if kind_of(aval_of(part).dtype) in "iu":
-        found = ufuncs.rint(found)
+        statistic = ufuncs.rint(statistic)
     shape = shape_of(part)
-    return broadcast_to(as_dtype(found, aval_of(part).dtype), (*shape[:axis], count, *shape[axis + 1 :]))
+    return broadcast_to(as_dtype(statistic, aval_of(part).dtype), (*shape[:axis], count, *shape[axis + 1 :]))
 
 
 def _by_function(array: Any, pairs: Pairs, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
     padded = _pad_constant(array, pairs, 0)
     for axis, pair in enumerate(pairs):
-        moved = moveaxis(padded, axis, -1)
-        shape = shape_of(moved)
-        rows = reshape(moved, (math.prod(shape[:-1]), shape[-1]))
+        axis_last = moveaxis(padded, axis, -1)
+        shape = shape_of(axis_last)
+        rows = reshape(axis_last, (math.prod(shape[:-1]), shape[-1]))
         done = [function(rows[i], pair, axis, kwargs) for i in range(shape_of(rows)[0])]
         if done:
             padded = moveaxis(reshape(concatenate([reshape(row, (1, shape[-1])) for row in done], 0), shape), -1, axis)

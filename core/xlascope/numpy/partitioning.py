@@ -1,4 +1,4 @@
-"""Elements in no order but around one that is in its place."""
+"""Partial sorting: ``partition`` and ``argpartition``; and sorting as complex numbers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from .together import together
 
 @together("kth", "axis")
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The elements along an axis so that element ``kth`` is where it is in order, no larger ones before it.
+    """Return the elements partitioned along an axis: element ``kth`` is in its sorted position.
 
-    ``a`` holds real numbers, NaN counting as the largest; ``kth`` counts from behind when negative, and has to be
-    within the axis (ValueError). Which order the other elements have is not said: what NumPy gives may differ in it.
+    No element before it is larger, none after it is smaller. ``a`` holds real numbers, NaN is the largest; a
+    negative ``kth`` counts from the end, and one out of bounds raises ValueError. The order of the other elements
+    is unspecified, and may differ from NumPy's.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.partition(jnp.array([4, 1, 3, 2]), 1)[:2])
@@ -34,7 +35,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 @together("kth", "axis")
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The places of the elements in the order that :func:`partition` gives them.
+    """Return the indices of the elements in a partitioned order, as :func:`partition`.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.array([4, 1, 3, 2])
@@ -49,24 +50,24 @@ def _parted(a: Any, kth: int, axis: int, name: str) -> tuple[Any, Any]:
         raise NotImplementedError(f"{name} of complex numbers; sort puts them into order")
     axis = axis_of(axis, len(shape_of(a)))
     size = shape_of(a)[axis]
-    place = whole_number(kth, "kth")
-    if not -size <= place < size:
-        raise ValueError(f"kth {place} is outside of an axis of size {size}")
-    places = broadcasted_iota(canonical(int), shape_of(a), axis)
-    values, places = sorting.sort([a, places], axis, True)
-    (lower, upper), (before, behind) = (_cut(x, place % size, axis) for x in (values, places))
-    # the larger elements: those of partition in falling order, those of argpartition in their own
+    position = whole_number(kth, "kth")
+    if not -size <= position < size:
+        raise ValueError(f"kth {position} is outside of an axis of size {size}")
+    indices = broadcasted_iota(canonical(int), shape_of(a), axis)
+    values, indices = sorting.sort([a, indices], axis, True)
+    (lower, upper), (before, behind) = (_cut(x, position % size, axis) for x in (values, indices))
+    # the larger elements: partition returns them in descending order, argpartition by index
     (behind,) = sorting.sort([behind], axis)
     return concatenate([lower, flip(upper, axis)], axis), concatenate([before, behind], axis)
 
 
 def _cut(x: Any, kth: int, axis: int) -> tuple[Any, Any]:
-    """What lies up to a place, and what lies behind it."""
+    """Return the elements up to and including index ``kth``, and those after it."""
     return slice_in_dim(x, 0, kth + 1, axis), slice_in_dim(x, kth + 1, shape_of(x)[axis], axis)
 
 
 def sort_complex(a: Any) -> Any:
-    """The elements of the last axis in rising order, as complex numbers: by their real parts, then by the imaginary.
+    """Return the elements sorted along the last axis, as complex numbers: by real parts, then imaginary parts.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.sort_complex(jnp.array([2, 1])))

@@ -1,4 +1,4 @@
-"""``put`` and ``place``: as NumPy's, but the result is a new array."""
+"""NumPy's ``put`` and ``place``, which return a new array."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .updates import IndexUpdate
 
 
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
-    """``a`` with values at places of its flattened elements; the values are repeated as often as needed.
+    """Return ``a`` with values at flat indices; the values are repeated as often as needed.
 
-    Places beyond the ends are left out, or with ``mode="clip"`` are the ends, with ``"wrap"`` counted on from the
-    front. Arrays do not change: ``inplace=False`` has to say that the result is wanted, else this is a ValueError.
+    Indices out of bounds are dropped, clipped with ``mode="clip"``, or wrap around with ``"wrap"``. Arrays are
+    immutable, so ``inplace`` has to be False, else this raises ValueError.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.put(jnp.zeros(4), jnp.array([0, 2]), jnp.array([5.0, 6.0]), inplace=False))
@@ -42,20 +42,20 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 
 @together("mode")
 def _put(a: Any, ind: Any, v: Any, mode: str | None) -> Any:
-    flat, places, values = ravel(a), ravel(ind), ravel(v)
-    size, count = shape_of(flat)[0], shape_of(places)[0]
+    flat, indices, values = ravel(a), ravel(ind), ravel(v)
+    size, count = shape_of(flat)[0], shape_of(indices)[0]
     values = take(values, ufuncs.remainder(arange(count), shape_of(values)[0]))
     if mode == "clip":
-        places = reductions.clip(places, 0, size - 1)
+        indices = reductions.clip(indices, 0, size - 1)
     elif mode == "wrap":
-        places = ufuncs.remainder(places, size)
-    return reshape(IndexUpdate(asarray(flat))[places].set(values, mode="drop"), shape_of(a))
+        indices = ufuncs.remainder(indices, size)
+    return reshape(IndexUpdate(asarray(flat))[indices].set(values, mode="drop"), shape_of(a))
 
 
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """``arr`` with values where the mask holds, one after the other, repeated as often as needed.
+    """Return ``arr`` with values where the mask holds, in order, repeated as often as needed.
 
-    Arrays do not change: ``inplace=False`` has to say that the result is wanted, else this is a ValueError.
+    Arrays are immutable, so ``inplace`` has to be False, else this raises ValueError.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.arange(5)
@@ -75,7 +75,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 @together()
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
-    holds, values = logic.not_equal(ravel(mask), 0), as_dtype(ravel(vals), aval_of(arr).dtype)
-    number = ufuncs.subtract(reductions.cumsum(holds), 1)
+    is_set, values = logic.not_equal(ravel(mask), 0), as_dtype(ravel(vals), aval_of(arr).dtype)
+    number = ufuncs.subtract(reductions.cumsum(is_set), 1)
     new = take(values, ufuncs.remainder(number, shape_of(values)[0]))
-    return reshape(logic.where(holds, new, ravel(arr)), shape_of(arr))
+    return reshape(logic.where(is_set, new, ravel(arr)), shape_of(arr))

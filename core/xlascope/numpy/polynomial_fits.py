@@ -1,4 +1,4 @@
-"""Polynomials through points, and the zeros of polynomials."""
+"""Least-squares fits of polynomials, and roots of polynomials."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ from .types import finfo
 def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: bool | str = False
 ) -> Any:
-    """The coefficients, highest power first, of the polynomial of degree ``deg`` nearest to points by least squares.
+    """Return the coefficients, highest power first, of the least-squares polynomial of degree ``deg``.
 
-    ``x`` has shape ``(m,)``, ``y`` ``(m,)`` or ``(m, k)``; ``w``, ``(m,)``, weighs the residuals. Singular values below
-    ``rcond`` times the largest count as zero. ``full`` returns also the sums of squared residuals, the rank, the
-    singular values and rcond; ``cov`` the covariance of the coefficients, "unscaled" that without the variance of the
-    residuals. Raises TypeError or ValueError for other shapes, and too few points for a covariance.
+    ``x`` has shape ``(m,)``, ``y`` ``(m,)`` or ``(m, k)``; ``w``, ``(m,)``, weights the residuals. Singular
+    values below ``rcond`` times the largest are treated as zero. ``full`` also returns the sums of squared
+    residuals, the rank, the singular values and rcond; ``cov`` the covariance of the coefficients, "unscaled"
+    without the factor of the residual variance. Raises TypeError or ValueError for other shapes, and if there are
+    too few points for a covariance.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1).round(3))
@@ -52,8 +53,8 @@ def polyfit(
     count = shape_of(x)[0]
     if how == "cov" and count <= order + 1:
         raise ValueError(f"a covariance takes more points than {order + 1}, got {count}{here()}")
-    found = _polyfit(x, y, w, order=order, rcond=digits, how=how)
-    return found if how else found[0]
+    fit = _polyfit(x, y, w, order=order, rcond=digits, how=how)
+    return fit if how else fit[0]
 
 
 def _check_points(x: Any, y: Any, w: Any) -> None:
@@ -71,36 +72,36 @@ def _polyfit(x: Any, y: Any, w: Any, order: int, rcond: float | None, how: str) 
     x, y, *weights = to_common_inexact([x, y] if w is None else [x, y, w])
     x, y = (as_dtype(v, aval_of(v).dtype) for v in (x, y))
     dtype = aval_of(x).dtype
-    count, many = shape_of(x)[0], len(shape_of(y)) == 2
+    count, is_matrix = shape_of(x)[0], len(shape_of(y)) == 2
     if rcond is None:
         rcond = count * float(finfo(dtype).eps)  # type: ignore[no-untyped-call]
-    left, right = vander(x, order + 1), y
+    vandermonde, targets = vander(x, order + 1), y
     if weights:
-        left = ufuncs.multiply(left, expand_dims(weights[0], 1))
-        right = ufuncs.multiply(right, expand_dims(weights[0], 1) if many else weights[0])
-    scale = sqrt(reductions.sum(ufuncs.multiply(left, left), axis=0))
-    scaled = ufuncs.true_divide(left, scale)
-    c, residuals, rank, s = lstsq(scaled, right, rcond)
-    c = ufuncs.true_divide(c, expand_dims(scale, 1) if many else scale)
+        vandermonde = ufuncs.multiply(vandermonde, expand_dims(weights[0], 1))
+        targets = ufuncs.multiply(targets, expand_dims(weights[0], 1) if is_matrix else weights[0])
+    scale = sqrt(reductions.sum(ufuncs.multiply(vandermonde, vandermonde), axis=0))
+    scaled = ufuncs.true_divide(vandermonde, scale)
+    c, residuals, rank, s = lstsq(scaled, targets, rcond)
+    c = ufuncs.true_divide(c, expand_dims(scale, 1) if is_matrix else scale)
     if how == "full":
         return c, residuals, rank, s, asarray(rcond)
     if not how:
         return (c,)
-    spread = ufuncs.true_divide(
+    unscaled = ufuncs.true_divide(
         inv(matmul(matrix_transpose(scaled), scaled)), ufuncs.multiply(expand_dims(scale, 1), scale)
     )
     if how == "unscaled":
         factor: Any = 1.0
     else:
         factor = ufuncs.true_divide(residuals, count - order - 1)
-    return c, ufuncs.multiply(expand_dims(spread, 2), factor) if many else ufuncs.multiply(spread, factor)
+    return c, ufuncs.multiply(expand_dims(unscaled, 2), factor) if is_matrix else ufuncs.multiply(unscaled, factor)
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
-    """The zeros of the polynomial with those coefficients, highest power first, as complex numbers.
+    """Return the roots of the polynomial with coefficients ``p``, highest power first, as complex numbers.
 
-    ``p`` is a vector. With ``strip_zeros`` zeros at its front are left away, which needs their values (TypeError while
-    tracing); else they give NaN at the end of the result, which has one element less than ``p``. The zeros are
+    ``p`` is a vector. ``strip_zeros`` removes leading zeros, which needs their values (TypeError while tracing);
+    otherwise each gives a NaN at the end of the result, which has one element less than ``p``. The roots are
     eigenvalues of the companion matrix.
 
     >>> import xlascope.numpy as jnp
@@ -115,17 +116,17 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     if not strip_zeros:
         leading = reductions.sum(reductions.cumprod(as_dtype(logic.equal(p, 0), np.dtype("int32"))))
         return _roots(repeating.roll(p, ufuncs.negative(leading)), leading)
-    known = p.concrete() if isinstance(p, Tracer) else p
-    if known is None:
+    concrete = p.concrete() if isinstance(p, Tracer) else p
+    if concrete is None:
         raise TypeError(f"roots of {p!r}: which are zeros is not known while tracing; use strip_zeros=False")
-    values = np.asarray(known)
+    values = np.asarray(concrete)
     nonzero = np.flatnonzero(values)
     if not nonzero.size:
         return _no_roots(p)
     first, last = int(nonzero[0]), int(nonzero[-1])
-    found = _companion_values(p[first : last + 1]) if last > first else _no_roots(p)
-    zeros = asarray(np.zeros(len(values) - 1 - last, aval_of(found).dtype))
-    return concatenate([found, zeros])
+    nonzero_roots = _companion_values(p[first : last + 1]) if last > first else _no_roots(p)
+    zeros = asarray(np.zeros(len(values) - 1 - last, aval_of(nonzero_roots).dtype))
+    return concatenate([nonzero_roots, zeros])
 
 
 def _no_roots(p: Any) -> Any:
@@ -146,8 +147,8 @@ def _companion_values(p: Any) -> Any:
 def _roots(p: Any, leading: Any) -> Any:
     size = shape_of(p)[0] - 1
     p = indexing_tools.where(logic.equal(leading, size + 1), 1, p)
-    found = _companion_values(p)
-    place = ufuncs.subtract(size, leading)
+    eigenvalues = _companion_values(p)
+    root_count = ufuncs.subtract(size, leading)
     numbers = asarray(np.arange(size))
-    found = take(found, argsort(logic.equal(ufuncs.abs(found), 0), stable=True))  # those of the zeros moved to the end
-    return indexing_tools.where(numbers < place, found, complex(np.nan, np.nan))
+    eigenvalues = take(eigenvalues, argsort(logic.equal(ufuncs.abs(eigenvalues), 0), stable=True))  # zeros last
+    return indexing_tools.where(numbers < root_count, eigenvalues, complex(np.nan, np.nan))

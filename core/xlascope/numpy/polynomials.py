@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients, the highest power first; and weights for smoothing."""
+"""Polynomials by their coefficients, the highest power first; and window functions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from .together import together
 
 
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """The value at ``x`` of the polynomial with coefficients ``p``, by Horner's rule.
+    """Return the value at ``x`` of the polynomial with coefficients ``p``, by Horner's rule.
 
-    Up to ``unroll`` coefficients it is written out; of more it is a loop, of so many coefficients a step.
+    Up to ``unroll`` coefficients are unrolled; more use a loop with ``unroll`` coefficients in each step.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.polyval(jnp.array([1, 0, 2]), 3))
@@ -47,18 +47,18 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
 
 @together("unroll")
 def _polyval(p: Any, x: Any, unroll: int) -> Any:
-    found: Any = zeros_like(x, dtype=_meeting(p, x))
+    result: Any = zeros_like(x, dtype=_meeting(p, x))
     if shape_of(p)[0] > unroll:
-        x = as_dtype(x, aval_of(found).dtype)
-        found = broadcast_to(found, np.broadcast_shapes(shape_of(x), shape_of(p)[1:]))
-        return scan(functools.partial(_horner, x), found, as_dtype(p, aval_of(found).dtype), unroll=unroll)[0]
+        x = as_dtype(x, aval_of(result).dtype)
+        result = broadcast_to(result, np.broadcast_shapes(shape_of(x), shape_of(p)[1:]))
+        return scan(functools.partial(_horner, x), result, as_dtype(p, aval_of(result).dtype), unroll=unroll)[0]
     for i in range(shape_of(p)[0]):
-        found = ufuncs.add(ufuncs.multiply(found, x), index_row(p, i))
-    return found
+        result = ufuncs.add(ufuncs.multiply(result, x), index_row(p, i))
+    return result
 
 
-def _horner(x: Any, found: Any, coefficient: Any) -> tuple[Any, None]:
-    return ufuncs.add(ufuncs.multiply(found, x), coefficient), None
+def _horner(x: Any, accumulator: Any, coefficient: Any) -> tuple[Any, None]:
+    return ufuncs.add(ufuncs.multiply(accumulator, x), coefficient), None
 
 
 def _meeting(p: Any, x: Any) -> np.dtype[Any]:
@@ -67,14 +67,14 @@ def _meeting(p: Any, x: Any) -> np.dtype[Any]:
 
 @together()
 def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials."""
+    """Return the sum of two polynomials."""
     x, y = _aligned(a1, a2)
     return ufuncs.add(x, y)
 
 
 @together()
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
+    """Return the difference of two polynomials."""
     x, y = _aligned(a1, a2)
     return ufuncs.subtract(x, y)
 
@@ -91,7 +91,7 @@ def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
 
 @together("m")
 def polyder(p: Any, m: int = 1) -> Any:
-    """The derivative of a polynomial, taken ``m`` times."""
+    """Return the derivative of a polynomial, taken ``m`` times."""
     times = _order(m, "polyder")
     if not times:
         return unchanged(inexact(p))
@@ -105,14 +105,14 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @together("m")
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The integral of a polynomial, taken ``m`` times; ``k`` is the constant (0), or one for each time.
+    """Return the integral of a polynomial, taken ``m`` times; ``k`` is the constant (0), or one for each time.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.polyint(jnp.array([2.0, 1.0])), jnp.polyint(jnp.array([2.0, 1.0]), k=5))
     [1. 1. 0.] [1. 1. 5.]
     """
     times = _order(m, "polyint")
-    p = as_dtype(p, canonical(int)) if aval_of(p).dtype == np.bool_ else p  # as they meet the constants
+    p = as_dtype(p, canonical(int)) if aval_of(p).dtype == np.bool_ else p  # booleans promote as integers
     if not times:
         return unchanged(inexact(p))
     p = _coefficients(p, "polyint")
@@ -122,17 +122,17 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return p
 
 
-def _coefficients(p: Any, user: str) -> Any:
+def _coefficients(p: Any, caller: str) -> Any:
     p = inexact(p)
-    if not shape_of(p) or (user == "polyint" and len(shape_of(p)) > 1):
-        raise ValueError(f"{user} takes coefficients along one axis, got shape {shape_of(p)}")
+    if not shape_of(p) or (caller == "polyint" and len(shape_of(p)) > 1):
+        raise ValueError(f"{caller} takes coefficients along one axis, got shape {shape_of(p)}")
     return p
 
 
-def _order(m: Any, user: str) -> int:
+def _order(m: Any, caller: str) -> int:
     times = whole_number(m, "m")
     if times < 0:
-        raise ValueError(f"{user} is taken m times, m is at least 0; got {times}")
+        raise ValueError(f"{caller} is taken m times, m is at least 0; got {times}")
     return times
 
 
@@ -141,18 +141,18 @@ def _along_first(values: Any, p: Any) -> Any:
 
 
 def _constants(k: Any, times: int, dtype: np.dtype[Any]) -> list[Any]:
-    """The constants of integration, each as an array of one element."""
+    """Return the constants of integration, each as an array of one element."""
     if k is None:
         return [zeros_of(shaped((1,), dtype))] * times
-    given = ravel(as_dtype(k, dtype))
-    if shape_of(given) not in ((1,), (times,)):
+    values = ravel(as_dtype(k, dtype))
+    if shape_of(values) not in ((1,), (times,)):
         raise ValueError(f"polyint takes one constant k, or {times}, one for each time; got shape {shape_of(k)}")
-    return [slice_in_dim(given, i, i + 1, 0) for i in (range(times) if shape_of(given) == (times,) else (0,) * times)]
+    return [slice_in_dim(values, i, i + 1, 0) for i in (range(times) if shape_of(values) == (times,) else (0,) * times)]
 
 
 @together("N", "increasing")
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The matrix whose columns are powers of ``x``, the highest first."""
+    """Return the matrix whose columns are powers of ``x``, the highest first."""
     if len(shape_of(x)) != 1:
         raise ValueError(f"vander takes an array with one axis, got shape {shape_of(x)}")
     count = shape_of(x)[0] if N is None else whole_number(N, "N")
@@ -167,7 +167,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 def _length(M: Any) -> int:
-    """How long a window is; a fraction is cut off."""
+    """Return the length of a window as an integer, truncated."""
     aval = aval_of(M)
     if aval.shape or kind_of(aval.dtype) == "c" or not (isinstance(M, Tracer) or math.isfinite(M)):
         raise TypeError(f"M is the number of samples, got {M!r}")
@@ -179,29 +179,29 @@ def _cosines(M: int, weights: tuple[float, ...]) -> Any:
     if M <= 1:
         return ufuncs.add(zeros_like(arange(max(M, 0)), dtype=canonical(float)), 1.0)
     angle = ufuncs.divide(ufuncs.multiply(arange(M, dtype=canonical(float)), 2 * math.pi), float(M - 1))
-    found: Any = weights[0]
+    window: Any = weights[0]
     for k, weight in enumerate(weights[1:], 1):
-        found = ufuncs.add(found, ufuncs.multiply(transcendental.cos(ufuncs.multiply(angle, float(k))), weight))
-    return found
+        window = ufuncs.add(window, ufuncs.multiply(transcendental.cos(ufuncs.multiply(angle, float(k))), weight))
+    return window
 
 
 def hanning(M: int) -> Any:
-    """The Hann window, a raised cosine."""
+    """Return the Hann window, a raised cosine."""
     return _cosines(M=_length(M), weights=(0.5, -0.5))
 
 
 def hamming(M: int) -> Any:
-    """The Hamming window."""
+    """Return the Hamming window."""
     return _cosines(M=_length(M), weights=(0.54, -0.46))
 
 
 def blackman(M: int) -> Any:
-    """The Blackman window."""
+    """Return the Blackman window."""
     return _cosines(M=_length(M), weights=(0.42, -0.5, 0.08))
 
 
 def bartlett(M: int) -> Any:
-    """The triangular window."""
+    """Return the triangular window."""
     return _triangle(M=_length(M))
 
 
@@ -216,7 +216,7 @@ def _triangle(M: int) -> Any:
 
 @together()
 def i0(x: Any) -> Any:
-    """The modified Bessel function of order 0, of real numbers.
+    """Return the modified Bessel function of order 0 of real numbers.
 
     >>> import xlascope.numpy as jnp
     >>> print(f"{jnp.i0(2.0):.4f}")
@@ -242,7 +242,7 @@ def _i0_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def kaiser(M: int, beta: Any) -> Any:
-    """Kaiser's window of ``M`` points: i0(beta √(1 - z²)) / i0(beta) for z from -1 to 1.
+    """Return Kaiser's window of ``M`` points: i0(beta √(1 - z²)) / i0(beta) for z from -1 to 1.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.kaiser(3, 2.0).round(3))

@@ -1,4 +1,4 @@
-"""How arrays are printed: NumPy's settings hold for ours."""
+"""Text representations of arrays, which follow NumPy's print options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ set_printoptions = np.set_printoptions
 def array_repr(
     arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
-    """The text that ``repr`` gives, in lines of that width, with so many digits, or without exponents.
+    """Return the text of ``repr``, with the given line width, precision, or without exponents.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.array_repr(jnp.array([0.123456]), precision=2)
@@ -30,13 +30,13 @@ def array_repr(
 def array_str(
     a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
-    """The text that ``str`` gives, in lines of that width, with so many digits, or without exponents."""
+    """Return the text of ``str``, with the given line width, precision, or without exponents."""
     with _printing(max_line_width, precision, suppress_small):
         return str(_array(a))
 
 
 def _array(x: Any) -> Any:
-    """An array as it is; raises TypeError for what is none."""
+    """Return an array unchanged; raise TypeError for any other value."""
     aval_of(x)
     if not hasattr(x, "shape"):
         raise TypeError(f"an array is printed, got {x!r} of type {type(x).__name__}; use repr or str")
@@ -44,12 +44,12 @@ def _array(x: Any) -> Any:
 
 
 def _printing(width: Any, precision: Any, suppress: Any) -> Any:
-    """NumPy's settings, but for those that are given."""
-    wanted: dict[str, Any] = {
+    """Return a context of NumPy's print options in which the given options are overridden."""
+    options: dict[str, Any] = {
         name: whole_number(number, argument)
         for name, argument, number in (("linewidth", "max_line_width", width), ("precision", "precision", precision))
         if number is not None
     }
     if suppress is not None:
-        wanted["suppress"] = bool(suppress)
-    return np.printoptions(**wanted)
+        options["suppress"] = bool(suppress)
+    return np.printoptions(**options)

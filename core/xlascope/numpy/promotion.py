@@ -1,7 +1,7 @@
-"""Operands that meet: one dtype (Python scalars give way), and ranks that fit.
+"""Promotion of operands: a common dtype (Python scalars are weakly typed), and compatible ranks.
 
-The paths that every operator takes come first and do no work: equal types, and a Python scalar beside an array whose
-kind holds it. The lattice itself is :func:`xlascope.dtypes.promote`.
+The fast paths come first: equal types, and a Python scalar with an array whose kind can hold it. The
+promotion lattice is :func:`xlascope.dtypes.promote`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..trace.values import aval_of
 from ..xla.arrays.transfers import put
 from .chains import Chain, apply, chain
 
-#: For each Python scalar type, the kinds of dtypes that hold its values.
+#: For each Python scalar type, the dtype kinds that can hold its values.
 HOLDERS = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
 BOOL = np.dtype("bool")
 
@@ -41,11 +41,11 @@ _weak_kinds: dict[tuple[np.dtype[Any], bool], type | None] = {}
 
 
 def pair(x: Any, y: Any, any_rank: bool = False) -> tuple[Any, Any]:
-    """Two operands of one dtype whose shapes an elementwise operation takes.
+    """Return two operands of one dtype whose shapes an elementwise operation accepts.
 
-    ``any_rank`` lets ranks differ whatever the settings say.
+    ``any_rank`` permits different ranks regardless of ``numpy_rank_promotion``.
 
-    >>> pair(np.float16(1), 2.5)
+    >>> promote_pair(np.float16(1), 2.5)
     (np.float16(1.0), np.float16(2.5))
     """
     try:
@@ -69,15 +69,15 @@ def pair(x: Any, y: Any, any_rank: bool = False) -> tuple[Any, Any]:
 
 
 def _chains_of(x: ShapedArray, y: ShapedArray, any_rank: bool) -> tuple[Chain, Chain]:
-    """What has to be done to operands of those types before they meet."""
+    """Return the operations that promote each of two operands of these types."""
     settings = boot.trace_settings.value
     if settings:
         settings = boot.settings_of_traces()
         if not any_rank:
             _check_ranks([x, y])
     key = (x, y, boot.enable_x64.value, settings)
-    found = _chains.get(key) or _chains.again(key)
-    if found is None:
+    chains = _chains.get(key) or _chains.again(key)
+    if chains is None:
         if x.__class__ is not ShapedArray or y.__class__ is not ShapedArray:
             raise AttributeError("an array of jax has no type of ours")
         avals = [x, y]
@@ -85,39 +85,39 @@ def _chains_of(x: ShapedArray, y: ShapedArray, any_rank: bool) -> tuple[Chain, C
         broadcast_shape(x.shape, y.shape)
         rank = max(x.ndim, y.ndim)
         first, second = (chain(lambda v: _raised(as_dtype(v, dtype, weak), rank), aval) for aval in avals)
-        found = _chains.keep(key, (first, second))
-    return found
+        chains = _chains.keep(key, (first, second))
+    return chains
 
 
 def _raised(x: Any, rank: int) -> Any:
-    """An operand with leading axes of size 1 where its rank is lower than that but not zero."""
-    own = len(aval_of(x).shape)
-    return x if own in (0, rank) else expand_dims(x, tuple(range(rank - own)))
+    """Return an operand with leading axes of size 1 up to ``rank``; a scalar is unchanged."""
+    current_rank = len(aval_of(x).shape)
+    return x if current_rank in (0, rank) else expand_dims(x, tuple(range(rank - current_rank)))
 
 
 def scalar_beside(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A Python scalar as an operand beside one of that dtype, which holds its kind.
+    """Return a Python scalar as an operand of a dtype that can hold it.
 
-    In a jaxpr it is a literal; outside of any trace an array, kept for the next time; else a scalar.
+    While staging it is a literal; outside of any trace a cached array; otherwise a scalar.
     """
     if value.__class__ is bool and dtype != BOOL and boot.numpy_dtype_promotion.value == "strict":
         raise dtypes.promotion_error((bool, dtype))
     trace = STATE.trace
     if trace is None:
-        kept, make = _arrays, _array
+        cache, make = _arrays, _array
     elif trace.staging:
-        kept, make = _literals, _literal
+        cache, make = _literals, _literal
     else:
         return _weak_scalar(value, dtype)
     key = (value or scalar_bits(value), value.__class__, dtype, boot.enable_x64.value)
-    found = kept.get(key)
-    if found is None:
-        found = kept.again(key)
-    if found is not None:
-        return found
-    made = make(value, dtype)
-    # Of a complex zero the parts have signs, which the key does not see.
-    return made if value.__class__ is complex else kept.keep(key, made)
+    cached = cache.get(key)
+    if cached is None:
+        cached = cache.again(key)
+    if cached is not None:
+        return cached
+    operand = make(value, dtype)
+    # The key does not distinguish the signs of the parts of a complex zero.
+    return operand if value.__class__ is complex else cache.keep(key, operand)
 
 
 def _literal(value: Any, dtype: np.dtype[Any]) -> Literal:
@@ -130,7 +130,7 @@ def _array(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _weak_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A Python scalar whose own type is ``dtype`` stays one (and weak); others become NumPy scalars of it."""
+    """Return a Python scalar, still weakly typed, if its type has ``dtype``; else a NumPy scalar."""
     kind = _weak_kind(dtype)
     if kind is None:
         return _checked(value, dtype)
@@ -140,7 +140,7 @@ def _weak_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _weak_kind(dtype: np.dtype[Any]) -> type | None:
-    """The Python scalar type whose values have ``dtype``, if there is one."""
+    """Return the Python scalar type whose values have ``dtype``, if there is one."""
     key = (dtype, boot.enable_x64.value)
     if key not in _weak_kinds:
         kind = dtypes.scalar_type(dtype)
@@ -155,23 +155,26 @@ def _checked(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _within(value: int, dtype: np.dtype[Any]) -> int:
-    """Values as wide as the default integers wrap around in narrower ones; wider values raise OverflowError."""
+    """Return an integer; raise OverflowError if it exceeds both the default integer and ``dtype``.
+
+    Integers as wide as the default dtype wrap around in narrower ones.
+    """
     if value.bit_length() > 31 and value.bit_length() >= 8 * canonical(int).itemsize:
         require_fit(value, dtype)
     return value
 
 
 def too_wide(value: int, dtype: np.dtype[Any]) -> OverflowError:
-    """The error for an integer that a dtype cannot hold."""
+    """Return the error for an integer that a dtype cannot hold."""
     said = f"the integer {value} does not fit {dtype.name}."
     fix = f"Write it as a float, choose another dtype, or {HOW_TO_ENABLE_X64}"
     return OverflowError(compose_message(said, fix))
 
 
 def fitted(operands: tuple[Any, ...], any_rank: bool = False, as_floats: bool = False) -> list[Any]:
-    """Operands converted to the dtype in which they meet, the lower ranks given leading axes.
+    """Return operands in their common dtype, with leading axes added to those of lower rank.
 
-    ``as_floats`` makes floats of integers and truth values.
+    ``as_floats`` converts integers and booleans to floats.
     """
     avals = [aval_of(x) for x in operands]
     if boot.trace_settings.value and not any_rank:
@@ -180,27 +183,27 @@ def fitted(operands: tuple[Any, ...], any_rank: bool = False, as_floats: bool = 
 
 
 def common_dtype(avals: list[ShapedArray]) -> tuple[np.dtype[Any], bool]:
-    """The dtype in which operands of those types meet, and whether it is weak."""
+    """Return the promoted dtype of operands of these types, and whether it is weak."""
     return dtypes.promote(tuple((a.dtype, a.weak_type) for a in avals))
 
 
 def to_common_dtype(operands: tuple[Any, ...] | list[Any], avals: list[ShapedArray] | None = None) -> list[Any]:
-    """Operands converted to the dtype in which they meet."""
+    """Return the operands converted to their common dtype."""
     avals = [aval_of(x) for x in operands] if avals is None else avals
     first = avals[0]
-    alike = all(a.dtype is first.dtype and a.weak_type is first.weak_type for a in avals)
-    if alike and all(hasattr(x, "aval") for x in operands):
+    same_type = all(a.dtype is first.dtype and a.weak_type is first.weak_type for a in avals)
+    if same_type and all(hasattr(x, "aval") for x in operands):
         return list(operands)
     dtype, weak = common_dtype(avals)
     return [as_dtype(x, dtype, weak) for x in operands]
 
 
 def to_common_inexact(operands: tuple[Any, ...] | list[Any], avals: list[ShapedArray] | None = None) -> list[Any]:
-    """Operands converted to the dtype in which they meet, or a floating-point one where that is whole.
+    """Return the operands converted to their common dtype, or to a floating-point one if that is integer.
 
-    Each is converted once, from its own dtype: between whole ones it might not fit.
+    Each operand is converted directly from its own dtype, since an intermediate integer dtype could overflow.
 
-    >>> to_common_inexact([np.uint32(2**32 - 1), np.int32(1)])
+    >>> promote_dtypes_inexact([np.uint32(2**32 - 1), np.int32(1)])
     [np.float32(4.2949673e+09), np.float32(1.0)]
     """
     avals = [aval_of(x) for x in operands] if avals is None else avals
@@ -211,7 +214,10 @@ def to_common_inexact(operands: tuple[Any, ...] | list[Any], avals: list[ShapedA
 
 
 def as_dtype(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
-    """An operand converted to a dtype, weak if it was and ``weak`` says so. Scalars are converted at once."""
+    """Return an operand in a dtype; the result is weak if the operand and ``weak`` are.
+
+    Scalars are converted immediately.
+    """
     if x.__class__ in HOLDERS:
         kind = dtypes.scalar_type(dtype)
         if kind is not complex and x.__class__ is complex:
@@ -228,7 +234,7 @@ def as_dtype(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
 
 
 def fit_ranks(operands: list[Any], avals: list[ShapedArray]) -> list[Any]:
-    """Operands with leading axes of size 1 where their rank is lower than the highest but not zero.
+    """Return the operands with leading axes of size 1 up to the highest rank; scalars are unchanged.
 
     Raises ValueError when the shapes do not fit.
     """
@@ -240,25 +246,25 @@ def fit_ranks(operands: list[Any], avals: list[ShapedArray]) -> list[Any]:
 
 
 def _check_ranks(avals: list[ShapedArray]) -> None:
-    """Warn of operands of different ranks, or raise ValueError, when the setting ``numpy_rank_promotion`` says so."""
+    """Warn or raise ValueError for different ranks, as the setting ``numpy_rank_promotion`` says."""
     allowed = boot.numpy_rank_promotion.value
     if allowed == "allow" or len({a.ndim for a in avals if a.ndim}) <= 1:
         return
     shapes = " and ".join(str(a.shape) for a in avals)
-    place = user_line()
+    line = user_line()
     if allowed == "raise":
         raise ValueError(
-            f"Operands of different ranks meet, with shapes {shapes}{where_text(place)}, and the setting "
+            f"Operands of different ranks meet, with shapes {shapes}{where_text(line)}, and the setting "
             "numpy_rank_promotion is 'raise'. Give the lower one leading axes: x[None, :] or reshape."
         )
     warn_at_user_line(
-        f"Operands of different ranks meet, with shapes {shapes}{where_text(place)}: the lower one is given leading "
+        f"Operands of different ranks meet, with shapes {shapes}{where_text(line)}: the lower one is given leading "
         "axes. (The setting numpy_rank_promotion is 'warn'.)"
     )
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape in which arrays of those shapes meet; raises ValueError naming them when they do not fit."""
+    """Return the broadcast shape of several shapes; raise an error that names them if they are incompatible."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -272,9 +278,9 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _with_trailing_axes(shapes: tuple[tuple[int, ...], ...]) -> str:
-    """Return which of two operands fits once it has trailing axes, for a message.
+    """Return a hint for an error message: which operand fits once it has trailing axes.
 
-    >>> _with_trailing_axes(((2, 4), (2,))), _with_trailing_axes(((2, 4), (3,)))
+    >>> _trailing_axes_hint(((2, 4), (2,))), _trailing_axes_hint(((2, 4), (3,)))
     (' The one of shape (2,) fits with trailing axes: x[:, None]', '')
     """
     low, high = sorted(shapes[:2], key=len)
@@ -286,7 +292,7 @@ def _with_trailing_axes(shapes: tuple[tuple[int, ...], ...]) -> str:
 
 
 def inexact(x: Any) -> Any:
-    """An operand with a floating-point or complex dtype: integers and truth values become floats."""
+    """Return an operand with a floating-point or complex dtype: integers and booleans become floats."""
     try:
         if KINDS[x.aval.dtype] in "fc":
             return x
@@ -300,7 +306,7 @@ def inexact(x: Any) -> Any:
 
 
 def inexact_pair(x: Any, y: Any) -> tuple[Any, Any]:
-    """Like :func:`pair`, with integers and truth values made floats."""
+    """Return two promoted operands like :func:`promote_pair`, with integers and booleans converted to floats."""
     if x.__class__ is bool is y.__class__:
         return np.float32(x), np.float32(y)
     if y.__class__ in (int, bool):
@@ -311,21 +317,24 @@ def inexact_pair(x: Any, y: Any) -> tuple[Any, Any]:
         if KINDS[x.aval.dtype] in "fc" or KINDS[y.aval.dtype] in "fc":
             return pair(x, y)
     except AttributeError:
-        if x.__class__ in HOLDERS:  # of floats and complex numbers
+        if x.__class__ in HOLDERS:  # y is a float or complex scalar
             return pair(x, y)
     first, second = to_common_inexact((x, y))
     return pair(first, second)
 
 
 def _float_beside(x: Any, scalar: Any) -> Any:
-    """An operand made a float beside a Python integer or truth value; beside an integer truth values get weak."""
+    """Return ``x`` with a floating-point dtype for promotion with a Python integer or bool.
+
+    A boolean array beside an integer becomes weakly typed.
+    """
     if scalar.__class__ is int and aval_of(x).dtype == BOOL:
         return as_dtype(x, canonical(float), True)
     return inexact(x)
 
 
 def strong_with_axes(x: Any) -> Any:
-    """An operand that gives its dtype away as JAX has it: with axes it keeps it, a weak scalar stays weak."""
+    """Return an operand without weak type; a scalar keeps its weak type, as in JAX."""
     aval = aval_of(x)
     return as_dtype(x, aval.dtype) if aval.shape else x
 
@@ -335,8 +344,8 @@ def _is_inexact(dtype: np.dtype[Any]) -> bool:
 
 
 def to_inexact(dtype: Any) -> np.dtype[Any]:
-    """The floating-point or complex dtype for results computed from a dtype: of integers, float32 up to 32 bits."""
-    own = canonical(dtype)
-    if _is_inexact(own):
-        return own
-    return canonical(float) if own.itemsize > 4 else np.dtype("float32")
+    """Return the inexact dtype for results of a dtype; integers up to 32 bits give float32."""
+    canonical_dtype = canonical(dtype)
+    if _is_inexact(canonical_dtype):
+        return canonical_dtype
+    return canonical(float) if canonical_dtype.itemsize > 4 else np.dtype("float32")

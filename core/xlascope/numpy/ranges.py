@@ -1,4 +1,4 @@
-"""Numbers at even distances, and grids of them."""
+"""Evenly spaced numbers, and grids."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ from .together import together
 
 @out_sharded
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
-    """start, start + step, … below stop; with one argument, 0, 1, … below it.
+    """Return start, start + step, … below stop; with one argument, 0, 1, … below it.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.arange(3), jnp.arange(0, 1, 0.25))
     [0 1 2] [0.   0.25 0.5  0.75]
     """
-    if stop is None:  # the one argument is where it ends
+    if stop is None:  # a single argument is stop
         start, stop = 0, start
     for name, x in (("start", start), ("stop", stop), ("step", step)):
         if isinstance(x, Tracer) and x.concrete() is None:
             raise _size_error(name, x, is_window=isinstance(start, Tracer) and isinstance(stop, Tracer))
         if getattr(x, "ndim", 0):
             raise TypeError(f"arange: {name} is a number, got an array of shape {tuple(x.shape)}{here()}")
-    given: list[Any] = [
+    bounds: list[Any] = [
         np.asarray(x)[()] if hasattr(x, "aval") else x for x in (start, stop, 1 if step is None else step)
     ]
-    wanted = common_dtype([aval_of(x) for x in given])[0] if dtype is None else requested_dtype(dtype)
-    if given[0] == 0 and given[2] == 1 and wanted.kind in "iuf":
-        size = max(0, math.ceil(given[1]))
-        return broadcasted_iota(wanted, (size,), 0)
-    values = np.arange(given[0], given[1], given[2])
-    return put(values, shaped(values.shape, wanted))
+    result_dtype = common_dtype([aval_of(x) for x in bounds])[0] if dtype is None else requested_dtype(dtype)
+    if bounds[0] == 0 and bounds[2] == 1 and result_dtype.kind in "iuf":
+        size = max(0, math.ceil(bounds[1]))
+        return broadcasted_iota(result_dtype, (size,), 0)
+    values = np.arange(bounds[0], bounds[1], bounds[2])
+    return put(values, shaped(values.shape, result_dtype))
 
 
 def _size_error(name: str, x: Tracer, is_window: bool) -> Exception:
@@ -76,20 +76,20 @@ def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """``num`` evenly spaced values from start to stop.
+    """Return ``num`` evenly spaced values from start to stop.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linspace(0, 1, 5))
     [0.   0.25 0.5  0.75 1.  ]
     """
-    place, count = _axis_of_values(axis, start, stop), _number_of_values(num)
-    own = None if dtype is None else requested_dtype(dtype)
-    values, step = _linspace(start, stop, num=count, endpoint=bool(endpoint), dtype=own, axis=place)
+    axis_number, count = _axis_of_values(axis, start, stop), _number_of_values(num)
+    requested = None if dtype is None else requested_dtype(dtype)
+    values, step = _linspace(start, stop, num=count, endpoint=bool(endpoint), dtype=requested, axis=axis_number)
     return (values, step) if retstep else values
 
 
 def _axis_of_values(axis: Any, start: Any, stop: Any) -> int:
-    """Where the values between two go: an axis of what both are broadcast to, with one more."""
+    """Return the axis of the values in the result, whose rank is that of the broadcast ends plus one."""
     return axis_of(axis, max(len(aval_of(x).shape) for x in (start, stop)) + 1)
 
 
@@ -117,23 +117,23 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis:
 
 
 def _between(start: Any, stop: Any, num: int, parts: int) -> Any:
-    """``num`` values along the first axis, from start on, in that many equal parts of the way to stop."""
+    """Return ``num`` values along the first axis from start, spaced by 1 / ``parts`` of the way to stop."""
     if num < 2:
         return slice_in_dim(start, 0, num)
     aval = aval_of(start)
     count = min(num, parts)
-    where = div(broadcasted_iota(aval.dtype, (count, *[1] * (aval.ndim - 1)), 0), float(parts))
-    values = add(mul(start, sub(1.0, where)), mul(stop, where))
-    # the last is put behind them: dividing is multiplying by an inverse for XLA, and 41 / 41 is not quite 1
+    fractions = div(broadcasted_iota(aval.dtype, (count, *[1] * (aval.ndim - 1)), 0), float(parts))
+    values = add(mul(start, sub(1.0, fractions)), mul(stop, fractions))
+    # append the last value exactly: XLA divides by multiplying with a reciprocal, and 41 * (1 / 41) is not 1
     return values if count == num else concatenate([values, stop], 0)
 
 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """``num`` values from base**start to base**stop whose logarithms are evenly spaced."""
-    place, count = _axis_of_values(axis, start, stop), _number_of_values(num)
-    values = _logspace(start, stop, base, num=count, endpoint=bool(endpoint), axis=place)
+    """Return ``num`` values from base**start to base**stop whose logarithms are evenly spaced."""
+    axis_number, count = _axis_of_values(axis, start, stop), _number_of_values(num)
+    values = _logspace(start, stop, base, num=count, endpoint=bool(endpoint), axis=axis_number)
     return values if dtype is None else astype(values, dtype)
 
 
@@ -144,9 +144,9 @@ def _logspace(start: Any, stop: Any, base: Any, num: int, endpoint: bool, axis: 
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """``num`` values from start to stop, both of one sign, each the same multiple of the one before."""
-    place, count = _axis_of_values(axis, start, stop), _number_of_values(num)
-    values = _geomspace(start, stop, num=count, endpoint=bool(endpoint), axis=place)
+    """Return ``num`` values from start to stop, both of one sign, in a geometric progression."""
+    axis_number, count = _axis_of_values(axis, start, stop), _number_of_values(num)
+    values = _geomspace(start, stop, num=count, endpoint=bool(endpoint), axis=axis_number)
     return values if dtype is None else astype(values, dtype)
 
 
@@ -158,15 +158,15 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> An
     direction = sign(first)
     low, high = (mul(log(div(x, direction)), 1 / math.log(10)) for x in (first, last))
     values = mul(logspace(low, high, num, endpoint), expand_dims(direction, (0,)))
-    known = eq(values, values)
-    for place, end in ((0, first), (num - 1, last))[: 2 if endpoint and num > 1 else 1]:
-        here = eq(broadcasted_iota(np.dtype(np.int32), aval_of(values).shape, 0), place)
-        values = select(bitwise_and(here, known), shaping.broadcast_to(end, aval_of(values).shape), values)
+    is_number = eq(values, values)
+    for position, end in ((0, first), (num - 1, last))[: 2 if endpoint and num > 1 else 1]:
+        at_position = eq(broadcasted_iota(np.dtype(np.int32), aval_of(values).shape, 0), position)
+        values = select(bitwise_and(at_position, is_number), shaping.broadcast_to(end, aval_of(values).shape), values)
     return shaping.moveaxis(values, 0, axis)
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """Coordinate arrays from coordinate vectors.
+    """Return coordinate arrays of coordinate vectors.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.meshgrid(jnp.arange(3), jnp.arange(2))[0])
@@ -175,23 +175,23 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid: indexing is "xy" or "ij", got {indexing!r}')
-    places = list(range(len(xi)))
+    axes = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
-        places[:2] = [1, 0]
+        axes[:2] = [1, 0]
     sizes = [math.prod(aval_of(x).shape) for x in xi]
     shape = [0] * len(xi)
-    for size, place in zip(sizes, places, strict=True):
-        shape[place] = size
+    for size, axis in zip(sizes, axes, strict=True):
+        shape[axis] = size
     grids = []
-    for x, size, place in zip(xi, sizes, places, strict=True):
-        own = [size if i == place else 1 for i in range(len(xi))]
-        grid = reshape(x, own)
+    for x, size, axis in zip(xi, sizes, axes, strict=True):
+        grid_shape = [size if i == axis else 1 for i in range(len(xi))]
+        grid = reshape(x, grid_shape)
         grids.append(grid if sparse else shaping.broadcast_to(grid, tuple(shape)))
     return grids
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """``function`` of the indices of all elements at once."""
+    """Return ``function`` applied to the index arrays of a shape."""
     if not callable(function):
         raise TypeError(f"fromfunction takes a function of indices, got {function!r} of type {type(function).__name__}")
     sizes = as_shape(shape)

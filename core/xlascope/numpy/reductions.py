@@ -1,4 +1,4 @@
-"""Functions that combine the elements along axes."""
+"""Reductions and cumulative functions over axes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Axis = int | Sequence[int] | None
 
 
 def all_axes(x: Any, axis: Axis) -> tuple[int, ...]:
-    """The axes that are meant, all for None."""
+    """Return the normalized axes: all axes for None."""
     rank = len(shape_of(x))
     return tuple(range(rank)) if axis is None else axes_of(axis, rank)
 
 
 def kept(y: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """A result with the axes it was taken over as axes of size 1, if they are to stay."""
+    """Return a reduction's result with the reduced axes as axes of size 1 if ``keepdims``."""
     return expand_dims(y, axes) if keepdims and axes else y
 
 
@@ -48,7 +48,7 @@ def _combined(
     where: Any,
     neutral: Any,
 ) -> Any:
-    """A reduction over ``axis``, of the elements where ``where`` holds, together with ``initial``."""
+    """Reduce the elements at which ``where`` holds over ``axis``, and join the result with ``initial``."""
     axes = all_axes(x, axis)
     if where is not None:
         require_mask(where)
@@ -68,16 +68,16 @@ def require_mask(where: Any) -> None:
 
 
 def mask_over(where: Any, x: Any) -> Any:
-    """``where`` for each element of ``x``; raises ValueError when it has more."""
+    """Return ``where`` broadcast to the shape of ``x``; raise ValueError if it does not fit."""
     require_mask(where)
-    own, shape = shape_of(where), shape_of(x)
-    if len(own) > len(shape) or not builtins.all(n in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False)):
-        raise ValueError(f"where of shape {own} cannot be broadcast to the array's shape {shape}")
+    sizes, shape = shape_of(where), shape_of(x)
+    if len(sizes) > len(shape) or not builtins.all(n in (1, m) for n, m in zip(sizes[::-1], shape[::-1], strict=False)):
+        raise ValueError(f"where of shape {sizes} cannot be broadcast to the array's shape {shape}")
     return broadcast_to(where, shape)
 
 
 def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a sum: truth values and narrow integers are counted in the default integer type."""
+    """Return the dtype of a sum: booleans and narrow integers are summed in the default integer type."""
     wide = canonical(int)
     if kind_of(dtype) in "bi":
         return wide if dtype.itemsize < wide.itemsize else dtype
@@ -88,17 +88,17 @@ def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _own_of_integers(x: Any, dtype: Any, promoted: bool) -> Any:
-    """The dtype to add or multiply in: that asked for, or the array's own where it is not to be promoted."""
+    """Return the dtype to accumulate in: the requested one, or the array's own unless it is promoted."""
     if promoted or dtype is not None:
         return dtype
-    own = aval_of(x).dtype
-    return np.dtype("int32") if own == np.bool_ else own
+    operand_dtype = aval_of(x).dtype
+    return np.dtype("int32") if operand_dtype == np.bool_ else operand_dtype
 
 
 def _summand(x: Any, dtype: Any) -> Any:
     aval = aval_of(x)
-    wanted = sum_dtype(aval.dtype) if dtype is None else dtype
-    return as_dtype(x, wanted)
+    accumulator = sum_dtype(aval.dtype) if dtype is None else dtype
+    return as_dtype(x, accumulator)
 
 
 def _strong(x: Any) -> Any:
@@ -115,10 +115,10 @@ def sum(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """The sum along an axis, several, or all (None).
+    """Return the sum along an axis, several, or all (None).
 
-    Truth values and small integers are counted in int32; integers in their own type where ``promote_integers`` is
-    False.
+    Booleans and small integers are summed in int32; with ``promote_integers=False``, integers are summed in their
+    own type.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.sum(jnp.ones((2, 3)), axis=0))
@@ -137,12 +137,12 @@ def _sum(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
     return _in_float32(reduce_sum, _summand(a, dtype), axis, keepdims, initial, ufuncs.add, where, 0)
 
 
-def _in_float32(reduce: Any, x: Any, *others: Any) -> Any:
-    """A reduction that is computed in 32 bits where the type has 16."""
-    own = aval_of(x).dtype
-    if not is_floating(own) or own.itemsize != 2:
-        return _combined(reduce, x, *others)
-    return as_dtype(_combined(reduce, as_dtype(x, np.dtype("float32")), *others), own)
+def _in_float32(reduce: Any, x: Any, *arguments: Any) -> Any:
+    """Reduce in float32 if the operand has a 16-bit floating-point type."""
+    operand_dtype = aval_of(x).dtype
+    if not is_floating(operand_dtype) or operand_dtype.itemsize != 2:
+        return _combined(reduce, x, *arguments)
+    return as_dtype(_combined(reduce, as_dtype(x, np.dtype("float32")), *arguments), operand_dtype)
 
 
 def prod(
@@ -155,7 +155,7 @@ def prod(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """The product along an axis, several, or all (None); of integers in the type that :func:`sum` takes."""
+    """Return the product along an axis, several, or all (None); integers are promoted as by :func:`sum`."""
     if out is not None:
         raise no_out("prod")
     dtype = _own_of_integers(a, None if dtype is None else requested_dtype(dtype), promote_integers)
@@ -172,7 +172,7 @@ def _prod(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: An
 def max(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The largest element along an axis, several, or all (None); NaN if there is one.
+    """Return the largest element along an axis, several, or all (None); NaN if there is one.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.max(jnp.array([[1, 5], [7, 2]]), axis=1))
@@ -187,7 +187,7 @@ def max(
 def min(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The smallest element along an axis, several, or all (None); NaN if there is one."""
+    """Return the smallest element along an axis, several, or all (None); NaN if there is one."""
     if out is not None:
         raise no_out("min")
     _some(a, axis, initial, where, "min")
@@ -217,14 +217,14 @@ amax, amin = max, min
 
 
 def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Whether all elements along an axis, several, or all (None) are not zero."""
+    """Return whether all elements along an axis, several, or all (None) are nonzero."""
     if out is not None:
         raise no_out("all")
     return _all(a, axis=as_tuple(axis), keepdims=keepdims, where=where)
 
 
 def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Whether any element along an axis, several, or all (None) is not zero."""
+    """Return whether any element along an axis, several, or all (None) is nonzero."""
     if out is not None:
         raise no_out("any")
     return _any(a, axis=as_tuple(axis), keepdims=keepdims, where=where)
@@ -247,12 +247,12 @@ def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """How many elements are not zero."""
+    """Return the number of nonzero elements."""
     return _count_nonzero(a, axis=as_tuple(axis), keepdims=keepdims)
 
 
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """The largest less the smallest element."""
+    """Return the difference of the largest and the smallest element."""
     if out is not None:
         raise no_out("ptp")
     return _ptp(a, axis=as_tuple(axis), keepdims=keepdims)
@@ -269,7 +269,7 @@ def _ptp(a: Any, axis: Any, keepdims: bool) -> Any:
 def mean(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """The arithmetic mean along an axis, several, or all (None); of integers a float.
+    """Return the arithmetic mean along an axis, several, or all (None); for integers a float.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.mean(jnp.arange(4)))
@@ -282,7 +282,7 @@ def mean(
 
 
 def count_along(x: Any, axes: tuple[int, ...]) -> int:
-    """How many elements are combined."""
+    """Return the number of elements that are reduced."""
     shape = shape_of(x)
     return math.prod(shape[i] for i in axes)
 
@@ -290,30 +290,30 @@ def count_along(x: Any, axes: tuple[int, ...]) -> int:
 @together("axis", "dtype", "keepdims")
 def _mean(a_: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     x = inexact(a_) if dtype is None else as_dtype(a_, dtype)
-    own = aval_of(x).dtype
+    result_dtype = aval_of(x).dtype
     axes = all_axes(x, axis)
-    wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
+    wide = as_dtype(x, np.dtype("float32")) if is_floating(result_dtype) and result_dtype.itemsize < 4 else x
     if where is None:
         average = div(reduce_sum(wide, axes), as_dtype(count_along(x, axes), aval_of(wide).dtype))
     else:
-        chosen = mask_over(where, x)
-        total = reduce_sum(logic.where(chosen, wide, 0), axes)
-        average = div(total, reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes))
-    return kept(as_dtype(average, own), axes, keepdims)
+        mask = mask_over(where, x)
+        total = reduce_sum(logic.where(mask, wide, 0), axes)
+        average = div(total, reduce_sum(as_dtype(mask, aval_of(wide).dtype), axes))
+    return kept(as_dtype(average, result_dtype), axes, keepdims)
 
 
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
-    """The mean with weights; with ``returned``, also the sum of the weights."""
-    found, total = _average(a, weights, axis=as_tuple(axis), keepdims=keepdims)
-    return (found, total) if returned else found
+    """Return the weighted mean; with ``returned``, also the sum of the weights."""
+    result, total = _average(a, weights, axis=as_tuple(axis), keepdims=keepdims)
+    return (result, total) if returned else result
 
 
 @together("axis", "keepdims")
 def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
     axes = all_axes(a_, axis)
     if weights is None:
-        found = mean(a_, axes, keepdims=keepdims)
-        return found, full(shape_of(found), as_dtype(float(count_along(a_, axes)), aval_of(found).dtype))
+        result = mean(a_, axes, keepdims=keepdims)
+        return result, full(shape_of(result), as_dtype(float(count_along(a_, axes)), aval_of(result).dtype))
     x, w = to_common_inexact((a_, weights))
     if shape_of(w) != shape_of(x):
         if len(shape_of(w)) != 1 or len(axes) != 1:
@@ -327,7 +327,7 @@ def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The position of the first largest element along an axis, or in the flattened array (None).
+    """Return the index of the first largest element along an axis, or in the flattened array (None).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.argmax(jnp.array([[1, 5], [7, 2]]), axis=1))
@@ -339,7 +339,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The position of the first smallest element along an axis, or in the flattened array (None)."""
+    """Return the index of the first smallest element along an axis, or in the flattened array (None)."""
     if out is not None:
         raise no_out("argmin")
     return _argument(reductions.argmin, a, axis, bool(keepdims), "argmin")
@@ -352,13 +352,13 @@ def _argument(find: Any, x: Any, axis: int | None, keepdims: bool, name: str) ->
     if count_along(x, all_axes(x, axis if rank else None)) == 0:
         raise ValueError(f"{name} of no elements (shape {shape_of(x)}, axis {axis}) has no value")
     if axis is None or rank == 0:
-        found = find(ravel(x), 0, canonical(int))
-        return reshape(found, (1,) * rank) if keepdims else found
+        index = find(ravel(x), 0, canonical(int))
+        return reshape(index, (1,) * rank) if keepdims else index
     return kept(find(x, axis, canonical(int)), (axis,), keepdims)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The running sum along an axis, or of the flattened array (None).
+    """Return the cumulative sum along an axis, or of the flattened array (None).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.cumsum(jnp.arange(4)))
@@ -370,7 +370,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The running product along an axis, or of the flattened array (None)."""
+    """Return the cumulative product along an axis, or of the flattened array (None)."""
     if out is not None:
         raise no_out("cumprod")
     return _cumulative(cumulative.cumprod, a, axis, dtype)
@@ -380,11 +380,11 @@ def _cumulative(run: Any, x: Any, axis: int | None, dtype: Any) -> Any:
     if axis is None or not shape_of(x):
         x, axis = ravel(x), 0 if axis is None else axis
     axis = axis_of(axis, len(shape_of(x)))
-    own = aval_of(x).dtype
-    wanted = requested_dtype(dtype) if dtype is not None else canonical(int) if kind_of(own) == "b" else own
-    if kind_of(wanted) == "b":  # a sum of truth values is whether any is true, a product whether all are
+    x_dtype = aval_of(x).dtype
+    target = requested_dtype(dtype) if dtype is not None else canonical(int) if kind_of(x_dtype) == "b" else x_dtype
+    if kind_of(target) == "b":  # a boolean sum is any, a boolean product all
         return logic.truth(run(as_dtype(logic.truth(x), np.dtype("int32")), axis))
-    return run(as_dtype(x, wanted), axis)
+    return run(as_dtype(x, target), axis)
 
 
 @together("axis")
@@ -393,19 +393,19 @@ def _nan_replaced(x: Any, value: Any, axis: Any = None) -> Any:
 
 
 def numbers(x: Any, where: Any = None) -> Any:
-    """Where elements are numbers, and ``where`` holds."""
-    known = logic.logical_not(logic.isnan(x))
+    """Return where elements are not NaN and ``where`` holds."""
+    is_number = logic.logical_not(logic.isnan(x))
     if where is None:
-        return known
+        return is_number
     require_mask(where)
-    return logic.logical_and(known, where)
+    return logic.logical_and(is_number, where)
 
 
 def numbers_along(a: Any, axis: Axis, where: Any) -> tuple[Any, tuple[int, ...], Any]:
-    """An array as wide as ``where``, the axes of its own that are meant, and where its elements are numbers."""
+    """Return an array broadcast with ``where``, the normalized axes, and the mask of elements to reduce."""
     axes = all_axes(a, axis)
-    known = numbers(a, where)
-    return broadcast_to(a, shape_of(known)), axes, known
+    is_number = numbers(a, where)
+    return broadcast_to(a, shape_of(is_number)), axes, is_number
 
 
 def nansum(
@@ -417,7 +417,7 @@ def nansum(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The sum of the elements that are numbers."""
+    """Return the sum of the elements that are not NaN."""
     if out is not None:
         raise no_out("nansum")
     return sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers(a, where))
@@ -426,17 +426,17 @@ def nansum(
 def nanmean(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
 ) -> Any:
-    """The mean of the elements that are numbers."""
+    """Return the mean of the elements that are not NaN."""
     if out is not None:
         raise no_out("nanmean")
-    x, axes, known = numbers_along(a, as_tuple(axis), where)
-    return mean(x, axes, dtype, keepdims=keepdims, where=known)
+    x, axes, is_number = numbers_along(a, as_tuple(axis), where)
+    return mean(x, axes, dtype, keepdims=keepdims, where=is_number)
 
 
 def nanmax(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The largest of the elements that are numbers; NaN where there is none.
+    """Return the largest element that is not NaN; NaN if there is none.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.nanmax(jnp.array([[jnp.nan, 1.0], [jnp.nan, jnp.nan]]), axis=1))
@@ -445,32 +445,32 @@ def nanmax(
     if out is not None:
         raise no_out("nanmax")
     _some(a, axis, initial, where, "nanmax")
-    found = _max(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=numbers(a, where))
-    return found if initial is not None else _nan_without_numbers(found, a, axis, keepdims)
+    result = _max(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=numbers(a, where))
+    return result if initial is not None else _nan_without_numbers(result, a, axis, keepdims)
 
 
 def nanmin(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The smallest of the elements that are numbers; NaN where there is none."""
+    """Return the smallest element that is not NaN; NaN if there is none."""
     if out is not None:
         raise no_out("nanmin")
     _some(a, axis, initial, where, "nanmin")
-    found = _min(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=numbers(a, where))
-    return found if initial is not None else _nan_without_numbers(found, a, axis, keepdims)
+    result = _min(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=numbers(a, where))
+    return result if initial is not None else _nan_without_numbers(result, a, axis, keepdims)
 
 
-def _nan_without_numbers(found: Any, a: Any, axis: Axis, keepdims: bool) -> Any:
+def _nan_without_numbers(result: Any, a: Any, axis: Axis, keepdims: bool) -> Any:
     if kind_of(aval_of(a).dtype) not in "fc":
-        return found
-    return logic.where(all(logic.isnan(a), axis, keepdims=keepdims), math.nan, found)
+        return result
+    return logic.where(all(logic.isnan(a), axis, keepdims=keepdims), math.nan, result)
 
 
 # Functions near reductions ------------------------------------------------------------------------------------------
 
 
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
-    """Limited to the range from ``min`` to ``max``, either of which may be None.
+    """Return the elements limited to the range from ``min`` to ``max``, either of which may be None.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.clip(jnp.arange(5), 1, 3))
@@ -490,7 +490,10 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
 
 @together()
 def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """NaN replaced by ``nan``, infinities by ``posinf`` and ``neginf`` (None: the extreme finite values)."""
+    """Return ``x`` with NaN replaced by ``nan``, infinities by ``posinf`` and ``neginf``.
+
+    For None, infinities are replaced by the largest and smallest finite values.
+    """
     aval = aval_of(x)
     if kind_of(aval.dtype) == "c":
         parts = (nan_to_num(part, copy, nan, posinf, neginf) for part in (real(x), imag(x)))
@@ -507,13 +510,13 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
 
 @together("equal_nan")
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether elements differ by no more than atol + rtol |b|."""
+    """Return whether elements differ by no more than atol + rtol |b|."""
     x, y = pair(a, b)
     if not is_floating(aval_of(x).dtype):
         x, y = inexact_pair(x, y)
-    near = logic.less_equal(ufuncs.abs(ufuncs.subtract(x, y)), atol + ufuncs.multiply(rtol, ufuncs.abs(y)))
+    is_near = logic.less_equal(ufuncs.abs(ufuncs.subtract(x, y)), atol + ufuncs.multiply(rtol, ufuncs.abs(y)))
     finite = logic.bitwise_and(logic.isfinite(x), logic.isfinite(y))
-    close = logic.bitwise_or(logic.bitwise_and(near, finite), logic.equal(x, y))
+    close = logic.bitwise_or(logic.bitwise_and(is_near, finite), logic.equal(x, y))
     return logic.bitwise_or(close, logic.bitwise_and(logic.isnan(x), logic.isnan(y))) if equal_nan else close
 
 
@@ -532,7 +535,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def listed(x: Any) -> Any:
-    """An operand of a function that takes lists as well."""
+    """Return a list or tuple as an array, any other operand unchanged."""
     return array(x) if isinstance(x, (list, tuple)) else x
 
 

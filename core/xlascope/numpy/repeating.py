@@ -32,7 +32,7 @@ from .ufuncs import minimum
 
 @planned
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
-    """The array repeated as a whole, so many times along each axis."""
+    """Return the array repeated along each axis ``reps`` times."""
     times = sizes_of(reps)
     return _tile(A, times=times)
 
@@ -43,18 +43,18 @@ def _tile(A: Any, times: tuple[int, ...]) -> Any:
     rank = max(len(shape), len(times))
     sizes = (1,) * (rank - len(shape)) + shape
     times = (1,) * (rank - len(times)) + times
-    spread = broadcast_in_dim(
+    broadcast = broadcast_in_dim(
         A, [n for pair in zip(times, sizes, strict=True) for n in pair], range(2 * (rank - len(shape)) + 1, 2 * rank, 2)
     )
-    return reshape(spread, [n * size for n, size in zip(times, sizes, strict=True)])
+    return reshape(broadcast, [n * size for n, size in zip(times, sizes, strict=True)])
 
 
 @out_sharded
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """Each element repeated, along an axis (None: of the flattened array).
+    """Return each element repeated, along an axis (None: of the flattened array).
 
-    ``repeats`` is one number or one for each element; it has to be known while tracing, unless ``total_repeat_length``
-    says how long the result is.
+    ``repeats`` is one number or one for each element; it has to be concrete, unless ``total_repeat_length`` gives
+    the size of the result.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.repeat(jnp.arange(3), 2))
@@ -77,7 +77,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
 
 
 def _traced_rows(repeats: Tracer, size: int, length: int | None) -> Any:
-    """The number of the element in each place of the result, where it is not known how often each is repeated."""
+    """Return the index of the element at each position of the result, for traced repeat counts."""
     if length is None:
         raise ConcretizationTypeError(
             f"repeat: the size of the result depends on the values of repeats, {repeats!r}, which are not known while "
@@ -87,12 +87,12 @@ def _traced_rows(repeats: Tracer, size: int, length: int | None) -> Any:
     if repeats.aval.dtype.kind not in "biu":
         raise TypeError(f"repeats are integers, got {repeats!r}{here()}")
     ends = cumsum(broadcast_to(convert_element_type(ravel(repeats), np.dtype("int32")), (size,)), 0)
-    places = broadcasted_iota(np.dtype("int32"), (whole_number(length, "total_repeat_length"),), 0)
-    return minimum(searchsorted(ends, places, side="right"), max(size - 1, 0))
+    positions = broadcasted_iota(np.dtype("int32"), (whole_number(length, "total_repeat_length"),), 0)
+    return minimum(searchsorted(ends, positions, side="right"), max(size - 1, 0))
 
 
 def _counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
-    """How often each of the elements is repeated: one number, or one for each."""
+    """Return the validated repeat counts as one number, or one for each element."""
     counts = np.asarray(repeats)
     if counts.dtype.kind not in "biu" and counts.size:
         raise TypeError(f"repeats are integers, got {repeats!r}")
@@ -104,7 +104,7 @@ def _counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
 
 
 def _of_length(rows: np.ndarray[Any, Any], length: int, size: int) -> np.ndarray[Any, Any]:
-    """So many rows: those over are left out; missing ones are the last of the array, as in JAX."""
+    """Return ``length`` rows: excess ones are dropped, missing ones are the array's last row, as in JAX."""
     if length < 0:
         raise ValueError(f"total_repeat_length is at least 0, got {length}")
     return np.concatenate([rows[:length], np.repeat(np.arange(size)[-1:], max(0, length - len(rows)))])
@@ -113,33 +113,33 @@ def _of_length(rows: np.ndarray[Any, Any], length: int, size: int) -> np.ndarray
 @together("times", "axis")
 def _repeat(a: Any, times: int, axis: int) -> Any:
     shape = shape_of(a)
-    spread = (*shape[: axis + 1], times, *shape[axis + 1 :])
-    kept = [i for i in range(len(spread)) if i != axis + 1]
-    return reshape(broadcast_in_dim(a, spread, kept), (*shape[:axis], shape[axis] * times, *shape[axis + 1 :]))
+    repeated_shape = (*shape[: axis + 1], times, *shape[axis + 1 :])
+    axes = [i for i in range(len(repeated_shape)) if i != axis + 1]
+    return reshape(broadcast_in_dim(a, repeated_shape, axes), (*shape[:axis], shape[axis] * times, *shape[axis + 1 :]))
 
 
 @planned
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """The order of elements reversed, along an axis or all."""
+    """Return the elements in reversed order, along an axis, several, or all (None)."""
     rank = len(shape_of(m))
     return rev(m, tuple(range(rank)) if axis is None else axes_of(axis, rank))
 
 
 @planned
 def flipud(m: Any) -> Any:
-    """The first axis reversed."""
+    """Return the elements with the first axis reversed."""
     return flip(m, 0)
 
 
 @planned
 def fliplr(m: Any) -> Any:
-    """The second axis reversed."""
+    """Return the elements with the second axis reversed."""
     return flip(m, 1)
 
 
 @together("k", "axes")
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """Turned by k quarter turns in the plane of two axes."""
+    """Return the array rotated by ``k`` quarter turns in the plane of two axes."""
     first, second = axes_of(axes, len(shape_of(m)))
     turns = k % 4
     if turns == 2:
@@ -151,9 +151,9 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 @planned
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Elements moved along an axis (None: of the flattened array); what leaves at the end comes in at the front.
+    """Return the elements shifted cyclically along an axis (None: of the flattened array).
 
-    ``shift`` and ``axis`` may be several, one shift for each axis; a shift need not be known while tracing.
+    ``shift`` and ``axis`` may be several, one shift for each axis; a shift may be traced.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.roll(jnp.arange(4), 1))
@@ -162,16 +162,16 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
     rank = len(shape_of(a))
-    axes = [axis_of(one, rank) for one in (axis if is_several(axis) else (axis,))]
+    axes = [axis_of(entry, rank) for entry in (axis if is_several(axis) else (axis,))]
     if isinstance(shift, Tracer) and shift.concrete() is None:
         return _roll_by(a, shift, axes=tuple(axes))
-    steps, places = np.broadcast_arrays(np.asarray(shift), np.asarray(axes, int))
-    return _roll(a, steps=tuple(steps.ravel().tolist()), axes=tuple(places.ravel().tolist()))
+    steps, axis_numbers = np.broadcast_arrays(np.asarray(shift), np.asarray(axes, int))
+    return _roll(a, steps=tuple(steps.ravel().tolist()), axes=tuple(axis_numbers.ravel().tolist()))
 
 
 @together("axes")
 def _roll_by(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
-    """Elements moved by steps that are not known while tracing: a part of the array behind itself."""
+    """Roll by traced shifts: take a dynamic slice of the array concatenated with itself."""
     shape = shape_of(a)
     if len(shape_of(shift)) > 1:
         raise ValueError(f"roll takes one shift, or one for each axis, got shape {shape_of(shift)}")
@@ -198,13 +198,13 @@ def _roll(a: Any, steps: tuple[int, ...], axes: tuple[int, ...]) -> Any:
 
 @planned
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The elements whose two indices differ by ``offset``; their axis comes last."""
+    """Return the elements whose two indices differ by ``offset``; their axis comes last."""
     return _diagonal(a, offset=whole_number(offset, "offset"), axis1=axis1, axis2=axis2)
 
 
 @together("offset", "axis1", "axis2")
 def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
-    # In row-major order diagonal elements are columns + 1 apart: cut the flattened matrices so that each begins a row.
+    # In row-major order, diagonal elements of the flattened matrices are columns + 1 apart: a strided slice has them.
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     *lead, rows, columns = shape_of(a)
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
@@ -216,25 +216,25 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     return slice_in_dim(flat, start, stop, len(lead), columns + 1)
 
 
-def picked(array: Any, axis: int, places: np.ndarray[Any, Any]) -> Any:
-    """The elements at known places along an axis."""
-    parts = [_run(array, axis, run) for run in _runs(places)]
+def picked(array: Any, axis: int, indices: np.ndarray[Any, Any]) -> Any:
+    """Return the elements at static indices along an axis, by slices of consecutive indices."""
+    parts = [_run(array, axis, run) for run in _runs(indices)]
     return concatenate(parts, axis) if parts else slice_in_dim(array, 0, 0, axis)
 
 
-def _runs(places: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
-    """Consecutive places as (first, count, step) with steps of 1 or -1."""
+def _runs(indices: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
+    """Return consecutive indices as (first, count, step) with steps of 1 or -1."""
     runs: list[tuple[int, int, int]] = []
-    for place in places.tolist():
+    for index in indices.tolist():
         if runs:
             first, count, step = runs[-1]
-            if count == 1 and abs(place - first) == 1:
-                runs[-1] = (first, 2, place - first)
+            if count == 1 and abs(index - first) == 1:
+                runs[-1] = (first, 2, index - first)
                 continue
-            if count > 1 and place == first + count * step:
+            if count > 1 and index == first + count * step:
                 runs[-1] = (first, count + 1, step)
                 continue
-        runs.append((place, 1, 1))
+        runs.append((index, 1, 1))
     return runs
 
 
@@ -247,11 +247,11 @@ def _run(array: Any, axis: int, run: tuple[int, int, int]) -> Any:
 
 @together("new_shape")
 def resize(a: Any, new_shape: Any) -> Any:
-    """The elements, repeated as often as needed, in another shape."""
+    """Return the elements, repeated as often as needed, in another shape."""
     sizes = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
-    wanted, have = math.prod(sizes), aval_of(a).size
-    if not wanted or not have:
+    target_size, size = math.prod(sizes), aval_of(a).size
+    if not target_size or not size:
         empty = zeros_of(aval_of(np.zeros(sizes, aval_of(a).dtype)))
         return convert_element_type(empty, aval_of(a).dtype, True) if aval_of(a).weak_type else empty
-    flat = concatenate([ravel(a)] * -(-wanted // have), 0)
-    return reshape(slice_in_dim(flat, 0, wanted, 0), sizes)
+    flat = concatenate([ravel(a)] * -(-target_size // size), 0)
+    return reshape(slice_in_dim(flat, 0, target_size, 0), sizes)

@@ -1,4 +1,4 @@
-"""``float32``, ``int32``, …: names of dtypes that also convert: ``jnp.float32(3)`` is an array."""
+"""Scalar types: ``float32``, ``int32``, … are dtypes that also convert: ``jnp.float32(3)`` is an array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .creation import array
 
 
 class ScalarType(type):
-    """The type of ``float32`` and its siblings: a class that stands for a dtype, and when called converts to it."""
+    """Metaclass of ``float32`` and the other scalar types: a class that stands for a dtype and converts to it."""
 
     dtype: np.dtype[Any]
 
@@ -42,16 +42,16 @@ class ScalarType(type):
 
 
 def _read(text: Any, kind: ScalarType) -> np.ndarray[Any, Any]:
-    """The numbers that texts spell, as Python's float and int read them."""
+    """Return the numbers in texts, parsed as by Python's float and int."""
     try:
         return np.asarray(text).astype(kind.dtype)
     except ValueError:
         raise ValueError(f"{kind.__name__} takes numbers, or texts that spell them, got {text!r}") from None
 
 
-def _is_dtype(other: Any, dtype: np.dtype[Any]) -> bool:
+def _is_dtype(value: Any, dtype: np.dtype[Any]) -> bool:
     try:
-        return bool(np.dtype(other) == dtype)
+        return bool(np.dtype(value) == dtype)
     except TypeError:
         return False
 

@@ -1,4 +1,4 @@
-"""Places in sorted arrays."""
+"""Binary search in sorted arrays."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from .shaping import broadcast_to, shape_of
 from .taking import take
 from .together import together
 
-#: The type of places, also with 64-bit types.
+#: The dtype of returned indices, also under enable_x64.
 _PLACE = np.dtype("int32")
 _METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
-    """Where elements have to be put into a sorted array to keep it so, before (left) or behind (right) equal ones.
+    """Return the indices at which elements would be inserted into a sorted array to keep it sorted.
 
-    ``a`` has one axis and is in rising order, NaN last; with ``sorter``, ``take(a, sorter)`` is. ``method`` says how:
-    "scan" halves intervals in a loop, "scan_unrolled" without one, "sort" sorts both together (for many elements, on
-    accelerators), "compare_all" compares each with each (for short ``a``). Raises ValueError for another side or
-    method, and where ``a`` has not one axis.
+    Elements go before equal ones (left) or behind them (right). ``a`` has one axis and is in ascending order, NaN
+    last; with ``sorter``, ``take(a, sorter)`` is. ``method`` selects the algorithm: "scan" bisects in a loop,
+    "scan_unrolled" in an unrolled loop, "sort" sorts both together (for many elements, on accelerators),
+    "compare_all" compares all pairs (for short ``a``). Raises ValueError for another side or method, and unless
+    ``a`` has one axis.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.searchsorted(jnp.array([1, 3, 5]), jnp.array([0, 3, 9])))
@@ -53,9 +54,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 
 def _require_places(sorter: Any, size: int) -> None:
-    """Raise ValueError unless ``sorter`` has one axis, and places only where there are elements; TypeError unless it
-    has integers.
-    """
+    """Raise ValueError unless ``sorter`` has one axis and fits ``size``; TypeError unless it has integers."""
     if kind_of(aval_of(sorter).dtype) not in "iu":
         raise TypeError(f"searchsorted takes sorter as integers, got {aval_of(sorter).dtype.name}; see argsort")
     shape = shape_of(sorter)
@@ -79,7 +78,7 @@ def _searchsorted(a: Any, v: Any, sorter: Any, side: str, method: str) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
-    """The number of the interval between ``bins``, which rise or fall, in which each element lies."""
+    """Return the index of the interval of each element between the monotonic ``bins``."""
     size = shape_of(bins)[:1]
     if len(shape_of(bins)) != 1:
         raise ValueError(f"digitize takes bins with one axis, got shape {shape_of(bins)}")
@@ -99,7 +98,7 @@ def _digitize(x: Any, bins: Any, side: str, method: str) -> Any:
 
 
 def _before(x: Any, y: Any) -> Any:
-    """Whether x comes before y in rising order: NaN last, complex numbers by their real parts first."""
+    """Return whether x comes before y in ascending order: NaN last, complex numbers by their real parts first."""
     kind = kind_of(aval_of(x).dtype)
     if kind == "c":
         first, second = (real(x), real(y)), (imag(x), imag(y))
@@ -111,23 +110,23 @@ def _before(x: Any, y: Any) -> Any:
 
 
 def _comes_first(side: str) -> Callable[[Any, Any], Any]:
-    """Whether an element goes behind a key."""
+    """Return the predicate that says whether an element goes behind a key."""
     return _before if side == "left" else lambda key, value: bitwise_not(_before(value, key))
 
 
 def _by_halving(keys: Any, values: Any, side: str, unroll: bool) -> Any:
-    """Each element lies between ``low`` and ``high``; the key in the middle says in which half."""
+    """Search by bisection: each result lies between ``low`` and ``high``, compared with the key in the middle."""
     size, shape, dtype = shape_of(keys)[0], shape_of(values), _PLACE
-    comes_first = _comes_first(side)
+    precedes = _comes_first(side)
 
     def halve(_: Any, bounds: tuple[Any, Any]) -> tuple[Any, Any]:
         low, high = bounds
         middle = add(low, div(sub(high, low), 2))
-        behind = comes_first(take(keys, extremes.min(middle, dtype.type(size - 1)), 0, mode="clip"), values)
-        searching = lt(low, high)
+        is_after = precedes(take(keys, extremes.min(middle, dtype.type(size - 1)), 0, mode="clip"), values)
+        is_active = lt(low, high)
         return (
-            select(bitwise_and(searching, behind), add(middle, 1), low),
-            select(bitwise_and(searching, bitwise_not(behind)), middle, high),
+            select(bitwise_and(is_active, is_after), add(middle, 1), low),
+            select(bitwise_and(is_active, bitwise_not(is_after)), middle, high),
         )
 
     start = full(shape, dtype.type(0)), full(shape, dtype.type(size))
@@ -135,26 +134,26 @@ def _by_halving(keys: Any, values: Any, side: str, unroll: bool) -> Any:
 
 
 def _by_comparing(keys: Any, values: Any, side: str) -> Any:
-    """How many keys an element goes behind."""
+    """Search by comparison with all keys: count the keys that an element goes behind."""
     shape = (*shape_of(values), *shape_of(keys))
-    spread = broadcast_to(expand_dims(values, (len(shape) - 1,)), shape)
-    behind = _comes_first(side)(broadcast_to(keys, shape), spread)
-    return reduce_sum(convert_element_type(behind, _PLACE), (len(shape) - 1,))
+    broadcast_values = broadcast_to(expand_dims(values, (len(shape) - 1,)), shape)
+    is_after = _comes_first(side)(broadcast_to(keys, shape), broadcast_values)
+    return reduce_sum(convert_element_type(is_after, _PLACE), (len(shape) - 1,))
 
 
 def _by_sorting(keys: Any, values: Any, side: str) -> Any:
-    """An element's place among keys and elements, less its place among the elements; equal ones keep their order."""
+    """Search by sorting: an element's rank among keys and elements, minus its rank among elements (stable)."""
     (size,), count = shape_of(keys), int(np.prod(shape_of(values), dtype=int))
     flat = reshape(values, (count,))
     if side == "left":
-        places = slice_in_dim(_places(concatenate([flat, keys], 0)), 0, count)
+        ranks = slice_in_dim(_places(concatenate([flat, keys], 0)), 0, count)
     else:
-        places = slice_in_dim(_places(concatenate([keys, flat], 0)), size, size + count)
-    return reshape(convert_element_type(sub(places, _places(flat)), _PLACE), shape_of(values))
+        ranks = slice_in_dim(_places(concatenate([keys, flat], 0)), size, size + count)
+    return reshape(convert_element_type(sub(ranks, _places(flat)), _PLACE), shape_of(values))
 
 
 def _places(x: Any) -> Any:
-    """Where each element comes to stand when they are sorted."""
+    """Return the rank of each element in ascending order."""
     numbers = broadcasted_iota(_PLACE, shape_of(x), 0)
     order = sorting.sort([x, numbers], 0, True)[1]
     return sorting.sort([order, numbers], 0, True)[1]

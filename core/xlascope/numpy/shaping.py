@@ -1,4 +1,4 @@
-"""Functions that give elements another shape, and what all functions do with axes."""
+"""Functions that change shapes and axes, and helpers for shapes."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from .axes import axes_of, axis_of, is_several, sizes_of, whole_number
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
-    """The shape of an operand."""
+    """Return the shape of an operand."""
     return aval_of(x).shape
 
 
-def arrays_of(arrays: Any, what: str) -> list[Any]:
-    """The operands of a function that joins arrays; an array counts as the list of its rows."""
+def arrays_of(arrays: Any, caller: str) -> list[Any]:
+    """Return the operands of a function that joins arrays; an array is converted to the list of its rows."""
     if isinstance(arrays, (list, tuple, range)):
-        given = list(arrays)
+        operands = list(arrays)
     else:
         if not shape_of(arrays):
-            raise TypeError(f"{what} takes a list of arrays, or an array of them, got one without axes: {arrays!r}")
-        given = [index_row(arrays, i) for i in range(shape_of(arrays)[0])]
-    if not given:
-        raise ValueError(f"{what} needs at least one array")
-    for position, x in enumerate(given):
+            raise TypeError(f"{caller} takes a list of arrays, or an array of them, got one without axes: {arrays!r}")
+        operands = [index_row(arrays, i) for i in range(shape_of(arrays)[0])]
+    if not operands:
+        raise ValueError(f"{caller} needs at least one array")
+    for position, x in enumerate(operands):
         if isinstance(x, (list, tuple)):
-            raise not_an_array(x, f"argument {position} of {what},")
-    return given
+            raise not_an_array(x, f"argument {position} of {caller},")
+    return operands
 
 
 def index_row(x: Any, i: int) -> Any:
-    """Row ``i``."""
+    """Return ``x[i]`` as a static slice."""
     return shapes.squeeze(slice_in_dim(x, i, i + 1, 0), (0,))
 
 
 @out_sharded
 @planned
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    """The same elements in another shape; one size may be -1, and follows from the others.
+    """Return the elements in another shape; one size may be -1, and is inferred from the others.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.reshape(jnp.arange(6), (2, -1)))
@@ -67,16 +67,16 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def resolved(a: Any, shape: Any) -> tuple[int, ...]:
-    """A shape with its -1 replaced; raises TypeError when the sizes do not fit."""
+    """Return a shape with its -1 replaced; raise TypeError if the sizes do not fit."""
     aval = aval_of(a)
     sizes = list(sizes_of(shape))
     if -1 in sizes:
-        rest = math.prod(size for size in sizes if size != -1)
+        known_size = math.prod(size for size in sizes if size != -1)
         if sizes.count(-1) > 1:
             raise TypeError(f"reshape: only one size may be -1, got {tuple(sizes)}")
-        if rest == 0:
+        if known_size == 0:
             raise ValueError(f"reshape: the size at -1 in {tuple(sizes)} could be any, as there are no elements")
-        sizes[sizes.index(-1)] = aval.size // rest
+        sizes[sizes.index(-1)] = aval.size // known_size
     if math.prod(sizes) != aval.size:
         raise TypeError(f"cannot reshape an array of shape {aval.shape} (size {aval.size}) to {shape}")
     return tuple(sizes)
@@ -85,7 +85,7 @@ def resolved(a: Any, shape: Any) -> tuple[int, ...]:
 @out_sharded
 @planned
 def ravel(a: Any, order: str = "C") -> Any:
-    """All elements along one axis."""
+    """Return all elements along one axis."""
     if isinstance(order, str) and order == "K":
         raise NotImplementedError("order='K' asks for the order in memory, which arrays do not tell here; name one")
     return reshape(a, (aval_of(a).size,), order)
@@ -93,7 +93,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 @planned
 def transpose(a: Any, axes: Any = None) -> Any:
-    """Axes permuted: axis i of the result is axis ``axes[i]``; without ``axes``, all reversed.
+    """Return the array with axes permuted: axis i of the result is axis ``axes[i]``; without ``axes``, reversed.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.transpose(jnp.zeros((2, 3, 4)), (0, 2, 1)).shape
@@ -111,13 +111,13 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 def permute_dims(a: Any, axes: Sequence[int] | int) -> Any:
-    """The axes in another order, which has to be given; see :func:`transpose`."""
+    """Return the array with its axes permuted; see :func:`transpose`."""
     return transpose(a, axes)
 
 
 @planned
 def matrix_transpose(x: Any, /) -> Any:
-    """The last two axes exchanged."""
+    """Return the array with the last two axes exchanged."""
     rank = len(shape_of(x))
     if rank < 2:
         raise ValueError(f"matrix_transpose takes at least two axes, got shape {shape_of(x)}")
@@ -126,7 +126,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @planned
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Two axes exchanged."""
+    """Return the array with two axes exchanged."""
     order = list(range(len(shape_of(a))))
     i, j = axis_of(axis1, len(order), "axis1"), axis_of(axis2, len(order), "axis2")
     order[i], order[j] = order[j], order[i]
@@ -135,31 +135,31 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 @planned
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
-    """Axes moved to other places, the rest keeping their order."""
+    """Return the array with axes moved to other positions; the remaining axes keep their order."""
     rank = len(shape_of(a))
     sources, destinations = axes_of(source, rank, "source"), axes_of(destination, rank, "destination")
     if len(sources) != len(destinations):
         raise ValueError(f"moveaxis: {len(sources)} sources and {len(destinations)} destinations")
     order = [axis for axis in range(rank) if axis not in sources]
-    for place, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(place, axis)
+    for position, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(position, axis)
     return shapes.transpose(a, order)
 
 
 @planned
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """An axis moved until it stands before ``start``."""
+    """Return the array with an axis moved before axis ``start``."""
     rank = len(shape_of(a))
-    axis, place = axis_of(axis, rank), whole_number(start, "start")
-    if not -rank <= place <= rank:
-        raise ValueError(f"rollaxis: start {place} is out of bounds for an array with {rank} axes")
-    start = place + rank if place < 0 else place
+    axis, position = axis_of(axis, rank), whole_number(start, "start")
+    if not -rank <= position <= rank:
+        raise ValueError(f"rollaxis: start {position} is out of bounds for an array with {rank} axes")
+    start = position + rank if position < 0 else position
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 @planned
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Without its axes of size 1, or those of them that ``axis`` names."""
+    """Return the array without its axes of size 1, or without those in ``axis``."""
     shape = shape_of(a)
     axes = [i for i, size in enumerate(shape) if size == 1] if axis is None else axes_of(axis, len(shape))
     return shapes.squeeze(a, tuple(axes))
@@ -167,40 +167,40 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
 
 @planned
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
-    """With new axes of size 1 at the places that ``axis`` names in the result."""
+    """Return the array with new axes of size 1 at the positions ``axis`` of the result."""
     axes: tuple[Any, ...] = tuple(axis) if is_several(axis) else (axis,)  # type: ignore[arg-type]
     return shapes.expand_dims(a, axes_of(axes, len(shape_of(a)) + len(axes)))
 
 
 @planned
 def atleast_1d(*arys: Any) -> Any:
-    """With at least one axis."""
-    made = [unchanged(x) if shape_of(x) else shapes.reshape(x, (1,)) for x in arys]
-    return made[0] if len(made) == 1 else made
+    """Return the arrays with at least one axis."""
+    results = [unchanged(x) if shape_of(x) else shapes.reshape(x, (1,)) for x in arys]
+    return results[0] if len(results) == 1 else results
 
 
 @planned
 def atleast_2d(*arys: Any) -> Any:
-    """With at least two axes; a vector becomes a row."""
-    made = [unchanged(x) if len(shape_of(x)) > 1 else shapes.reshape(x, (1, aval_of(x).size)) for x in arys]
-    return made[0] if len(made) == 1 else made
+    """Return the arrays with at least two axes; a vector becomes a row."""
+    results = [unchanged(x) if len(shape_of(x)) > 1 else shapes.reshape(x, (1, aval_of(x).size)) for x in arys]
+    return results[0] if len(results) == 1 else results
 
 
 @planned
 def atleast_3d(*arys: Any) -> Any:
-    """With at least three axes; a vector becomes (1, n, 1), a matrix (m, n, 1)."""
-    made = []
+    """Return the arrays with at least three axes; a vector becomes (1, n, 1), a matrix (m, n, 1)."""
+    results = []
     for x in arys:
         shape = shape_of(x)
         sizes = {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}.get(len(shape), shape)
-        made.append(shapes.reshape(x, sizes))
-    return made[0] if len(made) == 1 else made
+        results.append(shapes.reshape(x, sizes))
+    return results[0] if len(results) == 1 else results
 
 
 @out_sharded
 @planned
 def broadcast_to(array: Any, shape: Any) -> Any:
-    """Spread over a shape whose last axes fit.
+    """Return the array broadcast to a shape.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.broadcast_to(jnp.arange(2), (2, 2)))
@@ -210,24 +210,24 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     sizes = sizes_of(shape)
     if any(size < 0 for size in sizes):
         raise TypeError(f"broadcast_to shape {sizes}: sizes are at least 0")
-    own = shape_of(array)
-    if own == sizes:
+    operand_shape = shape_of(array)
+    if operand_shape == sizes:
         return unchanged(array)
-    new = len(sizes) - len(own)
-    if new < 0 or any(size not in (1, wanted) for size, wanted in zip(own, sizes[new:], strict=True)):
-        raise ValueError(f"an array of shape {own} cannot be broadcast to {sizes}")
-    kept = [i for i, size in enumerate(own) if size == sizes[new + i]]
-    dropped = tuple(i for i in range(len(own)) if i not in kept)
-    return broadcast_in_dim(shapes.squeeze(array, dropped), sizes, [new + i for i in kept])
+    added = len(sizes) - len(operand_shape)
+    if added < 0 or any(size not in (1, target) for size, target in zip(operand_shape, sizes[added:], strict=True)):
+        raise ValueError(f"an array of shape {operand_shape} cannot be broadcast to {sizes}")
+    kept_axes = [i for i, size in enumerate(operand_shape) if size == sizes[added + i]]
+    dropped_axes = tuple(i for i in range(len(operand_shape)) if i not in kept_axes)
+    return broadcast_in_dim(shapes.squeeze(array, dropped_axes), sizes, [added + i for i in kept_axes])
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape in which arrays of those shapes meet."""
+    """Return the broadcast shape of several shapes."""
     return np.broadcast_shapes(*map(sizes_of, shapes))
 
 
 @planned
 def broadcast_arrays(*args: Any) -> list[Any]:
-    """Arrays spread over the shape in which they meet."""
+    """Return the arrays broadcast to their common shape."""
     shape = np.broadcast_shapes(*(shape_of(x) for x in args))
     return [broadcast_to(x, shape) for x in args]

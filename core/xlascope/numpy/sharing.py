@@ -1,4 +1,4 @@
-"""Arrays from the memory of others: DLPack, buffers, files of NumPy's."""
+"""Arrays from external memory: DLPack, buffers, and NumPy's files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from .creation import asarray
 
 
 def shared(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
-    """The array that an object with ``__dlpack__`` stands for: what it holds now.
+    """Return an array with the current values of an object with ``__dlpack__``.
 
-    Memory of the CPU is copied, for whoever else has it may write into it, and arrays do not change. That of an
-    accelerator is shared where its elements lie in C's order: who shares it does not write into it. An array of ours is
-    given back as it is, unless ``copy=True``. Elements of 64 bits are narrowed where 64 bits are off. Raises TypeError
-    for an object without ``__dlpack__``, and ValueError for memory of a device that is not here, or where
-    ``copy=False`` forbids to move it to another ``device``, or to narrow it (the copy of the CPU's memory it does not:
-    nobody who does not write can tell).
+    CPU memory is copied, since its owner may write to it and arrays are immutable. Accelerator memory in
+    row-major order is shared; its owner must not write to it. An xlascope array is returned unchanged, unless
+    ``copy=True``. 64-bit elements are narrowed unless ``enable_x64`` is on. Raises TypeError for an object
+    without ``__dlpack__``, and ValueError for memory of an unavailable device, or if ``copy=False`` and the array
+    has to be moved to another ``device`` or narrowed. ``copy=False`` permits the copy of CPU memory.
 
     >>> import numpy as np, xlascope.numpy as jnp
     >>> print(jnp.from_dlpack(np.arange(3, dtype="float32")))
@@ -34,24 +33,24 @@ def shared(external_array: Any, device: Any = None, copy: bool | None = None) ->
             "from_dlpack takes an object with __dlpack__ and __dlpack_device__, got one of type "
             f"{type(external_array).__name__}; asarray takes numbers and lists"
         )
-    made = imported(external_array)
-    moves = device is not None and device != made.device
-    if copy is False and (moves or made.dtype != canonical(made.dtype)):
+    array = imported(external_array)
+    needs_transfer = device is not None and device != array.device
+    if copy is False and (needs_transfer or array.dtype != canonical(array.dtype)):
         raise ValueError("from_dlpack with copy=False: the array is on another device, or of a dtype of 64 bits")
-    if made.dtype != canonical(made.dtype):
-        made = convert_element_type(made, canonical(made.dtype))
-    if moves:
-        return put(made, made.aval, device)
-    return made.__copy__() if copy else made
+    if array.dtype != canonical(array.dtype):
+        array = convert_element_type(array, canonical(array.dtype))
+    if needs_transfer:
+        return put(array, array.aval, device)
+    return array.__copy__() if copy else array
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """The array that an object with ``__dlpack__`` stands for; see :func:`xlascope.dlpack.from_dlpack`."""
+    """Return an array with the values of an object with ``__dlpack__``; see :func:`xlascope.dlpack.from_dlpack`."""
     return shared(x, device, copy)
 
 
 def is_supported_dtype(dtype: Any) -> bool:
-    """Whether arrays of a dtype can be shared by DLPack.
+    """Return whether arrays of a dtype can be exchanged by DLPack.
 
     >>> from xlascope import dlpack
     >>> dlpack.is_supported_dtype("bfloat16"), dlpack.is_supported_dtype("int4")
@@ -61,9 +60,9 @@ def is_supported_dtype(dtype: Any) -> bool:
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
-    """The numbers whose bytes are in a buffer: ``count`` of them (-1: all), from byte ``offset`` on.
+    """Return the numbers in a buffer of bytes: ``count`` of them (-1: all), from byte ``offset`` on.
 
-    ``dtype`` says how they lie there; those of 64 bits are narrowed where 64 bits are off.
+    ``dtype`` is their type in the buffer; 64-bit types are narrowed unless ``enable_x64`` is on.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.frombuffer(bytes([1, 2, 3]), "uint8", offset=1))
@@ -71,14 +70,14 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     """
     count, offset = whole_number(count, "count"), whole_number(offset, "offset")
     try:
-        found = np.frombuffer(buffer, np.dtype(dtype), count, offset)
+        values = np.frombuffer(buffer, np.dtype(dtype), count, offset)
     except BufferError:
         raise BufferError(f"frombuffer: a buffer has no name for the elements of {buffer!r}; give its bytes") from None
-    return asarray(found)
+    return asarray(values)
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
-    """The numbers that a text spells, with ``sep`` between them: ``count`` of them (-1: all).
+    """Return the numbers in a text, separated by ``sep``: ``count`` of them (-1: all).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.fromstring("1 2 3", int, sep=" "))
@@ -88,16 +87,16 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
 
 
 def load(file: IO[bytes] | str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:
-    """The array in a file of :func:`save`, or the archive of :func:`savez`; further arguments are NumPy's.
+    """Return the array in a file of :func:`save`, or the archive of :func:`savez`; further arguments are NumPy's.
 
-    NumPy's files do not name dtypes that it does not know: those of two bytes are bfloat16, others stay bytes.
+    NumPy's files do not name dtypes unknown to NumPy: two-byte elements are read as bfloat16, others stay bytes.
     """
-    found = np.load(file, *args, **kwargs)
-    if not isinstance(found, np.ndarray):
-        return found
-    if found.dtype == np.dtype("V2"):
-        found = found.view(bfloat16)
-    return found if found.dtype.type is np.void else asarray(found)
+    loaded = np.load(file, *args, **kwargs)
+    if not isinstance(loaded, np.ndarray):
+        return loaded
+    if loaded.dtype == np.dtype("V2"):
+        loaded = loaded.view(bfloat16)
+    return loaded if loaded.dtype.type is np.void else asarray(loaded)
 
 
 def save(file: IO[bytes] | str | os.PathLike[str], arr: Any, allow_pickle: bool = True) -> None:

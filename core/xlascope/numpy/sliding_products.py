@@ -17,10 +17,11 @@ from .together import together
 
 
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The convolution of two vectors, Σ a[j] v[k - j], in floating-point or complex numbers.
+    """Return the convolution of two vectors, Σ a[j] v[k - j], in floating-point or complex numbers.
 
-    ``mode`` "full" gives all places where they meet, "same" as many as the longer one has, in the middle, and "valid"
-    those where they meet whole. Raises ValueError for other arrays than vectors with elements, and another mode.
+    ``mode`` "full" gives all positions where the vectors overlap, "same" as many as the longer one has, centered,
+    and "valid" those where they overlap completely. Raises ValueError for arrays that are not nonempty vectors,
+    and another mode.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.convolve(jnp.array([1, 2, 3]), jnp.array([1, 1])))
@@ -30,7 +31,7 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
 
 
 def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The correlation of two vectors: Σ a[j + k] conj(v[j]); ``mode`` is that of :func:`convolve`.
+    """Return the correlation of two vectors: Σ a[j + k] conj(v[j]); ``mode`` is that of :func:`convolve`.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.correlate(jnp.array([1, 2, 3]), jnp.array([0, 1])))
@@ -53,17 +54,17 @@ def _slid(a: Any, v: Any, name: str, mode: str, precision: Any, wide: Any) -> An
         raise ValueError(f"{name} takes vectors, got shapes {shapes[0]} and {shapes[1]}{here()}")
     if not shapes[0][0] or not shapes[1][0]:
         raise ValueError(f"{name} takes vectors with elements, got shapes {shapes[0]} and {shapes[1]}{here()}")
-    backward = False
+    is_reversed = False
     if shapes[0][0] < shapes[1][0]:
         a, v = v, a
-        backward = name == "correlate"
-        a = conj(a) if backward and kind_of(aval_of(a).dtype) == "c" else a
+        is_reversed = name == "correlate"
+        a = conj(a) if is_reversed and kind_of(aval_of(a).dtype) == "c" else a
     elif name == "correlate" and kind_of(aval_of(v).dtype) == "c":
         v = conj(v)
     v = rev(v, (0,)) if name == "convolve" else v
     size = shape_of(v)[0]
     padding = {"full": (size - 1, size - 1), "same": (size // 2, size - size // 2 - 1), "valid": (0, 0)}[mode]
-    found = conv_general_dilated(
+    result = conv_general_dilated(
         expand_dims(a, (0, 1)),
         expand_dims(v, (0, 1)),
         (1,),
@@ -71,5 +72,5 @@ def _slid(a: Any, v: Any, name: str, mode: str, precision: Any, wide: Any) -> An
         precision=precision,
         preferred_element_type=wide,
     )
-    found = squeeze(found, (0, 1))
-    return rev(found, (0,)) if backward else found
+    result = squeeze(result, (0, 1))
+    return rev(result, (0,)) if is_reversed else result

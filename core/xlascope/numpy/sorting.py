@@ -1,4 +1,4 @@
-"""Order: sorting, the middle and other quantiles, and places in sorted arrays."""
+"""Sorting, medians and quantiles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Any:
-    """The elements in rising order along an axis (None: of the flattened array); NaN comes last.
+    """Return the elements in ascending order along an axis (None: of the flattened array); NaN comes last.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.sort(jnp.array([3, 1, 2])))
@@ -67,8 +67,8 @@ def _sort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
-    (found,) = sorting.sort([a], axis, stable)
-    return flip(found, axis) if descending else found
+    (result,) = sorting.sort([a], axis, stable)
+    return flip(result, axis) if descending else result
 
 
 def argsort(
@@ -81,15 +81,15 @@ def argsort(
     descending: bool = False,
     dtype: Any = None,
 ) -> Any:
-    """The places of the elements in rising order along an axis, as integers of ``dtype``; equal elements keep theirs.
+    """Return the indices that sort an array along an axis, as integers of ``dtype``; the sort is stable.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.argsort(jnp.array([3, 1, 2])))
     [1 2 0]
     """
     _require_no_order(order, kind)
-    own = requested_dtype(int if dtype is None else dtype)
-    return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending), dtype=own)
+    requested = requested_dtype(int if dtype is None else dtype)
+    return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending), dtype=requested)
 
 
 @together("axis", "stable", "descending", "dtype")
@@ -97,30 +97,30 @@ def _argsort(a: Any, axis: int | None, stable: bool, descending: bool, dtype: np
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
-    places = broadcasted_iota(dtype, shape_of(a), axis)
+    indices = broadcasted_iota(dtype, shape_of(a), axis)
     if not descending or not stable:
-        found = sorting.sort([a, places], axis, stable)[1]
-        return flip(found, axis) if descending else found
-    # from the back, so that equal elements keep their order when the result is turned round
-    found = sorting.sort([flip(a, axis), flip(places, axis)], axis, stable)[1]
-    return flip(found, axis)
+        result = sorting.sort([a, indices], axis, stable)[1]
+        return flip(result, axis) if descending else result
+    # reverse the operands, so that equal elements keep their order when the result is reversed
+    result = sorting.sort([flip(a, axis), flip(indices, axis)], axis, stable)[1]
+    return flip(result, axis)
 
 
 @together("axis")
 def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
-    """The places in the order of the last key, then the one before it, and so on."""
+    """Return the indices that sort by the last key, then by the one before it, and so on."""
     if not is_several(keys):
         raise TypeError(f"lexsort takes keys in a list, or along an array's first axis; got {keys!r}")
-    given = list(keys)[::-1]
-    if not given:
+    ordered_keys = list(keys)[::-1]
+    if not ordered_keys:
         raise TypeError("lexsort takes at least one key, in a list or along an array's first axis; got none")
-    if len({shape_of(key) for key in given}) > 1:
+    if len({shape_of(key) for key in ordered_keys}) > 1:
         raise ValueError(f"lexsort takes keys of one shape, got {' and '.join(str(shape_of(key)) for key in keys)}")
-    if not shape_of(given[0]):  # one element each
+    if not shape_of(ordered_keys[0]):  # scalar keys
         return full((), canonical(int).type(0))
-    axis = axis_of(axis, len(shape_of(given[0])))
-    places = broadcasted_iota(canonical(int), shape_of(given[0]), axis)
-    return sorting.sort([*given, places], axis, True, len(given))[-1]
+    axis = axis_of(axis, len(shape_of(ordered_keys[0])))
+    indices = broadcasted_iota(canonical(int), shape_of(ordered_keys[0]), axis)
+    return sorting.sort([*ordered_keys, indices], axis, True, len(ordered_keys))[-1]
 
 
 def median(
@@ -130,7 +130,7 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """The middle element, or the mean of the two in the middle; NaN if there is one.
+    """Return the median: the middle element, or the mean of the two middle ones; NaN if any element is NaN.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.median(jnp.array([3.0, 1.0, 2.0, 10.0])))
@@ -152,10 +152,11 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """The value below which the part ``q`` of the elements lies.
+    """Return the value below which the fraction ``q`` of the elements lies.
 
-    ``method`` says what lies between two elements: linear, lower, higher, nearest, midpoint; or inverted_cdf, the first
-    element up to which that part of them lies, or of their ``weights``.
+    ``method`` is the interpolation between two elements: linear, lower, higher, nearest, midpoint; or
+    inverted_cdf, which gives the first element up to which the fraction of the elements, or of their ``weights``,
+    lies.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.array([1.0, 2.0, 4.0])
@@ -178,7 +179,7 @@ def percentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Like :func:`quantile`, with ``q`` out of 100."""
+    """Return the quantiles like :func:`quantile`, with ``q`` in percent."""
     if out is not None:
         raise ValueError(str(no_out("percentile")))
     part = ufuncs.true_divide(q, 100.0)
@@ -216,16 +217,16 @@ def require_order(x: Any, argument: str, name: str) -> None:
 
 
 def grouped(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """The elements of each group along a last axis, as floats, and the axes that are one in that."""
+    """Return ``x`` as floats with the reduced axes flattened into a last axis, and the reduced axes."""
     x = inexact(x)
     shape = shape_of(x)
     axes = tuple(range(len(shape))) if axis is None else axes_of(axis, len(shape))
-    kept = tuple(d for d in range(len(shape)) if d not in axes)
+    kept_axes = tuple(d for d in range(len(shape)) if d not in axes)
     size: int = math.prod(shape[d] for d in axes)
-    lead: Any = [shape[d] for d in kept]
+    lead: Any = [shape[d] for d in kept_axes]
     if not size and math.prod(lead):
         raise ValueError(f"a quantile of no elements (shape {shape}, axis {axis}) has no value")
-    return as_dtype(reshape(transpose(x, (*kept, *axes)), (*lead, size)), aval_of(x).dtype), axes
+    return as_dtype(reshape(transpose(x, (*kept_axes, *axes)), (*lead, size)), aval_of(x).dtype), axes
 
 
 @together("axis", "method", "keepdims")
@@ -235,59 +236,59 @@ def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     q = convert_element_type(inexact(q), aval_of(x).dtype)
     if not aval_of(x).size:
         return zeros((*shape_of(q), *shape_of(x)[:-1]), aval_of(x).dtype)
-    place = sub(mul(q, float(size)), 1.0) if method == "inverted_cdf" else mul(q, float(size - 1))
-    low, high = floor(place), ceil(place)
+    position = sub(mul(q, float(size)), 1.0) if method == "inverted_cdf" else mul(q, float(size - 1))
+    low, high = floor(position), ceil(position)
     below, above = (take(ordered, convert_element_type(p, np.int32), -1, mode="clip") for p in (low, high))
-    found = between(below, above, sub(place, low), method)
-    return with_axes(found, len(shape_of(q)), axes, keepdims)
+    quantiles = between(below, above, sub(position, low), method)
+    return with_axes(quantiles, len(shape_of(q)), axes, keepdims)
 
 
 @together("axis", "keepdims")
 def weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
-    """The first element up to which the part ``q`` of the weights lies; NaN where a weight is negative."""
+    """Return the first element up to which the fraction ``q`` of the weights lies; NaN for a negative weight."""
     weights = weights_of(x, weights, axis)
     x, axes = grouped(x, axis)
     weights, _ = grouped(as_dtype(weights, aval_of(x).dtype), axis)
     q = convert_element_type(inexact(q), aval_of(x).dtype)
     lead, size = shape_of(x)[:-1], shape_of(x)[-1]
-    ordered, heavy = _ordered(x, weights)
-    reached = cumsum(heavy, len(lead))
-    total = slice_in_dim(reached, size - 1, size, len(lead))
+    ordered, sorted_weights = _ordered(x, weights)
+    cumulative = cumsum(sorted_weights, len(lead))
+    total = slice_in_dim(cumulative, size - 1, size, len(lead))
     flat = reshape(q, (aval_of(q).size, *(1 for _ in shape_of(x))))
-    behind = logic.less(expand_dims(reached, (0,)), ufuncs.multiply(flat, expand_dims(total, (0,))))
-    place = reduce_sum(convert_element_type(behind, np.int32), (len(lead) + 1,))
-    place = expand_dims(ufuncs.minimum(place, size - 1), (len(lead) + 1,))
-    spread = broadcast_to(expand_dims(ordered, (0,)), (aval_of(q).size, *shape_of(ordered)))
-    found = squeeze(take_along_axis(spread, place, -1), (len(lead) + 1,))
-    wrong = reduce_or(logic.less(heavy, 0), (len(lead),))
-    found = logic.where(expand_dims(wrong, (0,)), np.nan, found)
-    return _shaped(reshape(found, (*shape_of(q), *lead)), len(shape_of(q)), axes, keepdims)
+    is_below = logic.less(expand_dims(cumulative, (0,)), ufuncs.multiply(flat, expand_dims(total, (0,))))
+    index = reduce_sum(convert_element_type(is_below, np.int32), (len(lead) + 1,))
+    index = expand_dims(ufuncs.minimum(index, size - 1), (len(lead) + 1,))
+    candidates = broadcast_to(expand_dims(ordered, (0,)), (aval_of(q).size, *shape_of(ordered)))
+    quantiles = squeeze(take_along_axis(candidates, index, -1), (len(lead) + 1,))
+    has_negative = reduce_or(logic.less(sorted_weights, 0), (len(lead),))
+    quantiles = logic.where(expand_dims(has_negative, (0,)), np.nan, quantiles)
+    return _shaped(reshape(quantiles, (*shape_of(q), *lead)), len(shape_of(q)), axes, keepdims)
 
 
 def weights_of(x: Any, weights: Any, axis: Any) -> Any:
-    """A weight for each element: given for each, or for those along the one axis."""
-    shape, own = shape_of(x), shape_of(weights)
-    if own == shape:
+    """Return weights broadcast to the shape of ``x``: one for each element, or for those along one axis."""
+    shape, w_shape = shape_of(x), shape_of(weights)
+    if w_shape == shape:
         return weights
-    if axis is None or is_several(axis) or own != (shape[axis_of(axis, len(shape))],):
-        raise ValueError(f"weights of shape {own} do not fit shape {shape} and axis {axis}: one for each element")
-    place = axis_of(axis, len(shape))
-    return broadcast_to(reshape(weights, tuple(n if i == place else 1 for i, n in enumerate(shape))), shape)
+    if axis is None or is_several(axis) or w_shape != (shape[axis_of(axis, len(shape))],):
+        raise ValueError(f"weights of shape {w_shape} do not fit shape {shape} and axis {axis}: one for each element")
+    weights_axis = axis_of(axis, len(shape))
+    return broadcast_to(reshape(weights, tuple(n if i == weights_axis else 1 for i, n in enumerate(shape))), shape)
 
 
 def _shaped(x: Any, lead: int, axes: tuple[int, ...], keepdims: bool) -> Any:
     return expand_dims(x, [d + lead for d in axes]) if keepdims and axes else x
 
 
-def _ordered(x: Any, *others: Any) -> list[Any]:
-    """The elements of each group in order, all NaN where there is one; others are put into the same order."""
+def _ordered(x: Any, *values: Any) -> list[Any]:
+    """Return the sorted elements of each group, all NaN if one is NaN; ``values`` are permuted alike."""
     last = len(shape_of(x)) - 1
-    unknown = reduce_or(ne(x, x), (last,))
-    return sorting.sort([logic.where(expand_dims(unknown, (last,)), np.nan, x), *others], last)
+    has_nan = reduce_or(ne(x, x), (last,))
+    return sorting.sort([logic.where(expand_dims(has_nan, (last,)), np.nan, x), *values], last)
 
 
 def between(below: Any, above: Any, part: Any, method: str) -> Any:
-    """A value between two neighbours, ``part`` of the way from the lower to the higher."""
+    """Return the quantile between two neighbours, at the fraction ``part`` from the lower to the higher."""
     if method == "linear":
         return below * (1.0 - part) + above * part
     if method in ("lower", "higher", "inverted_cdf"):
@@ -298,11 +299,11 @@ def between(below: Any, above: Any, part: Any, method: str) -> Any:
 
 
 def with_axes(x: Any, count: int, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """Quantiles whose last ``count`` axes, those of the parts asked for, come to the front."""
+    """Return quantiles with their last ``count`` axes, those of ``q``, in front, and reduced axes restored."""
     return _shaped(_to_front(x, count), count, axes, keepdims)
 
 
 def _to_front(x: Any, count: int) -> Any:
-    """The last ``count`` axes in front."""
+    """Return the array with its last ``count`` axes in front."""
     rank = len(shape_of(x))
     return transpose(x, (*range(rank - count, rank), *range(rank - count)))

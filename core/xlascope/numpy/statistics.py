@@ -1,4 +1,4 @@
-"""Covariances, histograms, and reductions that leave NaN out."""
+"""Covariances, histograms, and NaN-ignoring reductions."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
     aweights: Any = None, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """The covariances of variables: one a row (or a column, with ``rowvar=False``), the observations along it.
+    """Return the covariance matrix of variables in rows (columns with ``rowvar=False``) over their observations.
 
-    ``fweights`` says how often each observation was made, ``aweights`` how much each counts; ``dtype`` is that of the
-    result and of the computation (None: as the variables have it).
+    ``fweights`` are the frequencies of the observations, ``aweights`` their weights; ``dtype`` is that of the
+    result and of the computation (None: that of the variables).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.cov(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])))
@@ -42,38 +42,38 @@ def cov(
     """
     if fweights is not None and kind_of(aval_of(fweights).dtype) not in "iu":
         raise TypeError(f"fweights counts observations by integers, got {aval_of(fweights).dtype.name}; see aweights")
-    less = (0 if bias else 1) if ddof is None else ddof
-    if not isinstance(less, (int, float)):
-        raise TypeError(f"ddof is a number, got {less!r} of type {type(less).__name__}")
-    return _cov(m, y, fweights, aweights, rowvar=rowvar, ddof=less, dtype=_inexact_or_none(dtype))
+    delta = (0 if bias else 1) if ddof is None else ddof
+    if not isinstance(delta, (int, float)):
+        raise TypeError(f"ddof is a number, got {delta!r} of type {type(delta).__name__}")
+    return _cov(m, y, fweights, aweights, rowvar=rowvar, ddof=delta, dtype=_inexact_or_none(dtype))
 
 
 def _inexact_or_none(dtype: Any) -> np.dtype[Any] | None:
-    own = None if dtype is None else requested_dtype(dtype)
-    if own is not None and kind_of(own) not in "fc":
-        raise ValueError(f"dtype of covariances is a floating-point or complex one, got {own.name}")
-    return own
+    requested = None if dtype is None else requested_dtype(dtype)
+    if requested is not None and kind_of(requested) not in "fc":
+        raise ValueError(f"dtype of covariances is a floating-point or complex one, got {requested.name}")
+    return requested
 
 
 @together("rowvar", "ddof", "dtype")
 def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float, dtype: Any) -> Any:
-    given = [m] if y is None else to_common_dtype([m, y])
-    x = concatenate([_variables(each, rowvar) for each in given], 0)
+    operands = [m] if y is None else to_common_dtype([m, y])
+    x = concatenate([_variables(operand, rowvar) for operand in operands], 0)
     x = x if dtype is None else as_dtype(x, dtype)
     count = shape_of(x)[1]
-    weights, rest = _weights(fweights, aweights, count, ddof)
-    rest = rest if count else 0.0  # of no observations there is none
+    weights, divisor = _weights(fweights, aweights, count, ddof)
+    divisor = divisor if count else 0.0  # zero observations give NaN
     centred = ufuncs.subtract(x, reductions.average(x, 1, weights, keepdims=True))
     weighted = centred if weights is None else ufuncs.multiply(centred, weights)
-    found = ufuncs.true_divide(dot(centred, ufuncs.conjugate(weighted.T)), rest)
-    return found.reshape(()) if shape_of(found) == (1, 1) else found
+    covariance = ufuncs.true_divide(dot(centred, ufuncs.conjugate(weighted.T)), divisor)
+    return covariance.reshape(()) if shape_of(covariance) == (1, 1) else covariance
 
 
 def _weights(fweights: Any, aweights: Any, count: int, ddof: float) -> tuple[Any, Any]:
-    """The weight of each observation (None: one), and what the sum of the weighted squares is divided by."""
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is not None and shape_of(given) != (count,):
-            raise ValueError(f"{name} has one number for each of the {count} observations, got shape {shape_of(given)}")
+    """Return the weight of each observation (None: one), and the divisor of the sum of weighted squares."""
+    for name, value in (("fweights", fweights), ("aweights", aweights)):
+        if value is not None and shape_of(value) != (count,):
+            raise ValueError(f"{name} has one number for each of the {count} observations, got shape {shape_of(value)}")
     absolute = None if aweights is None else ufuncs.abs(aweights)
     if absolute is None:
         total = float(count) if fweights is None else reductions.sum(fweights)
@@ -94,7 +94,7 @@ def _variables(x: Any, rowvar: bool) -> Any:
 
 @together("rowvar", "dtype")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """The correlations of variables; see :func:`cov`."""
+    """Return the correlation matrix of variables; see :func:`cov`."""
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return ufuncs.true_divide(c, c)
@@ -106,7 +106,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of equally wide intervals over the values, or ``bins`` itself when it holds edges, as type of a."""
+    """Return the edges of equally wide bins over the values, or ``bins`` itself if it holds edges."""
     if isinstance(bins, str):
         raise NotImplementedError(f"bins is a number of intervals or their edges, got the name of a rule, {bins!r}")
     x = asarray(inexact(a))
@@ -127,7 +127,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 
 def _ends(x: Any, limits: Any) -> tuple[Any, Any]:
-    """The least and the largest value, or what the user gives in their place."""
+    """Return the smallest and the largest value, or the given limits."""
     if limits is None:
         return reductions.min(x), reductions.max(x)
     ends = asarray(limits, x.dtype)
@@ -139,7 +139,7 @@ def _ends(x: Any, limits: Any) -> tuple[Any, Any]:
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
 ) -> tuple[Any, Any]:
-    """How many elements (or what weight) lie in each interval, and the intervals' edges.
+    """Return the number of elements (or the total weight) in each bin, and the edges of the bins.
 
     >>> import xlascope.numpy as jnp
     >>> counts, edges = jnp.histogram(jnp.array([0.0, 1.0, 1.0, 2.0]), 2)
@@ -163,14 +163,14 @@ def histogram(
 @together()
 def _histogram(a: Any, edges: Any, weights: Any) -> Any:
     x = ravel(asarray(inexact(a)))
-    place = searching.searchsorted(edges, x, side="right")
+    bin_index = searching.searchsorted(edges, x, side="right")
     last = shape_of(edges)[0]
-    place = logic.where(logic.equal(x, edges[-1]), last - 1, place)
+    bin_index = logic.where(logic.equal(x, edges[-1]), last - 1, bin_index)
     amount = ones_like(x) if weights is None else ravel(weights)
-    return bincount(place, amount, length=last + 1)[1:-1]
+    return bincount(bin_index, amount, length=last + 1)[1:-1]
 
 
-# Leaving NaN out ----------------------------------------------------------------------------------------------------
+# Ignoring NaN --------------------------------------------------------------------------------------------------------
 
 
 def nanprod(
@@ -182,21 +182,21 @@ def nanprod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The product of the elements that are numbers."""
+    """Return the product of the elements that are not NaN."""
     if out is not None:
         raise no_out("nanprod")
     return reductions.prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=reductions.numbers(a, where))
 
 
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The place of the largest of the elements that are numbers; -1 where there is none."""
+    """Return the index of the largest element that is not NaN; -1 if there is none."""
     if out is not None:
         raise no_out("nanargmax")
     return _nanarg(a, axis=as_tuple(axis), keepdims=bool(keepdims), largest=True)
 
 
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The place of the smallest of the elements that are numbers; -1 where there is none."""
+    """Return the index of the smallest element that is not NaN; -1 if there is none."""
     if out is not None:
         raise no_out("nanargmin")
     return _nanarg(a, axis=as_tuple(axis), keepdims=bool(keepdims), largest=False)
@@ -207,20 +207,20 @@ def _nanarg(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
     find = reductions.argmax if largest else reductions.argmin
     if kind_of(aval_of(a).dtype) not in "fc":
         return find(a, axis, keepdims=keepdims)
-    unknown = logic.isnan(a)
-    found = find(logic.where(unknown, -np.inf if largest else np.inf, a), axis, keepdims=keepdims)
-    return logic.where(reductions.all(unknown, axis, keepdims=keepdims), -1, found)
+    is_nan = logic.isnan(a)
+    index = find(logic.where(is_nan, -np.inf if largest else np.inf, a), axis, keepdims=keepdims)
+    return logic.where(reductions.all(is_nan, axis, keepdims=keepdims), -1, index)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The running sum, NaN counting as 0."""
+    """Return the cumulative sum, with NaN treated as 0."""
     if out is not None:
         raise no_out("nancumsum")
     return reductions.cumsum(logic.where(logic.isnan(a), 0, a), axis, dtype)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The running product, NaN counting as 1."""
+    """Return the cumulative product, with NaN treated as 1."""
     if out is not None:
         raise no_out("nancumprod")
     return reductions.cumprod(logic.where(logic.isnan(a), 1, a), axis, dtype)
@@ -229,7 +229,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
 def nanmedian(
     a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    """The middle of the elements that are numbers; NaN where there is none."""
+    """Return the median of the elements that are not NaN; NaN if there is none."""
     if out is not None:
         raise ValueError(str(no_out("nanmedian")))
     if overwrite_input:
@@ -242,15 +242,15 @@ def _nanmedian(x: Any, axis: Any, keepdims: bool) -> Any:
     x = inexact(x)
     shape = shape_of(x)
     axes = tuple(range(len(shape))) if axis is None else axes_of(axis, len(shape))
-    kept = tuple(i for i in range(len(shape)) if i not in axes)
-    lead, size = tuple(shape[i] for i in kept), math.prod(shape[i] for i in axes)
-    ordered = sorting.sort(reshape(transpose(x, (*kept, *axes)), (*lead, size)), -1)
+    kept_axes = tuple(i for i in range(len(shape)) if i not in axes)
+    lead, size = tuple(shape[i] for i in kept_axes), math.prod(shape[i] for i in axes)
+    ordered = sorting.sort(reshape(transpose(x, (*kept_axes, *axes)), (*lead, size)), -1)
     if not aval_of(x).size:
-        found: Any = full(lead, np.nan, aval_of(x).dtype)
+        medians: Any = full(lead, np.nan, aval_of(x).dtype)
     else:
         count = reductions.count_nonzero(~logic.isnan(ordered), -1, keepdims=True)
         low, high = (ufuncs.maximum(count - 1, 0)) // 2, count // 2
         ends = [take_along_axis(ordered, ufuncs.minimum(i, size - 1), -1) for i in (low, high)]
-        found = ufuncs.multiply(ufuncs.add(*ends), 0.5)[..., 0]
-    found = as_dtype(found, aval_of(x).dtype)
-    return expand_dims(found, axes) if keepdims and axes else found
+        medians = ufuncs.multiply(ufuncs.add(*ends), 0.5)[..., 0]
+    medians = as_dtype(medians, aval_of(x).dtype)
+    return expand_dims(medians, axes) if keepdims and axes else medians

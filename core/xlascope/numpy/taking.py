@@ -1,4 +1,4 @@
-"""Elements at the places in an index array, along an axis."""
+"""Indexing by an index array along an axis: ``take`` and ``take_along_axis``."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def take(
     a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
     unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: Any = None,
 ) -> Any:  # fmt: skip
-    """The elements at ``indices`` along an axis, or of the flattened array (None).
+    """Return the elements at ``indices`` along an axis, or of the flattened array (None).
 
-    Beyond the ends: NaN (``mode="fill"``, the default), the last element (``"clip"``), or counted on from the
-    front (``"wrap"``).
+    Indices out of bounds give NaN (``mode="fill"``, the default), the last element (``"clip"``), or wrap around
+    (``"wrap"``).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.take(jnp.array([1.0, 2.0, 3.0]), jnp.array([2, -1, 5])))
@@ -54,18 +54,18 @@ def _take(a: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) ->
     size = shape_of(a)[axis]
     if not size:
         return _from_nothing(a, indices, axis)
-    places = _placed(indices, size, mode)
-    found = gathered(a, coordinates([places]), (axis,), axis)
+    normalized = _placed(indices, size, mode)
+    elements = gathered(a, coordinates([normalized]), (axis,), axis)
     if mode != "fill":
-        return found
-    inside = within(indices, size)
-    rest = len(shape_of(a)) - axis - 1
-    spread = expand_dims(inside, tuple(range(len(shape_of(inside)), len(shape_of(inside)) + rest)))
-    return _filled(found, spread, fill_value)
+        return elements
+    in_bounds = within(indices, size)
+    trailing_count = len(shape_of(a)) - axis - 1
+    mask = expand_dims(in_bounds, tuple(range(len(shape_of(in_bounds)), len(shape_of(in_bounds)) + trailing_count)))
+    return _filled(elements, mask, fill_value)
 
 
 def _from_nothing(a: Any, indices: Any, axis: int) -> Any:
-    """No elements of an axis without elements."""
+    """Return an empty result for an axis of size 0; raise IndexError if there are indices."""
     shape = shape_of(a)
     if aval_of(indices).size:
         raise IndexError(f"take along axis {axis} of shape {shape}, which has no elements")
@@ -80,22 +80,23 @@ def _placed(indices: Any, size: int, mode: str) -> Any:
     return from_behind(indices, size)
 
 
-def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
-    dtype = aval_of(found).dtype
+def _filled(elements: Any, in_bounds: Any, fill_value: Any) -> Any:
+    dtype = aval_of(elements).dtype
     value = fill_of(dtype) if fill_value is None else as_dtype(fill_value, dtype)
-    filled = logic.where(broadcast_to(inside, shape_of(found)), found, value)
-    return convert_element_type(filled, dtype, True) if aval_of(found).weak_type else filled
+    result = logic.where(broadcast_to(in_bounds, shape_of(elements)), elements, value)
+    return convert_element_type(result, dtype, True) if aval_of(elements).weak_type else result
 
 
 def take_along_axis(
     arr: Any, indices: Any, axis: int | None = -1, mode: Any = None, fill_value: Any = None,
     *, wrap_negative_indices: bool | None = None,
 ) -> Any:  # fmt: skip
-    """For each place of ``indices``, the element of ``arr`` at that index along ``axis`` and at the place otherwise.
+    """Return the elements of ``arr`` whose index along ``axis`` is in ``indices``.
 
-    Beyond the ends: NaN or ``fill_value`` (``mode="fill"``, the default), the element at the end (``"clip"``), counted
-    on from the front (``"wrap"``), or anything (``"promise_in_bounds"``). Negative indices count from the end unless
-    ``wrap_negative_indices`` is False, or None where it is promised that there are none.
+    At each position of ``indices``, its element replaces the position's index along ``axis``. Indices out of
+    bounds give NaN or ``fill_value`` (``mode="fill"``, the default), are clipped (``"clip"``), wrap around
+    (``"wrap"``), or are undefined (``"promise_in_bounds"``). Negative indices count from the end unless
+    ``wrap_negative_indices`` is False, or is None with ``"promise_in_bounds"``.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.array([[10, 20], [30, 40]])
@@ -103,7 +104,7 @@ def take_along_axis(
     [[20]
      [30]]
     """
-    mode = "fill" if mode is None else getattr(mode, "value", mode)  # a member of GatherScatterMode has a name
+    mode = "fill" if mode is None else getattr(mode, "value", mode)  # unwrap a member of GatherScatterMode
     mode = "fill" if mode == "drop" else mode
     if mode not in ("fill", "clip", "wrap", "promise_in_bounds"):
         raise ValueError(f'mode is "fill", "clip", "wrap" or "promise_in_bounds", got {mode!r}')
@@ -115,18 +116,18 @@ def take_along_axis(
 def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, mode: str, wrap: bool) -> Any:
     if axis is None:
         arr, indices, axis = ravel(arr), ravel(indices), 0
-    shape, own = shape_of(arr), shape_of(indices)
-    if len(shape) != len(own):
-        raise ValueError(f"take_along_axis takes an array and indices of one rank, got shapes {shape} and {own}")
+    shape, index_dims = shape_of(arr), shape_of(indices)
+    if len(shape) != len(index_dims):
+        raise ValueError(f"take_along_axis takes an array and indices of one rank, got shapes {shape} and {index_dims}")
     if kind_of(aval_of(indices).dtype) not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, got {aval_of(indices).dtype.name}")
     axis = axis_of(axis, len(shape))
-    lead = np.broadcast_shapes(*((*s[:axis], 1, *s[axis + 1 :]) for s in (shape, own)))
+    lead = np.broadcast_shapes(*((*s[:axis], 1, *s[axis + 1 :]) for s in (shape, index_dims)))
     arr = broadcast_to(arr, (*lead[:axis], shape[axis], *lead[axis + 1 :]))
-    indices = broadcast_to(indices, (*lead[:axis], own[axis], *lead[axis + 1 :]))
+    indices = broadcast_to(indices, (*lead[:axis], index_dims[axis], *lead[axis + 1 :]))
     if not shape[axis]:
         return zeros_of(shaped(shape_of(indices), aval_of(arr).dtype))
-    # the other axes are batch axes of the gather: no coordinates have to be made for them
+    # the other axes are batch axes of the gather, so they need no coordinates
     batch = tuple(i for i in range(len(shape)) if i != axis)
     numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), batch, batch)
     if mode == "wrap":
@@ -134,12 +135,12 @@ def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, 
     elif wrap:
         indices = from_behind(indices, shape[axis])
     sizes = tuple(min(1, size) for size in shape_of(arr))
-    found = gather(arr, expand_dims(as_index(indices), (len(shape),)), numbers, sizes)
-    return _filled(found, _from_front(indices, shape[axis]), fill_value) if mode == "fill" else found
+    elements = gather(arr, expand_dims(as_index(indices), (len(shape),)), numbers, sizes)
+    return _filled(elements, _from_front(indices, shape[axis]), fill_value) if mode == "fill" else elements
 
 
 def _from_front(indices: Any, size: int) -> Any:
-    """Whether indices that count from the front are inside an axis."""
+    """Return whether indices are in bounds, where negative ones are not."""
     below = logic.less(indices, size)
     return (
         below if kind_of(aval_of(indices).dtype) == "u" else logic.logical_and(logic.greater_equal(indices, 0), below)

@@ -1,4 +1,4 @@
-"""Functions of several operations that run as one compiled call."""
+"""Decorator for functions of several operations that run as one compiled call."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ..trace.planned import planned
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Arguments by which users ask for a dtype. One that is narrowed warns at each line, also where nothing is compiled.
+#: Parameters that request a dtype. Narrowing warns at each user line, also if nothing is compiled.
 _DTYPES = frozenset({"dtype", "preferred_element_type"})
 
 
 def together(*static: str) -> Callable[[F], F]:
-    """Decorator: outside of any trace run the function as one compiled call, inside one take the steps of its plan.
+    """Return a decorator: outside of any trace the function runs as one compiled call, inside one it is replayed.
 
-    ``static`` names the arguments that are no arrays; they have to be hashable (lists are made tuples), and equal ones
-    have to mean the same (numbers that are computed with are arrays).
+    ``static`` names the parameters that are not arrays. Their values have to be hashable (lists become tuples),
+    and equal values have to be interchangeable; numbers used in the computation are arrays.
     """
 
     def decorate(function: F) -> F:
         compiled: Callable[..., Any] | None = None
-        # Functions with an underscore have the dtype from a function that asked for it already.
+        # Private functions receive a dtype that their caller has already resolved.
         dtypes = () if function.__name__.startswith("_") else tuple(name for name in static if name in _DTYPES)
 
-        def at_once(*args: Any, **kwargs: Any) -> Any:
+        def call_compiled(*args: Any, **kwargs: Any) -> Any:
             nonlocal compiled
             if kwargs and dtypes:
                 for name in dtypes:
@@ -44,18 +44,18 @@ def together(*static: str) -> Callable[[F], F]:
                     raise _not_static(function, static, args, kwargs) from None
                 raise
 
-        return planned(function, at_once)
+        return planned(function, call_compiled)
 
     return decorate
 
 
 def _not_static(function: Callable[..., Any], static: tuple[str, ...], args: Any, kwargs: Any) -> TypeError:
-    """The error for an argument that is no array and cannot be hashed."""
-    given = inspect.signature(function).bind(*args, **kwargs).arguments
-    name = next((name for name in static if not _is_hashable(given.get(name))), static[0])
+    """Return the error for a static argument that is not hashable."""
+    bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    name = next((name for name in static if not _is_hashable(bound.get(name))), static[0])
     return TypeError(
         f"{function.__name__.lstrip('_')} takes {name} as a plain value (a number, a text, a tuple), "
-        f"got {given.get(name)!r} of type {type(given.get(name)).__name__}"
+        f"got {bound.get(name)!r} of type {type(bound.get(name)).__name__}"
     )
 
 

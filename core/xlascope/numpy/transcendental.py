@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, roots, trigonometry, elementwise; integers become floats."""
+"""Elementwise exponentials, logarithms, roots and trigonometry; integers become floats."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from .universal import universal
 
 
 def exp(x: Any, /) -> Any:
-    """``e`` to the power ``x``."""
+    """Return ``e`` to the power ``x``."""
     return exponentials.exp(inexact(x))
 
 
 def exp2(x: Any, /) -> Any:
-    """2 to the power x."""
+    """Return 2 to the power x."""
     return exponentials.exp2(inexact(x))
 
 
 def expm1(x: Any, /) -> Any:
-    """``e`` to the power ``x``, minus one, exact near zero."""
+    """Return ``e`` to the power ``x``, minus one, accurate near zero."""
     return exponentials.expm1(inexact(x))
 
 
 def log(x: Any, /) -> Any:
-    """The natural logarithm.
+    """Return the natural logarithm.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.log(jnp.array([1, 0])))
@@ -50,27 +50,30 @@ def log(x: Any, /) -> Any:
 
 
 def log1p(x: Any, /) -> Any:
-    """The natural logarithm of 1 + x, exact near zero."""
+    """Return the natural logarithm of 1 + x, accurate near zero."""
     return exponentials.log1p(inexact(x))
 
 
 @together()
 def log2(x: Any, /) -> Any:
-    """The logarithm to base 2."""
+    """Return the logarithm to base 2."""
     return _scaled(exponentials.log(_strong(x)), math.log(2.0))
 
 
 @together()
 def log10(x: Any, /) -> Any:
-    """The logarithm to base 10."""
+    """Return the logarithm to base 10."""
     return _scaled(exponentials.log(_strong(x)), math.log(10.0))
 
 
-def _scaled(x: Any, by: float) -> Any:
-    """The quotient x / by; of a complex number each part, since an infinite one by the zero in ``by + 0i`` is NaN."""
+def _scaled(x: Any, divisor: float) -> Any:
+    """Return x / divisor, dividing the parts of a complex number separately.
+
+    Complex division of an infinite part by the zero imaginary part of ``divisor`` would give NaN.
+    """
     if kind_of(aval_of(x).dtype) != "c":
-        return div(x, by)
-    return complex_of(div(real(x), by), div(imag(x), by))
+        return div(x, divisor)
+    return complex_of(div(real(x), divisor), div(imag(x), divisor))
 
 
 def _strong(x: Any) -> Any:
@@ -79,18 +82,18 @@ def _strong(x: Any) -> Any:
 
 
 def sqrt(x: Any, /) -> Any:
-    """The square root."""
+    """Return the square root."""
     return exponentials.sqrt(inexact(x))
 
 
 def cbrt(x: Any, /) -> Any:
-    """The cube root."""
+    """Return the cube root."""
     return exponentials.cbrt(inexact(x))
 
 
 @universal(2, -math.inf)
 def logaddexp(x: Any, y: Any, /) -> Any:
-    """log(exp(x) + exp(y)), without overflow.
+    """Return log(exp(x) + exp(y)), without overflow.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.logaddexp(1000.0, 900.0))
@@ -102,28 +105,28 @@ def logaddexp(x: Any, y: Any, /) -> Any:
 
 @together()
 def _complex_logaddexp(x: Any, y: Any) -> Any:
-    """With the one of the larger real part taken out; the imaginary part lies between -π and π."""
+    """Return logaddexp of complex numbers; the imaginary part lies between -π and π."""
     difference = sub(x, y)
     first = gt(real(difference), 0)
     smaller = select(first, neg(difference), difference)
-    found = add(select(first, x, y), exponentials.log1p(exponentials.exp(smaller)))
-    turned = rem(add(imag(found), math.pi), 2 * math.pi)  # exact, however large
-    within = select(lt(turned, 0), add(turned, 2 * math.pi), turned)
-    return complex_of(real(found), sub(within, math.pi))
+    result = add(select(first, x, y), exponentials.log1p(exponentials.exp(smaller)))
+    wrapped = rem(add(imag(result), math.pi), 2 * math.pi)  # exact, however large
+    nonnegative = select(lt(wrapped, 0), add(wrapped, 2 * math.pi), wrapped)
+    return complex_of(real(result), sub(nonnegative, math.pi))
 
 
 @custom_jvp
 @together()
 def _logaddexp(x: Any, y: Any) -> Any:
-    # With the larger taken out, log(1 + exp(-|x - y|)) is left.
-    # The difference of equal infinities is NaN: there their sum is right.
+    # max(x, y) + log(1 + exp(-|x - y|)).
+    # The difference of equal infinities is NaN; their sum is the correct result.
     difference = sub(x, y)
-    usual = add(extremes.max(x, y), exponentials.log1p(exponentials.exp(neg(arithmetic.abs(difference)))))
-    return select(ne(difference, difference), add(x, y), usual)
+    finite_result = add(extremes.max(x, y), exponentials.log1p(exponentials.exp(neg(arithmetic.abs(difference)))))
+    return select(ne(difference, difference), add(x, y), finite_result)
 
 
 def _distance(x: Any, y: Any) -> Any:
-    """Return x - y, and 0 between equal infinities."""
+    """Return x - y, and 0 for equal infinities."""
     equal = bitwise_and(eq(x, y), eq(arithmetic.abs(x), math.inf))
     return sub(*(select(equal, full(aval_of(v).shape, typed_scalar(0, aval_of(v).dtype)), v) for v in (x, y)))
 
@@ -138,7 +141,7 @@ _logaddexp.defjvps(
 @universal(2, -math.inf)
 @together()
 def logaddexp2(x: Any, y: Any, /) -> Any:
-    """log2(2^x + 2^y), without overflow."""
+    """Return log2(2^x + 2^y), without overflow."""
     x, y = map(strong_with_axes, inexact_pair(x, y))
     if kind_of(aval_of(x).dtype) != "c":
         return _logaddexp2(x, y)
@@ -148,9 +151,9 @@ def logaddexp2(x: Any, y: Any, /) -> Any:
 @custom_jvp
 def _logaddexp2(x: Any, y: Any) -> Any:
     difference = sub(x, y)
-    more = exponentials.log1p(exponentials.exp2(neg(arithmetic.abs(difference))))
-    usual = add(extremes.max(x, y), div(more, math.log(2.0)))
-    return select(ne(difference, difference), add(x, y), usual)
+    correction = exponentials.log1p(exponentials.exp2(neg(arithmetic.abs(difference))))
+    finite_result = add(extremes.max(x, y), div(correction, math.log(2.0)))
+    return select(ne(difference, difference), add(x, y), finite_result)
 
 
 _logaddexp2.defjvps(
@@ -163,37 +166,37 @@ _logaddexp2.defjvps(
 
 
 def sin(x: Any, /) -> Any:
-    """The sine."""
+    """Return the sine."""
     return trigonometry.sin(inexact(x))
 
 
 def cos(x: Any, /) -> Any:
-    """The cosine."""
+    """Return the cosine."""
     return trigonometry.cos(inexact(x))
 
 
 def tan(x: Any, /) -> Any:
-    """The tangent."""
+    """Return the tangent."""
     return trigonometry.tan(inexact(x))
 
 
 def arcsin(x: Any, /) -> Any:
-    """The inverse sine."""
+    """Return the inverse sine."""
     return trigonometry.asin(inexact(x))
 
 
 def arccos(x: Any, /) -> Any:
-    """The inverse cosine."""
+    """Return the inverse cosine."""
     return trigonometry.acos(inexact(x))
 
 
 def arctan(x: Any, /) -> Any:
-    """The inverse tangent."""
+    """Return the inverse tangent."""
     return trigonometry.atan(inexact(x))
 
 
 def arctan2(y: Any, x: Any, /) -> Any:
-    """The angle of the point (x, y); of complex numbers, what the formula -i log((x + iy) / √(x² + y²)) gives."""
+    """Return the angle of the point (x, y); for complex numbers, -i log((x + iy) / √(x² + y²))."""
     y, x = inexact_pair(y, x)
     return _complex_angle(y, x) if kind_of(aval_of(x).dtype) == "c" else trigonometry.atan2(y, x)
 
@@ -205,32 +208,32 @@ def _complex_angle(y: Any, x: Any) -> Any:
 
 
 def sinh(x: Any, /) -> Any:
-    """The hyperbolic sine."""
+    """Return the hyperbolic sine."""
     return trigonometry.sinh(inexact(x))
 
 
 def cosh(x: Any, /) -> Any:
-    """The hyperbolic cosine."""
+    """Return the hyperbolic cosine."""
     return trigonometry.cosh(inexact(x))
 
 
 def tanh(x: Any, /) -> Any:
-    """The hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     return trigonometry.tanh(inexact(x))
 
 
 def arcsinh(x: Any, /) -> Any:
-    """The inverse hyperbolic sine."""
+    """Return the inverse hyperbolic sine."""
     return trigonometry.asinh(inexact(x))
 
 
 def arccosh(x: Any, /) -> Any:
-    """The inverse hyperbolic cosine."""
+    """Return the inverse hyperbolic cosine."""
     return trigonometry.acosh(inexact(x))
 
 
 def arctanh(x: Any, /) -> Any:
-    """The inverse hyperbolic tangent."""
+    """Return the inverse hyperbolic tangent."""
     return trigonometry.atanh(inexact(x))
 
 
@@ -238,12 +241,12 @@ asin, acos, atan, atan2, asinh, acosh, atanh = arcsin, arccos, arctan, arctan2, 
 
 
 def degrees(x: Any, /) -> Any:
-    """Radians as degrees."""
+    """Return radians converted to degrees."""
     return mul(_as_angle(x), 180.0 / math.pi)
 
 
 def radians(x: Any, /) -> Any:
-    """Degrees as radians."""
+    """Return degrees converted to radians."""
     return mul(_as_angle(x), math.pi / 180.0)
 
 
@@ -256,7 +259,7 @@ rad2deg, deg2rad = degrees, radians
 
 @together()
 def hypot(x: Any, y: Any, /) -> Any:
-    """The length of the vector (x, y), without overflow; infinite where x or y is."""
+    """Return the length of the vector (x, y), without overflow; infinite if x or y is infinite."""
     x, y = inexact_pair(x, y)
     if kind_of(aval_of(x).dtype) == "c":
         raise ValueError(
@@ -266,28 +269,28 @@ def hypot(x: Any, y: Any, /) -> Any:
     longer, shorter = extremes.max(x, y), extremes.min(x, y)
     safe = select(eq(longer, 0), 1.0, longer)
     length = mul(longer, exponentials.sqrt(add(1.0, square(div(shorter, safe)))))
-    infinite = bitwise_or(eq(x, math.inf), eq(y, math.inf))  # also beside a NaN
+    infinite = bitwise_or(eq(x, math.inf), eq(y, math.inf))  # even if the other is NaN
     return select(infinite, math.inf, length)
 
 
 def sinc(x: Any, /) -> Any:
-    """sin(πx) / (πx), and 1 at zero."""
+    """Return sin(πx) / (πx), and 1 at zero."""
     return _sinc(_as_angle(x))
 
 
-#: Of the power series of sin(a) / a in a², for |a| ≤ 1: the rest is below a unit of the last place of float64, also of
-#: its first derivatives.
+#: Coefficients of the power series of sin(a) / a in a². For |a| ≤ 1 the remainder is below one ulp of float64, also for
+#: the first derivatives.
 _SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(12)]
 
 
 @together()
 def _sinc(x: Any) -> Any:
-    """sin(a) / a for a = πx; near zero its series, for in the quotient's derivatives everything cancels there."""
+    """Return sin(a) / a for a = πx; near zero by its series, since the quotient's derivatives cancel there."""
     angle = mul(x, math.pi)
-    near = lt(arithmetic.abs(angle), 1.0)
-    squared = square(select(near, angle, 0.0))
+    is_small = lt(arithmetic.abs(angle), 1.0)
+    squared = square(select(is_small, angle, 0.0))
     series = add(mul(squared, _SERIES[-1]), _SERIES[-2])
     for term in _SERIES[-3::-1]:
         series = add(mul(series, squared), term)
-    away = select(near, 1.0, angle)
-    return select(near, series, div(trigonometry.sin(away), away))
+    safe_angle = select(is_small, 1.0, angle)
+    return select(is_small, series, div(trigonometry.sin(safe_angle), safe_angle))

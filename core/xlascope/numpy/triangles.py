@@ -1,4 +1,4 @@
-"""The places of diagonals and triangles of an array that is there."""
+"""Indices of the diagonals and triangles of a given array."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .shaping import shape_of
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """The places of the diagonal of ``arr``, one array for each axis.
+    """Return the indices of the diagonal of ``arr``, one array for each axis.
 
     Raises ValueError for arrays of less than two axes, or of axes of different sizes.
 
@@ -24,7 +24,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The places on and below diagonal ``k`` of a matrix: rows and columns.
+    """Return the indices on and below diagonal ``k`` of a matrix: rows and columns.
 
     Raises ValueError for arrays that do not have two axes.
 
@@ -37,7 +37,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The places on and above diagonal ``k`` of a matrix: rows and columns.
+    """Return the indices on and above diagonal ``k`` of a matrix: rows and columns.
 
     Raises ValueError for arrays that do not have two axes.
 
@@ -50,7 +50,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
 
 
 def _matrix(arr: Any, name: str) -> tuple[int, int]:
-    shape = arr.shape if hasattr(arr, "shape") else shape_of(arr)  # of what only says its shape, too
+    shape = arr.shape if hasattr(arr, "shape") else shape_of(arr)  # also of objects that only have a shape
     if len(shape) != 2:
         raise ValueError(f"{name} takes a matrix, got shape {tuple(shape)}")
     return shape[0], shape[1]

@@ -1,4 +1,4 @@
-"""Questions about dtypes: which type results, what fits into what, how large, how precise."""
+"""Queries about dtypes: promotion, casting, size and precision."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ issubdtype = dtypes.issubdtype
 
 
 def _typed(x: Any) -> tuple[np.dtype[Any], bool]:
-    """The dtype of an array, scalar or dtype, and whether it gives way."""
+    """Return the dtype of an array, scalar or dtype, and whether it is weakly typed."""
     if isinstance(x, type) and x in _PYTHON:
         return canonical(x), x is not bool
     if isinstance(x, (str, type, np.dtype)):
         return canonical(x), False
-    if isinstance(getattr(x, "dtype", None), np.dtype) and not is_value(x):  # what says of an array that is not there
+    if isinstance(getattr(x, "dtype", None), np.dtype) and not is_value(x):  # such as ShapeDtypeStruct
         return canonical(x.dtype), bool(getattr(x, "weak_type", False))
     aval = aval_of(x)
     return aval.dtype, aval.weak_type
 
 
 def result_type(*args: Any) -> np.dtype[Any]:
-    """The dtype in which arrays, scalars and dtypes meet.
+    """Return the promoted dtype of arrays, scalars and dtypes.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.result_type(jnp.arange(3), 2.5), jnp.result_type("float16", 1.0)
@@ -48,12 +48,12 @@ def result_type(*args: Any) -> np.dtype[Any]:
         raise ValueError("result_type takes at least one argument")
     for x in args:
         if isinstance(x, (str, np.dtype)) or (isinstance(x, type) and x not in _PYTHON):
-            requested_dtype(x)  # which says that a dtype is not available
+            requested_dtype(x)  # warns if the dtype is not available
     return dtypes.promote(tuple(_typed(x) for x in args))[0]
 
 
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
-    """The dtype in which values of two dtypes meet.
+    """Return the promoted dtype of two dtypes.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.promote_types("int8", "uint8"), jnp.promote_types("float16", "bfloat16")
@@ -65,18 +65,18 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     operands = _typed(a), _typed(b)
     if all(np.dtype(x).itemsize < 8 for x in (a, b)):
         return dtypes.promote(operands)[0]
-    with setting("enable_x64", True):  # the lattice as it is, also for types that arrays do not have now
+    with setting("enable_x64", True):  # the full lattice, including 64-bit types that are disabled
         return dtypes.promote((_typed(a), _typed(b)))[0]
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    """Whether values of one dtype can be converted to another under NumPy's casting rules."""
+    """Return whether one dtype can be cast to another under NumPy's casting rules."""
     if from_ is None or isinstance(from_, (int, float, complex, tuple)):
         raise TypeError(f"can_cast takes from_ as a dtype or an array, got {from_!r} of type {type(from_).__name__}")
-    own, wanted = _as_dtype("from_", from_), _as_dtype("to", to)
+    source, target = _as_dtype("from_", from_), _as_dtype("to", to)
     if casting not in _CASTINGS:
         raise ValueError(f"casting of can_cast is one of {', '.join(map(repr, _CASTINGS))}, got {casting!r}")
-    return np.can_cast(own, wanted, casting=casting)  # type: ignore[arg-type]
+    return np.can_cast(source, target, casting=casting)  # type: ignore[arg-type]
 
 
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -101,14 +101,14 @@ _KINDS = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind: a dtype, a name of the array API ("integral", …), or one of several.
+    """Return whether a dtype is of a kind: a dtype, a name of the array API ("integral", …), or a tuple of these.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.isdtype(jnp.float32, "real floating")
     True
     """
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, one) for one in kind)
+        return any(isdtype(dtype, entry) for entry in kind)
     if isinstance(kind, str) and kind in _KINDS:
         return issubdtype(dtype, _KINDS[kind])
     try:
@@ -118,7 +118,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The shape, also of lists of numbers and of what has a ``shape`` without being an array."""
+    """Return the shape, also of lists of numbers and of objects with a ``shape`` that are not arrays."""
     if isinstance(a, (list, tuple, range)):
         return shape_of(asarray(a))
     if isinstance(getattr(a, "shape", None), tuple) and not is_value(a):
@@ -127,12 +127,12 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """The number of axes."""
+    """Return the number of axes."""
     return len(shape(a))
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """The number of elements, or how many there are along an axis or several.
+    """Return the number of elements, of all or along one or several axes.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), 1)
@@ -143,7 +143,7 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether something is a number or an array without axes."""
+    """Return whether an object is a number or an array without axes."""
     if np.isscalar(element):
         return True
     try:

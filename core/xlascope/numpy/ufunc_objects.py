@@ -1,4 +1,4 @@
-"""``ufunc``: a function of numbers as one of arrays, with methods."""
+"""Class ``ufunc``: an elementwise function with the methods of NumPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .vectorizing import vectorize
 
 
 class _Universal(type):
-    """The class of ufunc: functions that have its attributes count as instances."""
+    """Metaclass of ufunc: functions with the attributes of a ufunc count as instances."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(getattr(instance, "at", None), Method)
 
 
 class ufunc(metaclass=_Universal):  # noqa: N801  (NumPy's name)
-    """A function of numbers that is applied elementwise, with ``reduce``, ``accumulate``, ``at`` and so on.
+    """Elementwise function of arrays with ``reduce``, ``accumulate``, ``at`` and so on.
 
-    ``jnp.add`` and its kin count as instances; :func:`frompyfunc` makes others. ``nin`` and ``nout`` are the numbers of
-    operands and results, ``identity`` the neutral element or None.
+    ``jnp.add`` and similar functions count as instances; :func:`frompyfunc` creates others. ``nin`` and ``nout``
+    are the numbers of operands and results, ``identity`` is the identity element or None.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class ufunc(metaclass=_Universal):  # noqa: N801  (NumPy's name)
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
-    """A function of numbers as one of arrays, elementwise and broadcasting, with the methods of a :class:`ufunc`.
+    """Return an elementwise, broadcasting :class:`ufunc` of a function of scalars.
 
-    ``func`` takes ``nin`` arrays without axes and gives ``nout`` such (a tuple of more than one); ``identity`` is its
-    neutral element, if it has one. It is traced like any function. Raises TypeError for what is no function,
-    ValueError for negative numbers.
+    ``func`` takes ``nin`` arrays without axes and returns ``nout`` (a tuple if more than one); ``identity`` is
+    its identity element, if it has one. It is traced like any function. Raises TypeError if ``func`` is not
+    callable, ValueError for negative numbers.
 
     >>> import xlascope.numpy as jnp
     >>> larger = jnp.frompyfunc(lambda x, y: jnp.where(x > y, x, y), 2, 1)

@@ -1,4 +1,4 @@
-"""Arithmetic, rounding and complex parts, elementwise, with NumPy's promotion and broadcasting."""
+"""Elementwise arithmetic, rounding and complex parts, with NumPy's promotion and broadcasting."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .universal import universal
 @universal(2, 0)
 @planned
 def add(x: Any, y: Any, /) -> Any:
-    """``x + y``; of truth values, whether either is true.
+    """Return ``x + y``; for booleans, whether either is true.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.add(jnp.arange(3), 0.5))
@@ -49,14 +49,14 @@ def add(x: Any, y: Any, /) -> Any:
 @universal(2, None)
 @planned
 def subtract(x: Any, y: Any, /) -> Any:
-    """``x - y``."""
+    """Return ``x - y``."""
     return bind1(_SUB, *pair(x, y))
 
 
 @universal(2, 1)
 @planned
 def multiply(x: Any, y: Any, /) -> Any:
-    """``x`` times ``y``; of truth values, whether both are true."""
+    """Return ``x`` times ``y``; for booleans, whether both are true."""
     x, y = pair(x, y)
     z = _bool_operation(_AND, x, y)
     return bind1(_MUL, x, y) if z is None else z
@@ -76,7 +76,7 @@ _BOOL, _INT, _FLOAT = np.dtype("bool"), np.dtype("int32"), np.dtype("float32")
 
 
 def _bool_operation(operation: Any, x: Any, y: Any) -> Any:
-    """The operation's result when the operands are truth values, else None."""
+    """Return the operation's result for boolean operands, else None."""
     dtype = getattr(x, "dtype", None)
     if dtype is _BOOL or (dtype is None and aval_of(x).dtype == _BOOL):
         return bind1(operation, x, y)
@@ -85,7 +85,7 @@ def _bool_operation(operation: Any, x: Any, y: Any) -> Any:
 
 @planned
 def true_divide(x: Any, y: Any, /) -> Any:
-    """``x`` divided by ``y``, a float also for integers.
+    """Return ``x`` divided by ``y``, a float also for integers.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.true_divide(jnp.arange(3), 2))
@@ -99,7 +99,7 @@ divide = true_divide
 
 @together()
 def floor_divide(x: Any, y: Any, /) -> Any:
-    """``x`` divided by ``y``, rounded down.
+    """Return ``x`` divided by ``y``, rounded down.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.floor_divide(jnp.array([7, -7]), 2))
@@ -120,16 +120,16 @@ def floor_divide(x: Any, y: Any, /) -> Any:
 
 @together()
 def remainder(x: Any, y: Any, /) -> Any:
-    """What is left of x divided by y, with the sign of y.
+    """Return the remainder of x divided by y, with the sign of y.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.remainder(jnp.array([7, -7]), 3))
     [1 2]
     """
     x, y = _no_truth(*pair(x, y))
-    left = _left(x, y)
-    other_sign = ne(lt(left, 0), lt(y, 0))
-    return select(bitwise_and(other_sign, ne(left, 0)), arithmetic.add(left, y), left)
+    truncated = _left(x, y)
+    other_sign = ne(lt(truncated, 0), lt(y, 0))
+    return select(bitwise_and(other_sign, ne(truncated, 0)), arithmetic.add(truncated, y), truncated)
 
 
 mod = remainder
@@ -137,19 +137,19 @@ mod = remainder
 
 @together()
 def fmod(x: Any, y: Any, /) -> Any:
-    """What is left of x divided by y, with the sign of x."""
+    """Return the remainder of x divided by y, with the sign of x."""
     return _left(*_no_truth(*pair(x, y)))
 
 
 def _left(x: Any, y: Any) -> Any:
-    """What is left of x divided by y, with the sign of x; of integers divided by 0, it is 0."""
-    left = rem(x, y)
-    return select(eq(y, 0), 0, left) if kind_of(_dtype(x)) in "iu" else left
+    """Return the remainder of x divided by y, with the sign of x; 0 for an integer divided by 0."""
+    result = rem(x, y)
+    return select(eq(y, 0), 0, result) if kind_of(_dtype(x)) in "iu" else result
 
 
 @together()
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
-    """The quotient rounded down, and the remainder."""
+    """Return the quotient rounded down, and the remainder."""
     x, y = pair(x, y)
     if is_floating(_dtype(x)):
         return _float_divmod(x, y)
@@ -157,25 +157,25 @@ def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
 
 
 def _no_truth(x: Any, y: Any) -> tuple[Any, Any]:
-    """Truth values as integers, to calculate with."""
+    """Return booleans as integers, other operands unchanged."""
     if kind_of(_dtype(x)) == "b":
         return as_dtype(x, _INT), as_dtype(y, _INT)
     return x, y
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
-    # x - rem is a multiple of y but for rounding; the floor of the quotient follows from it and the signs.
-    left = rem(x, y)
-    quotient = div(sub(x, left), y)
-    adjust = bitwise_and(ne(left, 0), ne(arithmetic.sign(y), arithmetic.sign(left)))
-    left = select(adjust, arithmetic.add(left, y), left)
+    # x - rem is a multiple of y up to rounding; the floor of the quotient follows from it and the signs.
+    modulus = rem(x, y)
+    quotient = div(sub(x, modulus), y)
+    adjust = bitwise_and(ne(modulus, 0), ne(arithmetic.sign(y), arithmetic.sign(modulus)))
+    modulus = select(adjust, arithmetic.add(modulus, y), modulus)
     quotient = select(adjust, sub(quotient, 1), quotient)
-    return select(eq(y, 0), div(x, y), rounding.round(quotient)), left
+    return select(eq(y, 0), div(x, y), rounding.round(quotient)), modulus
 
 
 @planned
 def power(x: Any, y: Any, /) -> Any:
-    """``x`` to the power ``y``; a whole Python number as y is a product of x's.
+    """Return ``x`` to the power ``y``; an int ``y`` is computed by multiplication.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.power(jnp.arange(4), 2))
@@ -204,13 +204,13 @@ def _whole_power(x: Any, y: int) -> Any:
 
 @together()
 def _integer_power(x: Any, y: Any) -> Any:
-    """Repeated squaring, as far as the bits of ``y`` go; what is less than one in size is 0."""
+    """Compute integer powers by repeated squaring over the bits of ``y``; results below one in size are 0."""
     x, y = _no_truth(x, y)
     base, exponent = x, y
     result = as_dtype(1, _dtype(x))
     for bit in range(bits_of(_dtype(y)) - (kind_of(_dtype(y)) == "i")):
-        chosen = ne(bitwise_and(y, 1 << bit), 0)
-        result = select(chosen, mul(result, x), result)
+        is_set = ne(bitwise_and(y, 1 << bit), 0)
+        result = select(is_set, mul(result, x), result)
         x = mul(x, x)
     if kind_of(_dtype(y)) == "u":
         return result
@@ -222,29 +222,29 @@ pow = power
 
 @planned
 def float_power(x: Any, y: Any, /) -> Any:
-    """``x`` to the power ``y``, a float also for integers."""
+    """Return ``x`` to the power ``y``, a float also for integers."""
     return exponentials.pow(*inexact_pair(x, y))
 
 
 @universal(1, None)
 def negative(x: Any, /) -> Any:
-    """-x."""
+    """Return -x."""
     return neg(x)
 
 
 def positive(x: Any, /) -> Any:
-    """``x`` itself."""
+    """Return ``x`` itself."""
     return unchanged(x)
 
 
 def reciprocal(x: Any, /) -> Any:
-    """One divided by x."""
+    """Return one divided by x."""
     return div(1.0, inexact(x))
 
 
 @planned
 def abs(x: Any, /) -> Any:
-    """The absolute value.
+    """Return the absolute value.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.abs(jnp.array([-1.5, 2.0])))
@@ -257,26 +257,26 @@ absolute = abs
 
 
 def fabs(x: Any, /) -> Any:
-    """The absolute value, a float."""
+    """Return the absolute value as a float."""
     if iscomplexobj(x):
         raise TypeError("fabs takes real operands, got complex ones; use abs")
     return arithmetic.abs(inexact(x))
 
 
 def square(x: Any, /) -> Any:
-    """``x`` times ``x``."""
+    """Return ``x`` times ``x``."""
     return arithmetic.square(as_dtype(x, _INT) if kind_of(aval_of(x).dtype) == "b" else x)
 
 
 def sign(x: Any, /) -> Any:
-    """-1, 0 or 1."""
+    """Return the sign: -1, 0 or 1."""
     return arithmetic.sign(x)
 
 
 @universal(2, None)
 @planned
 def maximum(x: Any, y: Any, /) -> Any:
-    """The larger of x and y; NaN where either is.
+    """Return the larger of x and y; NaN if either is NaN.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.maximum(jnp.array([1.0, 3.0]), 2))
@@ -289,26 +289,26 @@ def maximum(x: Any, y: Any, /) -> Any:
 @universal(2, None)
 @planned
 def minimum(x: Any, y: Any, /) -> Any:
-    """The smaller of x and y; NaN where either is."""
+    """Return the smaller of x and y; NaN if either is NaN."""
     x, y = pair(x, y)
     return _first_of_complex(logic.less, x, y) if iscomplexobj(x) else bind1(_MIN, x, y)
 
 
 def _first_of_complex(before: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    """Of complex values those that come first in an order, in which NaN comes before all."""
+    """Return the complex value that comes first in an order; NaN comes before all."""
     return logic.where(bitwise_or(logic.isnan(x), before(x, y)), x, y)
 
 
 @together()
 def fmax(x1: Any, x2: Any) -> Any:
-    """The larger of two; where one is NaN, the other."""
+    """Return the larger of two; if one is NaN, the other."""
     x, y = pair(x1, x2)
     return logic.where(bitwise_or(logic.greater(x, y), logic.isnan(y)), x, y)
 
 
 @together()
 def fmin(x1: Any, x2: Any) -> Any:
-    """The smaller of two; where one is NaN, the other."""
+    """Return the smaller of two; if one is NaN, the other."""
     x, y = pair(x1, x2)
     return logic.where(bitwise_or(logic.less(x, y), logic.isnan(y)), x, y)
 
@@ -321,18 +321,18 @@ def _dtype(x: Any) -> np.dtype[Any]:
 
 
 def floor(x: Any, /) -> Any:
-    """The largest whole number not above x."""
+    """Return the largest integer not above x."""
     return positive(x) if kind_of(aval_of(x).dtype) in "biu" else rounding.floor(x)
 
 
 def ceil(x: Any, /) -> Any:
-    """The smallest whole number not below x."""
+    """Return the smallest integer not below x."""
     return positive(x) if kind_of(aval_of(x).dtype) in "biu" else rounding.ceil(x)
 
 
 @together()
 def trunc(x: Any) -> Any:
-    """``x`` without its fraction."""
+    """Return ``x`` without its fraction."""
     if kind_of(aval_of(x).dtype) in "biu":
         return positive(x)
     return select(lt(x, 0), rounding.ceil(x), rounding.floor(x))
@@ -342,7 +342,7 @@ fix = trunc
 
 
 def rint(x: Any, /) -> Any:
-    """The nearest whole number, halves to even; of complex values both parts."""
+    """Return the nearest integer, halves to even; for complex values, of both parts."""
     return _rounded(as_dtype(x, canonical(float)) if kind_of(_dtype(x)) in "biu" else x)
 
 
@@ -355,7 +355,7 @@ def _rounded(x: Any) -> Any:
 
 
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
-    """Rounded to so many decimals, halves to even.
+    """Return ``a`` rounded to ``decimals`` decimals, halves to even.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.round(jnp.array([0.5, 1.5, 2.25]), 1), jnp.round(2.5))
@@ -378,16 +378,16 @@ def _round(a: Any, decimals: int) -> Any:
     if decimals == 0:
         return _rounded(a)
     if decimals > math.log10(float(finfo(real_dtype(dtype)).max)):
-        return positive(a)  # more digits than the type has
+        return positive(a)  # more decimals than the dtype represents
     computed = _computed_in(dtype)
     wide = strong_with_axes(a) if computed == dtype else as_dtype(a, computed)
     factor = 10.0**decimals
     if kind_of(dtype) == "c" and a.__class__ is not complex:
-        # a product of complex numbers carries a NaN from one part to the other
+        # complex multiplication would propagate NaN from one part to the other
         parts = [_of_digits(part(wide), factor) for part in (complex_numbers.real, complex_numbers.imag)]
         return as_dtype(complex_numbers.complex(*parts), dtype)
-    found = _of_digits(wide, factor)
-    return found if computed == dtype else as_dtype(found, dtype)
+    result = _of_digits(wide, factor)
+    return result if computed == dtype else as_dtype(result, dtype)
 
 
 def _of_digits(x: Any, factor: float) -> Any:
@@ -395,7 +395,7 @@ def _of_digits(x: Any, factor: float) -> Any:
 
 
 def _computed_in(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Floating-point types of less than 32 bits are computed in 32."""
+    """Return the dtype to compute in: float32 for narrower floating-point types."""
     return np.dtype("float32") if is_floating(dtype) and dtype.itemsize < 4 else dtype
 
 
@@ -404,63 +404,63 @@ around = round
 
 @together()
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """The fraction and the whole part, both with the sign of x."""
+    """Return the fraction and the integral part, both with the sign of x."""
     if out is not None:
         raise no_out("modf")
     x = inexact(x)
-    whole = trunc(x)
-    return select(eq(arithmetic.abs(x), math.inf), logic.copysign(0.0, x), sub(x, whole)), whole
+    integral = trunc(x)
+    return select(eq(arithmetic.abs(x), math.inf), logic.copysign(0.0, x), sub(x, integral)), integral
 
 
 @together()
 def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 times 2 to the power x2, which is an integer; exact as long as the result is finite and not too small.
+    """Return x1 times 2 to the integer power x2; exact unless the result overflows or underflows.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.ldexp(jnp.array([1e-30, 3.0]), jnp.array([200, -1])))
     [1.606938e+30 1.500000e+00]
     """
-    own = to_inexact(_dtype(x1))
-    if kind_of(own) == "c" or kind_of(_dtype(x2)) not in "biu":
+    dtype = to_inexact(_dtype(x1))
+    if kind_of(dtype) == "c" or kind_of(_dtype(x2)) not in "biu":
         raise ValueError(f"ldexp takes real numbers and integers, got {_dtype(x1).name} and {_dtype(x2).name}")
-    x, exponent = fit_ranks([as_dtype(x1, own if own.itemsize >= 4 else _FLOAT), x2], [aval_of(x1), aval_of(x2)])
+    x, exponent = fit_ranks([as_dtype(x1, dtype if dtype.itemsize >= 4 else _FLOAT), x2], [aval_of(x1), aval_of(x2)])
     limits = finfo(_dtype(x))
-    # No two numbers lie further apart than three powers that are numbers themselves.
-    least, most = int(limits.minexp), int(limits.maxexp) - 1
-    rest = _within(exponent, 3 * least, 2 * most)
+    # Three representable powers of two span the ratio of any two numbers.
+    min_step, max_step = int(limits.minexp), int(limits.maxexp) - 1
+    remaining = _within(exponent, 3 * min_step, 2 * max_step)
     for _ in range(3):
-        step = extremes.max(extremes.min(rest, most), least)
+        step = extremes.max(extremes.min(remaining, max_step), min_step)
         x = mul(x, _power_of_two(step, _dtype(x)))
-        rest = sub(rest, step)
-    return as_dtype(x, own)
+        remaining = sub(remaining, step)
+    return as_dtype(x, dtype)
 
 
-def _within(x: Any, least: int, most: int) -> Any:
-    """Integers no smaller and no larger than that, as int32."""
-    if bits_of(_dtype(x)) >= 16:  # others hold neither
-        x = extremes.min(x, most)
-        x = x if kind_of(_dtype(x)) == "u" else extremes.max(x, least)
+def _within(x: Any, lower: int, upper: int) -> Any:
+    """Return integers clamped to the bounds, as int32."""
+    if bits_of(_dtype(x)) >= 16:  # narrower integers cannot exceed the bounds
+        x = extremes.min(x, upper)
+        x = x if kind_of(_dtype(x)) == "u" else extremes.max(x, lower)
     return as_dtype(x, _INT)
 
 
 def _power_of_two(exponent: Any, dtype: np.dtype[Any]) -> Any:
-    """2 to a power that is a number of that dtype, put together from bits: exact."""
+    """Return 2 to the power ``exponent``, exactly, from the bits of the dtype's representation."""
     limits = finfo(dtype)
-    whole = np.dtype(f"int{bits_of(dtype)}")
-    biased = arithmetic.add(as_dtype(exponent, whole), int(limits.maxexp) - 1)
+    integer_dtype = np.dtype(f"int{bits_of(dtype)}")
+    biased = arithmetic.add(as_dtype(exponent, integer_dtype), int(limits.maxexp) - 1)
     return bitcast_convert_type(bits.shift_left(biased, int(limits.nmant)), dtype)
 
 
 @together()
 def heaviside(x1: Any, x2: Any, /) -> Any:
-    """0 where x1 is negative, 1 where it is positive, x2 where it is zero."""
+    """Return 0 where x1 is negative, 1 where it is positive, x2 where it is zero."""
     x, y = inexact_pair(x1, x2)
     low, high = (as_dtype(value, _dtype(x), _is_weak_scalar(x)) for value in (0.0, 1.0))
     return select(ne(x, x), x, select(eq(x, 0), y, select(lt(x, 0), low, high)))
 
 
 def _is_weak_scalar(x: Any) -> bool:
-    """Whether results that are made beside an operand stay weak, as JAX has it: without axes, where it is weak."""
+    """Return whether an operand is a weakly typed scalar, whose results stay weak, as in JAX."""
     aval = aval_of(x)
     return aval.weak_type and not aval.shape
 
@@ -469,7 +469,7 @@ def _is_weak_scalar(x: Any) -> bool:
 
 
 def conjugate(x: Any, /) -> Any:
-    """The complex conjugate; x itself when it is real."""
+    """Return the complex conjugate; x itself if it is real."""
     return complex_numbers.conj(x) if iscomplexobj(x) else positive(x)
 
 
@@ -477,12 +477,12 @@ conj = conjugate
 
 
 def real(val: Any, /) -> Any:
-    """The real part; the value itself when it is real."""
+    """Return the real part; the value itself if it is real."""
     return complex_numbers.real(val) if iscomplexobj(val) else positive(val)
 
 
 def imag(val: Any, /) -> Any:
-    """The imaginary part; zeros when the value is real.
+    """Return the imaginary part; zeros if the value is real.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.imag(jnp.array([1 + 2j, 3 - 1j])))
@@ -493,7 +493,7 @@ def imag(val: Any, /) -> Any:
 
 @together("deg")
 def angle(z: Any, deg: bool = False) -> Any:
-    """The angle of complex numbers from the positive real axis, in radians, or degrees when ``deg``.
+    """Return the angle of complex numbers from the positive real axis, in radians, or degrees if ``deg``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.angle(1j, deg=True))
@@ -503,12 +503,12 @@ def angle(z: Any, deg: bool = False) -> Any:
         z = as_dtype(z, canonical(float))
     elif kind_of(_dtype(z)) == "f" and _is_weak_scalar(z):
         z = as_dtype(z, _dtype(z))
-    found = atan2(imag(z), real(z))
-    return mul(strong_with_axes(found), 180.0 / math.pi) if deg else found
+    result = atan2(imag(z), real(z))
+    return mul(strong_with_axes(result), 180.0 / math.pi) if deg else result
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex; of a list, of its elements. None and a text are not."""
+    """Return whether the dtype, or that of a list's elements, is complex; False for None and text."""
     try:
         return kind_of((described(x) or aval_of(x)).dtype) == "c"
     except TypeError:
@@ -525,7 +525,7 @@ def isrealobj(x: Any) -> bool:
 
 
 def iscomplex(x: Any) -> Any:
-    """Whether elements have an imaginary part that is not zero."""
+    """Return whether elements have a nonzero imaginary part."""
     return logic.not_equal(imag(x), 0)
 
 

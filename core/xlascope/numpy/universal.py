@@ -1,6 +1,7 @@
-"""What functions of NumPy's ufuncs can do besides being called: ``add.reduce``, ``maximum.accumulate``, ``add.at``.
+"""Methods of NumPy's ufuncs as attributes of functions: ``add.reduce``, ``maximum.accumulate``, ``add.at``.
 
-``jnp.add`` stays a plain function; the methods are attributes of it, and load what they need when they are called.
+``jnp.add`` stays a plain function; the methods are attributes of it, and import their implementation when
+they are called.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Method:
-    """A method of one function, found by name in the module that has them."""
+    """Method of a ufunc-like function, looked up by name in the module of implementations."""
 
     __slots__ = ("__name__", "_function")
 
@@ -30,12 +31,15 @@ class Method:
 
 
 def universal(nin: int, identity: Any) -> Callable[[F], F]:
-    """Decorator: give a function of ``nin`` operands the attributes of a ufunc; ``identity`` is its neutral element."""
+    """Return a decorator that gives a function of ``nin`` operands the attributes of a ufunc.
 
-    def give(function: F) -> F:
+    ``identity`` is its identity element.
+    """
+
+    def decorate(function: F) -> F:
         methods = ("at", "reduce", "reduceat", "accumulate", "outer") if nin == 2 else ("at",)
-        given = {"nin": nin, "nout": 1, "nargs": nin, "identity": identity}
-        function.__dict__.update(given, **{name: Method(function, name) for name in methods})
+        attributes = {"nin": nin, "nout": 1, "nargs": nin, "identity": identity}
+        function.__dict__.update(attributes, **{name: Method(function, name) for name in methods})
         return function
 
-    return give
+    return decorate

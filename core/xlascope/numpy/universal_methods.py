@@ -1,4 +1,4 @@
-"""The methods that :mod:`universal` gives to functions of two operands (``at`` to those of one as well)."""
+"""Implementations of the methods that :mod:`ufunc_attributes` gives to ufunc-like functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .shaping import broadcast_to, expand_dims, moveaxis, ravel, reshape, shape_
 
 Function = Callable[..., Any]
 
-#: Whole reductions and running ones that are there, and updates at an index.
+#: Native reductions, cumulative functions, and update methods of functions.
 _REDUCTIONS: dict[Function, Function] = {
     ufuncs.add: reductions.sum,
     ufuncs.multiply: reductions.prod,
@@ -50,9 +50,9 @@ def reduce(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The elements along ``axis`` (None: all) put together by the function, from the first one on.
+    """Return the elements along ``axis`` (None: all) combined by the function, from the first one on.
 
-    ``initial`` stands before the first; elements where ``where`` does not hold are left out, which takes an ``initial``
+    ``initial`` is the first operand; elements at which ``where`` is false are skipped, which requires ``initial``
     or a function with an identity. Raises ValueError for no elements and no identity.
 
     >>> import xlascope.numpy as jnp
@@ -61,52 +61,52 @@ def reduce(
     """
     _refuse(out, "reduce")
     x = array_of(a)
-    found = _REDUCTIONS.get(function)
-    if found is not None and aval_of(x).dtype != np.bool_:
+    native = _REDUCTIONS.get(function)
+    if native is not None and aval_of(x).dtype != np.bool_:
         x = x if dtype is None else as_dtype(x, requested_dtype(dtype))
-        return found(x, axis, keepdims=keepdims, initial=initial, where=where)
+        return native(x, axis, keepdims=keepdims, initial=initial, where=where)
     rank = len(shape_of(x))
-    x, place = (ravel(x), 0) if axis is None else (x, axis_of(axis, rank))
+    x, axis_number = (ravel(x), 0) if axis is None else (x, axis_of(axis, rank))
     x = x if dtype is None else as_dtype(x, requested_dtype(dtype))
-    if initial is None and function.identity is not None and (where is not None or not shape_of(x)[place]):
+    if initial is None and function.identity is not None and (where is not None or not shape_of(x)[axis_number]):
         initial = function.identity
     if where is not None and initial is None:
         raise ValueError(f"{function.__name__}.reduce with where takes an initial, since it has no identity")
-    own = _result(function, x)
-    rows = moveaxis(as_dtype(x, own), place, 0)
-    holds = None if where is None else moveaxis(_flat(where, shape_of(array_of(a)), axis is None), place, 0)
-    first, rows, holds = _first(function, rows, holds, initial, own)
-    made = scan(lambda carry, each: (_step(function, carry, each, own), None), first, (rows, holds))[0]
+    result_dtype = _result(function, x)
+    rows = moveaxis(as_dtype(x, result_dtype), axis_number, 0)
+    mask = None if where is None else moveaxis(_flat(where, shape_of(array_of(a)), axis is None), axis_number, 0)
+    first, rows, mask = _first(function, rows, mask, initial, result_dtype)
+    result = scan(lambda carry, inputs: (_step(function, carry, inputs, result_dtype), None), first, (rows, mask))[0]
     if not keepdims:
-        return made
-    return reshape(made, (1,) * rank) if axis is None else expand_dims(made, place)
+        return result
+    return reshape(result, (1,) * rank) if axis is None else expand_dims(result, axis_number)
 
 
-def _first(function: Any, rows: Any, holds: Any, initial: Any, dtype: Any) -> tuple[Any, Any, Any]:
+def _first(function: Any, rows: Any, mask: Any, initial: Any, dtype: Any) -> tuple[Any, Any, Any]:
     if initial is not None:
-        return broadcast_to(as_dtype(array_of(initial), dtype), shape_of(rows)[1:]), rows, holds
+        return broadcast_to(as_dtype(array_of(initial), dtype), shape_of(rows)[1:]), rows, mask
     if not shape_of(rows)[0]:
         raise ValueError(f"{function.__name__}.reduce of no elements takes an initial, since it has no identity")
-    return squeeze(slice_in_dim(rows, 0, 1), 0), slice_in_dim(rows, 1, shape_of(rows)[0]), holds
+    return squeeze(slice_in_dim(rows, 0, 1), 0), slice_in_dim(rows, 1, shape_of(rows)[0]), mask
 
 
-def _step(function: Any, carry: Any, each: tuple[Any, Any], dtype: Any) -> Any:
-    x, holds = each
-    if holds is None:
+def _step(function: Any, carry: Any, inputs: tuple[Any, Any], dtype: Any) -> Any:
+    x, mask = inputs
+    if mask is None:
         return as_dtype(function(carry, x), dtype)
-    if is_differentiable(dtype):  # what is left out has no derivative
-        x, made = mask_tangent(holds, x, 1, 2), mask_tangent(holds, carry, 1, 2)
-        return logic.where(holds, as_dtype(function(made, x), dtype), carry)
-    return logic.where(holds, as_dtype(function(carry, x), dtype), carry)
+    if is_differentiable(dtype):  # masked elements have no derivative
+        x, masked_carry = mask_tangent(mask, x, 1, 2), mask_tangent(mask, carry, 1, 2)
+        return logic.where(mask, as_dtype(function(masked_carry, x), dtype), carry)
+    return logic.where(mask, as_dtype(function(carry, x), dtype), carry)
 
 
 def _flat(where: Any, shape: tuple[int, ...], flat: bool) -> Any:
-    spread = broadcast_to(array_of(where), shape)
-    return ravel(spread) if flat else spread
+    mask = broadcast_to(array_of(where), shape)
+    return ravel(mask) if flat else mask
 
 
 def accumulate(function: Any, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-    """What ``reduce`` gives of the elements up to each place along ``axis``.
+    """Return ``reduce`` of the elements up to each position along ``axis``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.maximum.accumulate(jnp.array([1, 3, 2, 5])))
@@ -114,28 +114,28 @@ def accumulate(function: Any, a: Any, axis: int = 0, dtype: Any = None, out: Non
     """
     _refuse(out, "accumulate")
     x = array_of(a)
-    place = axis_of(axis, len(shape_of(x)))
+    axis_number = axis_of(axis, len(shape_of(x)))
     x = x if dtype is None else as_dtype(x, requested_dtype(dtype))
-    own = _result(function, x)
-    x = as_dtype(x, own)
-    if (found := _RUNNING.get(function)) is not None and own != np.bool_:
-        return found(x, place)
-    if not shape_of(x)[place]:
+    result_dtype = _result(function, x)
+    x = as_dtype(x, result_dtype)
+    if (native := _RUNNING.get(function)) is not None and result_dtype != np.bool_:
+        return native(x, axis_number)
+    if not shape_of(x)[axis_number]:
         return x
-    rows = moveaxis(x, place, 0)
-    first, rest = slice_in_dim(rows, 0, 1), slice_in_dim(rows, 1, shape_of(rows)[0])
+    rows = moveaxis(x, axis_number, 0)
+    first, remaining = slice_in_dim(rows, 0, 1), slice_in_dim(rows, 1, shape_of(rows)[0])
 
     def step(carry: Any, row: Any) -> tuple[Any, Any]:
-        made = as_dtype(function(carry, row), own)
-        return made, made
+        result = as_dtype(function(carry, row), result_dtype)
+        return result, result
 
-    return moveaxis(concatenate([first, scan(step, squeeze(first, 0), rest)[1]]), 0, place)
+    return moveaxis(concatenate([first, scan(step, squeeze(first, 0), remaining)[1]]), 0, axis_number)
 
 
 def reduceat(function: Any, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-    """``reduce`` of stretches along ``axis``: from each index up to the next, the last to the end.
+    """Return ``reduce`` of segments along ``axis``: from each index up to the next, the last to the end.
 
-    Where the next index is no larger, it is the element at the index. Indices are within the axis.
+    Where the next index is not larger, the result is the element at the index. Indices have to be in bounds.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.add.reduceat(jnp.arange(6), jnp.array([0, 3, 4])))
@@ -143,43 +143,43 @@ def reduceat(function: Any, a: Any, indices: Any, axis: int = 0, dtype: Any = No
     """
     _refuse(out, "reduceat")
     x = array_of(a)
-    place = axis_of(axis, len(shape_of(x)))
-    size = shape_of(x)[place]
+    axis_number = axis_of(axis, len(shape_of(x)))
+    size = shape_of(x)[axis_number]
     starts = array_of(indices)
     if len(shape_of(starts)) != 1:
         raise ValueError(f"reduceat takes indices along one axis, got shape {shape_of(starts)}")
     x = x if dtype is None else as_dtype(x, requested_dtype(dtype))
-    own = _result(function, x)
-    rows = moveaxis(as_dtype(x, own), place, 0)
+    result_dtype = _result(function, x)
+    rows = moveaxis(as_dtype(x, result_dtype), axis_number, 0)
     ends = concatenate([starts[1:], full_like(starts[:1], size)])
     column = (-1, *(1 for _ in shape_of(rows)[1:]))
     begin, end = reshape(starts, column), reshape(ends, column)
 
-    def step(carry: Any, each: tuple[Any, Any]) -> tuple[Any, None]:
-        row, number = each
-        within = logic.bitwise_and(logic.greater(number, begin), logic.less(number, end))
-        return logic.where(within, as_dtype(function(carry, row), own), carry), None
+    def step(carry: Any, inputs: tuple[Any, Any]) -> tuple[Any, None]:
+        row, number = inputs
+        in_segment = logic.bitwise_and(logic.greater(number, begin), logic.less(number, end))
+        return logic.where(in_segment, as_dtype(function(carry, row), result_dtype), carry), None
 
     numbers = np.arange(size, dtype=aval_of(starts).dtype)
-    return moveaxis(scan(step, rows[starts], (rows, numbers))[0], 0, place)
+    return moveaxis(scan(step, rows[starts], (rows, numbers))[0], 0, axis_number)
 
 
 def outer(function: Any, A: Any, B: Any, /) -> Any:
-    """The function of each element of ``A`` with each of ``B``: the axes of ``A``, then those of ``B``.
+    """Return the function of each element of ``A`` with each of ``B``: the axes of ``A``, then those of ``B``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.add.outer(jnp.arange(2), jnp.array([10, 20])))
     [[10 20]
      [11 21]]
     """
-    own, other = shape_of(A), shape_of(B)
-    return function(reshape(A, own + (1,) * len(other)), reshape(B, (1,) * len(own) + other))
+    shape_a, shape_b = shape_of(A), shape_of(B)
+    return function(reshape(A, shape_a + (1,) * len(shape_b)), reshape(B, (1,) * len(shape_a) + shape_b))
 
 
 def at(function: Any, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
-    """``a`` with the function applied at an index, as often as the index names each element.
+    """Return ``a`` with the function applied at an index, once for each occurrence of an element in the index.
 
-    Arrays do not change, so ``inplace`` has to be False (NotImplementedError).
+    Arrays are immutable, so ``inplace`` has to be False (else NotImplementedError).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.add.at(jnp.zeros(3), jnp.array([0, 0, 2]), 1.0, inplace=False))
@@ -192,23 +192,23 @@ def at(function: Any, a: Any, indices: Any, b: Any = None, /, *, inplace: bool =
         return x.at[indices].apply(function)
     if b is None:
         raise ValueError(f"{function.__name__}.at takes the other operand as its third argument")
-    if (how := _UPDATES.get(function)) is not None:
-        return getattr(x.at[indices], how)(b)
-    places = reshape(np.arange(aval_of(x).size), shape_of(x))
-    chosen = array_of(places)[indices]
-    values = ravel(broadcast_to(b, shape_of(chosen)))
+    if (method_name := _UPDATES.get(function)) is not None:
+        return getattr(x.at[indices], method_name)(b)
+    positions = reshape(np.arange(aval_of(x).size), shape_of(x))
+    selected = array_of(positions)[indices]
+    values = ravel(broadcast_to(b, shape_of(selected)))
 
-    def step(carry: Any, each: tuple[Any, Any]) -> tuple[Any, None]:
-        place, value = each
-        return carry.at[place].set(as_dtype(function(carry[place], value), aval_of(x).dtype)), None
+    def step(carry: Any, inputs: tuple[Any, Any]) -> tuple[Any, None]:
+        index, value = inputs
+        return carry.at[index].set(as_dtype(function(carry[index], value), aval_of(x).dtype)), None
 
-    return reshape(scan(step, ravel(x), (ravel(chosen), values))[0], shape_of(x))
+    return reshape(scan(step, ravel(x), (ravel(selected), values))[0], shape_of(x))
 
 
 def _result(function: Any, x: Any) -> Any:
-    """The dtype that results have, and so what elements are before they meet."""
-    some = np.zeros((), aval_of(x).dtype)[()]
-    return aval_of(function(some, some)).dtype
+    """Return the dtype of results, to which elements are converted first."""
+    sample = np.zeros((), aval_of(x).dtype)[()]
+    return aval_of(function(sample, sample)).dtype
 
 
 def _refuse(out: Any, name: str) -> None:

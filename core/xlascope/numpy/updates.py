@@ -1,4 +1,4 @@
-"""``x.at[index].set(y)`` and its relatives: an array like ``x`` with some elements changed."""
+"""Updates at an index: ``x.at[index].set(y)`` and related methods, which return a new array."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from .together import together
 
 
 class IndexUpdate:
-    """What ``x.at`` gives: index it, then say what to do there."""
+    """Value of ``x.at``: index it, then call an update method."""
 
     __slots__ = ("_array",)
 
@@ -64,10 +64,10 @@ class IndexUpdate:
 
 
 class IndexUpdateAt:
-    """An array and an index; the methods give new arrays, the given one stays as it is.
+    """Array and index; the methods return new arrays.
 
-    Indices beyond the end change nothing, or with ``mode="clip"`` the last element. Where an index array names an
-    element several times, all its values count, in no particular order; ``set`` uses one of them.
+    Indices out of bounds are dropped, or with ``mode="clip"`` clipped. If an index array names an element several
+    times, all its values are applied in unspecified order; ``set`` applies one of them.
     """
 
     __slots__ = ("_array", "_index")
@@ -77,19 +77,19 @@ class IndexUpdateAt:
         self._index = index
 
     def get(self, *, mode: Any = None, fill_value: Any = None, **hints: Any) -> Any:
-        """The elements; beyond the end, with ``mode="fill"``, ``fill_value`` (NaN), else the last one."""
+        """Return the elements; out of bounds ``fill_value`` (NaN) with ``mode="fill"``, else the last element."""
         if hints.get("out_sharding") is not None:
-            rest = {**hints, "mode": mode, "fill_value": fill_value, "out_sharding": None}
+            options = {**hints, "mode": mode, "fill_value": fill_value, "out_sharding": None}
             return lying_so(
-                "get", hints["out_sharding"], lambda x: IndexUpdateAt(x, self._index).get(**rest), [self._array]
+                "get", hints["out_sharding"], lambda x: IndexUpdateAt(x, self._index).get(**options), [self._array]
             )
-        read = _mode_of({**hints, "mode": mode})
-        filled = _name_of(mode) in ("fill", "drop")
-        index = self._index if read.wrap else _from_front(self._index, _NOWHERE if filled else 0)
-        return get_filled(self._array, index, fill_value) if filled else self._array[index]
+        index_mode = _mode_of({**hints, "mode": mode})
+        is_filled = _name_of(mode) in ("fill", "drop")
+        index = self._index if index_mode.wrap else _from_front(self._index, _NOWHERE if is_filled else 0)
+        return get_filled(self._array, index, fill_value) if is_filled else self._array[index]
 
     def set(self, values: Any, **hints: Any) -> Any:
-        """The array with ``values`` at the index.
+        """Return the array with ``values`` at the index.
 
         >>> import xlascope.numpy as jnp
         >>> print(jnp.zeros(3).at[1].set(5.0))
@@ -98,7 +98,7 @@ class IndexUpdateAt:
         return self._changed("set", values, hints)
 
     def add(self, values: Any, **hints: Any) -> Any:
-        """The array with ``values`` added at the index.
+        """Return the array with ``values`` added at the index.
 
         >>> import xlascope.numpy as jnp
         >>> print(jnp.zeros(3).at[jnp.array([0, 0])].add(1.0))
@@ -107,17 +107,19 @@ class IndexUpdateAt:
         return self._changed("add", values, hints)
 
     def subtract(self, values: Any, **hints: Any) -> Any:
-        """The array with ``values`` subtracted at the index."""
+        """Return the array with ``values`` subtracted at the index."""
         return self._changed("subtract", values, hints)
 
     def multiply(self, values: Any, **hints: Any) -> Any:
-        """The array with the elements at the index multiplied by ``values``."""
+        """Return the array with the elements at the index multiplied by ``values``."""
         return self._changed("multiply", values, hints)
 
     mul = multiply
 
     def divide(self, values: Any, **hints: Any) -> Any:
-        """The array with the elements at the index divided by ``values``; floats also for integers, as of any division.
+        """Return the array with the elements at the index divided by ``values``.
+
+        The result is floating also for integers, as for any division.
 
         >>> import xlascope.numpy as jnp
         >>> print(jnp.ones(3).at[jnp.array([0, 0])].divide(2.0))
@@ -126,21 +128,21 @@ class IndexUpdateAt:
         return self._by_all(ufuncs.true_divide, values, hints)
 
     def power(self, values: Any, **hints: Any) -> Any:
-        """The array with the elements at the index raised to the power ``values``."""
+        """Return the array with the elements at the index raised to the power ``values``."""
         return self._by_all(ufuncs.power, values, hints)
 
     def min(self, values: Any, **hints: Any) -> Any:
-        """The array with the smaller of element and value at the index."""
+        """Return the array with the smaller of element and value at the index."""
         return self._changed("min", values, hints)
 
     def max(self, values: Any, **hints: Any) -> Any:
-        """The array with the larger of element and value at the index."""
+        """Return the array with the larger of element and value at the index."""
         return self._changed("max", values, hints)
 
     def apply(self, ufunc: Callable[[Any], Any], **hints: Any) -> Any:
-        """The array with ``ufunc`` applied to the elements at the index, as often as the index names each.
+        """Return the array with ``ufunc`` applied to the elements at the index, once for each occurrence.
 
-        In reverse mode it can be differentiated when the index cannot repeat itself, or ``unique_indices=True``.
+        Reverse-mode differentiation requires an index without duplicates, or ``unique_indices=True``.
 
         >>> import xlascope.numpy as jnp
         >>> print(jnp.ones(3).at[jnp.array([0, 0, 1])].apply(lambda x: 2 * x))
@@ -151,24 +153,24 @@ class IndexUpdateAt:
         values = self._array[self._index]
         if hints.get("unique_indices") or not self._may_repeat():
             return self.set(ufunc(values), **hints)
-        nothing = creation.zeros_like(self._array, dtype=np.int32)
-        often = IndexUpdateAt(nothing, self._index).add(1, **hints)[self._index]
+        zeros = creation.zeros_like(self._array, dtype=np.int32)
+        counts = IndexUpdateAt(zeros, self._index).add(1, **hints)[self._index]
 
-        def once_more(state: tuple[Any, Any]) -> tuple[Any, Any]:
-            done, held = state
-            return ufuncs.add(done, 1), logic.where(logic.greater(often, done), as_dtype(ufunc(held), held.dtype), held)
+        def apply_where_repeated(state: tuple[Any, Any]) -> tuple[Any, Any]:
+            step, old = state
+            return ufuncs.add(step, 1), logic.where(logic.greater(counts, step), as_dtype(ufunc(old), old.dtype), old)
 
-        most = reductions.max(often, initial=0)
-        _, values = while_loop(lambda state: logic.less(state[0], most), once_more, (np.int32(0), values))
+        limit = reductions.max(counts, initial=0)
+        _, values = while_loop(lambda state: logic.less(state[0], limit), apply_where_repeated, (np.int32(0), values))
         return self.set(values, **hints)
 
     def _may_repeat(self) -> bool:
-        """Whether the index may name an element twice."""
+        """Return whether the index may contain an element twice."""
         _, operands = parse(self._array.shape, self._index, eager=False, updates=True)
         return max((aval_of(operand).size for operand in operands), default=1) > 1
 
     def _by_all(self, combine: Callable[[Any, Any], Any], values: Any, hints: dict[str, Any]) -> Any:
-        """The elements combined with the product of all values that fall on them, those left out with one."""
+        """Combine each element with the product of all values at its index; other elements with one."""
         x = self._array
         ones = IndexUpdateAt(creation.ones_like(x), self._index)
         return combine(x, ones._changed("multiply", values, hints))
@@ -179,11 +181,11 @@ class IndexUpdateAt:
         if isinstance(values, (list, tuple, range)):
             values = creation.asarray(values)
         if hints.get("out_sharding") is not None:
-            rest = {**hints, "out_sharding": None}
+            options = {**hints, "out_sharding": None}
             return lying_so(
                 how,
                 hints["out_sharding"],
-                lambda x, y: IndexUpdateAt(x, self._index)._changed(how, y, rest),
+                lambda x, y: IndexUpdateAt(x, self._index)._changed(how, y, options),
                 [x, values],
             )
         index = self._index if mode.wrap else _from_front(self._index, 0 if mode.clip else _NOWHERE)
@@ -196,7 +198,7 @@ class IndexUpdateAt:
 
 
 class Mode(NamedTuple):
-    """How the indices of an update are read: clamped or not, what is promised of them, and whether from behind."""
+    """How the indices of an update are interpreted: clipping, promises about them, and negative indices."""
 
     clip: bool
     indices_are_sorted: bool
@@ -205,12 +207,12 @@ class Mode(NamedTuple):
 
 
 def _name_of(mode: Any) -> Any:
-    """The name of a mode, which may be a member of ``lax.GatherScatterMode``."""
+    """Return the name of a mode, which may be a member of ``lax.GatherScatterMode``."""
     return getattr(mode, "value", mode)
 
 
 def _mode_of(hints: dict[str, Any]) -> Mode:
-    """How indices are read; raises for hints that nobody knows."""
+    """Return the index mode of an update's hints; raise an error for unknown hints."""
     unknown = hints.keys() - {"indices_are_sorted", "unique_indices", "wrap_negative_indices", "out_sharding", "mode"}
     if unknown:
         raise TypeError(f"an update at an index got the unexpected argument {min(unknown)}")
@@ -221,21 +223,21 @@ def _mode_of(hints: dict[str, Any]) -> Mode:
     return Mode(mode == "clip", sorted_, unique, bool(hints.get("wrap_negative_indices", True)))
 
 
-#: An index that is beyond the end of every axis.
+#: An index that is out of bounds for every axis.
 _NOWHERE = 2**31 - 1
 
 
-def _from_front(index: Any, before: int) -> Any:
-    """An index whose negative integers are not counted from behind, but read as ``before``."""
+def _from_front(index: Any, replacement: int) -> Any:
+    """Return an index whose negative integers are replaced instead of counted from the end."""
     parts = index if isinstance(index, tuple) else (index,)
-    return tuple(_not_negative(part, before) for part in parts)
+    return tuple(_not_negative(part, replacement) for part in parts)
 
 
-def _not_negative(part: Any, before: int) -> Any:
+def _not_negative(part: Any, replacement: int) -> Any:
     if isinstance(part, (int, np.integer)) and not isinstance(part, bool):
-        return before if part < 0 else part
+        return replacement if part < 0 else part
     if is_value(part) and kind_of(aval_of(part).dtype) == "i":
-        return logic.where(logic.less(part, 0), before, as_dtype(part, canonical(int)))
+        return logic.where(logic.less(part, 0), replacement, as_dtype(part, canonical(int)))
     return part
 
 
@@ -258,24 +260,24 @@ _OPERATIONS: dict[str, type[indexing.ScatterFamily]] = {
 
 
 def _moved_out(form: Form, operands: Sequence[Any]) -> tuple[list[Any], Form]:
-    """Static places as operands, so that one compiled program serves all of them."""
-    given = iter(operands)
-    out: list[Any] = []
+    """Return the operands and form with static indices lifted to operands, so that programs are shared."""
+    remaining_operands = iter(operands)
+    lifted: list[Any] = []
     items: list[Item] = []
     for item in form:
         if isinstance(item, At):
-            out.append(item.place if item.place >= 0 else _NOWHERE)
+            lifted.append(item.place if item.place >= 0 else _NOWHERE)
             items.append(Scalar())
         else:
             items.append(item)
-            out.extend([next(given)] if isinstance(item, (Rows, Scalar)) else [])
-    return out, tuple(items)
+            lifted.extend([next(remaining_operands)] if isinstance(item, (Rows, Scalar)) else [])
+    return lifted, tuple(items)
 
 
 def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, mode: Mode) -> Any:
-    """``x`` with the elements at an index combined with ``values``; weak where ``x`` is."""
-    made, aval = _combined(x, operands, values, form, how, mode), aval_of(x)
-    return convert_element_type(made, aval.dtype, True) if aval.weak_type and not aval_of(made).weak_type else made
+    """Return ``x`` with the elements at an index combined with ``values``, weakly typed if ``x`` is."""
+    new, aval = _combined(x, operands, values, form, how, mode), aval_of(x)
+    return convert_element_type(new, aval.dtype, True) if aval.weak_type and not aval_of(new).weak_type else new
 
 
 def _combined(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, mode: Mode) -> Any:
@@ -285,19 +287,19 @@ def _combined(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str
         return x
     if not operands:
         old = None if how == "set" else taken(x, (), form)
-        wanted = _result_shape(form, shape)
-        return _put_back(x, form, _new_values(how, old, values, wanted, x.dtype), whole=False)
+        result_shape = _result_shape(form, shape)
+        return _put_back(x, form, _new_values(how, old, values, result_shape, x.dtype), whole=False)
     part = expand_dims(sliced(x, form), new_axes(form))
-    indices, axes, place = index_rows(part, operands, form)
-    made = _scattered(part, indices, axes, place, values, how, mode)
-    return _put_back(x, form, squeeze(made, new_axes(form)), whole=True)
+    indices, axes, result_axis = index_rows(part, operands, form)
+    updated = _scattered(part, indices, axes, result_axis, values, how, mode)
+    return _put_back(x, form, squeeze(updated, new_axes(form)), whole=True)
 
 
 _changed = together("how", "form", "mode")(changed)
 
 
 def _new_values(how: str, old: Any, values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    if boot.trace_settings.value:  # it may say that dtypes do not mix
+    if boot.trace_settings.value:  # raises under strict dtype promotion
         common_dtype([shaped((), dtype), aval_of(values)])
     new = as_dtype(_COMBINE[how](old, values), dtype)
     if aval_of(new).size == 1 and len(aval_of(new).shape) > len(shape):
@@ -306,7 +308,7 @@ def _new_values(how: str, old: Any, values: Any, shape: tuple[int, ...], dtype: 
 
 
 def _result_shape(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of ``x[index]`` for a form without operands."""
+    """Return the shape of ``x[index]`` for a form without operands."""
     sizes = iter(shape)
     result = []
     for item in form:
@@ -320,36 +322,39 @@ def _result_shape(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: Any, how: str, mode: Mode) -> Any:
+def _scattered(x: Any, indices: Any, axes: tuple[int, ...], result_axis: int, values: Any, how: str, mode: Mode) -> Any:
     aval = aval_of(x)
-    window = window_axes(aval.ndim, indices, axes, place)
+    window = window_axes(aval.ndim, indices, axes, result_axis)
     numbers = indexing.ScatterDimensionNumbers(window, axes, axes)
-    kept = iter([size for axis, size in enumerate(aval.shape) if axis not in axes])
+    window_sizes = iter([size for axis, size in enumerate(aval.shape) if axis not in axes])
     lead = iter(aval_of(indices).shape[:-1])
     total = len(window) + len(aval_of(indices).shape) - 1
-    wanted = tuple(next(kept) if axis in window else next(lead) for axis in range(total))
+    updates_shape = tuple(next(window_sizes) if axis in window else next(lead) for axis in range(total))
     dtype = aval.dtype if how == "set" else common_dtype([aval, aval_of(values)])[0]
-    updates = _new_values("set", None, values, wanted, dtype)
+    updates = _new_values("set", None, values, updates_shape, dtype)
     operation = _OPERATIONS[how](numbers, "clip" if mode.clip else "drop", mode.indices_are_sorted, mode.unique_indices)
     if dtype == aval.dtype:
         return bind1(operation, x, indices, updates)
-    before = as_dtype(x, dtype)  # computed in the dtype of both, as x[index] + y is
-    after = bind1(operation, before, indices, updates)
-    made = as_dtype(after, aval.dtype)
-    if kind_of(aval.dtype) in "iu" and kind_of(dtype) in "fc":  # integers that stay were rounded on the way
-        return logic.where(logic.equal(before, after), x, made)
-    return made
+    widened = as_dtype(x, dtype)  # compute in the promoted dtype, as x[index] + y does
+    scattered = bind1(operation, widened, indices, updates)
+    result = as_dtype(scattered, aval.dtype)
+    if kind_of(aval.dtype) in "iu" and kind_of(dtype) in "fc":  # the conversion may round unchanged integers
+        return logic.where(logic.equal(widened, scattered), x, result)
+    return result
 
 
-def _put_back(x: Any, form: Form, part: Any, *, whole: bool) -> Any:
-    """``x`` with the static part of a form replaced; ``whole``: ``part`` has all of ``x``'s axes and no new ones."""
+def _put_back(x: Any, form: Form, part: Any, *, has_all_axes: bool) -> Any:
+    """Return ``x`` with the static part of a form replaced.
+
+    ``has_all_axes`` says that ``part`` has all axes of ``x`` and no new ones.
+    """
     shape = x.shape
     items = [item for item in form if not isinstance(item, New)]
-    if not whole:
+    if not has_all_axes:
         part = squeeze(part, tuple(i for i, item in enumerate(_with_axes(form)) if isinstance(item, New)))
         part = expand_dims(part, tuple(i for i, item in enumerate(items) if isinstance(item, At)))
-    back = backwards(form)
-    part = rev(part, back) if back else part
+    flipped = backwards(form)
+    part = rev(part, flipped) if flipped else part
     bounds = [bounds_of(item, size) for item, size in zip(items, shape, strict=True)]
     if aval_of(part).shape == shape:
         return part
@@ -361,12 +366,12 @@ def _put_back(x: Any, form: Form, part: Any, *, whole: bool) -> Any:
 
 
 def _with_axes(form: Form) -> Form:
-    """The items that leave an axis in the result."""
+    """Return the items that keep an axis in the result."""
     return tuple(item for item in form if not isinstance(item, At))
 
 
 def _put_spread(x: Any, part: Any, bounds: Sequence[tuple[int, int, int]]) -> Any:
-    """``x`` with ``part`` at places that lie apart: a scatter with one index column per axis that is not kept whole."""
+    """Return ``x`` with ``part`` at strided positions, by a scatter over the axes that are not fully covered."""
     shape = x.shape
     axes = tuple(i for i, (bound, size) in enumerate(zip(bounds, shape, strict=True)) if bound != (0, size, 1))
     columns = [
@@ -374,47 +379,47 @@ def _put_spread(x: Any, part: Any, bounds: Sequence[tuple[int, int, int]]) -> An
         for i, axis in enumerate(axes)
     ]
     indices = coordinates(columns)
-    rest = tuple(i for i in range(len(shape)) if i not in axes)
+    remaining_axes = tuple(i for i in range(len(shape)) if i not in axes)
     numbers = indexing.ScatterDimensionNumbers(window_axes(len(shape), indices, axes, 0), axes, axes)
-    return bind1(indexing.Scatter(numbers, "drop"), x, indices, transpose(part, (*axes, *rest)))
+    return bind1(indexing.Scatter(numbers, "drop"), x, indices, transpose(part, (*axes, *remaining_axes)))
 
 
 # Out of bounds ------------------------------------------------------------------------------------------------------
 
 
 def get_filled(x: Any, index: Any, fill_value: Any = None) -> Any:
-    """``x[index]`` with ``fill_value`` where an index is beyond the end."""
+    """Return ``x[index]`` with ``fill_value`` where an index is out of bounds."""
     form, operands = parse(x.shape, index, eager=False)
-    out, form = _moved_out(form, operands)
-    return _get_filled(x, out, fill_value, form=form)
+    lifted, form = _moved_out(form, operands)
+    return _get_filled(x, lifted, fill_value, form=form)
 
 
 @together("form")
 def _get_filled(x: Any, operands: list[Any], fill_value: Any, form: Form) -> Any:
-    found = taken(x, operands, form)
+    elements = taken(x, operands, form)
     if not operands:
-        return found
+        return elements
     dtype = aval_of(x).dtype
     value = fill_of(dtype) if fill_value is None else as_dtype(fill_value, dtype)
-    return logic.where(_inside(x, operands, form), found, value)
+    return logic.where(_inside(x, operands, form), elements, value)
 
 
 def _inside(x: Any, operands: list[Any], form: Form) -> Any:
-    """Whether each element of ``x[index]`` is inside the array; slices behind the indices have axes of size 1."""
+    """Return whether each element of ``x[index]`` is in bounds; trailing window axes have size 1."""
     sizes = iter(x.shape)
-    given = iter(operands)
-    inside: Any = True
-    places, kept = [], []
+    remaining_operands = iter(operands)
+    mask: Any = True
+    index_positions, window_positions = [], []
     for position, item in enumerate(form):
         size = 1 if isinstance(item, New) else next(sizes)
         if isinstance(item, (Rows, Scalar)):
-            i = next(given)
-            places.append(position)
-            here = within(i, size)
-            inside = here if inside is True else logic.bitwise_and(inside, here)
+            i = next(remaining_operands)
+            index_positions.append(position)
+            in_bounds = within(i, size)
+            mask = in_bounds if mask is True else logic.bitwise_and(mask, in_bounds)
         else:
-            kept.append(position)
-    neighbours = places == list(range(places[0], places[-1] + 1))
-    behind = [position for position in kept if not neighbours or position > places[0]]
-    rank = len(aval_of(inside).shape)
-    return expand_dims(inside, tuple(range(rank, rank + len(behind))))
+            window_positions.append(position)
+    is_contiguous = index_positions == list(range(index_positions[0], index_positions[-1] + 1))
+    trailing = [position for position in window_positions if not is_contiguous or position > index_positions[0]]
+    rank = len(aval_of(mask).shape)
+    return expand_dims(mask, tuple(range(rank, rank + len(trailing))))

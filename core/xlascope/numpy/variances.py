@@ -1,4 +1,4 @@
-"""Variances and standard deviations, also of those elements that are numbers."""
+"""Variances and standard deviations, also NaN-ignoring ones."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def var(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
     *, where: Any = None, mean: Any = None, correction: float | None = None,
 ) -> Any:  # fmt: skip
-    """The mean squared distance from the mean; ``ddof`` is taken from the count.
+    """Return the variance; ``ddof`` is subtracted from the count.
 
-    ``mean`` is the mean where it is known already, with the axes that ``keepdims`` leaves.
+    ``mean`` is the precomputed mean, with the shape of a result with ``keepdims``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.var(jnp.array([1.0, 3.0])), jnp.var(jnp.array([1.0, 3.0]), mean=0.0))
@@ -41,9 +41,9 @@ def var(
     """
     if out is not None:
         raise no_out("var")
-    less = _taken_off(ddof, correction)
+    delta = _taken_off(ddof, correction)
     dtype = None if dtype is None else requested_dtype(dtype)
-    return _var(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where, mean=mean)
+    return _var(a, axis=as_tuple(axis), dtype=dtype, ddof=delta, keepdims=keepdims, where=where, mean=mean)
 
 
 def _taken_off(ddof: float, correction: float | None) -> float:
@@ -56,33 +56,33 @@ def _taken_off(ddof: float, correction: float | None) -> float:
 
 @together("axis", "dtype", "ddof", "keepdims")
 def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
-    own = _own_dtype(a_, dtype)
+    work_dtype = _own_dtype(a_, dtype)
     axes = reductions.all_axes(a_, axis)
-    total, count = _squared_distances(as_dtype(a_, own), axes, where, mean)
+    total, count = _squared_distances(as_dtype(a_, work_dtype), axes, where, mean)
     kind = aval_of(total).dtype
-    if kind_of(kind) in "iu":  # a whole number of the type of floats, which can say that there is none
-        less: float = int(ddof)
-        found = convert_element_type(div(total, _less(count, less, kind)), canonical(float), True)
+    if kind_of(kind) in "iu":  # integer dtype: the result is a float, which can be NaN
+        delta: float = int(ddof)
+        variance = convert_element_type(div(total, _less(count, delta, kind)), canonical(float), True)
     else:
-        less, found = ddof, div(total, _less(count, ddof, kind))
+        delta, variance = ddof, div(total, _less(count, ddof, kind))
     if where is not None:
-        found = select(gt(count, as_dtype(less, kind)), found, as_dtype(math.nan, aval_of(found).dtype))
-    elif count <= less:
-        found = mul(found, math.nan)
+        variance = select(gt(count, as_dtype(delta, kind)), variance, as_dtype(math.nan, aval_of(variance).dtype))
+    elif count <= delta:
+        variance = mul(variance, math.nan)
     if kind_of(kind) == "f":
-        found = as_dtype(found, real_dtype(own) if dtype is None else own)
-    return reductions.kept(found, axes, keepdims)
+        variance = as_dtype(variance, real_dtype(work_dtype) if dtype is None else work_dtype)
+    return reductions.kept(variance, axes, keepdims)
 
 
 def _own_dtype(x: Any, dtype: np.dtype[Any] | None) -> np.dtype[Any]:
-    """The dtype to compute in: the one asked for, or that of ``x``, where integers become floats.
+    """Return the dtype to compute in: the requested one, or that of ``x`` with integers as floats.
 
-    Raises ValueError for a real one of complex numbers, whose imaginary parts would not count.
+    Raises ValueError for a real dtype of complex numbers, which would drop the imaginary parts.
     """
-    own: np.dtype[Any] = aval_of(inexact(x)).dtype
+    operand_dtype: np.dtype[Any] = aval_of(inexact(x)).dtype
     if dtype is None:
-        return own
-    if kind_of(own) == "c" and kind_of(dtype) != "c":
+        return operand_dtype
+    if kind_of(operand_dtype) == "c" and kind_of(dtype) != "c":
         raise ValueError(f"the variance of complex numbers takes a complex dtype, got {dtype.name}; see real, imag")
     return dtype
 
@@ -94,9 +94,9 @@ def _less(count: Any, number: float, dtype: np.dtype[Any]) -> Any:
 
 
 def _squared_distances(x: Any, axes: tuple[int, ...], where: Any, mean: Any) -> tuple[Any, Any]:
-    """The sum of squared distances from the mean, or from ``mean``, over some axes, and of how many there are."""
-    own = aval_of(x).dtype
-    wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
+    """Return the sum of squared deviations from the mean, or from ``mean``, over axes, and the count."""
+    operand_dtype = aval_of(x).dtype
+    wide = as_dtype(x, np.dtype("float32")) if is_floating(operand_dtype) and operand_dtype.itemsize < 4 else x
     if mean is not None:
         distance = ufuncs.subtract(wide, _known_mean(mean, shape_of(x)))
     elif axes:
@@ -105,23 +105,23 @@ def _squared_distances(x: Any, axes: tuple[int, ...], where: Any, mean: Any) -> 
         distance = sub(wide, wide)
     if where is None:
         return reduce_sum(_length_squared(distance), axes), reductions.count_along(x, axes)
-    chosen = reductions.mask_over(where, x)
+    mask = reductions.mask_over(where, x)
     # Mask distances, not their squares: the derivative of a square is 0 * NaN where an element is NaN.
-    squares = _length_squared(select(chosen, distance, as_dtype(0, aval_of(distance).dtype)))
-    return reduce_sum(squares, axes), reduce_sum(as_dtype(chosen, aval_of(squares).dtype), axes)
+    squares = _length_squared(select(mask, distance, as_dtype(0, aval_of(distance).dtype)))
+    return reduce_sum(squares, axes), reduce_sum(as_dtype(mask, aval_of(squares).dtype), axes)
 
 
 def _known_mean(mean: Any, shape: tuple[int, ...]) -> Any:
-    own = shape_of(mean)
-    if own and (len(own) != len(shape) or any(n not in (1, size) for n, size in zip(own, shape, strict=True))):
+    sizes = shape_of(mean)
+    if sizes and (len(sizes) != len(shape) or any(n not in (1, size) for n, size in zip(sizes, shape, strict=True))):
         raise ValueError(
-            f"mean has shape {own}, which does not fit an array of shape {shape}; take it with keepdims=True"
+            f"mean has shape {sizes}, which does not fit an array of shape {shape}; take it with keepdims=True"
         )
     return mean
 
 
 def _length_squared(x: Any) -> Any:
-    """The square, a real value also when x is complex."""
+    """Return the squared absolute value, which is real also for complex x."""
     return real(mul(x, conj(x))) if kind_of(aval_of(x).dtype) == "c" else square(x)
 
 
@@ -129,20 +129,20 @@ def std(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
     *, where: Any = None, mean: Any = None, correction: float | None = None,
 ) -> Any:  # fmt: skip
-    """The square root of the variance; see :func:`var`."""
+    """Return the standard deviation, the square root of the variance; see :func:`var`."""
     if out is not None:
         raise no_out("std")
-    less = _taken_off(ddof, correction)
+    delta = _taken_off(ddof, correction)
     dtype = inexact_or_none(dtype, "std")
-    return _std(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where, mean=mean)
+    return _std(a, axis=as_tuple(axis), dtype=dtype, ddof=delta, keepdims=keepdims, where=where, mean=mean)
 
 
-def inexact_or_none(dtype: Any, user: str) -> np.dtype[Any] | None:
-    """Return the dtype that a user asked for, None for none; raises ValueError for one that holds no fractions."""
-    own = None if dtype is None else requested_dtype(dtype)
-    if own is not None and kind_of(own) not in "fc":
-        raise ValueError(f"{user} takes a floating-point or complex dtype, got {own.name}")
-    return own
+def inexact_or_none(dtype: Any, caller: str) -> np.dtype[Any] | None:
+    """Return the requested dtype, or None; raise ValueError for a dtype that is not inexact."""
+    requested = None if dtype is None else requested_dtype(dtype)
+    if requested is not None and kind_of(requested) not in "fc":
+        raise ValueError(f"{caller} takes a floating-point or complex dtype, got {requested.name}")
+    return requested
 
 
 @together("axis", "dtype", "ddof", "keepdims")
@@ -154,7 +154,7 @@ def nanvar(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
     where: Any = None, mean: Any = None,
 ) -> Any:  # fmt: skip
-    """The variance of the elements that are numbers; see :func:`var`."""
+    """Return the variance of the elements that are not NaN; see :func:`var`."""
     if out is not None:
         raise no_out("nanvar")
     dtype = None if dtype is None else requested_dtype(dtype)
@@ -163,22 +163,22 @@ def nanvar(
 
 @together("axis", "dtype", "ddof", "keepdims")
 def _nanvar(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
-    x, axes, known = reductions.numbers_along(a, axis, where)
-    own = _own_dtype(x, dtype)
-    total, count = _squared_distances(as_dtype(x, own), axes, known, mean)
+    x, axes, is_number = reductions.numbers_along(a, axis, where)
+    work_dtype = _own_dtype(x, dtype)
+    total, count = _squared_distances(as_dtype(x, work_dtype), axes, is_number, mean)
     wide = as_dtype(total, to_inexact(aval_of(total).dtype))
-    rest = _less(as_dtype(count, aval_of(wide).dtype), ddof, aval_of(wide).dtype)
-    found = select(gt(rest, 0), div(wide, rest), as_dtype(math.nan, aval_of(wide).dtype))
-    if kind_of(own) in "iu":  # which cannot say that there is none
-        found = select(gt(rest, 0), found, as_dtype(0, aval_of(wide).dtype))
-    return reductions.kept(as_dtype(found, real_dtype(own) if dtype is None else own), axes, keepdims)
+    degrees_of_freedom = _less(as_dtype(count, aval_of(wide).dtype), ddof, aval_of(wide).dtype)
+    variance = select(gt(degrees_of_freedom, 0), div(wide, degrees_of_freedom), as_dtype(math.nan, aval_of(wide).dtype))
+    if kind_of(work_dtype) in "iu":  # which cannot hold NaN
+        variance = select(gt(degrees_of_freedom, 0), variance, as_dtype(0, aval_of(wide).dtype))
+    return reductions.kept(as_dtype(variance, real_dtype(work_dtype) if dtype is None else work_dtype), axes, keepdims)
 
 
 def nanstd(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
     where: Any = None, mean: Any = None,
 ) -> Any:  # fmt: skip
-    """The standard deviation of the elements that are numbers; see :func:`var`."""
+    """Return the standard deviation of the elements that are not NaN; see :func:`var`."""
     if out is not None:
         raise no_out("nanstd")
     dtype = inexact_or_none(dtype, "nanstd")

@@ -1,4 +1,4 @@
-"""``vectorize``: a function of scalars, or of arrays of few axes, made one of arrays, by vmap."""
+"""``vectorize``: lifts a function of scalars, or of arrays with few axes, to arrays by vmap."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SIGNATURE = re.compile(rf"\s*{_NAMES}(?:\s*,\s*{_NAMES})*\s*->\s*{_NAMES}(?:\s*
 
 
 class Signature(NamedTuple):
-    """The names of the core axes of each operand and of each result, as in ``(n,m),(m)->(n)``."""
+    """Names of the core axes of each operand and of each result, as in ``(n,m),(m)->(n)``."""
 
     operands: tuple[tuple[str, ...], ...]
     results: tuple[tuple[str, ...], ...]
 
 
 def parse_signature(text: str) -> Signature:
-    """The names in a signature; raises ValueError when it is none.
+    """Return the axis names in a signature; raise ValueError for an invalid one.
 
     >>> parse_signature("(n,m),(m)->(n)")
-    Signature(operands=(('n', 'm'), ('m',)), results=(('n',),))
+    CoreSignature(operands=(('n', 'm'), ('m',)), results=(('n',),))
     """
     if not _SIGNATURE.fullmatch(text):
         raise ValueError(f"not a signature of vectorize: {text!r}; write for instance '(n,m),(m)->(n)'")
@@ -43,11 +43,11 @@ def parse_signature(text: str) -> Signature:
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Iterable[int | str] = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
-    """A function of scalars made one of arrays, by vmap over the axes in which its arguments meet.
+    """Return a function of scalars lifted to arrays, by vmap over the broadcast axes of its arguments.
 
-    With a ``signature`` such as ``"(n,m),(m)->(n)"`` the function takes arrays with those axes, and the axes before
-    them are mapped over. ``excluded`` names arguments, by position or name, that are passed on as they are; keyword
-    arguments always are.
+    With a ``signature`` such as ``"(n,m),(m)->(n)"`` the function takes arrays with those axes, and the axes
+    before them are mapped over. ``excluded`` names arguments, by position or name, that are passed unchanged, as
+    keyword arguments always are.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.vectorize(lambda x, y: x * y + 1)(jnp.arange(3), 2))
@@ -55,31 +55,31 @@ def vectorize(
     >>> jnp.vectorize(jnp.dot, signature="(n),(n)->()")(jnp.ones((5, 1, 3)), jnp.ones((4, 3))).shape
     (5, 4)
     """
-    apart = set(excluded)
-    if any(not isinstance(each, (int, str)) for each in apart):
+    excluded_set = set(excluded)
+    if any(not isinstance(entry, (int, str)) for entry in excluded_set):
         raise TypeError(f"vectorize excludes arguments by position or name, got excluded={excluded!r}")
-    if any(isinstance(each, int) and each < 0 for each in apart):
+    if any(isinstance(entry, int) and entry < 0 for entry in excluded_set):
         raise ValueError(f"vectorize excludes arguments by position from 0 on, got excluded={excluded!r}")
     parsed = None if signature is None else parse_signature(signature)
     about = f" (vectorize with signature {signature!r})" if signature is not None else " (vectorize)"
 
     @functools.wraps(pyfunc)
-    def vectorized(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not args:
             raise TypeError(f"a vectorized function takes at least one positional argument{about}")
-        places = [i for i in range(len(args)) if i not in apart]
+        positions = [i for i in range(len(args)) if i not in excluded_set]
 
-        def of_mapped(*mapped: Any) -> Any:
-            given = dict(zip(places, mapped, strict=True))
-            return pyfunc(*(given.get(i, x) for i, x in enumerate(args)), **kwargs)
+        def call_with_mapped(*mapped: Any) -> Any:
+            by_position = dict(zip(positions, mapped, strict=True))
+            return pyfunc(*(by_position.get(i, x) for i, x in enumerate(args)), **kwargs)
 
-        return _mapped(of_mapped, [asarray(args[i]) for i in places], parsed, about)
+        return _mapped(call_with_mapped, [asarray(args[i]) for i in positions], parsed, about)
 
-    return vectorized
+    return wrapper
 
 
 def _mapped(function: Callable[..., Any], operands: Sequence[Any], signature: Signature | None, about: str) -> Any:
-    """A function applied along the axes before the core axes."""
+    """Apply a function with vmap over the axes before the core axes."""
     cores: tuple[tuple[str, ...], ...] = ((),) * len(operands)
     if signature is not None:
         cores = signature.operands
@@ -87,35 +87,35 @@ def _mapped(function: Callable[..., Any], operands: Sequence[Any], signature: Si
             raise TypeError(f"expected {len(cores)} positional arguments, got {len(operands)}{about}")
     sizes = _core_sizes([aval_of(x).shape for x in operands], cores, about)
     checked = function if signature is None else _checked(function, signature, sizes, about)
-    own = [aval_of(x).shape[: aval_of(x).ndim - len(core)] for x, core in zip(operands, cores, strict=True)]
+    shapes = [aval_of(x).shape[: aval_of(x).ndim - len(core)] for x, core in zip(operands, cores, strict=True)]
     try:
-        lead = np.broadcast_shapes(*own)
+        lead = np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ValueError(f"the axes before the core axes do not fit: {' and '.join(map(str, own))}{about}") from None
+        raise ValueError(f"the axes before the core axes do not fit: {' and '.join(map(str, shapes))}{about}") from None
     squeezed = [
         squeeze(x, tuple(i for i, size in enumerate(shape) if size == 1))
-        for x, shape in zip(operands, own, strict=True)
+        for x, shape in zip(operands, shapes, strict=True)
     ]
-    single = []
+    unmapped_axes = []
     for axis in reversed(range(len(lead))):
-        in_axes = tuple(0 if _size_at(shape, len(lead), axis) != 1 else None for shape in own)
-        if all(each is None for each in in_axes):
-            single.append(axis)
+        in_axes = tuple(0 if _size_at(shape, len(lead), axis) != 1 else None for shape in shapes)
+        if all(in_axis is None for in_axis in in_axes):
+            unmapped_axes.append(axis)
         else:
             checked = vmap(checked, in_axes)
     results = checked(*squeezed)
-    return tree.map(lambda y: expand_dims(y, tuple(single)), results) if single else results
+    return tree.map(lambda y: expand_dims(y, tuple(unmapped_axes)), results) if unmapped_axes else results
 
 
 def _size_at(shape: Sequence[int], rank: int, axis: int) -> int:
-    """The size of an axis when axes of size 1 are put in front up to a rank."""
+    """Return the size of an axis after the shape is padded to a rank with leading axes of size 1."""
     return 1 if axis < rank - len(shape) else shape[axis - rank + len(shape)]
 
 
-def _core_sizes(given: Sequence[tuple[int, ...]], cores: Sequence[tuple[str, ...]], about: str) -> dict[str, int]:
-    """The sizes of the named axes; raises ValueError where they contradict each other."""
+def _core_sizes(shapes: Sequence[tuple[int, ...]], cores: Sequence[tuple[str, ...]], about: str) -> dict[str, int]:
+    """Return the sizes of the named axes; raise ValueError if they conflict."""
     sizes: dict[str, int] = {}
-    for shape, core in zip(given, cores, strict=True):
+    for shape, core in zip(shapes, cores, strict=True):
         if len(shape) < len(core):
             raise ValueError(f"an argument of shape {shape} has too few axes for {_shown(core)}{about}")
         for name, size in zip(core, shape[len(shape) - len(core) :], strict=True):
@@ -127,7 +127,7 @@ def _core_sizes(given: Sequence[tuple[int, ...]], cores: Sequence[tuple[str, ...
 def _checked(
     function: Callable[..., Any], signature: Signature, sizes: dict[str, int], about: str
 ) -> Callable[..., Any]:
-    """A function whose results are compared with the signature."""
+    """Return a function that checks its results against the signature."""
 
     def call(*operands: Any) -> Any:
         results = function(*operands)
@@ -138,10 +138,10 @@ def _checked(
             raise TypeError(
                 f"the function returned {len(results) if several else 1} results, not {len(signature.results)}{about}"
             )
-        known = dict(sizes)
+        bound = dict(sizes)
         for y, core in zip(results if several else [results], signature.results, strict=True):
             shape = aval_of(y).shape
-            if len(shape) != len(core) or any(known.setdefault(n, k) != k for n, k in zip(core, shape, strict=True)):
+            if len(shape) != len(core) or any(bound.setdefault(n, k) != k for n, k in zip(core, shape, strict=True)):
                 raise ValueError(f"a result of shape {shape} does not fit {_shown(core)}{about}")
         return results
 

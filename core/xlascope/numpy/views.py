@@ -1,4 +1,4 @@
-"""The bytes of arrays read another way."""
+"""Reinterpretation of the bytes of arrays."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from .together import together
 
 
 def view(x: Any, dtype: Any) -> Any:
-    """The same bytes read as another dtype: along the last axis they become more elements of a narrower one, or fewer.
+    """Return the same bytes read as another dtype; the size of the last axis changes with the item size.
 
-    Truth values are bytes, those that are not 0 true. Raises ValueError where the bytes of the last axis do not come
-    to whole elements, and without an axis where they come to more or less than one.
+    Booleans are bytes; nonzero bytes are true. Raises ValueError if the bytes of the last axis are not a whole
+    number of elements, and for a scalar if the item size differs.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.array([1.0, 2.0]).view("uint16"))
     [    0 16256     0 16384]
     """
-    wanted, aval = requested_dtype(dtype), aval_of(x)
-    own, new = _bits(aval.dtype), _bits(wanted)
-    if own != new and not aval.shape:
+    requested, aval = requested_dtype(dtype), aval_of(x)
+    old_bits, new_bits = _bits(aval.dtype), _bits(requested)
+    if old_bits != new_bits and not aval.shape:
         raise ValueError(
-            f"view of an array without axes takes a dtype as wide as its own, {aval.dtype.name}; got {wanted.name}"
+            f"view of an array without axes takes a dtype as wide as its own, {aval.dtype.name}; got {requested.name}"
         )
-    if aval.shape and aval.shape[-1] * own % new:
+    if aval.shape and aval.shape[-1] * old_bits % new_bits:
         raise ValueError(
             f"view: {aval.shape[-1]} elements of {aval.dtype.name} along the last axis are not whole elements of "
-            f"{wanted.name}"
+            f"{requested.name}"
         )
-    return x if wanted == aval.dtype else _view(x, dtype=wanted)
+    return x if requested == aval.dtype else _view(x, dtype=requested)
 
 
 def byteswap(x: Any) -> Any:
-    """The bytes of each number in the opposite order; those of a complex number in each of its parts."""
+    """Return the numbers with their bytes reversed; for complex numbers, in each part separately."""
     part = real_dtype(x.dtype) if kind_of(x.dtype) == "c" else x.dtype
     return x if _bits(part) <= 8 else _byteswap(x)
 
 
 def _bits(dtype: np.dtype[Any]) -> int:
-    """How much memory an element takes; a truth value takes a byte."""
+    """Return the number of bits of an element in memory; a boolean takes a byte."""
     return 8 if kind_of(dtype) == "b" else bits_of(dtype)
 
 
@@ -63,7 +63,7 @@ def _view(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _parts(x: Any) -> Any:
-    """The elements with one axis more: the two parts of complex numbers, a truth value as a byte."""
+    """Return the elements with an additional last axis: the two parts of complex numbers; booleans as bytes."""
     kind = kind_of(aval_of(x).dtype)
     rank = len(aval_of(x).shape)
     if kind == "c":
@@ -72,12 +72,12 @@ def _parts(x: Any) -> Any:
 
 
 def _words(x: Any, width: int) -> Any:
-    """The bits of elements as natural numbers of so many bits."""
+    """Return the bits of elements as unsigned integers of ``width`` bits."""
     return bitcast_convert_type(x, f"uint{width}")
 
 
 def _elements(words: Any, dtype: np.dtype[Any], part: np.dtype[Any]) -> Any:
-    """Elements from their words, which lie along two last axes: parts, and words of a part."""
+    """Return elements from their words, whose last two axes are the parts, and the words of a part."""
     shape = aval_of(words).shape
     if shape[-1] == 1:
         words = reshape(words, shape[:-1])

@@ -1,1 +1,1 @@
-"""Every operation: one class each with all its rules, what users call right under it, one file a family."""
+"""Operations: one frozen class per operation with all its rules, followed by the function that users call."""

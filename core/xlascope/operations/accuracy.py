@@ -1,4 +1,4 @@
-"""How exact an elementwise function is to be: what users write, and what the compiler is told."""
+"""Accuracy of elementwise functions: the user's argument and the compiler's attribute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .families import Unary
 
 
 class AccuracyMode(enum.Enum):
-    """Which of its implementations of a function the compiler takes."""
+    """Choice of the compiler's implementation of a function."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -22,11 +22,12 @@ class AccuracyMode(enum.Enum):
 
 @dataclass(frozen=True, init=False)
 class Tolerance:
-    """How far an elementwise function may be off: by ``atol`` absolutely, by ``rtol`` relative to the exact result, by
-    ``ulps`` units in the last place; a bound of zero says nothing.
+    """Bounds on the error of an elementwise function.
 
-    The compiler takes its fastest implementation that is within the bounds; XLA's CPU compiler has one of each.
-    Raises ValueError where no bound is set, or one is negative or no number.
+    ``atol`` bounds the absolute error, ``rtol`` the error relative to the exact result, ``ulps`` the error in units
+    in the last place; a bound of zero sets no limit. The compiler takes its fastest implementation that is within
+    the bounds; XLA's CPU compiler has one of each. Raises ValueError where no bound is set, or one is negative or
+    no number.
 
     >>> from xlascope import lax
     >>> print(lax.exp(1.0, accuracy=lax.Tolerance(rtol=1e-3)))
@@ -38,20 +39,20 @@ class Tolerance:
     ulps: int
 
     def __init__(self, atol: float = 0.0, rtol: float = 0.0, ulps: int = 0) -> None:
-        given = {"atol": atol, "rtol": rtol, "ulps": ulps}
-        for name, value in given.items():
+        bounds = {"atol": atol, "rtol": rtol, "ulps": ulps}
+        for name, value in bounds.items():
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 2**63:
                 raise ValueError(f"Tolerance takes bounds that are not negative, got {name}={value!r}")
         if int(ulps) != ulps:
             raise ValueError(f"Tolerance takes a whole number of units in the last place, got ulps={ulps!r}")
-        if not any(given.values()):
+        if not any(bounds.values()):
             raise ValueError("Tolerance takes at least one bound that is not zero: atol, rtol or ulps")
         for name, value in (("atol", float(atol)), ("rtol", float(rtol)), ("ulps", int(ulps))):
             object.__setattr__(self, name, value)
 
 
 def accuracy_of(accuracy: Any) -> Tolerance | AccuracyMode | None:
-    """What a user asked for; raises TypeError for what is neither a ``Tolerance`` nor an ``AccuracyMode``."""
+    """Return a valid ``accuracy`` argument; raise TypeError unless it is a ``Tolerance``, a mode or None."""
     if accuracy is None or isinstance(accuracy, (Tolerance, AccuracyMode)):
         return accuracy
     raise TypeError(
@@ -71,7 +72,7 @@ def _attributes(accuracy: Tolerance | AccuracyMode) -> dict[str, Any]:
 
 
 class Accurate(Unary):
-    """Elementwise on one operand, as exact as ``accuracy`` says; None leaves that to the compiler."""
+    """Elementwise operation on one operand with the requested ``accuracy``; None leaves it to the compiler."""
 
     traits = TRANSCENDENTAL
     accuracy: Tolerance | AccuracyMode | None = None
@@ -81,5 +82,5 @@ class Accurate(Unary):
 
     @classmethod
     def to(cls, accuracy: Any) -> Any:
-        """The operation for what a user gave as ``accuracy``."""
+        """Return the operation with the accuracy that a user requested."""
         return cls.instance if accuracy is None else cls(accuracy_of(accuracy))

@@ -1,4 +1,4 @@
-"""Arithmetic, elementwise: sums, products, quotients, remainders, whole powers, absolute values."""
+"""Elementwise arithmetic: sums, products, quotients, remainders, integer powers and absolute values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Add(Binary, name="add"):
 
 
 def add(x: Any, y: Any) -> Any:
-    """The sum x + y, elementwise."""
+    """Return the sum x + y, elementwise."""
     return bind1(Add.instance, *match(x, y))
 
 
@@ -72,7 +72,7 @@ class Sub(Binary, name="sub"):
 
 
 def sub(x: Any, y: Any) -> Any:
-    """The difference x - y, elementwise."""
+    """Return the difference x - y, elementwise."""
     return bind1(Sub.instance, *match(x, y))
 
 
@@ -97,13 +97,15 @@ class Mul(Binary, name="mul"):
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
-    """The product x y, elementwise; computed in ``out_dtype`` where it is given, to which both are converted first.
+    """Return the product x y, elementwise.
+
+    Computed in ``out_dtype`` where it is given, to which both are converted first.
 
     A product in truth values is true where both factors are. Raises TypeError for operands that are truth values.
     """
     if out_dtype is not None:
-        for each in (x, y):
-            require_kind("mul", dtype_of(each), "ifc")
+        for operand in (x, y):
+            require_kind("mul", dtype_of(operand), "ifc")
         if np.dtype(out_dtype) == np.bool_:
             return bitwise_and(convert_element_type(x, out_dtype), convert_element_type(y, out_dtype))
         x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
@@ -111,19 +113,19 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 
 
 class Division(Binary):
-    """A division, which for integers has a result also where the divisor is zero."""
+    """Division, whose integer result is defined also where the divisor is zero."""
 
     traits = DIVISION
 
     def by_zero(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
-        """The result for an integer x over zero, as XLA has it."""
+        """Return the result for an integer ``x`` divided by zero, as XLA defines it."""
         raise NotImplementedError
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         divisor, aval = builder.inputs[1], builder.outputs[0].aval
         if kind_of(aval.dtype) not in "iu" or (divisor.__class__ is Literal and divisor.val != 0):
             return super().to_stablehlo(builder, operands)
-        # By a zero that it knows XLA would divide while it compiles, and the processor would end the process.
+        # XLA folds a division by a constant zero while it compiles, which would crash the process.
         x, y = stretch_values(builder, operands)
         equal = {"comparison_direction": attribute("#stablehlo<comparison_direction EQ>")}
         none = shaped(aval.shape, np.dtype(np.bool_))
@@ -152,11 +154,11 @@ class Div(Division, name="div"):
         # x = z y, so x_k = z_0 y_k + … + z_k y_0: solved for z_k
         (x, y), (z,) = operands, results
         pairs = [(z[i], y[degree - i]) for i in range(degree)]
-        known = sum_tangents([mul(p, q) for p, q in pairs if p is not ZERO and q is not ZERO])
-        if known is ZERO:
+        lower_terms = sum_tangents([mul(p, q) for p, q in pairs if p is not ZERO and q is not ZERO])
+        if lower_terms is ZERO:
             return [ZERO if x[degree] is ZERO else div(x[degree], y[0])]
-        rest = neg(known) if x[degree] is ZERO else sub(as_result(x[degree], z[0]), known)
-        return [div(rest, y[0])]
+        remainder = neg(lower_terms) if x[degree] is ZERO else sub(as_result(x[degree], z[0]), lower_terms)
+        return [div(remainder, y[0])]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
@@ -164,12 +166,12 @@ class Div(Division, name="div"):
 
 
 def div(x: Any, y: Any) -> Any:
-    """The quotient x / y, elementwise; that of integers is cut off towards zero."""
+    """Return the quotient x / y, elementwise; that of integers is cut off towards zero."""
     return bind1(Div.instance, *match(x, y))
 
 
 def reciprocal(x: Any) -> Any:
-    """One divided by x, elementwise."""
+    """Return one divided by ``x``, elementwise."""
     x = as_float(x)
     require_kind("reciprocal", dtype_of(x), "fc")
     return div(1.0, x)
@@ -190,12 +192,12 @@ class Rem(Division, name="rem"):
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         quotient = div(x, y)
-        whole = mul(sign(quotient), floor(abs(quotient)))
-        return mul(neg(t), whole)
+        truncated = mul(sign(quotient), floor(abs(quotient)))
+        return mul(neg(t), truncated)
 
 
 def rem(x: Any, y: Any) -> Any:
-    """The remainder of x / y with the sign of x, elementwise."""
+    """Return the remainder of x / y with the sign of x, elementwise."""
     return bind1(Rem.instance, *match(x, y))
 
 
@@ -213,7 +215,7 @@ class Square(Unary, name="square"):
         return mul(t, mul(2.0, x))
 
     def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        # x_0 x_k + … + x_k x_0: each product but the middle one stands there twice
+        # x_0 x_k + … + x_k x_0: each product but the middle one occurs twice
         (x,) = operands
         pairs = [(x[i], x[degree - i]) for i in range((degree + 1) // 2)]
         half = sum_tangents([mul(p, q) for p, q in pairs if p is not ZERO and q is not ZERO])
@@ -222,12 +224,12 @@ class Square(Unary, name="square"):
 
 
 def square(x: Any) -> Any:
-    """The square of x, elementwise."""
+    """Return the square of x, elementwise."""
     return bind1(Square.instance, x)
 
 
 class IntegerPow(Unary, name="integer_pow"):
-    """x to a whole power, by repeated squaring."""
+    """x to an integer power, by repeated squaring."""
 
     y: int
 
@@ -246,17 +248,17 @@ class IntegerPow(Unary, name="integer_pow"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,) = operands
         (aval,) = builder.out_avals
-        result, power, rest = None, x, self.y if self.y >= 0 else -self.y
-        while rest:
-            if rest & 1:
+        result, power, exponent = None, x, self.y if self.y >= 0 else -self.y
+        while exponent:
+            if exponent & 1:
                 result = power if result is None else builder.emit1(self.hlo, [result, power], aval)
-            rest >>= 1
-            if rest:
+            exponent >>= 1
+            if exponent:
                 power = builder.emit1(self.hlo, [power, power], aval)
-        one = builder.constant(1, aval)
+        unit = builder.constant(1, aval)
         if result is None:
-            return [one]
-        return [result] if self.y >= 0 else [builder.emit1("stablehlo.divide", [one, result], aval)]
+            return [unit]
+        return [result] if self.y >= 0 else [builder.emit1("stablehlo.divide", [unit, result], aval)]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         if self.y in (0, 1):
@@ -265,13 +267,15 @@ class IntegerPow(Unary, name="integer_pow"):
 
 
 def integer_pow(x: Any, y: int) -> Any:
-    """The whole power y of x, elementwise."""
+    """Return ``x`` to the integer power ``y``, elementwise."""
     return bind1(IntegerPow(whole_number(y, "the power of integer_pow")), x)
 
 
 class Abs(Unary, name="abs"):
-    """The absolute value; its derivative is the sign, and one at zero. Of a complex value the length, a real value
-    that moves by the real part of t times conj(x) / |x|, and by nothing at zero.
+    """The absolute value.
+
+    Its derivative is the sign, and one at zero. The absolute value of a complex number is its length, a real
+    number; it moves by the real part of t times conj(x) / |x|, and by nothing at zero.
     """
 
     hlo = "stablehlo.abs"
@@ -290,7 +294,7 @@ class Abs(Unary, name="abs"):
 
 
 def abs(x: Any) -> Any:
-    """The absolute value, elementwise."""
+    """Return the absolute value, elementwise."""
     return bind1(Abs.instance, x)
 
 
@@ -314,10 +318,10 @@ class Sign(Unary, name="sign"):
         if kind_of(dtype) != "c":
             return ZERO
         length, real_of = abs(x), real_dtype(dtype)
-        turned = div(imag(mul(conj(y), t)), select(eq(length, 0), typed_scalar(1, real_of), length))
-        return mul(y, complex(typed_scalar(0, real_of), turned))
+        rotation = div(imag(mul(conj(y), t)), select(eq(length, 0), typed_scalar(1, real_of), length))
+        return mul(y, complex(typed_scalar(0, real_of), rotation))
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1, elementwise; of a complex value x / |x|."""
+    """Return -1, 0 or 1, elementwise; of a complex value x / |x|."""
     return bind1(Sign.instance, x)

@@ -1,4 +1,4 @@
-"""Operations that change no value: a barrier for the compiler, copies, and what keeps values from being left out."""
+"""Operations that change no value: a barrier for the compiler, copies, and sinks that keep values alive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .requirements import is_linear
 
 
 class OptimizationBarrier(Operation, name="optimization_barrier"):
-    """The operands, which the compiler may neither move past each other nor look through."""
+    """The operands, which the compiler may neither reorder nor look through."""
 
     traits = MOVES | {Trait.BARRIER}
     takes_keys = True
@@ -45,14 +45,14 @@ class OptimizationBarrier(Operation, name="optimization_barrier"):
 
 
 def _barrier_of_moving(values: Sequence[Any]) -> list[Any]:
-    """A barrier for those of the tangents or cotangents that are not zero."""
-    moving = [v for v in values if v is not ZERO]
-    passed = iter(bind(OptimizationBarrier(), *moving) if moving else [])
+    """Apply a barrier to the nonzero tangents or cotangents."""
+    nonzero = [v for v in values if v is not ZERO]
+    passed = iter(bind(OptimizationBarrier(), *nonzero) if nonzero else [])
     return [ZERO if v is ZERO else next(passed) for v in values]
 
 
 class Copy(Linear, name="copy"):
-    """The operand in an array of its own."""
+    """The operand in a new array."""
 
     traits = KEEPS_ORDER | PERMUTES
     takes_keys = True
@@ -71,12 +71,12 @@ class Copy(Linear, name="copy"):
 
 
 def optimization_barrier(operands: Sequence[Any]) -> list[Any]:
-    """The operands behind a barrier, in order."""
+    """Return the operands behind a barrier, in order."""
     return bind(OptimizationBarrier(), *operands) if operands else []
 
 
 def copy(x: Any) -> Any:
-    """``x`` in an array of its own."""
+    """Return ``x`` in a new array."""
     return bind1(Copy(), x)
 
 
@@ -95,15 +95,15 @@ class StopGradient(Flat, name="stop_gradient"):
 
 
 def stop_gradient(x: Any) -> Any:
-    """``x``, which differentiation takes for a constant."""
+    """Return ``x``, which differentiation treats as a constant."""
     return bind1(StopGradient.instance, x)
 
 
 class DceSink(Operation, name="dce_sink"):
-    """Nothing, of one operand: the equation is kept, and with it what it depends on.
+    """Operation without results that keeps its operand, and what that depends on, in the program.
 
-    The compiler still leaves out what nobody uses, unless ``prevent_mlir_dce``: then the operand goes into a call that
-    it does not know.
+    The compiler still removes unused values, unless ``prevent_mlir_dce`` is set: then the operand goes into an
+    opaque call.
     """
 
     takes_keys = True
@@ -139,5 +139,5 @@ class DceSink(Operation, name="dce_sink"):
 
 
 def dce_sink(x: Any, prevent_mlir_dce: bool) -> None:
-    """Keep ``x`` in the program though nobody uses it."""
+    """Keep ``x`` in the program even though its value is unused."""
     bind(DceSink(prevent_mlir_dce), x)

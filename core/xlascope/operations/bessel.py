@@ -21,7 +21,7 @@ from .values import dtype_of
 
 
 def _chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
-    """Σ c_k T_k(t) for t in [-1, 1] (C. W. Clenshaw, Mathematics of Computation 9, 1955)."""
+    """Return Σ c_k T_k(t) for t in [-1, 1] (C. W. Clenshaw, Mathematics of Computation 9, 1955)."""
     last = before = mul(t, 0.0)
     twice = mul(t, 2.0)
     for c in reversed(coefficients[1:]):
@@ -30,7 +30,7 @@ def _chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
 
 
 def i0e_formula(x: Any) -> Any:
-    """e^-|x| I0(x): fitted in x up to 8, and from there times √x in 1/x."""
+    """Return e^-|x| I0(x): a fit in x up to 8, and beyond 8 a fit in 1/x of the function times √x."""
     x = abs(x)
     near, beyond = min(x, 8.0), max(x, 8.0)
     small = _chebyshev(sub(mul(near, 0.25), 1.0), fits.SMALL)
@@ -53,7 +53,7 @@ class BesselI0e(Unary, name="bessel_i0e"):
 
 
 def bessel_i0e(x: Any) -> Any:
-    """The modified Bessel function of order 0, times ``exp(-abs(x))``.
+    """Return the modified Bessel function of order 0, times ``exp(-abs(x))``.
 
     >>> from xlascope import lax
     >>> print(f"{lax.bessel_i0e(2.0):.5f}")
@@ -78,5 +78,5 @@ class BesselI1e(Unary, name="bessel_i1e"):
 
 
 def bessel_i1e(x: Any) -> Any:
-    """The modified Bessel function of order 1, times ``exp(-abs(x))``."""
+    """Return the modified Bessel function of order 1, times ``exp(-abs(x))``."""
     return bind_inexact(BesselI1e.instance, x)

@@ -1,7 +1,7 @@
 """Fits of the modified Bessel function of order 0.
 
-Each is a Chebyshev series: its coefficients are sums of the function at 80 Chebyshev points, taken with 40 digits, as
-far as double precision can tell.
+Each is a Chebyshev series. Its coefficients are computed from values of the function at 80 Chebyshev points with 40
+digits, as far as double precision can resolve them.
 """
 
 # fmt: off

@@ -1,4 +1,4 @@
-"""Bits: logic and shifts, counts, neighbouring numbers."""
+"""Bit operations: logic, shifts, counts and neighbouring floating-point numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .whole_numbers import whole_number
 
 
 class _Bitwise(Binary):
-    """Logical on truth values, bitwise on integers; no derivative."""
+    """Logical operation on booleans, bitwise on integers, without derivative."""
 
     kinds = "bi"
 
@@ -39,7 +39,7 @@ class And(_Bitwise, name="and"):
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
-    """Logical and of truth values, bitwise and of integers."""
+    """Return the logical and of booleans, the bitwise and of integers."""
     return bind1(And.instance, *match(x, y))
 
 
@@ -50,57 +50,57 @@ class Or(_Bitwise, name="or"):
 
 
 def bitwise_or(x: Any, y: Any) -> Any:
-    """Logical or of truth values, bitwise or of integers."""
+    """Return the logical or of booleans, the bitwise or of integers."""
     return bind1(Or.instance, *match(x, y))
 
 
 class Xor(_Bitwise, name="xor"):
-    """Either x or y."""
+    """Exclusive or of x and y."""
 
     hlo = "stablehlo.xor"
 
 
 def bitwise_xor(x: Any, y: Any) -> Any:
-    """Either of truth values, bitwise exclusive or of integers."""
+    """Return the logical exclusive or of booleans, the bitwise exclusive or of integers."""
     return bind1(Xor.instance, *match(x, y))
 
 
 def _own_bits(builder: Any, operands: Sequence[Any], avals: Sequence[ShapedArray] | None = None) -> Sequence[Any]:
-    """An operand with zeros in those bits of its carrier that are not its own."""
+    """Return the operand with the bits of its carrier type that are outside of its own type set to zero."""
     (x,), (aval,) = operands, avals or builder.in_avals
     if aval.dtype not in CARRIERS:
         return operands
     carrier = shaped(aval.shape, CARRIERS[aval.dtype])
-    own = builder.constant(2 ** bits_of(aval.dtype) - 1, carrier)
-    return [builder.emit1("stablehlo.and", [x, own], carrier)]
+    mask = builder.constant(2 ** bits_of(aval.dtype) - 1, carrier)
+    return [builder.emit1("stablehlo.and", [x, mask], carrier)]
 
 
 class Not(Flat, name="not"):
-    """Logical not of truth values, bitwise not of integers."""
+    """Logical not of booleans, bitwise not of integers."""
 
     hlo = "stablehlo.not"
     kinds = "bi"
 
 
 def bitwise_not(x: Any) -> Any:
-    """Logical not of truth values, bitwise not of integers."""
+    """Return the logical not of booleans, the bitwise not of integers."""
     return bind1(Not.instance, x)
 
 
 class ShiftLeft(_Bitwise, name="shift_left"):
-    """x with its bits moved up by y."""
+    """x with its bits shifted up by y."""
 
     hlo = "stablehlo.shift_left"
     kinds = "i"
 
 
 def shift_left(x: Any, y: Any) -> Any:
-    """X with its bits moved up by y."""
+    """Return ``x`` with its bits shifted up by ``y``."""
     return bind1(ShiftLeft.instance, *match(x, y))
 
 
 class ShiftRightLogical(_Bitwise, name="shift_right_logical"):
-    """x with its bits moved down by y, zeros coming in."""
+    """x with its bits shifted down by y, filled with zeros."""
 
     hlo = "stablehlo.shift_right_logical"
     kinds = "i"
@@ -111,24 +111,24 @@ class ShiftRightLogical(_Bitwise, name="shift_right_logical"):
 
 
 def shift_right_logical(x: Any, y: Any) -> Any:
-    """X with its bits moved down by y, zeros coming in."""
+    """Return ``x`` with its bits shifted down by ``y``, filled with zeros."""
     return bind1(ShiftRightLogical.instance, *match(x, y))
 
 
 class ShiftRightArithmetic(_Bitwise, name="shift_right_arithmetic"):
-    """x with its bits moved down by y, the sign coming in."""
+    """x with its bits shifted down by y, filled with the sign bit."""
 
     hlo = "stablehlo.shift_right_arithmetic"
     kinds = "i"
 
 
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
-    """X with its bits moved down by y, the sign coming in."""
+    """Return ``x`` with its bits shifted down by ``y``, filled with the sign bit."""
     return bind1(ShiftRightArithmetic.instance, *match(x, y))
 
 
 class PopulationCount(Flat, name="population_count"):
-    """How many bits are set."""
+    """The number of bits that are set."""
 
     hlo = "stablehlo.popcnt"
     kinds = "i"
@@ -138,12 +138,12 @@ class PopulationCount(Flat, name="population_count"):
 
 
 def population_count(x: Any) -> Any:
-    """How many bits are set, elementwise."""
+    """Return the number of bits that are set, elementwise."""
     return bind1(PopulationCount.instance, x)
 
 
 class CountLeadingZeros(Flat, name="clz"):
-    """How many bits above the highest one that is set are not."""
+    """The number of zero bits above the highest bit that is set."""
 
     hlo = "stablehlo.count_leading_zeros"
     kinds = "i"
@@ -158,7 +158,7 @@ class CountLeadingZeros(Flat, name="clz"):
         return [builder.emit1("stablehlo.subtract", [counted, above], carrier)]
 
     def _counted(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
-        """XLA computes ahead what is known, and finds -32 zeros above the sign of an int32: bits have no sign."""
+        """Count in the unsigned type: XLA folds the count of a negative int32 constant to -32."""
         if aval.dtype.kind == "u":
             return builder.emit1(self.hlo, [x], aval)
         bits = shaped(aval.shape, np.dtype(f"uint{bits_of(aval.dtype)}"))
@@ -166,7 +166,7 @@ class CountLeadingZeros(Flat, name="clz"):
 
 
 def clz(x: Any) -> Any:
-    """How many zero bits stand above the highest one, elementwise."""
+    """Return the number of zero bits above the highest bit that is set, elementwise."""
     return bind1(CountLeadingZeros.instance, x)
 
 
@@ -183,7 +183,7 @@ class NextAfter(Binary, name="nextafter"):
 
 
 def nextafter(x1: Any, x2: Any) -> Any:
-    """The neighbour of ``x1`` in the direction of ``x2``, elementwise."""
+    """Return the neighbour of ``x1`` in the direction of ``x2``, elementwise."""
     return bind1(NextAfter.instance, *match(x1, x2))
 
 
@@ -210,7 +210,7 @@ class MulHi(Binary, name="mulhi"):
 
 
 def mulhi(x: Any, y: Any, /) -> Any:
-    """The upper half of the bits of the product of two integers, elementwise.
+    """Return the upper half of the bits of the product of two integers, elementwise.
 
     >>> import numpy as np
     >>> print(mulhi(np.int32(2**30), np.int32(9)))
@@ -220,7 +220,7 @@ def mulhi(x: Any, y: Any, /) -> Any:
 
 
 class ReducePrecision(Linear, name="reduce_precision"):
-    """Floats rounded to so many bits of exponent and mantissa; cotangents and tangents are rounded too."""
+    """Floats rounded to ``exponent_bits`` and ``mantissa_bits``; tangents and cotangents are rounded too."""
 
     traits = SIMPLE
     exponent_bits: int
@@ -250,7 +250,7 @@ class ReducePrecision(Linear, name="reduce_precision"):
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Floats rounded to so many bits of exponent and mantissa.
+    """Round floats to ``exponent_bits`` and ``mantissa_bits``.
 
     >>> import numpy as np
     >>> print(reduce_precision(np.float32(1.2345), 5, 3))

@@ -1,8 +1,8 @@
 """Operations that call Python while the program runs: pure_callback, io_callback, debug_callback.
 
-A callback is given NumPy arrays that belong to it, and runs outside of any trace, on whatever thread the program runs
-on. Under vmap one call from the program serves all examples, and calls the user's function once for each where that is
-what was asked for.
+A callback receives NumPy arrays that it owns, and runs outside of any trace, on whatever thread the program runs on.
+Under vmap one call from the program serves all examples, and calls the user's function once per example where that
+was requested.
 """
 
 from __future__ import annotations
@@ -37,47 +37,48 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 class HostFunction:
     """A user's function of trees, as the flat function of NumPy arrays that a program calls.
 
-    ``structure`` and ``static`` (by position) make the arguments, ``avals`` and ``out_structure`` are what it has to
-    return; with ``out_structure`` None, what it returns is ignored. ``place`` is the line of the call that stands for.
+    ``structure`` and ``static`` (by position) rebuild the arguments. ``avals`` and ``out_structure`` are the types
+    and the tree structure that it has to return; with ``out_structure`` None its result is ignored. ``call_site``
+    is the source line of the call that created the operation.
     """
 
     __slots__ = ("avals", "function", "out_structure", "place", "static", "structure", "what", "wide")
 
     def __init__(
         self,
-        what: str,
+        api_name: str,
         function: Callable[..., Any],
         structure: Any,
         static: dict[int, Any],
         avals: Sequence[ShapedArray],
         out_structure: Any,
-        place: SourceRange | None,
+        call_site: SourceRange | None,
     ) -> None:
-        self.what = what
+        self.what = api_name
         self.function = function
         self.structure = structure
         self.static = static
         self.avals = tuple(avals)
         self.out_structure = out_structure
-        self.place = place
-        self.wide = enable_x64.value  # a setting of the thread that traces, and not of the one that runs
+        self.place = call_site
+        self.wide = enable_x64.value  # record the tracing thread's setting: it is thread-local
 
     @property
     def name(self) -> str:
-        """What a person calls the function."""
+        """Return the function's name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __repr__(self) -> str:
         return self.name
 
     def returning(self, avals: Sequence[ShapedArray]) -> HostFunction:
-        """The same function for results of other types."""
-        made = copy.copy(self)
-        made.avals = tuple(avals)
-        return made
+        """Return the same function for results of other types."""
+        clone = copy.copy(self)
+        clone.avals = tuple(avals)
+        return clone
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
-        """Call the function outside of any trace; an exception is told where it comes from."""
+        """Call the function outside of any trace; add a note with the call site to its exceptions."""
         previous = STATE.trace, STATE.origin, STATE.axes
         was_in_trace, was_wide = in_trace.value, enable_x64.swap_local(self.wide)
         STATE.trace, STATE.origin, STATE.axes = None, None, ()
@@ -95,8 +96,8 @@ class HostFunction:
             enable_x64.set_local(was_wide)
 
     def _call(self, operands: Sequence[Any]) -> tuple[Any, ...]:
-        given = iter(operands)
-        leaves = [self.static[i] if i in self.static else next(given) for i in range(len(operands) + len(self.static))]
+        values = iter(operands)
+        leaves = [self.static[i] if i in self.static else next(values) for i in range(len(operands) + len(self.static))]
         args, kwargs = self.structure.unflatten(leaves)
         returned = self.function(*args, **kwargs)
         if self.out_structure is None:
@@ -120,7 +121,7 @@ class HostFunction:
 
 
 class EachExample:
-    """A callback called once for each example of a batch; operands that are mapped have the examples in front."""
+    """Callback that is called once for each example of a batch; mapped operands have the batch axis in front."""
 
     __slots__ = ("avals", "function", "mapped", "size")
 
@@ -134,14 +135,14 @@ class EachExample:
         return f"{self.function} for each of {self.size}"
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
-        """The results for all examples, in order."""
-        found = [
-            self.function(*(x[i, ...] if own else x for x, own in zip(operands, self.mapped, strict=True)))
+        """Return the results for all examples, in order."""
+        example_results = [
+            self.function(*(x[i, ...] if is_mapped else x for x, is_mapped in zip(operands, self.mapped, strict=True)))
             for i in range(self.size)
         ]
         results = tuple(np.empty(aval.shape, aval.dtype) for aval in self.avals)
-        for i, one in enumerate(found):
-            for result, y in zip(results, one, strict=True):
+        for i, example_result in enumerate(example_results):
+            for result, y in zip(results, example_result, strict=True):
                 result[i] = y
         return results
 
@@ -151,7 +152,7 @@ def _batched(aval: ShapedArray, size: int) -> ShapedArray:
 
 
 class Callback(Operation):
-    """What a Python function returns for the operands."""
+    """Operation whose results a Python function returns."""
 
     traits = PYTHON
     callback: Any
@@ -175,32 +176,32 @@ class Callback(Operation):
         return builder.call_python(self.callback, operands, with_token=with_token, pure=self.pure)  # type: ignore[no-any-return]
 
     def host_rule(self, *operands: Any) -> list[Any]:
-        """Outside of any trace the function is called at once."""
-        given = [np.asarray(x, aval_of(x).dtype) for x in operands]
-        place = place_of(operands)
-        device = place.device if place.committed else None
-        results = self.callback(*given)
+        """Call the function immediately, outside of any trace."""
+        arrays = [np.asarray(x, aval_of(x).dtype) for x in operands]
+        placement = place_of(operands)
+        device = placement.device if placement.committed else None
+        results = self.callback(*arrays)
         return [put(y, aval, device) for y, aval in zip(results, self.callback.avals, strict=True)]
 
     def of(self, callback: Any) -> Operation:
-        """The same operation with another function."""
+        """Return the same operation with another function."""
         raise NotImplementedError
 
     def for_each_example(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """A batch rule: the function is called for one example after the other."""
-        size, given = _in_front(operands, axes)
-        each = self.of(EachExample(self.callback, [a is not NOT_MAPPED for a in axes], size))
-        return bind(each, *given), [0] * len(self.callback.avals)
+        """Batch by calling the function for one example after the other."""
+        size, batched = _in_front(operands, axes)
+        operation = self.of(EachExample(self.callback, [a is not NOT_MAPPED for a in axes], size))
+        return bind(operation, *batched), [0] * len(self.callback.avals)
 
 
 def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> tuple[int, list[Any]]:
-    """The number of examples, and operands with the examples in front where they are mapped."""
+    """Return the batch size, and the operands with their mapped axes in front."""
     size = next(aval_of(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
     return size, [x if a is NOT_MAPPED else moveaxis(x, a, 0) for x, a in zip(operands, axes, strict=True)]
 
 
 class PureCallback(Callback, name="pure_callback", by_identity=True):
-    """A callback that does nothing but compute: it may be called again, or left out where nobody needs its results."""
+    """Callback without side effects: it may be called again, or removed where its results are unused."""
 
     vmap_method: str | None
 
@@ -224,17 +225,17 @@ class PureCallback(Callback, name="pure_callback", by_identity=True):
             )
         if method.startswith("sequential"):
             return self.for_each_example(operands, axes)
-        size, given = _in_front(operands, axes)
+        size, batched = _in_front(operands, axes)
         if method == "expand_dims":
-            given = [expand_dims(x, (0,)) if a is NOT_MAPPED else x for x, a in zip(given, axes, strict=True)]
+            batched = [expand_dims(x, (0,)) if a is NOT_MAPPED else x for x, a in zip(batched, axes, strict=True)]
         elif method == "broadcast_all":
-            given = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
+            batched = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
         function = self.callback.returning([_batched(a, size) for a in self.callback.avals])
-        return bind(self.of(function), *given), [0] * len(function.avals)
+        return bind(self.of(function), *batched), [0] * len(function.avals)
 
 
 class IOCallback(Callback, name="io_callback", by_identity=True):
-    """A callback that reads or writes something: it is called just once, also where nobody needs its results."""
+    """Callback with side effects: it is called exactly once, also where its results are unused."""
 
     ordered: bool
 
@@ -261,7 +262,7 @@ class IOCallback(Callback, name="io_callback", by_identity=True):
 
 
 class DebugCallback(Callback, name="debug_callback", by_identity=True):
-    """A callback that looks at values: it returns nothing, and is called for each example of a batch by itself."""
+    """Callback that inspects values: it returns nothing, and is called for each example of a batch separately."""
 
     ordered: bool
 

@@ -1,8 +1,8 @@
-"""Operations across the examples of a named axis: sums over all of them, exchanges between them.
+"""Operations across the examples of a named axis: reductions over all of them, exchanges between them.
 
 A collective names the axes that it crosses. The trace that maps over such an axis carries it out (``carry_out``); to
-any other trace it is an operation like the rest. Derivatives are those of the function of all examples together: the
-cotangent of one example's operand is the sum of what all examples send back.
+any other trace it is an ordinary operation. Derivatives are those of the function of all examples together: the
+cotangent of one example's operand is the sum of the contributions of all examples.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .values import dtype_of
 
 
 class Collective(Linear):
-    """Crosses the named ``axes``. Linear in its operand, unless a subclass says otherwise."""
+    """Operation that crosses the named ``axes``; linear in its operand, unless a subclass says otherwise."""
 
     traits = KERNEL
     axes: tuple[Hashable, ...]
@@ -46,24 +46,24 @@ class Collective(Linear):
         return [self.across_devices(builder, *operands)]
 
     def across_devices(self, builder: Any, *operands: Any) -> Any:
-        """The MLIR value of the result where the axes are those of a mesh."""
+        """Emit the operation where the axes are those of a mesh; return the MLIR value of the result."""
         raise NotImplementedError
 
     def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
-        """The results by collectives that cross one axis each, in their plainest form; None if this is one."""
+        """Rewrite as collectives that cross one axis each, in their plainest form; return None if this is one."""
         return None
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
     ) -> tuple[list[Any], list[Any]]:
-        """Results and their mapped axes, for operands mapped over ``axes``, which have that name and size."""
+        """Return results and their mapped axes, for operands mapped over ``axes``, of that name and size."""
         raise NotImplementedError
 
 
 def axis_names_of(program: ClosedJaxpr) -> frozenset[Hashable]:
-    """The names of the axes that a program crosses, in the programs that it holds as well."""
-    found = program.derived.get("axis names")
-    if found is None:
+    """Return the names of the axes that a program crosses, those in nested programs included."""
+    axis_names = program.derived.get("axis names")
+    if axis_names is None:
         names: set[Hashable] = set()
         for raw in program.jaxpr.raw:
             operation = raw[0]
@@ -71,15 +71,15 @@ def axis_names_of(program: ClosedJaxpr) -> frozenset[Hashable]:
                 names.update(operation.axes)
             for body in operation.bodies():
                 names |= axis_names_of(body) - operation.binds_axes
-        found = program.derived["axis names"] = frozenset(names)
-    return found
+        axis_names = program.derived["axis names"] = frozenset(names)
+    return axis_names
 
 
 class _Reduction(Collective):
-    """Combines the operands of all examples."""
+    """Collective that reduces over all examples."""
 
     kinds: ClassVar[str]
-    #: What combines the operands of devices.
+    #: The StableHLO operation that combines the operands of devices.
     hlo: ClassVar[str]
 
     def across_devices(self, builder: Any, *operands: Any) -> Any:
@@ -96,15 +96,15 @@ class _Reduction(Collective):
     ) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
         combined = self.shared(x, size) if axis is NOT_MAPPED else self.combined(x, axis)
-        rest = tuple(other for other in self.axes if other != name)
-        return [bind1(type(self)(rest), combined) if rest else combined], [NOT_MAPPED]
+        remaining = tuple(axis_name for axis_name in self.axes if axis_name != name)
+        return [bind1(type(self)(remaining), combined) if remaining else combined], [NOT_MAPPED]
 
     def combined(self, x: Any, axis: int) -> Any:
-        """The examples along an axis, combined."""
+        """Reduce the examples along an axis."""
         raise NotImplementedError
 
     def shared(self, x: Any, size: int) -> Any:
-        """``size`` times the same value, combined."""
+        """Reduce ``size`` copies of the same value."""
         return x
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -124,12 +124,12 @@ class PSum(_Reduction, name="psum"):
         return mul(x, size)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        # Each example's operand is in every example's sum: its cotangent is the sum of theirs.
+        # Each example's operand contributes to every example's sum: its cotangent is the sum of all cotangents.
         return [bind1(self, *cotangents)]
 
 
 class _Extreme(_Reduction):
-    """The largest or smallest over all examples. Where several are equally extreme they share the derivative."""
+    """The largest or smallest value over all examples; equal extremes share the derivative."""
 
     kinds = "bifc"
 

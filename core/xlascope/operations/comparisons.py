@@ -1,4 +1,4 @@
-"""Comparisons, elementwise: they give truth values, which do not move."""
+"""Elementwise comparisons, whose results are booleans without derivative."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .values import match
 
 
 class _Comparison(Binary):
-    """A truth value from two operands."""
+    """A boolean from two operands."""
 
     direction: ClassVar[str]
     kinds = "bifc"
@@ -44,7 +44,7 @@ class Eq(_Comparison, name="eq"):
 
 
 def eq(x: Any, y: Any) -> Any:
-    """Whether x == y, elementwise."""
+    """Return whether x == y, elementwise."""
     return bind1(Eq.instance, *match(x, y))
 
 
@@ -55,7 +55,7 @@ class Ne(_Comparison, name="ne"):
 
 
 def ne(x: Any, y: Any) -> Any:
-    """Whether x != y, elementwise."""
+    """Return whether x != y, elementwise."""
     return bind1(Ne.instance, *match(x, y))
 
 
@@ -67,7 +67,7 @@ class Lt(_Comparison, name="lt"):
 
 
 def lt(x: Any, y: Any) -> Any:
-    """Whether x < y, elementwise."""
+    """Return whether x < y, elementwise."""
     return bind1(Lt.instance, *match(x, y))
 
 
@@ -79,7 +79,7 @@ class Le(_Comparison, name="le"):
 
 
 def le(x: Any, y: Any) -> Any:
-    """Whether x <= y, elementwise."""
+    """Return whether x <= y, elementwise."""
     return bind1(Le.instance, *match(x, y))
 
 
@@ -91,7 +91,7 @@ class Gt(_Comparison, name="gt"):
 
 
 def gt(x: Any, y: Any) -> Any:
-    """Whether x > y, elementwise."""
+    """Return whether x > y, elementwise."""
     return bind1(Gt.instance, *match(x, y))
 
 
@@ -103,5 +103,5 @@ class Ge(_Comparison, name="ge"):
 
 
 def ge(x: Any, y: Any) -> Any:
-    """Whether x >= y, elementwise."""
+    """Return whether x >= y, elementwise."""
     return bind1(Ge.instance, *match(x, y))

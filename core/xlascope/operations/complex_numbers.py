@@ -29,7 +29,7 @@ from .values import aval, match, typed_scalar
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of the parts of a complex dtype; any other dtype itself.
+    """Return the dtype of the parts of a complex dtype; any other dtype unchanged.
 
     >>> real_dtype(np.dtype("complex64"))
     dtype('float32')
@@ -38,7 +38,7 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The complex dtype with parts of a real dtype; a complex dtype itself."""
+    """Return the complex dtype with parts of a real dtype; a complex dtype unchanged."""
     return dtype if kind_of(dtype) == "c" else np.dtype("complex128" if dtype.itemsize == 8 else "complex64")
 
 
@@ -68,7 +68,7 @@ class Real(_Part, name="real"):
 
 
 def real(x: Any) -> Any:
-    """The real part of a complex value, elementwise."""
+    """Return the real part of a complex value, elementwise."""
     return bind1(Real.instance, x)
 
 
@@ -82,7 +82,7 @@ class Imag(_Part, name="imag"):
 
 
 def imag(x: Any) -> Any:
-    """The imaginary part of a complex value, elementwise."""
+    """Return the imaginary part of a complex value, elementwise."""
     return bind1(Imag.instance, x)
 
 
@@ -121,25 +121,26 @@ class Complex(Operation, name="complex"):
 
 
 def complex(x: Any, y: Any) -> Any:
-    """The complex value with the parts ``x`` and ``y``, which have dtype float32 or float64, elementwise."""
+    """Return the complex value with the parts ``x`` and ``y``, of dtype float32 or float64, elementwise."""
     return bind1(Complex.instance, *match(x, y))
 
 
 def extreme(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
-    """What the operation of that name, maximum or minimum, gives; XLA's own looks at the real parts of complex values
-    only: where these are equal the imaginary parts decide.
+    """Emit a maximum or minimum (``name``), of complex values by real parts first, then by imaginary parts.
+
+    XLA's own operations compare only the real parts of complex values.
     """
     if kind_of(aval.dtype) != "c":
         return builder.emit1(name, [x, y], aval)
     truth, part = shaped(aval.shape, np.dtype("bool")), shaped(aval.shape, real_dtype(aval.dtype))
 
-    def compared(direction: str, part_of: str) -> Any:
+    def emit_comparison(direction: str, part_of: str) -> Any:
         parts = [builder.emit1(f"stablehlo.{part_of}", [value], part) for value in (x, y)]
         how = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
         return builder.emit1("stablehlo.compare", parts, truth, how)
 
     beyond = "GT" if name.endswith("maximum") else "LT"
-    cases = [compared("EQ", "real"), compared(beyond, "imag"), compared(beyond, "real")]
+    cases = [emit_comparison("EQ", "real"), emit_comparison(beyond, "imag"), emit_comparison(beyond, "real")]
     return builder.emit1("stablehlo.select", [builder.emit1("stablehlo.select", cases, truth), x, y], aval)
 
 
@@ -177,5 +178,5 @@ class Conj(Linear, name="conj"):
 
 
 def conj(x: Any) -> Any:
-    """The complex conjugate, elementwise; of a real value the complex value with that real part."""
+    """Return the complex conjugate, elementwise; of a real value the complex value with that real part."""
     return bind1(Conj(aval(x).dtype), x)

@@ -1,4 +1,4 @@
-"""Elementwise functions that no compiler knows: programs of other operations, which stand for one."""
+"""Elementwise functions that compilers lack: programs of other operations that appear as one operation."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Formula = Callable[..., Any]
 
 
 def emit_formula(builder: Any, formula: Formula, operands: Sequence[Any], double: bool = False) -> list[Any]:
-    """Emit an elementwise function of operands of one floating-point dtype, computed in at least single precision.
+    """Emit an elementwise function of operands of one floating-point dtype, in at least single precision.
 
-    ``double`` computes what is in single precision in double, and rounds once.
+    ``double`` computes single-precision results in double precision, and rounds once.
     """
     (out,) = builder.out_avals
     if double and out.dtype == np.float32:
@@ -40,23 +40,23 @@ def emit_formula(builder: Any, formula: Formula, operands: Sequence[Any], double
 def _program(formula: Formula, shape: tuple[int, ...], dtype: np.dtype[Any], count: int) -> ClosedJaxpr:
     wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
-    def computed(*xs: Any) -> list[Any]:
-        given = xs if dtype == wide else [convert_element_type(x, wide) for x in xs]
-        made = formula(*given)
-        return [made if dtype == wide else convert_element_type(made, dtype)]
+    def formula_in_wide_dtype(*xs: Any) -> list[Any]:
+        widened = xs if dtype == wide else [convert_element_type(x, wide) for x in xs]
+        result = formula(*widened)
+        return [result if dtype == wide else convert_element_type(result, dtype)]
 
-    return stage(computed, [shaped(shape, dtype)] * count, formula.__name__)
+    return stage(formula_in_wide_dtype, [shaped(shape, dtype)] * count, formula.__name__)
 
 
 # In double precision ------------------------------------------------------------------------------------------------
 
 
 class InDouble(Operation, name="in_double"):
-    """Elementwise functions of float32, computed in float64 and rounded once.
+    """Elementwise function of float32, computed in float64 and rounded once.
 
-    For formulas that lose more digits in single precision than their results may. ``formula`` takes arrays of float64
-    and the relative error that it may leave, and returns ``results`` of them; ``enable_x64`` is set while it is staged.
-    How it is differentiated is said by the function that asks for it.
+    For formulas that lose more digits in single precision than their results may. ``formula`` takes arrays of
+    float64 and the relative error that it may leave, and returns ``results`` arrays; ``enable_x64`` is set while it
+    is staged. The calling function defines the derivative.
     """
 
     formula: Formula
@@ -85,11 +85,11 @@ class InDouble(Operation, name="in_double"):
 
 
 def doubled(formula: Formula, *xs: Any, results: int = 1) -> list[Any]:
-    """The results of a formula in double precision for arrays of float32, rounded to float32; see :class:`InDouble`."""
+    """Evaluate a formula of float32 arrays in double precision and round the results; see :class:`InDouble`."""
     return bind(_operation(formula, results), *xs)
 
 
-#: An error that nobody sees once a number is rounded to single precision.
+#: A relative error that is invisible once a number is rounded to single precision.
 _SINGLE = 2.0**-34
 
 
@@ -100,15 +100,15 @@ def _operation(formula: Formula, results: int) -> InDouble:
 
 @functools.lru_cache(maxsize=256)
 def _in_double(formula: Formula, shape: tuple[int, ...], count: int, error: float | None) -> ClosedJaxpr:
-    """The program of a formula, which is told what error it may leave, unless that is None."""
+    """Return the program of a formula, which gets the relative ``error`` that it may leave unless that is None."""
 
-    def computed(*xs: Any) -> list[Any]:
+    def formula_in_double(*xs: Any) -> list[Any]:
         wide = [convert_element_type(x, np.float64) for x in xs]
-        made = formula(*wide) if error is None else formula(*wide, error)
-        return [convert_element_type(y, np.float32) for y in (made if isinstance(made, (list, tuple)) else [made])]
+        value = formula(*wide) if error is None else formula(*wide, error)
+        return [convert_element_type(y, np.float32) for y in (value if isinstance(value, (list, tuple)) else [value])]
 
     was_wide = enable_x64.swap_local(True)
     try:
-        return stage(computed, [shaped(shape, np.dtype(np.float32))] * count, formula.__name__)
+        return stage(formula_in_double, [shaped(shape, np.dtype(np.float32))] * count, formula.__name__)
     finally:
         enable_x64.swap_local(was_wide)

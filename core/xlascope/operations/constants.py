@@ -1,4 +1,4 @@
-"""Arrays in programs that operations hold."""
+"""Constant arrays inside of the programs that operations hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..trace.bind import bind
 
 
 class Constant(Operation, name="constant", by_identity=True):
-    """An array that a rule made. What holds a program (a loop, a branch) gives it operands and no constants."""
+    """Constant array made by a rule; operations that hold programs pass operands to them and no constants."""
 
     traits = MOVES
     value: Any

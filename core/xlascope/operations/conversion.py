@@ -1,4 +1,4 @@
-"""The same elements as another dtype."""
+"""Conversion of elements to another dtype."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class ConvertElementType(Unary, name="convert_element_type"):
 
 
 def _within(builder: Any, x: Any, aval: ShapedArray, dtype: np.dtype[Any]) -> Any:
-    """Floats moved to the nearest number of an integer type narrower than its carrier, as XLA does for wider ones."""
+    """Clamp floats to the range of an integer type narrower than its carrier, as XLA does for wider ones."""
     wide = aval
-    if bits_of(aval.dtype) <= 8:  # some of them have no negative numbers, or none so large
+    if bits_of(aval.dtype) <= 8:  # some of these have no negative numbers, or no large enough ones
         wide = shaped(aval.shape, np.dtype("float32"))
         x = builder.emit1("stablehlo.convert", [x], wide)
     limits = iinfo(dtype)
@@ -77,7 +77,7 @@ def _within(builder: Any, x: Any, aval: ShapedArray, dtype: np.dtype[Any]) -> An
 
 
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
-    """The elements of ``operand`` as ``new_dtype`` (64-bit types become 32-bit unless enable_x64 is set)."""
+    """Return the elements of ``operand`` as ``new_dtype`` (32-bit for 64-bit types unless enable_x64 is set)."""
     if new_dtype is None:
         raise _no_dtype("convert_element_type")
     dtype = requested_dtype(new_dtype)
@@ -88,7 +88,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
 
 
 class BitcastConvertType(Flat, name="bitcast_convert_type"):
-    """The same bits read as another dtype; the elements that make a wider one lie along a last axis."""
+    """The same bits read as another dtype; a last axis holds the narrower elements that make one wider one."""
 
     traits = SIMPLE | MOVES
     new_dtype: np.dtype[Any]
@@ -97,10 +97,10 @@ class BitcastConvertType(Flat, name="bitcast_convert_type"):
     cost = 0
 
     def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
-        (given,), rank = parts, results[0].ndim
-        if rank < len(given) and given[-1]:
+        (operand_parts,), rank = parts, results[0].ndim
+        if rank < len(operand_parts) and operand_parts[-1]:
             raise unclear(self, operands, "its last axis holds the parts of numbers, and is cut")
-        return [(*given, ())[:rank]]
+        return [(*operand_parts, ())[:rank]]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -110,22 +110,22 @@ class BitcastConvertType(Flat, name="bitcast_convert_type"):
         return [shaped(self._shape(x), self.new_dtype)]
 
     def _shape(self, x: ShapedArray) -> tuple[int, ...]:
-        """An element of a wider type is a last axis of narrower ones."""
-        own, new = bits_of(x.dtype), bits_of(self.new_dtype)
-        if own == new:
+        """Return the result's shape: a narrower type appends an axis, a wider type removes the last one."""
+        old, new = bits_of(x.dtype), bits_of(self.new_dtype)
+        if old == new:
             return x.shape
-        if own > new:
-            return (*x.shape, own // new)
-        if x.shape[-1:] != (new // own,):
+        if old > new:
+            return (*x.shape, old // new)
+        if x.shape[-1:] != (new // old,):
             raise ValueError(
                 f"bitcast_convert_type from {x.dtype.name} to {self.new_dtype.name} takes operands whose last axis has "
-                f"size {new // own}, got shape {x.shape}"
+                f"size {new // old}, got shape {x.shape}"
             )
         return x.shape[:-1]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (x,), (own,), (out,) = operands, builder.in_avals, builder.out_avals
-        return [builder.bitcast(x, own, out)]
+        (x,), (operand_aval,), (out,) = operands, builder.in_avals, builder.out_avals
+        return [builder.bitcast(x, operand_aval, out)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
@@ -133,7 +133,7 @@ class BitcastConvertType(Flat, name="bitcast_convert_type"):
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
-    """The bits of ``operand`` read as ``new_dtype``: in the same shape, or with a last axis more or less.
+    """Return the bits of ``operand`` read as ``new_dtype``, in the same shape, or with a last axis more or less.
 
     >>> import numpy as np
     >>> print(bitcast_convert_type(np.float32(1), np.uint8))

@@ -35,11 +35,11 @@ from .window_shapes import Pairs, dilated, factors, padding_pairs, padding_word,
 
 
 class ConvGeneralDilated(Operation, name="conv_general_dilated"):
-    """out[n, o, p] = Σ lhs[n, i, s p + d k - low] rhs[o, i, k] over features i and places k of the kernel.
+    """out[n, o, p] = Σ lhs[n, i, s p + d k - low] rhs[o, i, k] over features i and kernel positions k.
 
     s is window_strides, d rhs_dilation, and lhs has lhs_dilation - 1 zeros between its elements. With
-    feature_group_count, equal parts of the features i belong to equal parts of the features o each, with
-    batch_group_count equal parts of the batch.
+    feature_group_count, each group of the input features i contributes to one group of the output features o; with
+    batch_group_count the same holds for groups of the batch.
     """
 
     traits = PRODUCT | KERNEL
@@ -70,12 +70,12 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
             if low + high + dilated(size, dilation) < 0:
                 raise ValueError(f"{self.name}: padding {self.padding} takes more from shape {x.shape} than there is")
         spatial = window_shape(sizes, kernel, self.window_strides, self.padding, self.lhs_dilation, self.rhs_dilation)
-        found = dict(zip(out, (x.shape[lhs[0]] // self.batch_group_count, w.shape[rhs[0]], *spatial), strict=True))
-        return [shaped(tuple(found[axis] for axis in range(x.ndim)), dtype, x.weak_type and w.weak_type)]
+        axis_sizes = dict(zip(out, (x.shape[lhs[0]] // self.batch_group_count, w.shape[rhs[0]], *spatial), strict=True))
+        return [shaped(tuple(axis_sizes[axis] for axis in range(x.ndim)), dtype, x.weak_type and w.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x, w), (out,) = operands, builder.out_avals
-        if not out.size or any(not each.size for each in builder.in_avals):
+        if not out.size or any(not operand_aval.size for operand_aval in builder.in_avals):
             return [builder.broadcast(builder.constant(0, shaped((), out.dtype)), out)]
         attributes = {name: attribute(text) for name, text in self._attributes.items()}
         strides = ("window_strides", "lhs_dilation", "rhs_dilation")
@@ -120,7 +120,7 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
         return [ct_x, ct_w]
 
     def _sizes(self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int]) -> list[tuple[int, int, int]]:
-        """Along each spatial axis the sizes of lhs, kernel and result, with the holes between their elements."""
+        """Return, along each spatial axis, the dilated sizes of lhs, kernel and result."""
         specs = [spec[2:] for spec in self.dimension_numbers]
         holes = (self.lhs_dilation, self.rhs_dilation, self.window_strides)
         return [
@@ -136,17 +136,17 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
         lhs, rhs, out = self.dimension_numbers
         sizes = self._sizes(shape, aval(w).shape, aval(ct).shape)
         padding = tuple((k - 1 - low, n + low - o) for (n, k, o), (low, _) in zip(sizes, self.padding, strict=True))
-        # Features that go in groups go out in groups. Of a batch in groups each part has features of its own: they come
+        # Grouped input features give grouped output features. Each part of a grouped batch has own features: they come
         # out one group after the other as features, and become parts of the batch.
         groups = max(self.feature_group_count, self.batch_group_count)
-        turned = rev(w, rhs[2:]) if len(rhs) > 2 else w
-        turned = regrouped(turned, rhs[0], rhs[1], groups)
+        reversed_kernel = rev(w, rhs[2:]) if len(rhs) > 2 else w
+        reversed_kernel = regrouped(reversed_kernel, rhs[0], rhs[1], groups)
         numbers = ConvDimensionNumbers(out, (rhs[1], rhs[0], *rhs[2:]), lhs)
         back = ConvGeneralDilated(
             self.lhs_dilation, padding, self.window_strides, self.rhs_dilation, numbers, groups, 1, self.precision, None
         )
-        made = bind1(back, ct, turned)
-        return regrouped(made, lhs[1], lhs[0], self.batch_group_count)
+        result = bind1(back, ct, reversed_kernel)
+        return regrouped(result, lhs[1], lhs[0], self.batch_group_count)
 
     def _rhs_transposed(self, ct: Any, x: Any, shape: tuple[int, ...]) -> Any:
         # ct_rhs[o, i, k] = Σ lhs[n, i, s p + d k - low] ct[n, o, p] over n and p: lhs is convolved with the cotangent;
@@ -181,12 +181,12 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
             return [self._nothing(operands, axes)], [0]
         features, batches = self.feature_group_count, self.batch_group_count
         if axis_w is NOT_MAPPED:
-            made = bind1(self, merged(x, axis_x, lhs[0], batches), w)
-            return [parted(made, out[0], size, 1)], [0]
+            result = bind1(self, merged(x, axis_x, lhs[0], batches), w)
+            return [parted(result, out[0], size, 1)], [0]
         if axis_x is NOT_MAPPED:
             groups = max(features, batches)
-            made = bind1(self, x, merged(w, axis_w, rhs[0], groups))
-            return [parted(made, out[1], size, groups)], [0]
+            result = bind1(self, x, merged(w, axis_w, rhs[0], groups))
+            return [parted(result, out[1], size, groups)], [0]
         if batches > 1:
             x, batches = merged(x, axis_x, lhs[0], 1), batches * size
         else:
@@ -194,7 +194,7 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
         return [parted(bind1(self._grouped(features, batches), x, merged(w, axis_w, rhs[0], 1)), out[1], size, 1)], [0]
 
     def _grouped(self, features: int, batches: int) -> ConvGeneralDilated:
-        """The same convolution in other numbers of groups."""
+        """Return the same convolution with other numbers of groups."""
         return ConvGeneralDilated(
             self.window_strides,
             self.padding,
@@ -208,32 +208,32 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
         )
 
     def _nothing(self, operands: Sequence[Any], axes: Sequence[Any]) -> Any:
-        """The results for no examples."""
+        """Return the results for an empty batch."""
         types = [aval(x) for x in operands]
-        each = [
+        example_avals = [
             t if axis is NOT_MAPPED else shaped((*t.shape[:axis], *t.shape[axis + 1 :]), t.dtype)
             for t, axis in zip(types, axes, strict=True)
         ]
-        (out,) = self.abstract_eval(each)
+        (out,) = self.abstract_eval(example_avals)
         return broadcast_in_dim(np.zeros((), out.dtype)[()], (0, *out.shape), ())
 
 
 def _letters(spec: Sequence[int], first: str) -> str:
-    """A specification as StableHLO writes it, a letter or number for each axis: ``[b, 0, 1, f]``."""
-    found = dict(zip(spec, (*first, *map(str, range(len(spec) - 2))), strict=True))
-    return "[" + ", ".join(found[axis] for axis in range(len(spec))) + "]"
+    """Format a specification for StableHLO, a letter or number for each axis: ``[b, 0, 1, f]``."""
+    letter_by_axis = dict(zip(spec, (*first, *map(str, range(len(spec) - 2))), strict=True))
+    return "[" + ", ".join(letter_by_axis[axis] for axis in range(len(spec))) + "]"
 
 
 def _complex_parts(builder: Any, x: Any, w: Any, attributes: dict[str, Any]) -> Any:
-    """A convolution of complex numbers from those of their parts, which is all that compilers know."""
+    """Emit a complex convolution as convolutions of its real and imaginary parts, the only ones XLA supports."""
     (aval_x, aval_w), (out,) = builder.in_avals, builder.out_avals
     real = shaped(out.shape, real_dtype(out.dtype))
 
     def part(name: str, value: Any, type_: ShapedArray) -> Any:
         return builder.emit1(f"stablehlo.{name}", [value], shaped(type_.shape, real_dtype(type_.dtype)))
 
-    def product(one: str, other: str) -> Any:
-        return builder.emit1("stablehlo.convolution", [part(one, x, aval_x), part(other, w, aval_w)], real, attributes)
+    def product(of_x: str, of_w: str) -> Any:
+        return builder.emit1("stablehlo.convolution", [part(of_x, x, aval_x), part(of_w, w, aval_w)], real, attributes)
 
     difference = builder.emit1("stablehlo.subtract", [product("real", "real"), product("imag", "imag")], real)
     total = builder.emit1("stablehlo.add", [product("real", "imag"), product("imag", "real")], real)
@@ -257,20 +257,21 @@ def conv_general_dilated(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """The convolution of ``lhs`` with the kernel ``rhs``, along any number of spatial axes: sums of products of the
-    kernel, as it stands, with the places of ``lhs`` that it slides over.
+    """Return the convolution of ``lhs`` with the kernel ``rhs``, along any number of spatial axes.
 
-    ``lhs`` has a batch axis, a feature axis and spatial axes, ``rhs`` an axis of features that come out, one of those
-    that go in, and spatial axes, in this order or as ``dimension_numbers`` say: three strings, for lhs, rhs and the
-    result, such as ``("NHWC", "HWIO", "NHWC")``, or :class:`ConvDimensionNumbers`. The kernel moves by
-    ``window_strides``. ``padding`` is "VALID", "SAME", "SAME_LOWER" or (low, high) for each spatial axis; negative
-    numbers crop. ``lhs_dilation`` and ``rhs_dilation`` of d put d - 1 zeros between neighbours. With
-    ``feature_group_count`` groups, equal parts of the features that go in make equal parts of those that come out;
-    with ``batch_group_count`` groups, equal parts of the batch do. Operands have one dtype; sums are made in
-    ``preferred_element_type`` where that is given, which is then the result's dtype.
+    The kernel slides over ``lhs`` without being flipped, and products are summed. ``lhs`` has a batch axis, a
+    feature axis and spatial axes; ``rhs`` an axis of output features, one of input features and spatial axes; in
+    this order or as ``dimension_numbers`` say: three strings, for lhs, rhs and the result, such as ``("NHWC",
+    "HWIO", "NHWC")``, or :class:`ConvDimensionNumbers`. The kernel moves by ``window_strides``. ``padding`` is
+    "VALID", "SAME", "SAME_LOWER" or (low, high) for each spatial axis; negative numbers crop. ``lhs_dilation`` and
+    ``rhs_dilation`` of d put d - 1 zeros between neighbours. With ``feature_group_count`` groups, equal parts of
+    the input features make equal parts of the output features; with ``batch_group_count`` groups, equal parts of
+    the batch do. Operands have one dtype; sums are made in ``preferred_element_type`` where that is given, which is
+    then the result's dtype.
 
     Raises TypeError for operands of different dtypes or ranks, ValueError for sizes that do not fit, for padding by
-    name together with ``lhs_dilation`` (:func:`conv_transpose` has it), and for numbers below 1; all name the argument.
+    name together with ``lhs_dilation`` (:func:`conv_transpose` has it), and for numbers below 1; all name the
+    argument.
 
     >>> from xlascope import lax, numpy as jnp
     >>> image, kernel = jnp.ones((1, 1, 4, 4)), jnp.ones((1, 1, 3, 3))
@@ -303,7 +304,7 @@ def convolution_of(
     precision: Precisions = None,
     dtype: np.dtype[Any] | None = None,
 ) -> ConvGeneralDilated:
-    """The operation for operands of two shapes, and arguments as users write them."""
+    """Build the operation for operands of two shapes from arguments as users write them."""
     name = "of conv_general_dilated"
     x, w = shapes
     numbers = conv_dimension_numbers(x, w, dimension_numbers)
@@ -315,7 +316,7 @@ def convolution_of(
     of_rhs = factors(dilations[1], rank, f"rhs_dilation {name}")
     if isinstance(padding, str):
         word = padding_word(padding, f"padding {name}")
-        if any(each != 1 for each in of_lhs):
+        if any(dilation != 1 for dilation in of_lhs):
             raise ValueError(
                 f"padding {name} is (low, high) for each axis where there is an lhs_dilation, got {padding!r} with "
                 f"{of_lhs}{where_text(user_line())}; conv_transpose takes it by name"

@@ -1,4 +1,4 @@
-"""What convolutions require of sizes and types."""
+"""Requirements of convolutions on sizes and types."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from ..ir.sources import user_line, where_text
 
 def check_groups(name: str, x: Sequence[int], w: Sequence[int], numbers: Any) -> None:
     """Raise ValueError unless the sizes of batch and features fit the numbers of groups."""
-    (batch, feature, *_), (made, taken, *_), _ = numbers.dimension_numbers
+    (batch, feature, *_), (out_axis, in_axis, *_), _ = numbers.dimension_numbers
     features, batches = numbers.feature_group_count, numbers.batch_group_count
-    here = where_text(user_line())
-    for what, count in (("feature_group_count", features), ("batch_group_count", batches)):
+    where = where_text(user_line())
+    for argument, count in (("feature_group_count", features), ("batch_group_count", batches)):
         if count < 1:
-            raise ValueError(f"{what} of {name} is at least 1, got {count}{here}")
-        if w[made] % count:
+            raise ValueError(f"{argument} of {name} is at least 1, got {count}{where}")
+        if w[out_axis] % count:
             raise ValueError(
-                f"{name}: {what} {count} does not divide the {w[made]} features that come out of rhs{here}"
+                f"{name}: {argument} {count} does not divide the {w[out_axis]} features that come out of rhs{where}"
             )
     if features > 1 and batches > 1:
         raise ValueError(
             f"{name} has groups of features or of the batch, got feature_group_count {features} and batch_group_count "
-            f"{batches}{here}"
+            f"{batches}{where}"
         )
     if x[feature] % features:
         raise ValueError(
-            f"{name}: feature_group_count {features} does not divide the {x[feature]} features of lhs{here}"
+            f"{name}: feature_group_count {features} does not divide the {x[feature]} features of lhs{where}"
         )
     if x[batch] % batches:
-        raise ValueError(f"{name}: batch_group_count {batches} does not divide the batch of {x[batch]} of lhs{here}")
-    if x[feature] // features != w[taken]:
+        raise ValueError(f"{name}: batch_group_count {batches} does not divide the batch of {x[batch]} of lhs{where}")
+    if x[feature] // features != w[in_axis]:
         raise ValueError(
             f"{name}: lhs has {x[feature]} features in {features} group{'s' * (features > 1)}, rhs of shape {tuple(w)} "
-            f"takes {w[taken]}{here}"
+            f"takes {w[in_axis]}{where}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Axes of a convolution in groups: taken apart and put together."""
+"""Splitting and merging of the grouped axes of a convolution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .values import aval
 
 
 def regrouped(x: Any, source: int, target: int, groups: int) -> Any:
-    """The leading factor ``groups`` of one axis's size moved to the front of another axis's."""
+    """Move the leading factor ``groups`` of one axis's size to the front of another axis."""
     if groups == 1:
         return x
     shape = list(aval(x).shape)
@@ -21,7 +21,7 @@ def regrouped(x: Any, source: int, target: int, groups: int) -> Any:
 
 
 def merged(x: Any, axis: int, target: int, groups: int) -> Any:
-    """A mapped axis as part of axis ``target`` (counted without it), within its groups and around their parts."""
+    """Merge a mapped axis into axis ``target`` (counted without it), within its groups and outside their parts."""
     x = moveaxis(x, axis, 0)
     size, *shape = aval(x).shape
     if groups > 1:
@@ -32,9 +32,9 @@ def merged(x: Any, axis: int, target: int, groups: int) -> Any:
 
 
 def parted(x: Any, axis: int, size: int, groups: int) -> Any:
-    """The inverse of :func:`merged`, with the mapped axis in front."""
+    """Invert :func:`merge_batch_axis`, with the mapped axis in front."""
     shape = list(aval(x).shape)
-    each = shape[axis] // size
-    split = [*shape[:axis], groups, size, each // groups, *shape[axis + 1 :]]
+    part_size = shape[axis] // size
+    split = [*shape[:axis], groups, size, part_size // groups, *shape[axis + 1 :]]
     x = moveaxis(reshape(x, split), axis + 1, 0)
-    return reshape(x, (size, *shape[:axis], each, *shape[axis + 1 :]))
+    return reshape(x, (size, *shape[:axis], part_size, *shape[axis + 1 :]))

@@ -1,4 +1,4 @@
-"""Which axes of a convolution mean what."""
+"""Dimension numbers of convolutions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .whole_numbers import whole_numbers
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Which axes of a convolution's operands and result mean what.
+    """Roles of the axes of a convolution's operands and result.
 
-    ``lhs_spec`` and ``out_spec`` are (batch axis, feature axis, spatial axes…), ``rhs_spec`` is (axis of the features
-    that come out, axis of those that go in, spatial axes…).
+    ``lhs_spec`` and ``out_spec`` are (batch axis, feature axis, spatial axes…), ``rhs_spec`` is (output feature axis,
+    input feature axis, spatial axes…).
     """
 
     lhs_spec: Sequence[int]
@@ -21,7 +21,7 @@ class ConvDimensionNumbers(NamedTuple):
     out_spec: Sequence[int]
 
 
-#: How the axes may be given to :func:`conv_general_dilated`.
+#: Accepted types of the ``dimension_numbers`` of :func:`conv_general_dilated`.
 ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
 
 #: The letters that stand for the first two axes of each specification.
@@ -29,11 +29,11 @@ _LETTERS = (("N", "C"), ("O", "I"), ("N", "C"))
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The axes that three strings of letters name, each as :class:`ConvDimensionNumbers` has them.
+    """Return the axes that three strings of letters name, in the order of :class:`ConvDimensionNumbers`.
 
-    ``N`` and ``C`` are batch and features of operand and result, ``O`` and ``I`` the kernel's features that come out
-    and go in; the other letters are spatial axes, in the kernel's order. Raises TypeError for letters that are missing,
-    twice, or different.
+    ``N`` and ``C`` are batch and features of operand and result, ``O`` and ``I`` the kernel's output and input
+    features; the other letters are spatial axes, in the kernel's order. Raises TypeError for letters that are
+    missing, twice, or different.
 
     >>> from xlascope import lax
     >>> lax.conv_general_permutations(("NHWC", "HWIO", "NCHW"))
@@ -64,9 +64,11 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
 def conv_dimension_numbers(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
-    """Which axes mean what: None (batch, features, spatial axes), three strings of letters, or what is known already.
+    """Return the roles of the axes of a convolution.
 
-    Raises TypeError for shapes of different ranks, and where the letters do not fit the ranks.
+    ``dimension_numbers`` is None (batch, features, spatial axes), three strings of letters, or already
+    :class:`ConvDimensionNumbers`. Raises TypeError for shapes of different ranks, and where the letters do not fit
+    the ranks.
 
     >>> from xlascope import lax
     >>> lax.conv_dimension_numbers((2, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC"))
@@ -91,14 +93,14 @@ def conv_dimension_numbers(
             "dimension_numbers of a convolution are None, three strings or ConvDimensionNumbers, got "
             f"{dimension_numbers!r}{_here()}"
         )
-    found = conv_general_permutations(dimension_numbers)
-    for number, axes in enumerate(found):
+    permutations = conv_general_permutations(dimension_numbers)
+    for number, axes in enumerate(permutations):
         if len(axes) != rank:
             raise TypeError(
                 f"dimension_numbers[{number}] of a convolution has a letter for each of {rank} axes, got "
                 f"{dimension_numbers[number]!r}{_here()}"
             )
-    return ConvDimensionNumbers(*found)
+    return ConvDimensionNumbers(*permutations)
 
 
 def _checked(numbers: ConvDimensionNumbers, rank: int) -> ConvDimensionNumbers:

@@ -30,7 +30,7 @@ from .whole_numbers import whole_number
 
 
 class Cumulative(Operation):
-    """Combines each element with all before it (behind it, when reversed) along an axis."""
+    """Reduction of each element with all before it (behind it, when reversed) along an axis."""
 
     traits = KERNEL
     axis: int
@@ -43,11 +43,11 @@ class Cumulative(Operation):
         return sharding_rules.along(self, parts, operands, results, (self.axis,))
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        """The value that changes nothing."""
+        """Return the identity element of the reduction."""
         raise NotImplementedError
 
     def step(self, builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Any:
-        """Two neighbours combined."""
+        """Emit the combination of two neighbouring elements."""
         return builder.emit1(self.combine, [x, y], scalar)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -64,7 +64,7 @@ class Cumulative(Operation):
         window = [size if axis == self.axis else 1 for axis in range(rank)]
         low, high = (0, size - 1) if self.reverse else (size - 1, 0)
         padding = ", ".join(f"[{low}, {high}]" if axis == self.axis else "[0, 0]" for axis in range(rank))
-        made = builder.operation(
+        window_op = builder.operation(
             "stablehlo.reduce_window",
             [x, builder.constant(self.start(aval_x.dtype), scalar)],
             {
@@ -73,8 +73,8 @@ class Cumulative(Operation):
             },
             regions=1,
         )
-        builder.fill_region(made, [scalar] * 2, lambda p, q: [self.step(builder, p, q, scalar)])
-        return list(made.results)
+        builder.fill_region(window_op, [scalar] * 2, lambda p, q: [self.step(builder, p, q, scalar)])
+        return list(window_op.results)
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return operands[0].size
@@ -98,13 +98,13 @@ class CumSum(Cumulative, name="cumsum"):
     taylor_rule = pushed
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        # element i adds to all results from i on: its cotangent is the sum of theirs, a running sum from the other end
+        # element i contributes to all results from i on: its cotangent is a running sum of theirs from the other end
         (ct,) = cotangents
         return [bind1(CumSum(self.axis, not self.reverse), ct)]
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running sum along ``axis``."""
+    """Return the running sum along ``axis``."""
     return bind1(CumSum(whole_number(axis, "axis"), reverse), operand)
 
 
@@ -123,24 +123,24 @@ class CumProd(Cumulative, name="cumprod"):
         (x,), (t,) = primals, tangents
         if t is ZERO:
             return [bind1(self, x)], [ZERO]
-        one, zero = typed_scalar(1, aval(x).dtype), typed_scalar(0, aval(x).dtype)
+        unit, zero = typed_scalar(1, aval(x).dtype), typed_scalar(0, aval(x).dtype)
         y, dy, step = x, t, 1
         while step < shape_of(x)[self.axis]:
-            before, moved_before = self._shifted(y, step, one), self._shifted(dy, step, zero)
+            before, moved_before = self._shifted(y, step, unit), self._shifted(dy, step, zero)
             dy = sum_tangents([mul(dy, before), mul(y, moved_before)])
             y = mul(y, before)
             step *= 2
         return [bind1(self, x)], [dy]
 
     def _shifted(self, x: Any, step: int, fill: Any) -> Any:
-        """What stands ``step`` places before each element (behind it, when reversed)."""
+        """Return the element ``step`` positions before each element (behind it, when reversed)."""
         config = [(0, 0, 0)] * len(shape_of(x))
         config[self.axis] = (-step, step, 0) if self.reverse else (step, -step, 0)
         return pad(x, fill, config)
 
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running product along ``axis``."""
+    """Return the running product along ``axis``."""
     return bind1(CumProd(whole_number(axis, "axis"), reverse), operand)
 
 
@@ -148,10 +148,10 @@ Pair = tuple[Any, Any]
 
 
 class _Scanned(Cumulative):
-    """A running combination that is differentiated as the combinations that it is made of."""
+    """Cumulative reduction that is differentiated through the combinations that it consists of."""
 
     def combined(self, before: Pair, after: Pair) -> Pair:
-        """Two neighbours, values with tangents, combined."""
+        """Combine two neighbours, which are values with tangents."""
         raise NotImplementedError
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -164,7 +164,7 @@ class _Scanned(Cumulative):
 
 
 class _CumExtreme(_Scanned):
-    """A running extreme, of complex values by their real parts first."""
+    """Cumulative extreme, of complex values by their real parts first."""
 
     kinds = "ifc"
 
@@ -228,12 +228,12 @@ class CumLogSumExp(_Scanned, name="cumlogsumexp"):
         def is_nan(value: Any) -> Any:
             return builder.emit1("stablehlo.compare", [value, value], truth, not_equal)
 
-        found = emit("select", is_nan(difference), emit("add", x, y), usual)
+        total = emit("select", is_nan(difference), emit("add", x, y), usual)
         if kind_of(scalar.dtype) != "c":
-            return found
+            return total
         # the larger of two complex numbers may be either where one is NaN
         either = builder.emit1("stablehlo.or", [is_nan(x), is_nan(y)], truth)
-        return emit("select", either, builder.constant(complex(np.nan, np.nan), scalar), found)
+        return emit("select", either, builder.constant(complex(np.nan, np.nan), scalar), total)
 
     def combined(self, before: Pair, after: Pair) -> Pair:
         (x, tx), (y, ty) = before, after
@@ -246,7 +246,7 @@ class CumLogSumExp(_Scanned, name="cumlogsumexp"):
 
 
 def _principal(builder: Any, x: Any, scalar: ShapedArray) -> Any:
-    """A complex logarithm whose imaginary part lies within π of zero."""
+    """Return a complex logarithm with its imaginary part reduced to within π of zero."""
     part = shaped((), real_dtype(scalar.dtype))
 
     def emit(name: str, *operands: Any) -> Any:
@@ -259,27 +259,27 @@ def _principal(builder: Any, x: Any, scalar: ShapedArray) -> Any:
 
 
 def _finite(x: Any) -> Any:
-    """Zero in the place of infinity, so that the difference of two is not NaN."""
+    """Replace infinity with zero, so that the difference of two infinities is not NaN."""
     infinite = eq(x, typed_scalar(np.inf, aval(x).dtype))
     return select(infinite, typed_scalar(0, aval(x).dtype), x)
 
 
 def odd_even_scan(combine: Callable[[Pair, Pair], Pair], pair: Pair, axis: int) -> Pair:
-    """All running combinations of values with tangents along an axis.
+    """Return all running combinations of values with tangents along an axis.
 
-    Neighbours are combined in pairs, these scanned, which gives every second result; the others are each one
-    combination more.
+    Neighbours are combined in pairs and these are scanned, which gives every second result; each of the others is one
+    further combination.
     """
     size = shape_of(pair[0])[axis]
     if size < 2:
         return pair
     firsts, seconds = _every_second(pair, 0, axis), _every_second(pair, 1, axis)
     odd = odd_even_scan(combine, combine(_until(firsts, size // 2, axis), seconds), axis)
-    rest = (size - 1) // 2
+    remaining = (size - 1) // 2
     even = _until(firsts, 1, axis)
-    if rest:
-        later = _part(firsts, 1, rest + 1, axis)
-        even = _joined(even, combine(_until(odd, rest, axis), later), axis)
+    if remaining:
+        later = _part(firsts, 1, remaining + 1, axis)
+        even = _joined(even, combine(_until(odd, remaining, axis), later), axis)
     return _woven(even[0], odd[0], axis), _woven(even[1], odd[1], axis)
 
 
@@ -302,7 +302,7 @@ def _joined(first: Pair, second: Pair, axis: int) -> Pair:
 
 
 def _woven(even: Any, odd: Any, axis: int) -> Any:
-    """Elements taken in turn from the one and the other, which has as many or one less."""
+    """Interleave the elements of two arrays, of which the second has as many or one less."""
     zero = typed_scalar(0, aval(even).dtype)
     more = shape_of(even)[axis] - shape_of(odd)[axis]
     rank = len(shape_of(even))
@@ -313,15 +313,15 @@ def _woven(even: Any, odd: Any, axis: int) -> Any:
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running maximum along ``axis``."""
+    """Return the running maximum along ``axis``."""
     return bind1(CumMax(whole_number(axis, "axis"), reverse), operand)
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running minimum along ``axis``."""
+    """Return the running minimum along ``axis``."""
     return bind1(CumMin(whole_number(axis, "axis"), reverse), operand)
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The logarithm of the running sum of exponentials along ``axis``, without overflow."""
+    """Return the logarithm of the running sum of exponentials along ``axis``, without overflow."""
     return bind1(CumLogSumExp(whole_number(axis, "axis"), reverse), operand)

@@ -1,4 +1,4 @@
-"""Which axes of a gather or a scatter mean what, and whether they fit together: the constraints of StableHLO."""
+"""Dimension numbers of gather and scatter, and their consistency: the constraints of StableHLO."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Shape = tuple[int, ...]
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Which axes of a gather mean what; the names are StableHLO's."""
+    """Roles of the axes of a gather; the names are StableHLO's."""
 
     offset_dims: tuple[int, ...]
     collapsed_slice_dims: tuple[int, ...]
@@ -20,7 +20,7 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of a scatter mean what; the names are StableHLO's."""
+    """Roles of the axes of a scatter; the names are StableHLO's."""
 
     update_window_dims: tuple[int, ...]
     inserted_window_dims: tuple[int, ...]
@@ -72,16 +72,16 @@ def check_scatter(name: str, n: ScatterDimensionNumbers, operand: Shape, indices
         name, "scatter_dims_to_operand_dims", n.scatter_dims_to_operand_dims, n.operand_batching_dims, operand, indices
     )
     dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
-    kept = [size for axis, size in enumerate(operand) if axis not in dropped]
+    limits = [size for axis, size in enumerate(operand) if axis not in dropped]
     window = [updates[axis] for axis in n.update_window_dims]
-    others = tuple(size for axis, size in enumerate(updates) if axis not in n.update_window_dims)
+    batch_sizes = tuple(size for axis, size in enumerate(updates) if axis not in n.update_window_dims)
     _require(
-        len(window) == len(kept) and all(size <= have for size, have in zip(window, kept, strict=True)),
+        len(window) == len(limits) and all(size <= have for size, have in zip(window, limits, strict=True)),
         f"{name} takes updates whose window fits into the operand, got updates of shape {updates} with "
         f"update_window_dims {n.update_window_dims} for shape {operand} without axes {tuple(sorted(dropped))}",
     )
     _require(
-        others == indices[:-1],
+        batch_sizes == indices[:-1],
         f"{name} takes an update for each index, got updates of shape {updates} with update_window_dims "
         f"{n.update_window_dims} and indices of shape {indices}",
     )
@@ -99,19 +99,19 @@ def _check_batching(name: str, axes: Shape, of_indices: Shape, dropped: Shape, o
     )
 
 
-def _check_coordinates(name: str, what: str, axes: Shape, batching: Shape, operand: Shape, indices: Shape) -> None:
-    _check_axes(name, what, axes, len(operand), ordered=False)
-    _require(not {*axes} & {*batching}, f"{name}: {what} {axes} has axes that are batching dims, {batching}")
+def _check_coordinates(name: str, field: str, axes: Shape, batching: Shape, operand: Shape, indices: Shape) -> None:
+    _check_axes(name, field, axes, len(operand), ordered=False)
+    _require(not {*axes} & {*batching}, f"{name}: {field} {axes} has axes that are batching dims, {batching}")
     _require(
         len(axes) == indices[-1],
-        f"{name} takes indices with a coordinate for each axis in {what}, {axes}; their shape is {indices}",
+        f"{name} takes indices with a coordinate for each axis in {field}, {axes}; their shape is {indices}",
     )
 
 
-def _check_axes(name: str, what: str, axes: Sequence[int], rank: int, *, ordered: bool = True) -> None:
+def _check_axes(name: str, field: str, axes: Sequence[int], rank: int, *, ordered: bool = True) -> None:
     inside = all(0 <= axis < rank for axis in axes) and len(set(axes)) == len(axes)
     rising = not ordered or list(axes) == sorted(axes)
-    _require(inside and rising, f"{name} takes {what} of different {'rising ' * ordered}axes below {rank}, got {axes}")
+    _require(inside and rising, f"{name} takes {field} of different {'rising ' * ordered}axes below {rank}, got {axes}")
 
 
 def _require(holds: bool, message: str) -> None:

@@ -1,4 +1,4 @@
-"""By which algorithm a product of arrays is computed: in what types it multiplies and adds, how many times."""
+"""Algorithms for products of arrays: the types in which they multiply and add, and how often."""
 
 from __future__ import annotations
 
@@ -77,9 +77,10 @@ class DotAlgorithmPreset(enum.Enum):
 
 
 class _Way(NamedTuple):
-    """How an algorithm is told to the compiler. Operands of the types that it ``takes`` are handed over as they are,
-    others are converted to the first of them; results of the types that it ``gives`` likewise, where it gives its
-    operands' type or the first.
+    """How an algorithm is passed to the compiler.
+
+    Operands of ``operand_dtypes`` are passed as they are, others are converted to the first of them. Likewise for
+    results of ``result_dtypes``, where the algorithm returns its operands' type or the first one.
     """
 
     left: str
@@ -120,24 +121,24 @@ _ON_CPU = {
 }  # fmt: skip
 
 
-def named_algorithm(given: DotAlgorithm) -> DotAlgorithmPreset:
-    """The preset that an algorithm is which a user described.
+def named_algorithm(request: DotAlgorithm) -> DotAlgorithmPreset:
+    """Return the preset of an algorithm that a user described.
 
-    Raises ValueError for one that no hardware is known to have, and for types that are none.
+    Raises ValueError for an algorithm that no hardware is known to have, and for invalid types.
     """
-    left, right, total, *components, times, fast = given
+    lhs, rhs, total, *components, times, fast = request
     try:
-        types = tuple([np.dtype(each) for each in (left, right, total)])
+        types = tuple([np.dtype(dtype) for dtype in (lhs, rhs, total)])
     except TypeError:
-        raise ValueError(f"DotAlgorithm takes dtypes, got {given}{where_text(user_line())}") from None
+        raise ValueError(f"DotAlgorithm takes dtypes, got {request}{where_text(user_line())}") from None
     if all(map(_has_eight_bits, types[:2])) and (types[2], *components, times) == (_F32, 1, 1, 1):
         return _Preset.ANY_F8_ANY_F8_F32_FAST_ACCUM if fast else _Preset.ANY_F8_ANY_F8_F32
-    told = [_MLIR.get(each) for each in types]
+    type_names = [_MLIR.get(dtype) for dtype in types]
     for preset, way in _WAYS.items():
-        if [way.left, way.right, way.total, 1, 1, way.times, False] == [*told, *components, times, bool(fast)]:
+        if [way.left, way.right, way.total, 1, 1, way.times, False] == [*type_names, *components, times, bool(fast)]:
             return preset
     raise ValueError(
-        f"no hardware is known to have the algorithm {given}{where_text(user_line())}: lax.DotAlgorithmPreset lists "
+        f"no hardware is known to have the algorithm {request}{where_text(user_line())}: lax.DotAlgorithmPreset lists "
         f"those that there are ({', '.join(_Preset.__members__)})"
     )
 
@@ -147,8 +148,9 @@ def _has_eight_bits(dtype: np.dtype[Any]) -> bool:
 
 
 def check_algorithm(algorithm: DotAlgorithmPreset, x: ShapedArray, y: ShapedArray) -> None:
-    """Raise TypeError for complex operands, which an algorithm for real numbers would take the real parts of, and
-    ValueError for those that an algorithm of 8 bits does not take.
+    """Raise TypeError for complex operands, ValueError for operands that an 8-bit algorithm does not take.
+
+    An algorithm for real numbers would take the real parts of complex operands.
     """
     if algorithm is _Preset.DEFAULT:
         return
@@ -157,7 +159,7 @@ def check_algorithm(algorithm: DotAlgorithmPreset, x: ShapedArray, y: ShapedArra
             f"the algorithm {algorithm} is one for real numbers, got {x.dtype.name} and {y.dtype.name}"
             f"{where_text(user_line())}: give precision=None, or a lax.Precision"
         )
-    if algorithm in _OF_EIGHT_BITS and not all(_has_eight_bits(each.dtype) for each in (x, y)):
+    if algorithm in _OF_EIGHT_BITS and not all(_has_eight_bits(operand.dtype) for operand in (x, y)):
         raise ValueError(
             f"the algorithm {algorithm} takes operands of 8 bits, got {x.dtype.name} and {y.dtype.name}"
             + where_text(user_line())
@@ -171,29 +173,29 @@ def emit_product(
     attributes: dict[str, Any],
     of_matrices: bool,
 ) -> list[Any]:
-    """The product of the current equation's operands by an algorithm, with the conversions that it needs.
+    """Emit the product of the current equation's operands by an algorithm, with the conversions that it needs.
 
-    XLA's CPU compiler multiplies and adds in the types that it is handed whatever the algorithm says, and fails for
-    some products that are not of matrices once one is named: for these the conversions are all of it.
-    Raises ValueError for an algorithm that it does not know.
+    XLA's CPU compiler multiplies and adds in the types of its operands whatever the algorithm says, and fails for
+    some products that are not of matrices once an algorithm is named: for these only the conversions are emitted.
+    Raises ValueError for an algorithm that the CPU compiler does not support.
     """
     x, y = builder.in_avals
     (out,) = builder.out_avals
     if builder.platform == "cpu" and algorithm not in _ON_CPU:
-        known = ", ".join(preset.name for preset in _WAYS if preset in _ON_CPU)
-        raise ValueError(f"XLA's CPU compiler has no algorithm {algorithm} for products; it has {known}")
+        cpu_names = ", ".join(preset.name for preset in _WAYS if preset in _ON_CPU)
+        raise ValueError(f"XLA's CPU compiler has no algorithm {algorithm} for products; it has {cpu_names}")
     if algorithm in _OF_EIGHT_BITS:
-        names = [f"f8{each.dtype.name.removeprefix('float8_').upper()}" for each in (x, y)]
+        names = [f"f8{aval.dtype.name.removeprefix('float8_').upper()}" for aval in (x, y)]
         way = _Way(names[0], names[1], "f32", (x.dtype, y.dtype), (out.dtype,), 1, _OF_EIGHT_BITS[algorithm])
     else:
         way = _WAYS[algorithm]
-    left, right = (each.dtype if each.dtype in way.takes else way.takes[0] for each in (x, y))
-    total = out.dtype if out.dtype in way.gives and out.dtype in (way.gives[0], left) else way.gives[0]
-    values = [_converted(builder, v, a, to) for v, a, to in zip(operands, (x, y), (left, right), strict=True)]
+    lhs, rhs = (aval.dtype if aval.dtype in way.takes else way.takes[0] for aval in (x, y))
+    total = out.dtype if out.dtype in way.gives and out.dtype in (way.gives[0], lhs) else way.gives[0]
+    values = [_converted(builder, v, a, to) for v, a, to in zip(operands, (x, y), (lhs, rhs), strict=True)]
     if builder.platform != "cpu" or of_matrices:
         attributes = {**attributes, "algorithm": _attribute(way)}
-    made = builder.emit1("stablehlo.dot_general", values, shaped(out.shape, total), attributes)
-    return [_converted(builder, made, shaped(out.shape, total), out.dtype)]
+    product = builder.emit1("stablehlo.dot_general", values, shaped(out.shape, total), attributes)
+    return [_converted(builder, product, shaped(out.shape, total), out.dtype)]
 
 
 def _converted(builder: Any, value: Any, aval: ShapedArray, dtype: np.dtype[Any]) -> Any:
@@ -202,10 +204,10 @@ def _converted(builder: Any, value: Any, aval: ShapedArray, dtype: np.dtype[Any]
     return builder.emit1("stablehlo.convert", [value], shaped(aval.shape, dtype))
 
 
-def _attribute(way: _Way) -> Any:
+def _attribute(lowering: _Way) -> Any:
     return attribute(
-        f"#stablehlo.dot_algorithm<lhs_precision_type = {way.left}, rhs_precision_type = {way.right}, "
-        f"accumulation_type = {way.total}, lhs_component_count = 1, rhs_component_count = 1, "
-        f"num_primitive_operations = {way.times}, "
-        f"allow_imprecise_accumulation = {str(way.fast).lower()}>"
+        f"#stablehlo.dot_algorithm<lhs_precision_type = {lowering.left}, rhs_precision_type = {lowering.right}, "
+        f"accumulation_type = {lowering.total}, lhs_component_count = 1, rhs_component_count = 1, "
+        f"num_primitive_operations = {lowering.times}, "
+        f"allow_imprecise_accumulation = {str(lowering.fast).lower()}>"
     )

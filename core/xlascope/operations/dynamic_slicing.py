@@ -1,4 +1,4 @@
-"""Slices at computed places."""
+"""Slices at computed positions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .whole_numbers import whole_numbers
 
 
 class DynamicSlice(Operation, name="dynamic_slice"):
-    """A block of size slice_sizes that begins at computed indices, moved inside where it would leave the operand."""
+    """A block of size slice_sizes at computed indices, moved inside where it would leave the operand."""
 
     takes_keys = True
 
@@ -68,8 +68,9 @@ class DynamicSlice(Operation, name="dynamic_slice"):
 
 
 def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
-    """A block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``, moved inside where it would
-    leave it.
+    """Return a block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``.
+
+    A block that would leave the operand is moved inside.
     """
     sizes = whole_numbers(slice_sizes, "slice_sizes of dynamic_slice")
     return bind1(DynamicSlice(sizes), operand, *_index_scalars(start_indices))
@@ -119,7 +120,7 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
         return [ct_x, ct_update, *[None] * len(starts)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # Writing a block is scattering it whole: the batched form is a scatter with batching dimensions.
+        # Writing a block is a scatter of one window: the batched form is a scatter with batching dimensions.
         (x, update, *starts), (axis, update_axis, *start_axes) = operands, axes
         size = mapped_size(operands, axes)
         x = mapped_in_front(x, axis, size)
@@ -136,5 +137,5 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
-    """``operand`` with the block that begins at ``start_indices`` replaced by ``update``."""
+    """Return ``operand`` with the block that begins at ``start_indices`` replaced by ``update``."""
     return bind1(DynamicUpdateSlice(), operand, update, *_index_scalars(start_indices))

@@ -39,19 +39,20 @@ from .values import aval, shape_of
 
 
 class _Exchange(collectives.Collective):
-    """Moves elements between examples; ``sizes`` are those of the axes. Several axes count in row-major order."""
+    """Collective that moves elements between examples; ``sizes`` are the sizes of its axes, in row-major order."""
 
     sizes: tuple[int, ...]
 
     @property
     def count(self) -> int:
-        """The number of examples along all axes together."""
+        """Return the number of examples along all axes together."""
         return math.prod(self.sizes)
 
 
 class AllGather(_Exchange, name="all_gather"):
-    """The operands of all examples along the axis ``all_gather_dimension``: a new one, or (``tiled``) one after the
-    other along the one there is.
+    """The operands of all examples along the axis ``all_gather_dimension``.
+
+    The axis is a new one, or (``tiled``) the operands are concatenated along the existing one.
     """
 
     takes_keys = True
@@ -104,8 +105,9 @@ class AllGather(_Exchange, name="all_gather"):
 
 
 class ReduceScatter(_Exchange, name="reduce_scatter"):
-    """The sum over all examples, of which each keeps its part along ``scatter_dimension``: one element, whose axis
-    goes, or (``tiled``) one block.
+    """The sum over all examples, of which each keeps its part along ``scatter_dimension``.
+
+    The part is one element, whose axis is removed, or (``tiled``) one block.
     """
 
     scatter_dimension: int
@@ -151,8 +153,9 @@ class ReduceScatter(_Exchange, name="reduce_scatter"):
 
 
 class AllToAll(_Exchange, name="all_to_all"):
-    """Example i gets part i along ``split_axis`` of every example's operand, put along ``concat_axis``: a new axis in
-    place of the split one, or (``tiled``) blocks one after the other.
+    """Exchange: example i gets part i along ``split_axis`` of every example's operand, put along ``concat_axis``.
+
+    The parts form a new axis in place of the split one, or (``tiled``) blocks one after the other.
     """
 
     takes_keys = True
@@ -173,14 +176,14 @@ class AllToAll(_Exchange, name="all_to_all"):
         return [shaped(tuple(shape), x.dtype, x.weak_type)]
 
     def across_devices(self, builder: Any, *operands: Any) -> Any:
-        (x,), (out,), (given,) = operands, builder.out_avals, builder.in_avals
+        (x,), (out,), (operand_aval,) = operands, builder.out_avals, builder.in_avals
         split, to = self.split_axis, self.concat_axis
         if self.tiled:
             return across.exchanged(builder, x, out, self.axes, split, to)
-        # A new axis of size 1 where the parts are to lie; the split axis, of which one part is left, goes.
+        # A new axis of size 1 receives the parts; the split axis, of which one part remains, is removed.
         new = to if to <= split else to + 1
         split += new <= split
-        wide = [*given.shape[:new], 1, *given.shape[new:]]
+        wide = [*operand_aval.shape[:new], 1, *operand_aval.shape[new:]]
         x = builder.emit1("stablehlo.reshape", [x], shaped(tuple(wide), out.dtype))
         wide[new], wide[split] = self.count, 1
         parts = across.exchanged(builder, x, shaped(tuple(wide), out.dtype), self.axes, split, new)
@@ -192,7 +195,7 @@ class AllToAll(_Exchange, name="all_to_all"):
         (x,) = operands
         at, to = self.split_axis, self.concat_axis
         x = _split(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
-        # Each step takes the next split axis away and puts an axis behind those already in front.
+        # Each step removes the next split axis and puts a new axis behind those already in front.
         for step, (name, size) in enumerate(zip(self.axes, self.sizes, strict=True)):
             x = bind1(AllToAll((name,), (size,), at + step, step, False), x)
         x = moveaxis(_merged(x, 0, len(self.axes)), 0, to)
@@ -216,7 +219,7 @@ class AllToAll(_Exchange, name="all_to_all"):
 
 
 class PPermute(_Exchange, name="ppermute"):
-    """Example ``target`` gets the operand of example ``source``, for each pair of ``perm``; the others get zeros."""
+    """Permutation: example ``target`` gets the operand of ``source``, for each pair of ``perm``; others get zeros."""
 
     takes_keys = True
 
@@ -233,9 +236,9 @@ class PPermute(_Exchange, name="ppermute"):
         if len(self.axes) == 1:
             return None
         (x,) = operands
-        own = bind1(AxisIndex(self.axes, self.sizes))
+        example_index = bind1(AxisIndex(self.axes, self.sizes))
         everything = bind1(AllGather(self.axes, self.sizes, 0, False), x)
-        return [_row(self._permuted(everything), own)]
+        return [_row(self._permuted(everything), example_index)]
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
@@ -246,7 +249,7 @@ class PPermute(_Exchange, name="ppermute"):
         return [self._permuted(mapped_in_front(x, axis, size))], [0]
 
     def _permuted(self, x: Any) -> Any:
-        """The examples along axis 0 in their new places."""
+        """Permute the examples along axis 0."""
         source = np.full((self.count,), -1, np.int32)
         for start, target in self.perm:
             source[target] = start
@@ -279,8 +282,8 @@ class PBroadcast(_Exchange, name="pbroadcast"):
 
     def across_devices(self, builder: Any, *operands: Any) -> Any:
         (x,), (out,) = operands, builder.out_avals
-        one = builder.emit1("stablehlo.reshape", [x], shaped((1, *out.shape), out.dtype))
-        every = across.gathered(builder, one, shaped((self.count, *out.shape), out.dtype), self.axes, 0)
+        expanded = builder.emit1("stablehlo.reshape", [x], shaped((1, *out.shape), out.dtype))
+        every = across.gathered(builder, expanded, shaped((self.count, *out.shape), out.dtype), self.axes, 0)
         limits = {
             "start_indices": integers((self.source, *[0] * len(out.shape))),
             "limit_indices": integers((self.source + 1, *out.shape)),
@@ -296,8 +299,8 @@ class PBroadcast(_Exchange, name="pbroadcast"):
         if len(self.axes) == 1:
             return None
         (x,) = operands
-        for name, size, place in zip(self.axes, self.sizes, np.unravel_index(self.source, self.sizes), strict=True):
-            x = bind1(PBroadcast((name,), (size,), int(place)), x)
+        for name, size, index in zip(self.axes, self.sizes, np.unravel_index(self.source, self.sizes), strict=True):
+            x = bind1(PBroadcast((name,), (size,), int(index)), x)
         return [x]
 
     def carry_out(
@@ -309,7 +312,7 @@ class PBroadcast(_Exchange, name="pbroadcast"):
         return [x], [NOT_MAPPED]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        # The source is in every example's result; the operands of the others are in none.
+        # Only the source contributes to the results, and to every one of them.
         total = bind1(collectives.PSum(self.axes), *cotangents)
         chosen = eq(bind1(AxisIndex(self.axes, self.sizes)), self.source)
         chosen = full(shape_of(total), chosen)
@@ -320,7 +323,7 @@ class PBroadcast(_Exchange, name="pbroadcast"):
 
 
 def _zeros_like(x: Any) -> Any:
-    """Return zeros of the type of ``x``; keys whose words are zeros for keys."""
+    """Return zeros of the type of ``x``; for keys, keys whose words are zeros."""
     kind: Any = aval(x).dtype
     if not is_key(kind):
         return zeros_of(aval(x))
@@ -328,7 +331,7 @@ def _zeros_like(x: Any) -> Any:
 
 
 class AxisIndex(_Exchange, name="axis_index"):
-    """The number of the example."""
+    """The index of the example along the axes."""
 
     def across_devices(self, builder: Any, *operands: Any) -> Any:
         return across.own_place(builder, self.axes)
@@ -339,10 +342,10 @@ class AxisIndex(_Exchange, name="axis_index"):
     def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1:
             return None
-        place: Any = np.int32(0)
+        index: Any = np.int32(0)
         for name, size in zip(self.axes, self.sizes, strict=True):
-            place = add(mul(place, size), bind1(AxisIndex((name,), (size,))))
-        return [place]
+            index = add(mul(index, size), bind1(AxisIndex((name,), (size,))))
+        return [index]
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
@@ -356,41 +359,41 @@ class AxisIndex(_Exchange, name="axis_index"):
         return bind(self), [NOT_MAPPED]
 
 
-def _parted(what: str, shape: tuple[int, ...], axis: int, operation: Any) -> tuple[int, ...]:
-    """A shape of which each example keeps its part along an axis; raises ValueError when it has no equal parts."""
-    require_axes(what, (axis,), shape)
+def _parted(name: str, shape: tuple[int, ...], axis: int, operation: Any) -> tuple[int, ...]:
+    """Return the shape of each example's part along an axis; raise ValueError when there are no equal parts."""
+    require_axes(name, (axis,), shape)
     names, count, size = operation.axes, operation.count, shape[axis]
     named = f"the axis {names[0]!r}" if len(names) == 1 else f"the axes {names} together"
     if operation.tiled:
         if count and size % count:
-            raise ValueError(f"{what}: axis {axis} of shape {shape} has no {count} equal parts, as many as {named} has")
+            raise ValueError(f"{name}: axis {axis} of shape {shape} has no {count} equal parts, as many as {named} has")
         return (*shape[:axis], size // count if count else size, *shape[axis + 1 :])
     if size != count:
         fix = ". Use tiled=True to give each example a block" if count and size % count == 0 else ""
-        raise ValueError(f"{what}: axis {axis} of shape {shape} has size {size}, but {named} has size {count}{fix}")
+        raise ValueError(f"{name}: axis {axis} of shape {shape} has size {size}, but {named} has size {count}{fix}")
     return (*shape[:axis], *shape[axis + 1 :])
 
 
 def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> Any:
-    """The only operand, its mapped axis in front."""
+    """Return the only operand, with its mapped axis in front."""
     (x,), (axis,) = operands, axes
     return moveaxis(x, axis, 0)
 
 
 def _merged(x: Any, axis: int, count: int) -> Any:
-    """``count`` axes from ``axis`` on as one."""
+    """Merge ``count`` axes from ``axis`` on into one."""
     shape = shape_of(x)
     return reshape(x, (*shape[:axis], math.prod(shape[axis : axis + count]), *shape[axis + count :]))
 
 
 def _split(x: Any, axis: int, sizes: Sequence[int]) -> Any:
-    """An axis as several, of those sizes."""
+    """Split an axis into several of those sizes."""
     shape = shape_of(x)
     return reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
 
 
 def _row(x: Any, index: Any) -> Any:
-    """The element at a computed place along axis 0."""
+    """Return the element at a computed index along axis 0."""
     shape = shape_of(x)
     starts = [index, *[np.int32(0)] * (len(shape) - 1)]
     return squeeze(dynamic_slice(x, starts, (1, *shape[1:])), (0,))

@@ -34,7 +34,7 @@ class Exp(Accurate, name="exp"):
 
 
 def exp(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """``e`` to the power ``x``, as exact as ``accuracy`` says."""
+    """Return ``e`` to the power ``x``, as exact as ``accuracy`` says."""
     return bind_inexact(Exp.to(accuracy), x)
 
 
@@ -54,7 +54,7 @@ class Exp2(Accurate, name="exp2"):
 
 
 def exp2(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """2 to the power x, as exact as ``accuracy`` says."""
+    """Return 2 to the power ``x``, as exact as ``accuracy`` says."""
     return bind_inexact(Exp2.to(accuracy), x)
 
 
@@ -69,7 +69,7 @@ class Expm1(Accurate, name="expm1"):
 
 
 def expm1(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """``e`` to the power ``x``, minus one, exact near zero and elsewhere as exact as ``accuracy`` says."""
+    """Return ``e`` to the power ``x``, minus one, exact near zero and elsewhere as exact as ``accuracy`` says."""
     return bind_inexact(Expm1.to(accuracy), x)
 
 
@@ -83,7 +83,7 @@ class Log(Accurate, name="log"):
 
 
 def log(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The natural logarithm, as exact as ``accuracy`` says.
+    """Return the natural logarithm, as exact as ``accuracy`` says.
 
     >>> from xlascope import lax
     >>> print(lax.log(2))
@@ -102,7 +102,7 @@ class Log1p(Accurate, name="log1p"):
 
 
 def log1p(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The natural logarithm of 1 + x, exact near zero and elsewhere as exact as ``accuracy`` says."""
+    """Return the natural logarithm of 1 + x, exact near zero and elsewhere as exact as ``accuracy`` says."""
     return bind_inexact(Log1p.to(accuracy), x)
 
 
@@ -117,7 +117,7 @@ class Logistic(Accurate, name="logistic"):
 
 
 def logistic(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The sigmoid 1 / (1 + e^-x), as exact as ``accuracy`` says."""
+    """Return the sigmoid 1 / (1 + e^-x), as exact as ``accuracy`` says."""
     return bind_inexact(Logistic.to(accuracy), x)
 
 
@@ -132,7 +132,7 @@ class Sqrt(Accurate, name="sqrt"):
 
 
 def sqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The square root, as exact as ``accuracy`` says."""
+    """Return the square root, as exact as ``accuracy`` says."""
     return bind_inexact(Sqrt.to(accuracy), x)
 
 
@@ -147,7 +147,7 @@ class Rsqrt(Accurate, name="rsqrt"):
 
 
 def rsqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """One over the square root, as exact as ``accuracy`` says.
+    """Return one over the square root, as exact as ``accuracy`` says.
 
     >>> from xlascope import lax
     >>> print(lax.rsqrt(4.0))
@@ -167,7 +167,7 @@ class Cbrt(Accurate, name="cbrt"):
 
 
 def cbrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The cube root, as exact as ``accuracy`` says."""
+    """Return the cube root, as exact as ``accuracy`` says."""
     return bind_inexact(Cbrt.to(accuracy), x)
 
 
@@ -181,8 +181,8 @@ class Pow(Binary, name="pow"):
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         # y x^(y-1), and 0 where both are 0 (there x^(y-1) is infinite)
         exponent = sub(y, 1.0)
-        known = y.val if isinstance(y, Literal) else y
-        if not isinstance(known, np.generic | float) or known == 0:
+        value = y.val if isinstance(y, Literal) else y
+        if not isinstance(value, np.generic | float) or value == 0:
             exponent = select(bitwise_and(eq(x, 0.0), eq(y, 0.0)), 1.0, exponent)
         return mul(as_result(t, z), mul(y, pow(x, exponent)))
 
@@ -193,9 +193,9 @@ class Pow(Binary, name="pow"):
 
 
 def pow(x: Any, y: Any) -> Any:
-    """The power y of x, elementwise; of a floating-point x also to whole powers."""
+    """Return ``x`` to the power ``y``, elementwise; a floating-point ``x`` also to integer powers."""
     x, y = match(x, y)
-    own = dtype_of(x)
-    if is_differentiable(own) and is_integer(dtype_of(y)):
-        y = convert_element_type(y, own)
+    base_dtype = dtype_of(x)
+    if is_differentiable(base_dtype) and is_integer(dtype_of(y)):
+        y = convert_element_type(y, base_dtype)
     return bind1(Pow.instance, x, y)

@@ -1,4 +1,4 @@
-"""The larger, the smaller, and values kept between two others, elementwise."""
+"""Elementwise maximum, minimum and clamping."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .values import aval, match, typed_scalar
 
 
 class _Extreme(Binary):
-    """The larger or smaller operand, complex ones by their real parts first. Equal ones get half of the derivative."""
+    """The larger or smaller operand, complex ones by their real parts first; equal ones get half the derivative."""
 
     kinds = "bifc"
     taylor_rule = pushed
@@ -47,7 +47,7 @@ class Max(_Extreme, name="max"):
 
 
 def max(x: Any, y: Any) -> Any:
-    """The larger of x and y, elementwise."""
+    """Return the larger of x and y, elementwise."""
     return bind1(Max.instance, *match(x, y))
 
 
@@ -58,15 +58,15 @@ class Min(_Extreme, name="min"):
 
 
 def min(x: Any, y: Any) -> Any:
-    """The smaller of x and y, elementwise."""
+    """Return the smaller of x and y, elementwise."""
     return bind1(Min.instance, *match(x, y))
 
 
-def _share(x: Any, other: Any, z: Any) -> Any:
+def _share(x: Any, y: Any, z: Any) -> Any:
     dtype = aval(z).dtype
     return select(
         eq(x, z),
-        select(eq(other, z), typed_scalar(0.5, dtype), typed_scalar(1, dtype)),
+        select(eq(y, z), typed_scalar(0.5, dtype), typed_scalar(1, dtype)),
         typed_scalar(0, dtype),
     )
 
@@ -114,7 +114,7 @@ class Clamp(Operation, name="clamp"):
 
 
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """X limited to the range from ``min`` to ``max``; complex values in the order of :func:`max`."""
+    """Limit ``x`` to the range from ``min`` to ``max``; complex values in the order of :func:`max`."""
     low, _ = match(min, x)
     high, _ = match(max, x)
     if aval(x).dtype.kind == "c" and aval(low).dtype == aval(high).dtype == aval(x).dtype:

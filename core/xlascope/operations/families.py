@@ -1,4 +1,4 @@
-"""What elementwise operations of one family share: those of one operand, and those of two."""
+"""Base classes of the elementwise operations with one operand and with two."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .sums import sum_tangents
 
 
 class Unary(Operation):
-    """Elementwise on one operand; the result has the operand's type."""
+    """Elementwise operation on one operand, whose result has the operand's type."""
 
     traits = SIMPLE
     hlo: ClassVar[str]
     kinds: ClassVar[str] = "fc"
     cost: ClassVar[int] = 1
-    #: Whether XLA's CPU compiler takes the result at a NaN that it knows for undefined (``xla/known_faults/nan.py``).
+    #: Whether XLA treats the result for a constant NaN as undefined on CPU (``xla/known_faults/nan_propagation.py``).
     is_undefined_at_nan: ClassVar[bool] = False
 
     sharding_rule = sharding_rules.elementwise
@@ -39,7 +39,7 @@ class Unary(Operation):
         return self.emitted(builder, operands)
 
     def emitted(self, builder: Any, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
-        """The operation's result, which is NaN at NaN."""
+        """Emit the operation, so that its result is NaN at NaN."""
         results: list[Any] = builder.emit(self.hlo, operands, attributes)
         return keep_nan(builder, operands, results) if self.is_undefined_at_nan and builder.knows_nan else results
 
@@ -52,7 +52,7 @@ class Unary(Operation):
         return [y], [ZERO if t is ZERO else self.derivative(x, y, t)]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        """The tangent of ``y = f(x)`` when ``x`` moves by ``t``."""
+        """Return the tangent of ``y = f(x)`` when ``x`` moves by ``t``."""
         raise NotImplementedError
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -60,14 +60,14 @@ class Unary(Operation):
 
 
 class Flat(Unary):
-    """A unary operation that is constant almost everywhere: its derivative is zero."""
+    """Unary operation that is constant almost everywhere: its derivative is zero."""
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return ZERO
 
 
 def stretch_values(builder: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """The MLIR operands of an elementwise operation, all broadcast to the result's shape."""
+    """Return the MLIR operands of an elementwise operation, all broadcast to the result's shape."""
     shape = builder.outputs[0].aval.shape
     for x in builder.inputs:
         if x.aval.shape != shape:
@@ -81,24 +81,25 @@ def stretch_values(builder: Any, operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def align(operands: Sequence[Any], axes: Sequence[Any]) -> list[Any]:
-    """Operands of an elementwise operation with their mapped axes in front and ranks that fit.
+    """Return operands of an elementwise operation with their mapped axes in front and ranks that fit.
 
-    An operand that is not mapped gets no axis when it has none (a scalar fits everything), else one of size 1.
+    An unmapped scalar stays as it is, since it broadcasts to every shape; any other unmapped operand gets an axis of
+    size 1 in front.
     """
     ranks = [len(aval_of(x).shape) - (a is not NOT_MAPPED) for x, a in zip(operands, axes, strict=True)]
     rank = max(ranks)
     aligned = []
-    for x, axis, own in zip(operands, axes, ranks, strict=True):
+    for x, axis, operand_rank in zip(operands, axes, ranks, strict=True):
         if axis is NOT_MAPPED:
-            aligned.append(x if own == 0 else expand_dims(x, (0,)))
+            aligned.append(x if operand_rank == 0 else expand_dims(x, (0,)))
         else:
             x = moveaxis(x, axis, 0)
-            aligned.append(expand_dims(x, tuple(range(1, 1 + rank - own))) if own < rank else x)
+            aligned.append(expand_dims(x, tuple(range(1, 1 + rank - operand_rank))) if operand_rank < rank else x)
     return aligned
 
 
 class Binary(Operation):
-    """Elementwise on two operands of one dtype; see :func:`stretched` for shapes."""
+    """Elementwise operation on two operands of one dtype; see :func:`broadcast_shape` for shapes."""
 
     traits = SIMPLE
     hlo: ClassVar[str]
@@ -131,11 +132,11 @@ class Binary(Operation):
         return [z], [sum_tangents([self.derivative_left(x, y, z, tx), self.derivative_right(x, y, z, ty)])]
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        """The tangent of ``z = f(x, y)`` when ``x`` moves by ``t``."""
+        """Return the tangent of ``z = f(x, y)`` when ``x`` moves by ``t``."""
         raise NotImplementedError
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        """The tangent of ``z = f(x, y)`` when ``y`` moves by ``t``."""
+        """Return the tangent of ``z = f(x, y)`` when ``y`` moves by ``t``."""
         raise NotImplementedError
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:

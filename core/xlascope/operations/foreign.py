@@ -1,8 +1,8 @@
-"""Operations whose rules are registered one by one, in JAX's way: ``Primitive("name")`` and what belongs to it.
+"""Operations whose rules are registered one by one, as in JAX: ``Primitive("name")`` and its rules.
 
-All of them are one class here, :class:`Foreign`. Its rules read what was registered for the primitive, and translate:
-a tangent that does not move is a :class:`Zero` there, a linear operand an :class:`UndefinedPrimal`, an operand that is
-not mapped has axis None. A rule that nobody registered is an error that says how to.
+All of them share the class :class:`RegisteredOperation`. Its rules read what was registered for the primitive, and
+translate: a zero tangent is a :class:`Zero` there, a linear operand an :class:`UndefinedPrimal`, an operand that is
+not mapped has axis None. A missing rule is an error that says how to register one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .requirements import is_linear
 
 
 class Zero:
-    """The tangent or cotangent of something that does not move, with its type."""
+    """Zero tangent or cotangent, with its type."""
 
     __slots__ = ("aval",)
 
@@ -32,7 +32,7 @@ class Zero:
 
 
 class UndefinedPrimal:
-    """Stands, in a transpose rule, for an operand whose cotangent is asked for."""
+    """Placeholder, in a transpose rule, for an operand whose cotangent is requested."""
 
     __slots__ = ("aval",)
 
@@ -44,7 +44,7 @@ class UndefinedPrimal:
 
 
 class Rules(MutableMapping[Primitive, Callable[..., Any]]):
-    """The rules of one kind by primitive: ``rules[p] = rule`` registers one."""
+    """Mapping from primitives to their rules of one kind: ``rules[p] = rule`` registers one."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -85,7 +85,7 @@ _CALLED = {"abstract_eval": "abstract evaluation rule", "batch": "batching rule"
 
 
 class Foreign(Operation):
-    """An operation of somebody else's: a primitive with the rules registered for it, and parameters."""
+    """Operation defined outside of xlascope: a primitive with registered rules, and parameters."""
 
     handle: Primitive
     given: tuple[tuple[str, Any], ...]
@@ -97,16 +97,16 @@ class Foreign(Operation):
         return hash((self.handle, self.given))
 
     def content(self) -> None:
-        return None  # its rules may be registered anew
+        return None  # its rules may be replaced
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The name of the primitive."""
+        """Return the name of the primitive."""
         return self.handle.name
 
     @property
     def primitive(self) -> Primitive:  # type: ignore[override]
-        """The primitive."""
+        """Return the primitive."""
         return self.handle
 
     @property
@@ -115,16 +115,16 @@ class Foreign(Operation):
 
     @property
     def holder(self) -> Any:
-        """The primitive: what runs it lives as long."""
+        """Return the primitive, whose lifetime bounds that of the compiled programs."""
         return self.handle
 
     def rule(self, kind: str) -> Callable[..., Any]:
-        """The rule of that kind; raises NotImplementedError that says how to register one."""
+        """Return the rule of that kind; raise NotImplementedError that says how to register one."""
         rule: Callable[..., Any] | None = self.handle.rules.get(kind)
         return rule if rule is not None else self._lacks(kind)
 
     def lowering(self, platform: str) -> Callable[..., Any]:
-        """The lowering rule for a platform, or the one for all."""
+        """Return the lowering rule for a platform, or the one for all."""
         rule: Callable[..., Any] | None = self.handle.rules.get(f"lowering for {platform}")
         rule = rule or self.handle.rules.get("lowering")
         return rule if rule is not None else self._lacks("lowering", f" for platform {platform}")
@@ -136,7 +136,7 @@ class Foreign(Operation):
         )
 
     def several(self, results: Any) -> list[Any]:
-        """What a rule returns, as a list whatever the number of results."""
+        """Return a rule's results as a list, whatever their number."""
         return list(results) if self.handle.multiple_results else [results]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -150,8 +150,8 @@ class Foreign(Operation):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         rule = self.rule("jvp")
-        given = [Zero(aval_of(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
-        results, moved = rule(tuple(primals), tuple(given), **self.params)
+        jax_tangents = [Zero(aval_of(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        results, moved = rule(tuple(primals), tuple(jax_tangents), **self.params)
         return self.several(results), [_unmarked(t) for t in self.several(moved)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
@@ -159,15 +159,15 @@ class Foreign(Operation):
         types = self.abstract_eval([x.aval if is_linear(x) else aval_of(x) for x in operands])
         arrived = [Zero(aval) if ct is ZERO else ct for ct, aval in zip(cotangents, types, strict=True)]
         marked = [UndefinedPrimal(x.aval) if is_linear(x) else x for x in operands]
-        found = rule(arrived if self.handle.multiple_results else arrived[0], *marked, **self.params)
-        if found is None:
+        input_cts = rule(arrived if self.handle.multiple_results else arrived[0], *marked, **self.params)
+        if input_cts is None:
             return [ZERO if is_linear(x) else None for x in operands]
-        if len(found) != len(operands):
+        if len(input_cts) != len(operands):
             raise TypeError(
-                f"the transpose rule of {self.name} gave {len(found)} cotangents for {len(operands)} operands: "
+                f"the transpose rule of {self.name} gave {len(input_cts)} cotangents for {len(operands)} operands: "
                 "it gives one for each, None for those that are not linear"
             )
-        return [_unmarked(ct) for ct in found]
+        return [_unmarked(ct) for ct in input_cts]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         rule = self.rule("batch")
@@ -181,14 +181,14 @@ def _unmarked(x: Any) -> Any:
 
 
 def _flat(values: Any) -> list[Any]:
-    """The values that a lowering rule returns: one, or several in lists within lists."""
+    """Flatten the values that a lowering rule returns: one, or several in nested lists."""
     if isinstance(values, (list, tuple)):
-        return [one for value in values for one in _flat(value)]
+        return [leaf for value in values for leaf in _flat(value)]
     return [values]
 
 
 class LoweringRuleContext:
-    """What a lowering rule is told besides its operands."""
+    """Context of a lowering rule: primitive, builder and types."""
 
     __slots__ = ("avals_in", "avals_out", "builder", "primitive")
 
@@ -200,17 +200,17 @@ class LoweringRuleContext:
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        """The platforms that the program is compiled for."""
+        """Return the platforms that the program is compiled for."""
         return (self.builder.platform,)
 
     @property
     def module_context(self) -> LoweringRuleContext:
-        """Where JAX keeps ``platforms``."""
+        """Return the object on which JAX keeps ``platforms``."""
         return self
 
 
 def foreign(primitive: Primitive, params: dict[str, Any]) -> Foreign:
-    """The operation of a primitive that has no class, with those parameters; raises TypeError for unhashable ones."""
+    """Build the operation of a primitive that has no class; raise TypeError for unhashable parameters."""
     operation = Foreign(primitive, tuple(sorted(params.items())))
     try:
         hash(operation)
@@ -234,13 +234,13 @@ def _hashable(value: Any) -> bool:
 
 
 def _implementation(operation: Foreign) -> Callable[..., Any]:
-    """What runs outside of any trace: the registered function. Of one result the result itself."""
+    """Return the function to run outside of any trace; it returns a single result without a list."""
 
-    def run(*operands: Any) -> Any:
+    def run_impl(*operands: Any) -> Any:
         results = operation.several(operation.rule("impl")(*operands, **operation.params))
         return results[0] if len(results) == 1 else results
 
-    return run
+    return run_impl
 
 
 Primitive.without_class = staticmethod(foreign)

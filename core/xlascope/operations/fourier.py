@@ -32,8 +32,9 @@ from .whole_numbers import whole_numbers
 
 
 class FftType(enum.IntEnum):
-    """Which transform: of complex values and back (FFT, IFFT), of real values to half of the result and back (RFFT,
-    IRFFT).
+    """Kind of transform.
+
+    FFT and IFFT transform complex values forward and back, RFFT and IRFFT real values to half of the result and back.
     """
 
     FFT = 0
@@ -45,8 +46,8 @@ class FftType(enum.IntEnum):
 class Fft(Linear, name="fft"):
     """The transform over the last ``len(fft_lengths)`` axes.
 
-    RFFT gives the first n // 2 + 1 elements along the last axis, of which the others are conjugates; IRFFT takes these
-    and gives n. The inverse transforms divide by the number of elements.
+    RFFT gives the first n // 2 + 1 elements along the last axis, of which the others are conjugates; IRFFT takes
+    these and gives n. The inverse transforms divide by the number of elements.
     """
 
     traits = KERNEL
@@ -77,10 +78,10 @@ class Fft(Linear, name="fft"):
             raise ValueError(
                 f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths {lengths}"
             )
-        own = _halved(lengths) if kind is FftType.IRFFT else lengths
-        if x.shape[x.ndim - len(lengths) :] != own:
+        sizes = _halved(lengths) if kind is FftType.IRFFT else lengths
+        if x.shape[x.ndim - len(lengths) :] != sizes:
             raise ValueError(
-                f"{kind.name} with fft_lengths {lengths} takes an operand whose last axes have the sizes {own}, got "
+                f"{kind.name} with fft_lengths {lengths} takes an operand whose last axes have the sizes {sizes}, got "
                 f"shape {x.shape}{where_text(user_line())}; slice or pad it, or say other lengths"
             )
         if kind is FftType.RFFT and lengths[-1] == 0:
@@ -124,8 +125,8 @@ def _transposed_real(ct: Any, lengths: tuple[int, ...]) -> Any:
     type_ = aval(ct)
     last = lengths[-1]
     around = [(0, 0, 0)] * (len(type_.shape) - 1) + [(0, last - type_.shape[-1], 0)]
-    whole = pad(ct, typed_scalar(0, type_.dtype), around)
-    return real(bind1(Fft(FftType.FFT, lengths), whole))
+    padded = pad(ct, typed_scalar(0, type_.dtype), around)
+    return real(bind1(Fft(FftType.FFT, lengths), padded))
 
 
 def _transposed_inverse(ct: Any, lengths: tuple[int, ...]) -> Any:
@@ -138,19 +139,19 @@ def _transposed_inverse(ct: Any, lengths: tuple[int, ...]) -> Any:
     if last % 2 == 0:
         weights[-1] = 1.0
     weights /= math.prod(lengths)
-    found = conj(bind1(Fft(FftType.RFFT, lengths), ct))
-    type_ = aval(found)
+    spectrum = conj(bind1(Fft(FftType.RFFT, lengths), ct))
+    type_ = aval(spectrum)
     shape = (1,) * (len(type_.shape) - 1) + weights.shape
-    return mul(found, weights.reshape(shape).astype(type_.dtype))
+    return mul(spectrum, weights.reshape(shape).astype(type_.dtype))
 
 
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
-    """The discrete Fourier transform over the last axes, of the lengths ``fft_lengths`` (one to three).
+    """Return the discrete Fourier transform over the last axes, of the lengths ``fft_lengths`` (one to three).
 
     ``fft_type`` is a ``FftType`` or its name. FFT and IFFT take complex values (others are converted) and keep the
-    shape. RFFT takes real values of shape ``(..., n)`` and gives ``(..., n // 2 + 1)`` complex ones, IRFFT the other
-    way; n is the last of ``fft_lengths``. Raises ValueError for an unknown type, or lengths that are not the operand's,
-    TypeError for a type that is neither.
+    shape. RFFT takes real values of shape ``(..., n)`` and gives ``(..., n // 2 + 1)`` complex ones, IRFFT the
+    other way; n is the last of ``fft_lengths``. Raises ValueError for an unknown type, or lengths that are not the
+    operand's, TypeError for a type that is neither.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.fft(jnp.array([1.0, 0.0, 0.0, 0.0]), "rfft", (4,)))
@@ -168,7 +169,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
 
 
 def _floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The floating-point or complex dtype of values that are computed with: float32 for integers up to 32 bits."""
+    """Return the floating-point or complex dtype to compute in: float32 for integers up to 32 bits."""
     if kind_of(dtype) in "fc":
         return dtype
     return np.dtype("float32") if dtype.itemsize <= 4 else canonical(float)

@@ -1,4 +1,4 @@
-"""Gather and scatter: elements at computed places, and where they come from."""
+"""Gather and scatter: reading and writing elements at computed indices."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from .whole_numbers import whole_numbers
 class Gather(Operation, name="gather"):
     """Blocks of the operand at indices; the last axis of the indices holds the coordinates.
 
-    ``mode`` says what becomes of blocks that leave the operand: "clip" moves them inside, "fill" fills them with
-    ``fill_value`` (NaN where it is None, see :func:`default_fill`), "promise_in_bounds" says that there are none.
+    ``mode`` defines blocks that leave the operand: "clip" moves them inside, "fill" fills them with ``fill_value``
+    (NaN where it is None, see :func:`default_fill`), "promise_in_bounds" promises that there are none.
     """
 
     takes_keys = True
@@ -75,16 +75,16 @@ class Gather(Operation, name="gather"):
         attributes = {"dimension_numbers": attribute(text), "slice_sizes": integers(self.slice_sizes)}
         if self.indices_are_sorted:
             attributes["indices_are_sorted"] = attribute("true")
-        found = builder.emit("stablehlo.gather", operands, attributes)
+        blocks = builder.emit("stablehlo.gather", operands, attributes)
         if self.mode != "fill" or not builder.out_avals[0].size:
-            return found  # type: ignore[no-any-return]
+            return blocks  # type: ignore[no-any-return]
         (out,) = builder.out_avals
         fill = default_fill(out.dtype) if self.fill_value is None else self.fill_value
         filling = builder.constant(np.asarray(fill).astype(out.dtype), out)
-        return builder.emit("stablehlo.select", [self._inside(builder, operands[1]), *found, filling])  # type: ignore[no-any-return]
+        return builder.emit("stablehlo.select", [self._inside(builder, operands[1]), *blocks, filling])  # type: ignore[no-any-return]
 
     def _inside(self, builder: Any, indices: Any) -> Any:
-        """Whether each element of the result comes from a block that lies in the operand."""
+        """Return whether each element of the result comes from a block that lies in the operand."""
         x, index_aval = builder.in_avals
         (out,) = builder.out_avals
         limits = [x.shape[axis] - self.slice_sizes[axis] for axis in self.dimension_numbers.start_index_map]
@@ -97,18 +97,18 @@ class Gather(Operation, name="gather"):
                 (high, "#stablehlo<comparison_direction LE>"),
             )
         )
-        each = builder.emit1("stablehlo.and", [above, below], truth)
-        scalar, whole = shaped((), truth.dtype), shaped(index_aval.shape[:-1], truth.dtype)
-        made = builder.operation(
+        is_coordinate_inside = builder.emit1("stablehlo.and", [above, below], truth)
+        scalar, block_aval = shaped((), truth.dtype), shaped(index_aval.shape[:-1], truth.dtype)
+        reduce_op = builder.operation(
             "stablehlo.reduce",
-            [each, builder.constant(True, scalar)],
+            [is_coordinate_inside, builder.constant(True, scalar)],
             {"dimensions": integers((index_aval.ndim - 1,))},
-            [whole],
+            [block_aval],
             regions=1,
         )
-        builder.fill_region(made, [scalar] * 2, lambda p, q: [builder.emit1("stablehlo.and", [p, q], scalar)])
+        builder.fill_region(reduce_op, [scalar] * 2, lambda p, q: [builder.emit1("stablehlo.and", [p, q], scalar)])
         places = [axis for axis in range(out.ndim) if axis not in self.dimension_numbers.offset_dims]
-        return builder.broadcast(made.results[0], shaped(out.shape, truth.dtype), places)
+        return builder.broadcast(reduce_op.results[0], shaped(out.shape, truth.dtype), places)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x, indices), (t, _) = primals, tangents
@@ -126,7 +126,7 @@ class Gather(Operation, name="gather"):
             n.operand_batching_dims,
             n.start_indices_batching_dims,
         )
-        # what moves blocks inside has to say where each cotangent goes, and what was filled in sends none
+        # clipping determines the target of each cotangent, and filled elements have none
         mode = "drop" if self.mode == "fill" else "clip"
         add = ScatterAdd(scatter, mode, self.indices_are_sorted, self.unique_indices)
         return [bind1(add, zeros_of(x.aval), indices, ct), None]
@@ -158,16 +158,16 @@ class Gather(Operation, name="gather"):
             (0, *_plus(n.start_indices_batching_dims)),
         )
         x = moveaxis(x, axis, 0)
-        one = min(1, shape_of(x)[0])  # of a batch without members there is none to take
-        return [bind1(self._with(numbers, (one, *self.slice_sizes)), x, indices)], [0]
+        batch_block_size = min(1, shape_of(x)[0])  # an empty batch has no block to take
+        return [bind1(self._with(numbers, (batch_block_size, *self.slice_sizes)), x, indices)], [0]
 
     def _with(self, numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...]) -> Gather:
-        """The same for a batch, of whose indices nothing is promised."""
+        """Return the same operation for a batch, without promises about the order or uniqueness of the indices."""
         return Gather(numbers, slice_sizes, self.mode, self.fill_value)
 
 
 def default_fill(dtype: np.dtype[Any]) -> Any:
-    """What stands for no value: NaN, the smallest of the signed integers, the largest of the unsigned ones, true."""
+    """Return the fill value of a dtype: NaN, the smallest signed integer, the largest unsigned integer, or true."""
     if is_differentiable(dtype):
         return np.asarray(np.nan).astype(dtype)[()]
     if kind_of(dtype) == "b":
@@ -177,7 +177,7 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
 
 
 def bounds_of_indices(builder: Any, index_aval: ShapedArray, limits: Sequence[int]) -> tuple[Any, Any]:
-    """Zeros and the largest indices that are inside, as MLIR values of the indices' type."""
+    """Return zeros and the largest valid indices, as MLIR values of the indices' type."""
     most = int(iinfo(index_aval.dtype).max)
     row = builder.constant(np.array([min(n, most) for n in limits]), shaped((len(limits),), index_aval.dtype))
     high = builder.broadcast(row, index_aval, (index_aval.ndim - 1,))
@@ -188,14 +188,17 @@ def bounds_of_indices(builder: Any, index_aval: ShapedArray, limits: Sequence[in
 def gather(
     operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int]
 ) -> Any:
-    """Blocks of ``operand`` of size ``slice_sizes`` at ``start_indices``, whose last axis holds the coordinates."""
+    """Return blocks of ``operand`` of size ``slice_sizes`` at ``start_indices``.
+
+    The last axis of ``start_indices`` holds the coordinates.
+    """
     return bind1(Gather(dimension_numbers, whole_numbers(slice_sizes, "slice_sizes of gather")), operand, start_indices)
 
 
 class ScatterFamily(Operation):
-    """Blocks merged into the operand at indices.
+    """Base of operations that merge blocks into the operand at indices.
 
-    ``mode`` says what becomes of blocks that leave the operand: "drop" leaves them out, "clip" moves them inside.
+    ``mode`` defines blocks that leave the operand: "drop" leaves them out, "clip" moves them inside.
     ``unique_indices`` promises that no two fall on one element.
     """
 
@@ -233,7 +236,7 @@ class ScatterFamily(Operation):
             f"scatter_dims_to_operand_dims = {list(n.scatter_dims_to_operand_dims)}, "
             f"index_vector_dim = {builder.in_avals[1].ndim - 1}>"
         )
-        made = builder.operation(
+        scatter_op = builder.operation(
             "stablehlo.scatter",
             [x, indices, updates],
             {
@@ -244,19 +247,19 @@ class ScatterFamily(Operation):
             regions=1,
         )
         scalar = shaped((), builder.out_avals[0].dtype)
-        builder.fill_region(made, [scalar] * 2, lambda old, new: [self.merge(builder, old, new, scalar)])
-        return list(made.results)
+        builder.fill_region(scatter_op, [scalar] * 2, lambda old, new: [self.merge(builder, old, new, scalar)])
+        return list(scatter_op.results)
 
     def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
-        """What an element becomes when an update falls on it."""
+        """Emit the value of an element after an update falls on it."""
         raise NotImplementedError
 
     def _clamped(self, builder: Any, indices: Any) -> Any:
         operand, index_aval, updates = builder.in_avals
         n = self.dimension_numbers
         dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
-        kept = [axis for axis in range(operand.ndim) if axis not in dropped]
-        window = dict(zip(kept, (updates.shape[axis] for axis in n.update_window_dims), strict=True))
+        window_axes = [axis for axis in range(operand.ndim) if axis not in dropped]
+        window = dict(zip(window_axes, (updates.shape[axis] for axis in n.update_window_dims), strict=True))
         limits = [operand.shape[axis] - window.get(axis, 1) for axis in n.scatter_dims_to_operand_dims]
         low, high = bounds_of_indices(builder, index_aval, limits)
         return builder.emit1("stablehlo.clamp", [low, indices, high], index_aval)
@@ -276,7 +279,7 @@ class ScatterFamily(Operation):
         return [bind1(batched, x, indices, updates)], [0]
 
     def gathered(self, x: Any, indices: Any, updates: ShapedArray) -> Any:
-        """What stands in the operand where the updates go; zero where an update is dropped."""
+        """Gather the operand's elements at the positions of the updates; zero where an update is dropped."""
         n = self.dimension_numbers
         dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
         window = iter([updates.shape[axis] for axis in n.update_window_dims])
@@ -319,7 +322,7 @@ class ScatterAdd(ScatterFamily, name="scatter_add"):
 
 
 class Scatter(ScatterFamily, name="scatter"):
-    """Updates put in place of the operand's elements at indices; one of them where several fall on one element."""
+    """The operand with elements replaced by updates at indices; by one of them where several have one index."""
 
     takes_keys = True
 
@@ -329,7 +332,7 @@ class Scatter(ScatterFamily, name="scatter"):
         return new
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # The operand's tangent survives where nothing was put; of updates on one element, that of the one put there.
+        # The operand's tangent remains where nothing was written; of several updates to one element that of the last.
         x, indices, updates = primals
         tx, _, tu = tangents
         parts = []
@@ -342,20 +345,23 @@ class Scatter(ScatterFamily, name="scatter"):
         return [bind1(self, x, indices, updates)], [sum_tangents(parts)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        # Linear in the operand, the updates being zeros: its cotangent has zeros where something was put.
+        # Linear in the operand for zero updates: its cotangent is zero where an update was written.
         (ct,), (_, indices, updates) = cotangents, operands
         return [bind1(self, ct, indices, zeros_of(aval(updates))), None, None]
 
     def _put_only(self, x: Any, indices: Any, updates: Any, tangents: Any) -> Any:
-        """The tangents of the updates, zero where another update was put over one: numbers put likewise tell which."""
+        """Return the tangents of the updates, zero where another update overwrote one.
+
+        Scattering distinct numbers in the same way shows which updates remain.
+        """
         if self.unique_indices or math.prod(shape_of(indices)[:-1]) <= 1:
             return tangents
         shape = shape_of(updates)
         counted = broadcasted_iota(np.int32, (math.prod(shape),), 0)
         numbers = reshape(arithmetic.add(counted, 1), shape)
         put = bind1(self, full(shape_of(x), np.int32(0)), indices, numbers)
-        there = eq(self.gathered(put, indices, aval(updates)), numbers)
-        return select(there, tangents, typed_scalar(0, aval(tangents).dtype))
+        wins = eq(self.gathered(put, indices, aval(updates)), numbers)
+        return select(wins, tangents, typed_scalar(0, aval(tangents).dtype))
 
 
 def _plus(axes: Sequence[int]) -> tuple[int, ...]:
@@ -363,13 +369,13 @@ def _plus(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def mapped_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
-    """How many examples there are, of operands mapped over ``axes``."""
+    """Return the batch size of operands mapped over ``axes``."""
     sizes = (shape_of(x)[axis] for x, axis in zip(operands, axes, strict=True) if axis is not NOT_MAPPED)
     return int(next(sizes))
 
 
 def stacked_indices(starts: Sequence[Any], axes: Sequence[Any], size: int) -> Any:
-    """Scalar indices, each mapped or not, as an array of shape (size, number of indices)."""
+    """Stack scalar indices, each mapped or not, into an array of shape (size, number of indices)."""
     columns = [reshape(mapped_in_front(s, axis, size), (size, 1)) for s, axis in zip(starts, axes, strict=True)]
     return concatenate(columns, 1)
 
@@ -377,7 +383,7 @@ def stacked_indices(starts: Sequence[Any], axes: Sequence[Any], size: int) -> An
 def batched_gather(
     x: Any, axis: Any, starts: Sequence[Any], start_axes: Sequence[Any], slice_sizes: tuple[int, ...]
 ) -> tuple[list[Any], list[Any]]:
-    """Blocks at places that differ along the mapped axis: a gather."""
+    """Return blocks at positions that differ along the mapped axis, as a gather."""
     size = next(shape_of(s)[0] for s, a in zip(starts, start_axes, strict=True) if a is not NOT_MAPPED)
     indices = stacked_indices(starts, start_axes, size)
     rank = len(slice_sizes)

@@ -1,4 +1,4 @@
-"""What is linear in its operand moves as its tangent does."""
+"""Base class of operations that are linear in their only operand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import sharding_rules
 
 
 def pushed(operation: Operation, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-    """The ``taylor_rule`` of what is linear, at least piece by piece: each coefficient moves as a tangent does."""
+    """Apply the ``taylor_rule`` of a piecewise linear operation: each coefficient moves as a tangent does."""
     terms = [x[degree] for x in operands]
     if all(term is ZERO for term in terms):
         return [ZERO] * len(results)
@@ -20,7 +20,7 @@ def pushed(operation: Operation, degree: int, operands: Sequence[Any], results: 
 
 
 class Linear(Operation):
-    """Linear in its only operand: the tangent of the result is the operation applied to the tangent."""
+    """Operation that is linear in its only operand: the tangent of the result is the operation of the tangent."""
 
     taylor_rule = pushed
 

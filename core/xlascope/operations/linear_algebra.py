@@ -33,7 +33,7 @@ DimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[in
 class DotGeneral(Operation, name="dot_general"):
     """The sum of products over the contracting axes, for each index of the batch axes.
 
-    The result's axes are the batch axes, then what is left of the left operand, then what is left of the right one.
+    The result's axes are the batch axes, then the free axes of the left operand, then those of the right one.
     """
 
     traits = PRODUCT
@@ -61,7 +61,7 @@ class DotGeneral(Operation, name="dot_general"):
         return [shaped(shape, self.preferred_element_type or x.dtype, x.weak_type and y.weak_type)]
 
     def check_shapes(self, x: ShapedArray, y: ShapedArray) -> None:
-        """Raise TypeError for axes that are not there, and for axes of different sizes."""
+        """Raise TypeError for axes that do not exist, and for axes of different sizes."""
         (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
         for operand, axes in ((x, (*contract_x, *batch_x)), (y, (*contract_y, *batch_y))):
             if len(set(axes)) < len(axes) or not all(0 <= axis < operand.ndim for axis in axes):
@@ -90,11 +90,11 @@ class DotGeneral(Operation, name="dot_general"):
         return builder.emit("stablehlo.dot_general", operands, attributes)  # type: ignore[no-any-return]
 
     def _is_of_matrices(self, x: ShapedArray, y: ShapedArray) -> bool:
-        """Whether rows, columns and what is contracted are more than one each."""
+        """Return whether rows, columns and contracted elements are more than one each."""
         (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
         rows, columns = free_axes(x.ndim, contract_x, batch_x), free_axes(y.ndim, contract_y, batch_y)
         axes = (x, contract_x), (x, rows), (y, columns)
-        return all(math.prod(each.shape[i] for i in numbers) > 1 for each, numbers in axes)
+        return all(math.prod(operand.shape[i] for i in numbers) > 1 for operand, numbers in axes)
 
     @functools.cached_property
     def _attributes(self) -> dict[str, str]:
@@ -129,14 +129,14 @@ class DotGeneral(Operation, name="dot_general"):
         ct_x = ct_y = None
         if is_linear(x):
             over = tuple(range(count + len(free_x), count + len(free_x) + len(free_y)))
-            known = _of_type(y, dtype)
-            product = dot_general(ct, known, ((over, free_y), (batch, batch_y)), self.precision, dtype)
+            factor = _of_type(y, dtype)
+            product = dot_general(ct, factor, ((over, free_y), (batch, batch_y)), self.precision, dtype)
             ordered = [i for _, i in sorted(zip(contract_y, contract_x, strict=True))]
             ct_x = _of_type(_put_back(product, (*batch_x, *free_x, *ordered)), x.aval.dtype)
         if is_linear(y):
             over = tuple(range(count, count + len(free_x)))
-            known = _of_type(x, dtype)
-            product = dot_general(ct, known, ((over, free_x), (batch, batch_x)), self.precision, dtype)
+            factor = _of_type(x, dtype)
+            product = dot_general(ct, factor, ((over, free_x), (batch, batch_x)), self.precision, dtype)
             ordered = [j for _, j in sorted(zip(contract_x, contract_y, strict=True))]
             ct_y = _of_type(_put_back(product, (*batch_y, *free_y, *ordered)), y.aval.dtype)
         return [ct_x, ct_y]
@@ -153,16 +153,16 @@ class DotGeneral(Operation, name="dot_general"):
         if axis_y is NOT_MAPPED:  # the mapped axis becomes one of x's free axes
             free = free_axes(len(aval(x).shape) - 1, contract_x, batch_x)
             numbers = (_shifted(contract_x, axis_x), contract_y), (_shifted(batch_x, axis_x), batch_y)
-            place = len(batch_x) + sum(1 for i in free if i < axis_x)
+            result_axis = len(batch_x) + sum(1 for i in free if i < axis_x)
         else:
             free = free_axes(len(aval(y).shape) - 1, contract_y, batch_y)
             numbers = (contract_x, _shifted(contract_y, axis_y)), (batch_x, _shifted(batch_y, axis_y))
-            place = len(aval(x).shape) - len(contract_x) + sum(1 for j in free if j < axis_y)
-        return [dot_general(x, y, numbers, self.precision, self.preferred_element_type)], [place]
+            result_axis = len(aval(x).shape) - len(contract_x) + sum(1 for j in free if j < axis_y)
+        return [dot_general(x, y, numbers, self.precision, self.preferred_element_type)], [result_axis]
 
 
 def free_axes(rank: int, contract: Sequence[int], batch: Sequence[int]) -> tuple[int, ...]:
-    """The axes that are neither contracted nor batch axes, in order."""
+    """Return the axes that are neither contracted nor batch axes, in order."""
     return tuple(axis for axis in range(rank) if axis not in contract and axis not in batch)
 
 
@@ -179,12 +179,12 @@ def _put_back(product: Any, where: Sequence[int]) -> Any:
 
 
 def _wider(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a product of two others': one of them where both are integers or both floats."""
-    kinds = {kind_of(each).replace("b", "u").replace("u", "i") for each in (first, second)}
+    """Return the dtype of a product of two dtypes: one of them where both are integers or both floats."""
+    kinds = {kind_of(dtype).replace("b", "u").replace("u", "i") for dtype in (first, second)}
     if kinds == {"i"}:
-        return max(first, second, key=lambda each: (bits_of(each), kind_of(each) == "i"))
+        return max(first, second, key=lambda dtype: (bits_of(dtype), kind_of(dtype) == "i"))
     if kinds == {"f"}:
-        return max(first, second, key=lambda each: (finfo(each).maxexp, finfo(each).nmant))
+        return max(first, second, key=lambda dtype: (finfo(dtype).maxexp, finfo(dtype).nmant))
     return promote(((first, False), (second, False)))[0]
 
 
@@ -199,10 +199,10 @@ def _require_no_narrower(wider: np.dtype[Any], preferred: np.dtype[Any] | None) 
 def dot_general(
     lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """The product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``.
+    """Return the product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``.
 
-    Of operands of two dtypes it is computed in ``preferred_element_type``, or else in the wider one's: of integers that
-    with more bits, signed where they have as many; of floats that with the larger range.
+    Of operands of two dtypes it is computed in ``preferred_element_type``, or else in the wider one's: of integers
+    that with more bits, signed where they have as many; of floats that with the larger range.
     """
     try:
         (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
@@ -220,5 +220,5 @@ def dot_general(
         common = wider if dtype is None else requested_dtype(dtype)
         lhs, rhs = convert_element_type(lhs, common), convert_element_type(rhs, common)
     operation = DotGeneral(numbers, precision_of(precision), dtype)
-    operation.check_shapes(*types)  # here, where the shapes are the user's: a batch rule adds mapped axes
+    operation.check_shapes(*types)  # check the user's shapes, before batch rules add mapped axes
     return bind1(operation, lhs, rhs)

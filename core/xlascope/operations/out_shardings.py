@@ -1,4 +1,4 @@
-"""``out_sharding=``: how a result is to lie, said by the user where explicit shardings of operands do not tell."""
+"""The ``out_sharding=`` argument: a result's sharding, where those of the operands do not determine it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from .sharding_constraints import left_to_xla, resharded
 
 
 def out_sharded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with one argument more, ``out_sharding``: a NamedSharding, or a PartitionSpec over the mesh of the
-    operands or the current one. XLA then finds the way there, whatever the operands' types say.
+    """Add the argument ``out_sharding`` to a function.
+
+    It is a NamedSharding, or a PartitionSpec over the mesh of the operands or the current one. XLA then chooses the
+    communication, whatever the operands' types say.
     """
 
     @functools.wraps(function)
@@ -43,13 +45,13 @@ def _with_parameter(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=[*parameters[:-1], added, parameters[-1]] if last else [*parameters, added])
 
 
-def lying_so(what: str, out_sharding: Any, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
-    """The result of a function, which lies as ``out_sharding`` says; raises TypeError for what is no sharding."""
-    sharding = _meant(what, out_sharding, args)
-    found = function(*map(_open, args), **(kwargs or {}))
+def lying_so(name: str, out_sharding: Any, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
+    """Call a function and give its result the sharding ``out_sharding``; raise TypeError for an invalid one."""
+    sharding = _meant(name, out_sharding, args)
+    result = function(*map(_open, args), **(kwargs or {}))
     if STATE.trace is None:
-        return put(found, aval_of(found), sharding)
-    return resharded(found, sharding)
+        return put(result, aval_of(result), sharding)
+    return resharded(result, sharding)
 
 
 def _explicit(x: Any) -> Any:
@@ -57,20 +59,20 @@ def _explicit(x: Any) -> Any:
 
 
 def _open(x: Any) -> Any:
-    """An argument of which the type says nothing of how it lies; other arguments as they are."""
-    if isinstance(x, list | tuple) and any(_explicit(each) is not None for each in x):
+    """Return an array argument without its explicit sharding; other arguments unchanged."""
+    if isinstance(x, list | tuple) and any(_explicit(item) is not None for item in x):
         return type(x)(map(_open, x))
     return x if _explicit(x) is None else left_to_xla(x)
 
 
-def _meant(what: str, given: Any, args: Any) -> NamedSharding:
-    if isinstance(given, NamedSharding):
-        return given
-    if isinstance(given, PartitionSpec):
-        known = next((lies for lies in map(_explicit, args) if lies is not None), None)
-        mesh = known.mesh if known is not None else required_mesh(f"out_sharding of {what}")
-        return NamedSharding(mesh, given)
+def _meant(name: str, value: Any, args: Any) -> NamedSharding:
+    if isinstance(value, NamedSharding):
+        return value
+    if isinstance(value, PartitionSpec):
+        operand_sharding = next((lies for lies in map(_explicit, args) if lies is not None), None)
+        mesh = operand_sharding.mesh if operand_sharding is not None else required_mesh(f"out_sharding of {name}")
+        return NamedSharding(mesh, value)
     raise TypeError(
-        f"{what}: out_sharding is a PartitionSpec or a NamedSharding, got {given!r} of type {type(given).__name__}"
+        f"{name}: out_sharding is a PartitionSpec or a NamedSharding, got {value!r} of type {type(value).__name__}"
         f"{where_text(user_line())}"
     )

@@ -1,4 +1,4 @@
-"""How exact products are, on hardware that offers a choice: what users write, and what the compiler is told."""
+"""Precision of products on hardware that offers a choice: the user's argument and the compiler's attribute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .dot_algorithms import DotAlgorithm, DotAlgorithmPreset, named_algorithm
 
 
 class Precision(enum.Enum):
-    """How exact products are on hardware that offers a choice."""
+    """Precision of products on hardware that offers a choice."""
 
     DEFAULT = 0
     HIGH = 1
@@ -40,9 +40,9 @@ _NAMES = {
 
 
 def precision_of(precision: Any) -> Precisions:
-    """The precision that a product has when a user asked for ``precision``; the setting's when that is None.
+    """Return the precision for a user's argument ``precision``; for None that of the setting.
 
-    Raises ValueError, which lists what there is, for anything else.
+    Raises ValueError, which lists the valid values, for anything else.
 
     >>> precision_of("tensorfloat32")
     (Precision.HIGH, Precision.HIGH)
@@ -56,22 +56,22 @@ def precision_of(precision: Any) -> Precisions:
     if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
         return DotAlgorithmPreset[precision]
     both = precision if isinstance(precision, tuple) and len(precision) == 2 else (precision, precision)
-    left, right = (p if isinstance(p, Precision) else _NAMES.get(p) if isinstance(p, str) else None for p in both)
-    if left is None or right is None:
+    lhs, rhs = (p if isinstance(p, Precision) else _NAMES.get(p) if isinstance(p, str) else None for p in both)
+    if lhs is None or rhs is None:
         raise ValueError(
             f"there is no precision {precision!r}{where_text(user_line())}: it can be None, a lax.Precision or its "
             f"name ({', '.join(_NAMES)}), a pair of these (one for each operand), or an algorithm: a "
             f"lax.DotAlgorithm, a lax.DotAlgorithmPreset or its name ({', '.join(boot.MATMUL_ALGORITHMS)})"
         )
-    return left, right
+    return lhs, rhs
 
 
 def pair_of(precision: Precisions) -> tuple[Precision, Precision] | None:
-    """The precisions of the operands; None where they are left to the compiler, or to an algorithm."""
+    """Return the precisions of the operands; None where they are left to the compiler, or to an algorithm."""
     return None if isinstance(precision, DotAlgorithmPreset) else precision
 
 
 def precision_config(precision: Precisions) -> str:
-    """The attribute that tells the compiler how exact the operands are to be taken."""
+    """Return the attribute with the operands' precisions for the compiler."""
     both = pair_of(precision) or (Precision.DEFAULT, Precision.DEFAULT)
     return "[" + ", ".join(f"#stablehlo<precision {p.name}>" for p in both) + "]"

@@ -20,7 +20,7 @@ from .requirements import stretched
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
-#: In programs of many draws those of so many pairs of words are loops.
+#: In programs with many draws, draws of at most this many pairs of words are emitted as loops.
 _SMALL = 4096
 
 
@@ -56,9 +56,9 @@ class Threefry2x32(Operation, name="threefry2x32"):
         for group in range(5):
             for rotation in _ROTATIONS[group % 2]:
                 x0 = op("add", x0, x1)
-                left = op("shift_left", x1, number(rotation))
-                right = op("shift_right_logical", x1, number(32 - rotation))
-                x1 = op("xor", x0, op("or", left, right))
+                shifted_left = op("shift_left", x1, number(rotation))
+                shifted_right = op("shift_right_logical", x1, number(32 - rotation))
+                x1 = op("xor", x0, op("or", shifted_left, shifted_right))
             x0 = op("add", x0, keys[(group + 1) % 3])
             x1 = op("add", op("add", x1, keys[(group + 2) % 3]), number(group + 1))
         return [x0, x1]
@@ -74,7 +74,7 @@ class Threefry2x32(Operation, name="threefry2x32"):
 
 
 def _rolled(builder: Any, aval: ShapedArray, key0: Any, key1: Any, x0: Any, x1: Any) -> list[Any]:
-    """Write the five groups of rounds as a loop, which takes a fraction of the time to compile."""
+    """Emit the five groups of rounds as a loop, which compiles in a fraction of the time."""
     scalar = shaped((), aval.dtype)
 
     def op(name: str, *values: Any, of: ShapedArray = aval) -> Any:
@@ -83,10 +83,10 @@ def _rolled(builder: Any, aval: ShapedArray, key0: Any, key1: Any, x0: Any, x1: 
     def number(value: int) -> Any:
         return builder.constant(np.uint32(value), scalar)
 
-    def whole(value: Any) -> Any:
+    def broadcast(value: Any) -> Any:
         return builder.broadcast(value, aval)
 
-    def going_on(group: Any, *_: Any) -> list[Any]:
+    def condition(group: Any, *_: Any) -> list[Any]:
         return [builder.compare("LT", group, number(5))]
 
     def rounds(group: Any, x0: Any, x1: Any, *keys: Any) -> list[Any]:
@@ -97,18 +97,18 @@ def _rolled(builder: Any, aval: ShapedArray, key0: Any, key1: Any, x0: Any, x1: 
             by = op("add", number(even_one), change, of=scalar)
             back = op("subtract", number(32), by, of=scalar)
             x0 = op("add", x0, x1)
-            turned = op("or", op("shift_left", x1, whole(by)), op("shift_right_logical", x1, whole(back)))
-            x1 = op("xor", x0, turned)
+            rotated = op("or", op("shift_left", x1, broadcast(by)), op("shift_right_logical", x1, broadcast(back)))
+            x1 = op("xor", x0, rotated)
         first, second, third = keys
         following = op("add", group, number(1), of=scalar)
-        x1 = op("add", op("add", x1, third), whole(following))
+        x1 = op("add", op("add", x1, third), broadcast(following))
         return [following, op("add", x0, second), x1, second, third, first]
 
-    third = op("xor", op("xor", key0, key1), whole(number(_PARITY)))
+    third = op("xor", op("xor", key0, key1), broadcast(number(_PARITY)))
     start = [number(0), op("add", x0, key0), op("add", x1, key1), key0, key1, third]
-    return builder.while_loop(start, [scalar, *[aval] * 5], going_on, rounds)[1:3]  # type: ignore[no-any-return]
+    return builder.while_loop(start, [scalar, *[aval] * 5], condition, rounds)[1:3]  # type: ignore[no-any-return]
 
 
 def threefry2x32(key0: Any, key1: Any, x0: Any, x1: Any) -> list[Any]:
-    """Two uint32 arrays of random bits for counters ``x0``, ``x1`` under the key ``key0``, ``key1``."""
+    """Return two uint32 arrays of random bits for counters ``x0``, ``x1`` under the key ``key0``, ``key1``."""
     return bind(Threefry2x32(), key0, key1, x0, x1)

@@ -1,4 +1,4 @@
-"""XLA's own generators of random numbers: one that is given its state, and one that keeps it."""
+"""XLA's own random number generators: one with an explicit state, and one with hidden state."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .whole_numbers import is_several, whole_numbers
 
 _WORD, _WIDE = np.dtype("uint32"), np.dtype("uint64")
 _BITS = ("uint8", "uint16", "uint32", "uint64")
-#: XLA's compiler for CPUs ends the process over other ones.
+#: XLA's CPU compiler crashes the process for other dtypes.
 _EVEN = ("bfloat16", "float16", "float32", "float64", "int32", "int64", "uint32", "uint64")
 
 
 class RandomAlgorithm(enum.IntEnum):
-    """How :func:`rng_bit_generator` makes random bits; RNG_DEFAULT leaves it to the platform (CPU, GPU: Philox)."""
+    """Algorithm of :func:`rng_bit_generator`; RNG_DEFAULT leaves it to the platform (CPU, GPU: Philox)."""
 
     RNG_DEFAULT = 0
     RNG_THREE_FRY = 1
@@ -47,7 +47,7 @@ class RandomAlgorithm(enum.IntEnum):
 
 
 class RngBitGenerator(Operation, name="rng_bit_generator"):
-    """The state that follows, and random bits; mapped over states, all bits come from the first one."""
+    """The next state, and random bits; mapped over states, all bits come from the first one."""
 
     multiple_results = True
 
@@ -83,11 +83,11 @@ class RngBitGenerator(Operation, name="rng_bit_generator"):
         return bind(self, *primals), [ZERO, ZERO]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # XLA has no generator for several states: the first one makes the bits of all, and it alone moves on.
+        # XLA has no generator for several states: the first one makes the bits of all, and only it advances.
         (keys,), (axis,) = operands, axes
         keys = moveaxis(keys, axis, 0)
-        whole = RngBitGenerator((aval_of(keys).shape[0], *self.shape), self.dtype, self.algorithm)
-        following, bits = bind(whole, squeeze(slice_in_dim(keys, 0, 1), (0,)))
+        batched_op = RngBitGenerator((aval_of(keys).shape[0], *self.shape), self.dtype, self.algorithm)
+        following, bits = bind(batched_op, squeeze(slice_in_dim(keys, 0, 1), (0,)))
         return [dynamic_update_slice(keys, expand_dims(following, (0,)), (0, 0)), bits], [0, 0]
 
 
@@ -99,12 +99,12 @@ def rng_bit_generator(
     *,
     out_sharding: Any = None,
 ) -> tuple[Any, Any]:
-    """XLA's generator: the key that follows, and random bits of that shape and unsigned integer dtype.
+    """Return the next key, and random bits of that shape and unsigned integer dtype, from XLA's generator.
 
-    ``key`` has four words, uint32[4]. The bits depend on the algorithm, and may on the platform; those of JAX's ``rbg``
-    keys are from here. Mapped over keys (``vmap``), all bits come from the first key, and it alone moves on: other
-    numbers than a loop over the keys gives. Raises TypeError for a key or a dtype of another kind, ValueError for an
-    ``algorithm`` that is none. ``out_sharding`` is accepted for JAX's sake, without effect.
+    ``key`` has four words, uint32[4]. The bits depend on the algorithm, and may on the platform; those of JAX's
+    ``rbg`` keys are from here. Mapped over keys (``vmap``), all bits come from the first key, and it alone moves
+    on: other numbers than a loop over the keys gives. Raises TypeError for a key or a dtype of another kind,
+    ValueError for an ``algorithm`` that is none. ``out_sharding`` is accepted for JAX's sake, without effect.
 
     >>> import numpy as np
     >>> key, bits = rng_bit_generator(np.arange(4, dtype="uint32"), (2,))
@@ -114,24 +114,24 @@ def rng_bit_generator(
     if dtype is None:
         raise ValueError(f"rng_bit_generator takes a dtype, such as numpy.uint32, got None{here()}")
     try:
-        how = RandomAlgorithm(algorithm)
+        generator_algorithm = RandomAlgorithm(algorithm)
     except ValueError:
-        known = ", ".join(f"lax.RandomAlgorithm.{each.name}" for each in RandomAlgorithm)
-        raise ValueError(f"algorithm of rng_bit_generator is one of {known}; got {algorithm!r}{here()}") from None
+        names = ", ".join(f"lax.RandomAlgorithm.{member.name}" for member in RandomAlgorithm)
+        raise ValueError(f"algorithm of rng_bit_generator is one of {names}; got {algorithm!r}{here()}") from None
     sizes = _sizes(shape)
-    own: Any = aval_of(key).dtype
-    given = random_unwrap(key) if is_key(own) else key
-    following, bits = bind(RngBitGenerator(sizes, requested_dtype(dtype), how), given)
-    return random_wrap(following, own.implementation) if is_key(own) else following, bits
+    key_dtype: Any = aval_of(key).dtype
+    words = random_unwrap(key) if is_key(key_dtype) else key
+    following, bits = bind(RngBitGenerator(sizes, requested_dtype(dtype), generator_algorithm), words)
+    return random_wrap(following, key_dtype.implementation) if is_key(key_dtype) else following, bits
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
-    one = hasattr(shape, "__index__") and not is_several(shape)
-    return whole_numbers((shape,) if one else shape, "sizes of rng_bit_generator")
+    is_single = hasattr(shape, "__index__") and not is_several(shape)
+    return whole_numbers((shape,) if is_single else shape, "sizes of rng_bit_generator")
 
 
 class RngUniform(Operation, name="rng_uniform"):
-    """Even numbers between two limits, others each time that the program runs."""
+    """Uniform numbers between two limits, different each time that the program runs."""
 
     shape: tuple[int, ...]
 
@@ -171,11 +171,11 @@ class RngUniform(Operation, name="rng_uniform"):
 
 
 def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
-    """Numbers spread evenly over [a, b), of the limits' dtype, from a generator that keeps its state to itself.
+    """Return numbers distributed uniformly over [a, b), of the limits' dtype, from a generator with hidden state.
 
-    Nobody can have the same numbers again, not even by the same program; :mod:`random` makes those that one can. The
-    limits have no axes and one dtype; of types of 16 bits the upper one may come up, by rounding. Raises TypeError and
-    ValueError for other limits, NotImplementedError for derivatives in them, and where ``vmap`` maps over them.
+    The numbers cannot be reproduced, not even by the same program; those of :mod:`random` can. The limits have no
+    axes and one dtype; of types of 16 bits the upper one may come up, by rounding. Raises TypeError and ValueError
+    for other limits, NotImplementedError for derivatives in them, and where ``vmap`` maps over them.
 
     >>> rng_uniform(3, 4, (2,))
     Array([3, 3], dtype=int32, weak_type=True)

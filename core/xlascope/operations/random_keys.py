@@ -1,4 +1,4 @@
-"""Between keys and their words: the only operations that look into a key."""
+"""Conversion between keys and their words: the only operations that look into a key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .shapes import expand_dims, moveaxis
 
 
 class _BetweenWords(Operation):
-    """What is held is the same array before and after."""
+    """Operation between keys and their words, which are stored as the same array."""
 
     takes_keys = True
     lowered_alike = True
@@ -37,7 +37,7 @@ class _BetweenWords(Operation):
 
 
 class RandomWrap(_BetweenWords, name="random_wrap"):
-    """The keys that words along the last axis are."""
+    """Keys from words along the last axis."""
 
     impl: KeyType
 
@@ -67,7 +67,7 @@ class RandomUnwrap(_BetweenWords, name="random_unwrap"):
 
 
 class ConsumeKey(_BetweenWords, name="consume_key"):
-    """The same keys, used up by a function: what ``debug_key_reuse`` looks for."""
+    """The same keys, marked as consumed by a function; ``debug_key_reuse`` checks for it."""
 
     user: str
 
@@ -79,35 +79,35 @@ class ConsumeKey(_BetweenWords, name="consume_key"):
 
 
 def consumed(keys: Any, user: str) -> Any:
-    """Keys that a function of that name is about to use up."""
+    """Mark keys as consumed by the function of that name."""
     return bind1(ConsumeKey(user), keys) if boot.debug_key_reuse.value else keys
 
 
 def random_wrap(words: Any, impl: str) -> Any:
-    """The keys of a generator, one of ``KEY_TYPES``, for words along the last axis."""
+    """Return the keys of a generator, one of ``KEY_TYPES``, for words along the last axis."""
     return bind1(RandomWrap(KEY_TYPES[impl]), words)
 
 
 def random_unwrap(keys: Any) -> Any:
-    """The words of keys, uint32 along a new last axis."""
+    """Return the words of keys, uint32 along a new last axis."""
     return bind1(RandomUnwrap(), keys)
 
 
 def fill_of(dtype: Any) -> Any:
-    """What stands for no value of a dtype, as an operand (see ``indexing.default_fill``): of keys, words of ones."""
+    """Return the fill value of a dtype as an operand (see ``indexing.default_fill``); for keys, words of ones."""
     if not is_key(dtype):
         return default_fill(dtype)
     return random_wrap(np.full(dtype.words, 0xFFFFFFFF, np.uint32), dtype.implementation)
 
 
 def are_keys(*operands: Any) -> bool:
-    """Whether an operand is an array of keys."""
+    """Return whether any operand is an array of keys."""
     return any(is_key(aval_of(x).dtype) for x in operands)
 
 
 def same_keys(x: Any, y: Any) -> Any:
-    """Whether keys of one shape and type are the same, elementwise; a key without axes is compared with each."""
+    """Return whether keys of one shape and type are the same, elementwise; a key without axes broadcasts."""
     words = [random_unwrap(x), random_unwrap(y)]
-    rank = max(len(aval_of(each).shape) for each in words)
-    alike = eq(*(expand_dims(each, tuple(range(rank - len(aval_of(each).shape)))) for each in words))
-    return reduce_and(alike, (rank - 1,))
+    rank = max(len(aval_of(array).shape) for array in words)
+    equal_words = eq(*(expand_dims(array, tuple(range(rank - len(aval_of(array).shape)))) for array in words))
+    return reduce_and(equal_words, (rank - 1,))

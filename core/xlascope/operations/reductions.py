@@ -1,4 +1,4 @@
-"""Reductions other than the sum: maximum, minimum, product, truth, and the positions of extremes."""
+"""Reductions other than the sum: maximum, minimum, product, booleans, and the positions of extremes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .whole_numbers import whole_numbers
 
 
 class _Reduction(Operation):
-    """Combines the elements along axes."""
+    """Reduction of the elements along axes."""
 
     traits = KERNEL
     axes: tuple[int, ...]
@@ -50,7 +50,7 @@ class _Reduction(Operation):
         return reduce_region(builder, operands[0], self.axes, start, self.combine)
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        """The value that changes nothing."""
+        """Return the identity element of the reduction."""
         raise NotImplementedError
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
@@ -62,13 +62,13 @@ class _Reduction(Operation):
         return [bind1(moved, moveaxis(x, axis, 0))], [0]
 
     def spread(self, y: Any, x: Any) -> Any:
-        """A result repeated along the reduced axes, to stand beside the operand."""
-        kept = tuple(axis for axis in range(len(shape_of(x))) if axis not in self.axes)
-        return broadcast_in_dim(y, shape_of(x), kept)
+        """Broadcast a result along the reduced axes to the operand's shape."""
+        retained = tuple(axis for axis in range(len(shape_of(x))) if axis not in self.axes)
+        return broadcast_in_dim(y, shape_of(x), retained)
 
 
 class _Extreme(_Reduction):
-    """The largest or smallest element. Where several are equally extreme they share the derivative."""
+    """The largest or smallest element; where several are equally extreme they share the derivative."""
 
     kinds = "bifc"
     taylor_rule = pushed
@@ -97,7 +97,7 @@ class ReduceMax(_Extreme, name="reduce_max"):
 
 
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
-    """The largest element along ``axes``."""
+    """Return the largest element along ``axes``."""
     return bind1(ReduceMax(whole_numbers(axes, "axes of reduce_max")), operand)
 
 
@@ -111,7 +111,7 @@ class ReduceMin(_Extreme, name="reduce_min"):
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
-    """The smallest element along ``axes``."""
+    """Return the smallest element along ``axes``."""
     return bind1(ReduceMin(whole_numbers(axes, "axes of reduce_min")), operand)
 
 
@@ -125,56 +125,56 @@ class ReduceProd(_Reduction, name="reduce_prod"):
         return 1
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # d(x1 … xn) = sum of ti times the product of the others; the others' products come from products of what stands
+        # d(x1 … xn) = sum of ti times the product of the others; these come from products of the elements
         # before and behind, so that a zero among the elements does no harm.
         (x,), (t,) = primals, tangents
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
         shape = shape_of(x)
-        kept = tuple(axis for axis in range(len(shape)) if axis not in self.axes)
-        front = (*kept, *self.axes)
-        lead = tuple(shape[axis] for axis in kept)
+        retained = tuple(axis for axis in range(len(shape)) if axis not in self.axes)
+        front = (*retained, *self.axes)
+        lead = tuple(shape[axis] for axis in retained)
         flat = (*lead, int(np.prod([shape[axis] for axis in self.axes], dtype=int)))
         values = reshape(transpose(x, front), flat)
         moved = reshape(transpose(t, front), flat)
         axis = len(lead)
-        others = mul(_exclusive_product(values, axis, False), _exclusive_product(values, axis, True))
-        return [y], [reduce_sum(mul(moved, others), (axis,))]
+        exclusive_products = mul(_exclusive_product(values, axis, False), _exclusive_product(values, axis, True))
+        return [y], [reduce_sum(mul(moved, exclusive_products), (axis,))]
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
-    """The product along ``axes``."""
+    """Return the product along ``axes``."""
     return bind1(ReduceProd(whole_numbers(axes, "axes of reduce_prod")), operand)
 
 
 def _exclusive_product(x: Any, axis: int, reverse: bool) -> Any:
-    """The product of what stands before (behind, when reversed) each element along an axis."""
+    """Return the product of all elements before (behind, when reversed) each element along an axis."""
     size = shape_of(x)[axis]
     if size == 0:
         return x
     running = bind1(cumulative.CumProd(axis, reverse), x)
-    one = np.ones((), aval(x).dtype)[()]
+    unit = np.ones((), aval(x).dtype)[()]
     config = [(0, 0, 0)] * len(shape_of(x))
     config[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
-    return pad(running, one, config)
+    return pad(running, unit, config)
 
 
 class _Truth(_Reduction):
-    """A reduction of truth values."""
+    """Reduction of booleans."""
 
     kinds = "bi"
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (y,) = super().abstract_eval(operands)
-        return [shaped(y.shape, y.dtype)]  # bits are of the type that was combined: no longer weak
+        return [shaped(y.shape, y.dtype)]  # the reduced dtype is no longer weak
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *primals)], [ZERO]
 
 
 class ReduceAnd(_Truth, name="reduce_and"):
-    """Whether all are true, along axes."""
+    """Logical conjunction along axes: true where all elements are."""
 
     combine = "stablehlo.and"
 
@@ -183,12 +183,12 @@ class ReduceAnd(_Truth, name="reduce_and"):
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
-    """Whether all are true, along ``axes``."""
+    """Return whether all elements are true, along ``axes``."""
     return bind1(ReduceAnd(whole_numbers(axes, "axes of reduce_and")), operand)
 
 
 class ReduceOr(_Truth, name="reduce_or"):
-    """Whether any is true, along axes."""
+    """Logical disjunction along axes: true where any element is."""
 
     combine = "stablehlo.or"
 
@@ -197,12 +197,12 @@ class ReduceOr(_Truth, name="reduce_or"):
 
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
-    """Whether any is true, along ``axes``."""
+    """Return whether any element is true, along ``axes``."""
     return bind1(ReduceOr(whole_numbers(axes, "axes of reduce_or")), operand)
 
 
 class ReduceXor(_Truth, name="reduce_xor"):
-    """Whether an odd number is true, along axes; of integers, bit by bit."""
+    """Exclusive disjunction along axes: true where an odd number of elements is; of integers, bit by bit."""
 
     combine = "stablehlo.xor"
 
@@ -211,7 +211,7 @@ class ReduceXor(_Truth, name="reduce_xor"):
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
-    """Whether an odd number is true, along ``axes``; of integers, bit by bit."""
+    """Return whether an odd number of elements is true, along ``axes``; of integers, bit by bit."""
     return bind1(ReduceXor(whole_numbers(axes, "axes of reduce_xor")), operand)
 
 
@@ -239,7 +239,7 @@ class _ArgExtreme(Operation):
         return [shaped(tuple(size for i, size in enumerate(x.shape) if i != axis), self.index_dtype)]
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        """The value that every element beats."""
+        """Return the value that every element beats."""
         raise NotImplementedError
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -251,29 +251,29 @@ class _ArgExtreme(Operation):
             shaped(aval_x.shape, self.index_dtype),
             {"iota_dimension": attribute(f"{self.axes[0]} : i64")},
         )
-        made = builder.operation(
+        reduce_op = builder.operation(
             "stablehlo.reduce",
             [x, positions, builder.constant(self.start(aval_x.dtype), scalar), builder.constant(0, index)],
             {"dimensions": integers(self.axes)},
             [shaped(out.shape, aval_x.dtype), out],
             regions=1,
         )
-        builder.fill_region(made, [scalar, index, scalar, index], lambda *v: self._better(builder, *v))
-        return [made.results[1]]
+        builder.fill_region(reduce_op, [scalar, index, scalar, index], lambda *v: self._better(builder, *v))
+        return [reduce_op.results[1]]
 
     def _better(self, builder: Any, x: Any, i: Any, y: Any, j: Any) -> list[Any]:
-        """Of (x, i) and (y, j) the more extreme; of equals the earlier; NaN beats all."""
+        """Emit the more extreme of (x, i) and (y, j); the earlier of equals; NaN beats all."""
         truth, scalar = shaped((), np.dtype("bool")), shaped((), builder.in_avals[0].dtype)
         index = shaped((), self.index_dtype)
 
-        def compare(direction: str, left: Any, right: Any) -> Any:
-            which = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
-            return builder.emit1("stablehlo.compare", [left, right], truth, which)
+        def compare(direction: str, lhs: Any, rhs: Any) -> Any:
+            attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
+            return builder.emit1("stablehlo.compare", [lhs, rhs], truth, attributes)
 
-        def both(name: str, left: Any, right: Any) -> Any:
-            return builder.emit1(f"stablehlo.{name}", [left, right], truth)
+        def both(name: str, lhs: Any, rhs: Any) -> Any:
+            return builder.emit1(f"stablehlo.{name}", [lhs, rhs], truth)
 
-        # (x, i) is kept when x is more extreme, or a NaN beside a number, or as extreme and earlier.
+        # Select (x, i) when x is more extreme, or a NaN and y is not, or equally extreme and earlier.
         x_nan, y_nan, earlier = compare("NE", x, x), compare("NE", y, y), compare("LT", i, j)
         equal = both("or", compare("EQ", x, y), both("and", x_nan, y_nan))
         beats = both("or", compare(self.direction, x, y), both("and", x_nan, compare("EQ", y, y)))
@@ -302,7 +302,7 @@ class ArgMax(_ArgExtreme, name="argmax"):
 
 
 def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """The position of the first largest element along ``axis``."""
+    """Return the position of the first largest element along ``axis``."""
     return bind1(ArgMax((axis,), np.dtype(index_dtype)), operand)
 
 
@@ -316,5 +316,5 @@ class ArgMin(_ArgExtreme, name="argmin"):
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """The position of the first smallest element along ``axis``."""
+    """Return the position of the first smallest element along ``axis``."""
     return bind1(ArgMin((axis,), np.dtype(index_dtype)), operand)

@@ -1,5 +1,6 @@
-"""Short ways to register rules for primitives of one's own: for linear, elementwise, bilinear ones; lowerings from
-functions.
+"""Helpers to register rules for user-defined primitives.
+
+Rules for linear, elementwise and bilinear primitives, and lowerings from functions.
 """
 
 from __future__ import annotations
@@ -33,29 +34,29 @@ from .sums import ADD_ANY
 
 
 def zeros_like_aval(aval: ShapedArray) -> Any:
-    """Zeros of that type."""
+    """Return zeros of a type."""
     return zeros_of(aval)
 
 
 def instantiate_zeros(tangent: Any) -> Any:
-    """An array of zeros for a :class:`Zero`, anything else as it is."""
+    """Return an array of zeros for a :class:`Zero`, anything else unchanged."""
     return zeros_like_aval(tangent.aval) if isinstance(tangent, Zero) else tangent
 
 
 def is_undefined_primal(x: Any) -> bool:
-    """Whether an operand of a transpose rule is one whose cotangent is asked for."""
+    """Return whether an operand of a transpose rule is one whose cotangent is requested."""
     return isinstance(x, UndefinedPrimal)
 
 
 def add_tangents(x: Any, y: Any) -> Any:
-    """The sum of two tangents, either of which may be a :class:`Zero`."""
+    """Return the sum of two tangents, either of which may be a :class:`Zero`."""
     if isinstance(x, Zero):
         return y
     return x if isinstance(y, Zero) else bind1(ADD_ANY, x, y)
 
 
 def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
-    """The transpose rule that was registered for a primitive; raises KeyError where there is none."""
+    """Return the transpose rule that was registered for a primitive; raises KeyError where there is none."""
     return primitive_transposes[primitive]
 
 
@@ -80,8 +81,9 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None
 
 
 def defjvp(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
-    """Register derivatives by operand: ``rule(tangent, *operands, **params)`` is the tangent of the result, and None
-    stands for an operand by which the result does not move.
+    """Register derivatives by operand: ``rule(tangent, *operands, **params)`` is the tangent of the result.
+
+    None stands for an operand on which the result does not depend differentiably.
     """
     defjvp2(primitive, *(rule and _without_result(rule) for rule in rules))
 
@@ -94,7 +96,10 @@ def _without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
-    """Like :func:`defjvp`, for rules that use the result: ``rule(tangent, result, *operands, **params)``."""
+    """Register derivatives that use the result: ``rule(tangent, result, *operands, **params)``.
+
+    Otherwise it works as :func:`defjvp`.
+    """
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         result = primitive.bind(*primals, **params)
@@ -130,7 +135,7 @@ def defbilinear(primitive: Primitive, left_rule: Callable[..., Any], right_rule:
 
 
 def defvectorized(primitive: Primitive) -> None:
-    """Register an operation that treats all elements alike, all operands being mapped along the same axis."""
+    """Register an elementwise operation whose operands are all mapped along the same axis."""
 
     def batch(operands: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         if len(set(dims)) > 1:
@@ -141,7 +146,7 @@ def defvectorized(primitive: Primitive) -> None:
 
 
 def defbroadcasting(primitive: Primitive) -> None:
-    """Register an operation that treats all elements alike, and stretches operands of size 1 or without axes."""
+    """Register an elementwise operation that broadcasts operands of size 1 or without axes."""
 
     def batch(operands: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         axes = [NOT_MAPPED if d is None else d for d in dims]
@@ -167,17 +172,17 @@ def _with_dims(primitive: Primitive, results: Any, dim: Any) -> tuple[Any, Any]:
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """Move one axis, the others keeping their order."""
+    """Move one axis and keep the order of the others."""
     return shapes.moveaxis(x, source, destination)
 
 
 def broadcast(x: Any, size: int, axis: int, mesh_axis: None = None) -> Any:
-    """``x`` repeated ``size`` times along a new axis."""
+    """Return ``x`` repeated ``size`` times along a new axis."""
     return shapes.moveaxis(mapped_in_front(x, NOT_MAPPED, size), 0, axis)
 
 
 def bdim_at_front(x: Any, dim: int | None, size: int, mesh_axis: None = None) -> Any:
-    """``x`` with its mapped axis in front, repeated ``size`` times when it has none (``dim`` is None)."""
+    """Return ``x`` with its mapped axis in front, repeated ``size`` times when ``dim`` is None."""
     return mapped_in_front(x, NOT_MAPPED if dim is None else dim, size)
 
 
@@ -191,36 +196,36 @@ def register_lowering(
     inline: bool = True,
     cacheable: bool = True,
 ) -> Callable[..., Any]:
-    """Say how an operation is compiled: ``rule(context, *operands, **params)`` gives the MLIR values of its results.
+    """Register a lowering: ``rule(context, *operands, **params)`` returns the MLIR values of the results.
 
-    With a ``platform`` (cpu, cuda, tpu) the rule is for that one, and goes before the one for all. ``inline`` and
-    ``cacheable`` are taken for JAX's sake. Returns the rule.
+    A rule for a ``platform`` (cpu, cuda, tpu) takes precedence over the general one. ``inline`` and ``cacheable`` are
+    accepted for JAX's sake. Returns the rule.
     """
     return primitive.register("lowering" if platform is None else f"lowering for {platform}", rule)
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:
-    """A lowering rule from a function of arrays and parameters: what it computes stands in place of the operation."""
+    """Return a lowering rule that emits what a function of arrays and parameters computes."""
 
     def rule(context: LoweringRuleContext, *operands: Any, **params: Any) -> list[Any]:
-        def flat(*xs: Any) -> Sequence[Any]:
+        def flat_fun(*xs: Any) -> Sequence[Any]:
             results = fun(*xs, **params)
             return list(results) if multiple_results else [results]
 
-        # Kept: a module being written knows the programs that are called in it by their ids.
-        kept = context.primitive.derived
+        # Cached: the module being emitted identifies the programs that it calls by their ids.
+        cache = context.primitive.derived
         settings = (enable_x64.value, threefry_partitionable.value)
         key = (fun, tuple(context.avals_in), key_of(tuple(sorted(params.items()))), settings)
-        program = kept.get(key)
+        program = cache.get(key)
         if program is None:
-            program = kept[key] = stage(flat, context.avals_in, context.primitive.name)
+            program = cache[key] = stage(flat_fun, context.avals_in, context.primitive.name)
         return _emit(context.builder, program, operands)
 
     return rule
 
 
 def _emit(builder: Any, program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-    """Write the equations of a program here, all in the name of the current equation."""
+    """Emit the equations of a program inline, all attributed to the current equation."""
     jaxpr = program.jaxpr
     values: dict[Any, Any] = {
         v: builder.constant(x, v.aval) for v, x in zip(jaxpr.constvars, program.consts, strict=True)

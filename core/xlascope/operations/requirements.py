@@ -1,4 +1,4 @@
-"""What operations require of their operands, and the errors that say so."""
+"""Requirements of operations on their operands, and the errors for violations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..ir.sources import user_line, where_text
 from ..trace.values import aval_of
 from .whole_numbers import whole_number
 
-#: The letters that operations state their requirements with. An operation that takes "i" takes unsigned integers too.
+#: The letters by which operations state accepted kinds of dtypes; "i" includes unsigned integers.
 _KINDS = {"b": "bool", "i": "integer", "s": "signed integer", "f": "floating-point", "c": "complex"}
 _ACCEPTED = {"b": "b", "i": "is", "u": "i", "f": "f", "c": "c"}
 
 
-#: The widest have 16 bytes, and bytes are counted in 63 bits.
+#: The widest elements have 16 bytes, and sizes in bytes have 63 bits.
 _MOST_ELEMENTS = 1 << 59
 
 
@@ -35,7 +35,7 @@ def require_kind(name: str, dtype: np.dtype[Any], kinds: str) -> None:
 
 
 def require_axes(name: str, axes: Sequence[int], shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless all ``axes`` are axes of ``shape``, each named once; TypeError for no integer."""
+    """Raise ValueError unless ``axes`` are distinct axes of ``shape``, TypeError where one is no integer."""
     for axis in axes:
         if axis.__class__ is not int:
             whole_number(axis, f"each of the axes of {name}")
@@ -46,7 +46,7 @@ def require_axes(name: str, axes: Sequence[int], shape: tuple[int, ...]) -> None
 
 
 def require_shape(name: str, shape: Sequence[int]) -> None:
-    """Raise TypeError unless all sizes are at least 0, ValueError for more elements than can be counted in bytes."""
+    """Raise TypeError unless all sizes are at least 0, ValueError for more elements than bytes can address."""
     if any(size < 0 for size in shape):
         raise TypeError(f"{name} to shape {tuple(shape)}: sizes are at least 0")
     if math.prod(shape) > _MOST_ELEMENTS:
@@ -81,7 +81,10 @@ def require_one_dtype(name: str, x: ShapedArray, y: ShapedArray) -> None:
 
 
 def stretched(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of an elementwise result: equal ranks with axes of size 1 stretched, or one operand without axes."""
+    """Return the shape of an elementwise result.
+
+    Equal ranks broadcast axes of size 1; otherwise one of the operands has no axes.
+    """
     if x == y or not y:
         return x
     if not x:
@@ -94,10 +97,10 @@ def stretched(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, .
 
 
 def is_linear(x: Any) -> bool:
-    """Whether an operand of a transpose rule is one whose cotangent is asked for."""
+    """Return whether an operand of a transpose rule is one whose cotangent is requested."""
     return x.__class__ is LinearInput
 
 
 def type_of(x: Any) -> ShapedArray:
-    """The type of an operand of a transpose rule, linear or not."""
+    """Return the type of an operand of a transpose rule, linear or not."""
     return x.aval if x.__class__ is LinearInput else aval_of(x)

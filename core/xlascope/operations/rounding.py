@@ -1,4 +1,4 @@
-"""Signs and whole numbers near x, elementwise: constant almost everywhere."""
+"""Elementwise rounding to integers, and checks for finite values; constant almost everywhere."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from .families import Flat
 
 
 class Floor(Flat, name="floor"):
-    """The largest whole number not above x."""
+    """The largest integer not above x."""
 
     hlo = "stablehlo.floor"
     kinds = "f"
 
 
 def floor(x: Any) -> Any:
-    """The largest whole number not above x."""
+    """Return the largest integer not above ``x``."""
     return bind_inexact(Floor.instance, x)
 
 
 class Ceil(Flat, name="ceil"):
-    """The smallest whole number not below x."""
+    """The smallest integer not below x."""
 
     hlo = "stablehlo.ceil"
     kinds = "f"
 
 
 def ceil(x: Any) -> Any:
-    """The smallest whole number not below x."""
+    """Return the smallest integer not below ``x``."""
     return bind_inexact(Ceil.instance, x)
 
 
 class RoundingMethod(enum.IntEnum):
-    """Where halves go when numbers are rounded."""
+    """Rounding of halves."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
 
 
 class Round(Flat, name="round"):
-    """The nearest whole number; halves go away from zero (rounding_method 0) or to even (1)."""
+    """The nearest integer; halves go away from zero (rounding_method 0) or to even (1)."""
 
     rounding_method: int
 
@@ -59,22 +59,25 @@ class Round(Flat, name="round"):
 
 
 def round(x: Any, rounding_method: int = 0) -> Any:
-    """The nearest whole number; halves away from zero (0) or to even (1), elementwise; ValueError for other methods."""
+    """Round to the nearest integer, halves away from zero (0) or to even (1), elementwise.
+
+    Raises ValueError for other methods.
+    """
     return bind1(Round(_method(rounding_method)), x)
 
 
-def _method(given: Any) -> int:
+def _method(method: Any) -> int:
     try:
-        return int(RoundingMethod(given))
+        return int(RoundingMethod(method))
     except (ValueError, TypeError):
         raise ValueError(
             "rounding_method of round is lax.RoundingMethod.AWAY_FROM_ZERO (0) or TO_NEAREST_EVEN (1), got "
-            f"{given!r}{where_text(user_line())}"
+            f"{method!r}{where_text(user_line())}"
         ) from None
 
 
 class IsFinite(Flat, name="is_finite"):
-    """Whether x is neither infinite nor NaN."""
+    """Test for values that are neither infinite nor NaN."""
 
     hlo = "stablehlo.is_finite"
     kinds = "f"
@@ -85,5 +88,5 @@ class IsFinite(Flat, name="is_finite"):
 
 
 def is_finite(x: Any) -> Any:
-    """Whether x is neither infinite nor NaN, elementwise."""
+    """Return whether ``x`` is neither infinite nor NaN, elementwise."""
     return bind1(IsFinite.instance, x)

@@ -1,7 +1,7 @@
-"""The product of narrow numbers that share scales: of each block along the contracting axes there is one.
+"""Products of narrow numbers with shared scales, one for each block along the contracting axes.
 
-So do the microscaling formats (Open Compute Project, "Microscaling Formats (MX) Specification", 2023): blocks of 32
-numbers of 8 bits or less, with a power of two.
+This is the scheme of the microscaling formats (Open Compute Project, "Microscaling Formats (MX) Specification",
+2023): blocks of 32 numbers of 8 bits or less, with a power of two.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from .values import aval
 class ScaledDot(Operation, name="scaled_dot"):
     """The product of two operands times their scales.
 
-    It is a composite by the name that XLA knows: where hardware multiplies scaled numbers, they are not multiplied out.
+    It is emitted as the composite that XLA recognizes, so that hardware which multiplies scaled numbers need not
+    expand them.
     """
 
     traits = PRODUCT
@@ -48,7 +49,7 @@ class ScaledDot(Operation, name="scaled_dot"):
 
     @property
     def wide(self) -> np.dtype[Any]:
-        """What it is computed in, as in JAX: bfloat16, or a type of more bits where the result has one."""
+        """Return the dtype to compute in, as in JAX: bfloat16, or a wider type where the result has one."""
         wanted = self.preferred_element_type
         if wanted.kind == "c":
             return real_dtype(wanted)
@@ -56,8 +57,8 @@ class ScaledDot(Operation, name="scaled_dot"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, y, scale_x, scale_y = operands
-        for each in operands:
-            require_kind(self.name, each.dtype, "bif")
+        for operand in operands:
+            require_kind(self.name, operand.dtype, "bif")
         (contract_x, contract_y), _ = self.dimension_numbers
         (out,) = _product(self).abstract_eval([shaped(x.shape, bfloat16), shaped(y.shape, bfloat16)])
         _check_scale("lhs", x.shape, scale_x.shape, contract_x)
@@ -82,11 +83,11 @@ class ScaledDot(Operation, name="scaled_dot"):
             return [result], [ZERO]
         x, y, scale_x, scale_y = primals
         tx, ty, t_scale_x, t_scale_y = tangents
-        left = self._moved(x, scale_x, tx, t_scale_x, 0)
-        right = self._moved(y, scale_y, ty, t_scale_y, 1)
+        lhs_tangent = self._moved(x, scale_x, tx, t_scale_x, 0)
+        rhs_tangent = self._moved(y, scale_y, ty, t_scale_y, 1)
         parts = [
-            ZERO if left is ZERO else bind1(_product(self), left, self._scaled(y, scale_y, 1)),
-            ZERO if right is ZERO else bind1(_product(self), self._scaled(x, scale_x, 0), right),
+            ZERO if lhs_tangent is ZERO else bind1(_product(self), lhs_tangent, self._scaled(y, scale_y, 1)),
+            ZERO if rhs_tangent is ZERO else bind1(_product(self), self._scaled(x, scale_x, 0), rhs_tangent),
         ]
         return [result], [self._result(sum_tangents(parts))]
 
@@ -98,22 +99,22 @@ class ScaledDot(Operation, name="scaled_dot"):
         return sum_tangents(parts)
 
     def _scaled(self, x: Any, scale: Any, side: int) -> Any:
-        """An operand times its scales, each spread over its block."""
+        """Return an operand times its scales, each broadcast over its block."""
         contract, shape = self.dimension_numbers[0][side], aval(x).shape
-        spread: list[int] = []
-        places = []
+        blocked_shape: list[int] = []
+        scale_axes = []
         for axis, size in enumerate(aval(scale).shape):
-            places.append(len(spread))
-            spread += (size, shape[axis] // size) if axis in contract else (size,)
+            scale_axes.append(len(blocked_shape))
+            blocked_shape += (size, shape[axis] // size) if axis in contract else (size,)
         scales = convert_element_type(scale, self.wide)
-        scales = reshape(broadcast_in_dim(scales, tuple(spread), tuple(places)), shape)
+        scales = reshape(broadcast_in_dim(scales, tuple(blocked_shape), tuple(scale_axes)), shape)
         return mul(convert_element_type(x, self.wide), scales)
 
     def _result(self, product: Any) -> Any:
         return product if product is ZERO else convert_element_type(product, self.preferred_element_type)
 
     def multiplied_out(self, x: Any, y: Any, scale_x: Any, scale_y: Any) -> list[Any]:
-        """What the operation stands for, in operations that every compiler knows."""
+        """Return the same product in operations that every compiler supports."""
         return [self._result(bind1(_product(self), self._scaled(x, scale_x, 0), self._scaled(y, scale_y, 1)))]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -162,7 +163,7 @@ def scaled_dot(
     dimension_numbers: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """The product of ``lhs * lhs_scale`` and ``rhs * rhs_scale``, where a scale holds for a block of numbers.
+    """Return the product of ``lhs * lhs_scale`` and ``rhs * rhs_scale``, where a scale holds for a block of numbers.
 
     Scales have the shape of their operand, but along contracting axes a whole number of times (twice or more) fewer;
     None stands for ones. ``dimension_numbers`` are those of ``dot_general``; None stands for the matrix product of
@@ -195,6 +196,6 @@ def scaled_dot(
 
 
 def _ones(x: ShapedArray, contract: Sequence[int]) -> Any:
-    """Scales that change nothing: of a block as long as the axis."""
+    """Return scales of one, for blocks as long as the contracting axes."""
     sizes = tuple([1 if axis in contract else size for axis, size in enumerate(x.shape)])
     return full(sizes, ml_dtypes.float8_e8m0fnu(1))

@@ -1,4 +1,4 @@
-"""Updates merged into an operand at indices by subtraction, multiplication, and the choice of the smaller or larger.
+"""Scatter by subtraction, multiplication, minimum and maximum.
 
 Where several updates fall on one element, all count. Scatter and scatter_add are in ``indexing``.
 """
@@ -27,7 +27,7 @@ from .values import aval, shape_of, typed_scalar
 
 
 class ScatterSub(ScatterFamily, name="scatter_sub"):
-    """Updates taken from the operand at indices."""
+    """The operand with updates subtracted at indices."""
 
     kinds = "ifc"
 
@@ -71,30 +71,30 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
         return bind1(add, zeros_of(shaped(shape_of(x), aval(updates).dtype)), indices, updates)
 
     def _product_of_others(self, x: Any, indices: Any, updates: Any) -> Any:
-        """For each update the operand's element times the other updates on it, also where some are zero.
+        """Return, for each update, the operand's element times the other updates on it, also where some are zero.
 
-        With P the product of the element and its updates that are not zero, and Q that without u, it is Q where none of
-        the others is zero; where one or two are, it is their product times Q, which is zero and has derivatives; and
-        zero where more are. Of two, a and b, the product is ((a + b)² - (a² + b²)) / 2. Fourth derivatives are not
-        right where three of the others are zero.
+        With P the product of the element and its updates that are not zero, and Q that without u, it is Q where none
+        of the others is zero; where one or two are, it is their product times Q, which is zero and has derivatives;
+        and zero where more are. Of two, a and b, the product is ((a + b)² - (a² + b²)) / 2. Fourth derivatives are
+        not right where three of the others are zero.
         """
         dtype = aval(x).dtype
-        one, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
+        unit, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
         type_of_updates = aval(updates)
         is_zero = eq(updates, zero)
-        safe = select(is_zero, one, updates)
+        safe = select(is_zero, unit, updates)
         product = self.gathered(bind1(self, x, indices, safe), indices, type_of_updates)
         zeros = self.gathered(self._added(x, indices, convert_element_type(is_zero, dtype)), indices, type_of_updates)
-        others = sub(zeros, convert_element_type(is_zero, dtype))
+        other_zeros = sub(zeros, convert_element_type(is_zero, dtype))
         small = select(is_zero, updates, zero)
         total, squares = (
-            sub(self.gathered(self._added(x, indices, each), indices, type_of_updates), each)
-            for each in (small, square(small))
+            sub(self.gathered(self._added(x, indices, values), indices, type_of_updates), values)
+            for values in (small, square(small))
         )
         both = mul(sub(square(total), squares), typed_scalar(0.5, dtype))
-        of_zeros = select(eq(others, one), total, select(eq(others, typed_scalar(2, dtype)), both, zero))
+        of_zeros = select(eq(other_zeros, unit), total, select(eq(other_zeros, typed_scalar(2, dtype)), both, zero))
         product = div(product, safe)
-        return select(eq(others, zero), product, mul(product, of_zeros))
+        return select(eq(other_zeros, zero), product, mul(product, of_zeros))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, indices, updates) = cotangents, operands
@@ -106,7 +106,7 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
 
 
 class _ScatterExtreme(ScatterFamily):
-    """The extreme of the element and its updates, which share the derivative where several are equally extreme."""
+    """The extreme of an element and its updates, which share the derivative where several are equally extreme."""
 
     combine: ClassVar[str]
 
@@ -124,14 +124,14 @@ class _ScatterExtreme(ScatterFamily):
         if tx is ZERO and tu is ZERO:
             return [z], [ZERO]
         dtype = aval(z).dtype
-        one, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
+        unit, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
         add = ScatterAdd(self.dimension_numbers, self.mode, self.indices_are_sorted, self.unique_indices)
         zeros = zeros_of(shaped(shape_of(x), dtype))
-        # a NaN that no update touched keeps its tangent
-        stays = select(bitwise_or(eq(x, z), ne(x, x)), one, zero)
-        wins = select(eq(updates, self.gathered(z, indices, aval(updates))), one, zero)
+        # a NaN without updates keeps its tangent
+        stays = select(bitwise_or(eq(x, z), ne(x, x)), unit, zero)
+        wins = select(eq(updates, self.gathered(z, indices, aval(updates))), unit, zero)
         winners = arithmetic.add(stays, bind1(add, zeros, indices, wins))
-        share = div(one, select(eq(winners, zero), one, winners))
+        share = div(unit, select(eq(winners, zero), unit, winners))
         parts = [ZERO if tx is ZERO else mul(tx, mul(stays, share))]
         if tu is not ZERO:
             shares = mul(wins, self.gathered(share, indices, aval(updates)))

@@ -1,4 +1,4 @@
-"""The choice between values, elementwise."""
+"""Elementwise selection between values."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .values import aval, match, typed_scalar
 
 
 class SelectN(Operation, name="select_n"):
-    """Elementwise ``cases[which]``; with a truth value, the first case where it is false, the second where it is true.
+    """Elementwise ``cases[which]``; a boolean selects the first case where it is false, the second where true.
 
-    A number beyond the ends chooses the first or the last case. Cases without axes are spread over the result's shape.
+    A number beyond the ends selects the first or the last case. Cases without axes broadcast to the result's shape.
     """
 
     traits = SIMPLE
@@ -36,55 +36,55 @@ class SelectN(Operation, name="select_n"):
     sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        which, *cases = operands
-        if kind_of(which.dtype) not in "biu" or not cases:
+        choice, *cases = operands
+        if kind_of(choice.dtype) not in "biu" or not cases:
             raise TypeError(
-                f"select_n takes a truth value or an integer that says which case, and at least one case, got {which} "
+                f"select_n takes a truth value or an integer that says which case, and at least one case, got {choice} "
                 f"and {len(cases)} cases"
             )
-        if kind_of(which.dtype) == "b" and len(cases) > 2:
+        if kind_of(choice.dtype) == "b" and len(cases) > 2:
             raise TypeError(f"select_n takes two cases for a truth value, got {len(cases)}; choose by an int32")
         if len({case.dtype for case in cases}) > 1:
             names = " and ".join(case.dtype.name for case in cases)
             raise TypeError(f"select_n takes cases of one dtype, got {names}")
-        shape = which.shape
+        shape = choice.shape
         for case in cases:
             shape = stretched(self.name, shape, case.shape)
         return [shaped(shape, cases[0].dtype, all(case.weak_type for case in cases))]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        which, *cases = stretch_values(builder, operands)
+        choice, *cases = stretch_values(builder, operands)
         if len(cases) == 1:
             return cases
         if kind_of(builder.in_avals[0].dtype) == "b":
-            return builder.emit("stablehlo.select", [which, cases[1], cases[0]])  # type: ignore[no-any-return]
+            return builder.emit("stablehlo.select", [choice, cases[1], cases[0]])  # type: ignore[no-any-return]
         number = shaped(builder.out_avals[0].shape, builder.in_avals[0].dtype)
         truth = shaped(number.shape, np.dtype("bool"))
         below = {"comparison_direction": attribute("#stablehlo<comparison_direction LT>")}
-        chosen = cases[-1]
+        selected = cases[-1]
         for k in range(len(cases) - 1, 0, -1):
-            before = builder.emit1("stablehlo.compare", [which, builder.constant(k, number)], truth, below)
-            (chosen,) = builder.emit("stablehlo.select", [before, cases[k - 1], chosen])
-        return [chosen]
+            before = builder.emit1("stablehlo.compare", [choice, builder.constant(k, number)], truth, below)
+            (selected,) = builder.emit("stablehlo.select", [before, cases[k - 1], selected])
+        return [selected]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return results[0].size
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        which = primals[0]
+        choice = primals[0]
         z = bind1(self, *primals)
         if all(t is ZERO for t in tangents[1:]):
             return [z], [ZERO]
         moved = [typed_scalar(0, aval(z).dtype) if t is ZERO else as_result(t, z) for t in tangents[1:]]
-        return [z], [bind1(self, which, *moved)]
+        return [z], [bind1(self, choice, *moved)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        (ct,), (which, *cases) = cotangents, operands
+        (ct,), (choice, *cases) = cotangents, operands
         zeros = [typed_scalar(0, aval(ct).dtype)] * len(cases)
         received = []
         for k, case in enumerate(cases):
-            chosen = bind1(self, which, *zeros[:k], ct, *zeros[k + 1 :]) if is_linear(case) else None
-            received.append(None if chosen is None else unstretch(chosen, case.aval))
+            selected = bind1(self, choice, *zeros[:k], ct, *zeros[k + 1 :]) if is_linear(case) else None
+            received.append(None if selected is None else unstretch(selected, case.aval))
         return [None, *received]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -92,7 +92,7 @@ class SelectN(Operation, name="select_n"):
 
 
 class MaskTangent(Operation, name="mask_tangent"):
-    """The second operand, whose tangent is zero where the first one chooses another case than ``case``.
+    """The second operand, whose tangent is zero where the first one selects another case than ``case``.
 
     Where branches become a selection, their operands pass through it: an example must not get the NaN that the
     derivative has in a branch that the example does not take.
@@ -105,8 +105,8 @@ class MaskTangent(Operation, name="mask_tangent"):
     sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        which, x = operands
-        return [shaped(stretched(self.name, which.shape, x.shape), x.dtype, x.weak_type)]
+        choice, x = operands
+        return [shaped(stretched(self.name, choice.shape, x.shape), x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return [stretch_values(builder, operands)[1]]
@@ -116,32 +116,32 @@ class MaskTangent(Operation, name="mask_tangent"):
         return [z], [ZERO if tangents[1] is ZERO else self._masked(primals[0], as_result(tangents[1], z))]
 
     def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        which, x = operands
-        return [ZERO if x[degree] is ZERO else self._masked(which[0], as_result(x[degree], results[0][0]))]
+        choice, x = operands
+        return [ZERO if x[degree] is ZERO else self._masked(choice[0], as_result(x[degree], results[0][0]))]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        (ct,), (which, x) = cotangents, operands
-        return [None, unstretch(self._masked(which, ct), x.aval)]
+        (ct,), (choice, x) = cotangents, operands
+        return [None, unstretch(self._masked(choice, ct), x.aval)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *align(operands, axes))], [0]
 
-    def _masked(self, which: Any, t: Any) -> Any:
+    def _masked(self, choice: Any, t: Any) -> Any:
         zero = typed_scalar(0, aval(t).dtype)
-        return bind1(SelectN.instance, which, *[t if k == self.case else zero for k in range(self.cases)])
+        return bind1(SelectN.instance, choice, *[t if k == self.case else zero for k in range(self.cases)])
 
 
 def mask_tangent(which: Any, x: Any, case: int, cases: int) -> Any:
-    """``x``, whose tangent is zero where ``which`` chooses another one of ``cases`` cases than ``case``."""
+    """Return ``x``, with a zero tangent where ``which`` selects another of ``cases`` cases than ``case``."""
     return bind1(MaskTangent(case, cases), which, x)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """``on_true`` where ``pred`` holds, ``on_false`` elsewhere."""
+    """Return ``on_true`` where ``pred`` holds, ``on_false`` elsewhere."""
     on_true, on_false = match(on_true, on_false)
     return bind1(SelectN.instance, pred, on_false, on_true)
 
 
 def select_n(which: Any, *cases: Any) -> Any:
-    """``cases[which]``, elementwise; a truth value chooses the first case where it is false."""
+    """Return ``cases[which]``, elementwise; a boolean selects the first case where it is false."""
     return bind1(SelectN.instance, which, *cases)

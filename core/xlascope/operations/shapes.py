@@ -24,7 +24,7 @@ from .whole_numbers import axis_of, whole_number, whole_numbers
 
 
 class BroadcastInDim(Linear, name="broadcast_in_dim"):
-    """Spread over a larger shape: operand axis i becomes result axis broadcast_dimensions[i]."""
+    """Broadcast to a larger shape: operand axis i becomes result axis broadcast_dimensions[i]."""
 
     traits = KEEPS_ORDER
     takes_keys = True
@@ -50,7 +50,7 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
         return [builder.broadcast(operands[0], builder.out_avals[0], self.broadcast_dimensions)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        # Each element was copied along the new and the stretched axes: its cotangent is the sum of the copies'.
+        # Each element was copied along the new and the broadcast axes: its cotangent is the sum of theirs.
         (ct,), (x,) = cotangents, operands
         new = [axis for axis in range(len(self.shape)) if axis not in self.broadcast_dimensions]
         stretched = [
@@ -69,7 +69,7 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
 
 
 def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
-    """Spread ``operand`` over ``shape``; its axis i becomes axis ``broadcast_dimensions[i]`` of the result."""
+    """Broadcast ``operand`` to ``shape``; its axis i becomes axis ``broadcast_dimensions[i]`` of the result."""
     try:
         sizes, places = tuple(map(index, shape)), tuple(map(index, broadcast_dimensions))
     except TypeError:
@@ -79,9 +79,9 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
-    """Insert axes of size 1 so that they stand at ``dimensions`` of the result, counted from its end where negative.
+    """Insert axes of size 1 at positions ``dimensions`` of the result, counted from its end where negative.
 
-    Raises ValueError for a place that the result does not have, or that is named twice.
+    Raises ValueError for a position that the result does not have, or that is named twice.
     """
     shape = aval(array).shape
     if dimensions.__class__ is not tuple:
@@ -92,9 +92,9 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     new = {d if 0 <= d < rank else axis_of(d, rank, "the dimension of expand_dims") for d in dimensions}
     if len(new) < len(dimensions):
         raise ValueError(f"expand_dims to dimensions {dimensions} of {rank} axes: one is named twice")
-    kept = [d for d in range(rank) if d not in new]
+    retained = [d for d in range(rank) if d not in new]
     sizes = iter(shape)
-    return broadcast_in_dim(array, [1 if d in new else next(sizes) for d in range(rank)], kept)
+    return broadcast_in_dim(array, [1 if d in new else next(sizes) for d in range(rank)], retained)
 
 
 class Reshape(Linear, name="reshape"):
@@ -128,7 +128,7 @@ class Reshape(Linear, name="reshape"):
 
 
 def reshape(operand: Any, new_sizes: Sequence[int]) -> Any:
-    """``operand`` with shape ``new_sizes``, which has as many elements."""
+    """Return ``operand`` with shape ``new_sizes``, which has as many elements."""
     try:
         sizes = tuple(map(index, new_sizes))
     except TypeError:
@@ -219,7 +219,7 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """Move one axis, the others keeping their order."""
+    """Move one axis and keep the order of the others."""
     if source == destination:
         return unchanged(x)
     rank = len(aval(x).shape)
@@ -229,7 +229,7 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def mapped_in_front(x: Any, axis: Any, size: int) -> Any:
-    """``x`` with its mapped axis in front, repeated ``size`` times when it has none."""
+    """Return ``x`` with its mapped axis in front, repeated ``size`` times when it has none."""
     if axis is NOT_MAPPED:
         shape = aval(x).shape
         return broadcast_in_dim(x, (size, *shape), range(1, len(shape) + 1))
@@ -258,8 +258,8 @@ class ReduceSum(Linear, name="reduce_sum"):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x,) = cotangents, operands
-        kept = tuple(axis for axis in range(x.aval.ndim) if axis not in self.axes)
-        return [broadcast_in_dim(ct, x.aval.shape, kept)]
+        retained = tuple(axis for axis in range(x.aval.ndim) if axis not in self.axes)
+        return [broadcast_in_dim(ct, x.aval.shape, retained)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
@@ -267,7 +267,7 @@ class ReduceSum(Linear, name="reduce_sum"):
 
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
-    """The sum of ``operand`` over ``axes``."""
+    """Return the sum of ``operand`` over ``axes``."""
     axes = whole_numbers(axes, "axes of reduce_sum")
     if axes:
         return bind1(ReduceSum(axes), operand)
@@ -290,9 +290,9 @@ def reduce_region(
     """Emit a ``stablehlo.reduce`` that combines elements with one binary operation, which ``emit`` writes."""
     scalar = shaped((), builder.in_avals[0].dtype)
     initial = builder.constant(start, scalar)
-    made = builder.operation("stablehlo.reduce", [value, initial], {"dimensions": integers(axes)}, regions=1)
-    builder.fill_region(made, [scalar] * 2, lambda a, b: [emit(builder, combine, a, b, scalar)])
-    return list(made.results)
+    reduce_op = builder.operation("stablehlo.reduce", [value, initial], {"dimensions": integers(axes)}, regions=1)
+    builder.fill_region(reduce_op, [scalar] * 2, lambda a, b: [emit(builder, combine, a, b, scalar)])
+    return list(reduce_op.results)
 
 
 def _without(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
@@ -325,16 +325,16 @@ class Iota(Operation, name="iota"):
 
 
 def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
-    """0, 1, 2, … along axis ``dimension`` of an array of that shape."""
+    """Return 0, 1, 2, … along axis ``dimension`` of an array of that shape."""
     sizes = whole_numbers(shape, "sizes of iota")
     return bind1(Iota(np.dtype(dtype), sizes, whole_number(dimension, "the dimension of iota")))
 
 
 def zeros_of(type_: ShapedArray) -> Any:
-    """Zeros of that type."""
+    """Return zeros of a type."""
     return full(type_.shape, np.zeros((), type_.dtype)[()])
 
 
 def full(shape: Sequence[int], fill_value: Any) -> Any:
-    """An array of that shape filled with a scalar."""
+    """Return an array of that shape filled with a scalar."""
     return broadcast_in_dim(fill_value, shape, ()) if len(shape) else unchanged(fill_value)

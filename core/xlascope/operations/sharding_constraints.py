@@ -1,4 +1,4 @@
-"""How a value is to lie over the devices that share a program."""
+"""Sharding of values over the devices that share a program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .linear import Linear
 
 
 class ShardingConstraint(Linear, name="sharding_constraint"):
-    """The operand, which lies as the sharding says."""
+    """The operand, with the given sharding."""
 
     sharding: NamedSharding
 
@@ -45,18 +45,18 @@ class ShardingConstraint(Linear, name="sharding_constraint"):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents
-        # Along explicit axes the cotangent comes to lie as the operand does.
+        # Along explicit axes the cotangent gets the operand's sharding.
         return [ct if self.sharding.mesh.all_explicit else bind1(self, ct)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        # Nobody said how the examples lie.
+        # The sharding of the batch axis is unspecified.
         spec = with_part(self.sharding.spec, axis, parts_of(aval_of(x))[axis] or PartitionSpec.UNCONSTRAINED)
         return [bind1(ShardingConstraint(self.sharding.with_spec(spec)), x)], [axis]
 
 
 class MeshCast(Linear, name="mesh_cast"):
-    """The operand; how it lies along explicit axes is left to XLA from here on."""
+    """The operand, whose sharding along explicit axes is left to XLA from here on."""
 
     takes_keys = True
     sharding_rule = sharding_rules.whole
@@ -75,26 +75,26 @@ class MeshCast(Linear, name="mesh_cast"):
 
 
 def left_to_xla(x: Any) -> Any:
-    """A value of which the type says nothing of how it lies."""
+    """Return a value whose type has no explicit sharding."""
     return x if aval_of(x).explicit is None else bind1(MeshCast.instance, x)
 
 
 def lying_as(aval: ShapedArray, x: Any) -> Any:
-    """A value that lies along explicit axes as the type says."""
-    own = aval_of(x).explicit
-    if own == aval.explicit:
+    """Return a value with the explicit sharding of the type ``aval``."""
+    sharding = aval_of(x).explicit
+    if sharding == aval.explicit:
         return x
-    wanted = aval.explicit or own.with_spec(())
+    wanted = aval.explicit or sharding.with_spec(())
     return resharded(x, wanted)
 
 
 def resharded(x: Any, sharding: NamedSharding) -> Any:
-    """A value that lies so."""
+    """Return a value with the given sharding."""
     return bind1(ShardingConstraint(sharding), x)
 
 
 def with_part(spec: PartitionSpec, axis: Any, part: Any) -> PartitionSpec:
-    """A spec for arrays with one axis more, which is cut like ``part``; the same spec where nothing is mapped."""
+    """Return the spec for arrays with one more axis, partitioned like ``part``; unchanged for an unmapped axis."""
     if axis is NOT_MAPPED:
         return spec
     parts = [*spec, *[None] * (axis - len(spec))]

@@ -1,7 +1,8 @@
-"""How results lie along explicit axes of a mesh: a rule for each family of operations.
+"""Sharding of results along explicit axes of a mesh: a rule for each family of operations.
 
-Each is a ``sharding_rule``: see ``ir/explicit.py``. They agree with JAX's where that has an answer, and know an answer
-more here and there; nothing is guessed: where results could lie in several ways, the user says how.
+Each is a ``sharding_rule``: see ``ir/explicit_sharding.py``. They agree with JAX's where JAX has an answer, and
+answer a few more cases. Nothing is guessed: where results could be sharded in several ways, the user has to
+choose.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MOVED = "Make that axis whole with reshard first, or run this part under auto_a
 
 
 def elementwise(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Results are cut as their operands are; one that is whole, or is stretched, follows the others."""
+    """Partition results as their operands are; an unpartitioned or broadcast operand follows the others."""
     shape = results[0].shape
     return [merged(operation, parts, operands, shape)] * len(results)
 
@@ -30,140 +31,144 @@ def merged(
     shape: Sequence[int],
     shapes: Sequence[Sequence[int]] | None = None,
 ) -> Parts:
-    """What operands of the same rank (or none) agree upon, axis by axis; raises ShardingTypeError where they do not.
+    """Merge the partitions of operands of the same rank (or none), axis by axis.
 
-    ``shapes`` are the sizes of those of their axes that ``parts`` are about, where these are not all.
+    ``shapes`` are the sizes of the axes that ``parts`` are about, where these are not all. Raises ShardingTypeError
+    where the operands disagree.
     """
-    found: list[tuple[Any, ...]] = [()] * len(shape)
-    for given, own in zip(parts, shapes or [aval.shape for aval in operands], strict=True):
-        if len(own) != len(shape):
+    result: list[tuple[Any, ...]] = [()] * len(shape)
+    for operand_parts, sizes in zip(parts, shapes or [aval.shape for aval in operands], strict=True):
+        if len(sizes) != len(shape):
             continue
-        for axis, part in enumerate(given):
-            if not part or own[axis] != shape[axis]:
+        for axis, part in enumerate(operand_parts):
+            if not part or sizes[axis] != shape[axis]:
                 continue
-            if found[axis] and found[axis] != part:
+            if result[axis] and result[axis] != part:
                 raise unclear(operation, operands, f"along axis {axis} operands are cut in different ways")
-            found[axis] = part
-    return tuple(found)
+            result[axis] = part
+    return tuple(result)
 
 
 def same(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Each result is cut as the first operand is, which has its shape."""
+    """Partition each result as the first operand, which has its shape."""
     return [parts[0]] * len(results)
 
 
 def each_alike(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """The results are the operands, in order."""
+    """Return the partitions of the operands, which are the results, in order."""
     return list(parts)
 
 
 def whole(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Results are whole on each device."""
+    """Replicate results on each device."""
     return [((),) * len(aval.shape) for aval in results]
 
 
 def resized(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Results have the first operand's axes, some of other sizes: cut in the same way, if these can be cut so."""
+    """Partition results as the first operand, of which some axes have other sizes in the result."""
     return [parts[0]] * len(results)
 
 
 def without_axes(parts: Parts, axes: Sequence[int]) -> Parts:
-    """What is left when axes are dropped."""
+    """Return the partitions that remain when axes are dropped."""
     return tuple(part for axis, part in enumerate(parts) if axis not in axes)
 
 
 def reduced(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Axes are combined, and gone: XLA combines what the devices have."""
+    """Drop the reduced axes: XLA combines the partial results of the devices."""
     return [without_axes(parts[0], operation.axes)] * len(results)
 
 
 def along(operation: Any, parts: Sequence[Parts], operands: Types, results: Types, axes: Sequence[int]) -> list[Parts]:
-    """The results have the operands' axes; those that the operation goes along have to be whole."""
-    for given in parts:
+    """Partition results as the operands; the axes along which the operation works have to be unpartitioned."""
+    for operand_parts in parts:
         for axis in axes:
-            if axis < len(given) and given[axis]:
+            if axis < len(operand_parts) and operand_parts[axis]:
                 raise unclear(operation, operands, f"it goes along axis {axis}, which is cut", _MOVED)
-    found = merged(operation, parts, operands, operands[0].shape)
-    return [found] * len(results)
+    result = merged(operation, parts, operands, operands[0].shape)
+    return [result] * len(results)
 
 
 def windowed(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Windows slide over the first operand: results are cut in the same way."""
+    """Partition results as the first operand, over which windows slide."""
     return [parts[0]] * len(results)
 
 
 def of_stacks(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Matrices have to be whole, their stacks may be cut."""
+    """Partition stacks of matrices; the matrices themselves have to be unpartitioned."""
     return stacks_of_rank(operation, parts, operands, results, max(len(aval.shape) for aval in operands) - 2)
 
 
 def stacks_of_rank(operation: Any, parts: Sequence[Parts], operands: Types, results: Types, rank: int) -> list[Parts]:
-    """The same for stacks that have that many axes."""
-    for given in parts:
-        if any(given[rank:]):
+    """Partition stacks that have ``rank`` axes."""
+    for operand_parts in parts:
+        if any(operand_parts[rank:]):
             raise unclear(operation, operands, "a matrix is cut, and has to be whole on a device", _MOVED)
-    leading = [given[:rank] for given in parts]
+    leading = [operand_parts[:rank] for operand_parts in parts]
     stack = merged(operation, leading, operands, operands[0].shape[:rank], [x.shape[:rank] for x in operands])
     return [(*stack, *[()] * (len(aval.shape) - rank)) for aval in results]
 
 
 def broadcast(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Axes go to their places; new ones, and those that are stretched, are whole."""
-    ((given,), (x,)) = parts, operands
-    found: list[tuple[Any, ...]] = [()] * len(operation.shape)
-    for axis, place in enumerate(operation.broadcast_dimensions):
-        if x.shape[axis] == operation.shape[place]:
-            found[place] = given[axis]
-    return [tuple(found)]
+    """Move partitions to the result's axes; new and broadcast axes are unpartitioned."""
+    ((operand_parts,), (x,)) = parts, operands
+    result: list[tuple[Any, ...]] = [()] * len(operation.shape)
+    for axis, result_axis in enumerate(operation.broadcast_dimensions):
+        if x.shape[axis] == operation.shape[result_axis]:
+            result[result_axis] = operand_parts[axis]
+    return [tuple(result)]
 
 
 def reshaped(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """An axis that is split hands its cuts to the parts, the slowest first; axes that are merged need to be cut from
-    the slowest on.
+    """Partition the result of a reshape.
+
+    An axis that is split passes its mesh axes to the parts, the slowest first; axes that are merged need to be
+    partitioned from the slowest on.
     """
-    ((given,), (x,), (y,)) = parts, operands, results
+    ((operand_parts,), (x,), (y,)) = parts, operands, results
     sizes = next(aval.explicit for aval in operands if aval.explicit is not None).mesh.shape
-    found: list[tuple[Any, ...]] = [()] * len(y.shape)
+    result: list[tuple[Any, ...]] = [()] * len(y.shape)
     for ins, outs in _groups(x.shape, y.shape):
-        names = _names_from_slowest([(x.shape[i], given[i]) for i in ins], sizes)
-        dealt = None if names is None else _dealt(names, [y.shape[i] for i in outs], sizes)
-        if dealt is None:
+        names = _names_from_slowest([(x.shape[i], operand_parts[i]) for i in ins], sizes)
+        out_parts = None if names is None else _dealt(names, [y.shape[i] for i in outs], sizes)
+        if out_parts is None:
             raise unclear(
                 operation,
                 operands,
                 f"to {y.shape} leaves open how the result lies",
                 "Say it: reshape(..., out_sharding=PartitionSpec(...))",
             )
-        for axis, part in zip(outs, dealt, strict=True):
-            found[axis] = part
-    return [tuple(found)]
+        for axis, part in zip(outs, out_parts, strict=True):
+            result[axis] = part
+    return [tuple(result)]
 
 
 def _groups(ins: Sequence[int], outs: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """The smallest groups of successive axes, of operand and result, that hold the same elements; axes of size 1 are
-    in no group, nor are any where there are no elements.
+    """Return the smallest groups of successive axes, of operand and result, that hold the same elements.
+
+    Axes of size 1 are in no group, nor are any where there are no elements.
     """
     if 0 in ins or 0 in outs:
         return []
-    left = [i for i, size in enumerate(ins) if size != 1]
-    right = [i for i, size in enumerate(outs) if size != 1]
-    found = []
-    while left and right:
-        group: tuple[list[int], list[int]] = ([left.pop(0)], [right.pop(0)])
+    in_axes = [i for i, size in enumerate(ins) if size != 1]
+    out_axes = [i for i, size in enumerate(outs) if size != 1]
+    groups = []
+    while in_axes and out_axes:
+        group: tuple[list[int], list[int]] = ([in_axes.pop(0)], [out_axes.pop(0)])
         while True:
             a, b = math.prod(ins[i] for i in group[0]), math.prod(outs[i] for i in group[1])
             if a == b:
                 break
             if a < b:
-                group[0].append(left.pop(0))
+                group[0].append(in_axes.pop(0))
             else:
-                group[1].append(right.pop(0))
-        found.append(group)
-    return found
+                group[1].append(out_axes.pop(0))
+        groups.append(group)
+    return groups
 
 
 def _names_from_slowest(axes: Sequence[tuple[int, tuple[Any, ...]]], sizes: Any) -> tuple[Any, ...] | None:
-    """What cuts successive axes taken as one; None where it is not cut into runs of elements."""
+    """Return the mesh axes that partition merged successive axes; None where the parts are not contiguous."""
     names: list[Any] = []
     complete = True
     for size, part in axes:
@@ -175,37 +180,40 @@ def _names_from_slowest(axes: Sequence[tuple[int, tuple[Any, ...]]], sizes: Any)
 
 
 def _dealt(names: Sequence[Any], axes: Sequence[int], sizes: Any) -> list[tuple[Any, ...]] | None:
-    """What cuts the axes that one is split into; None where a cut would go through the middle of one."""
-    rest, found = list(names), []
+    """Distribute mesh axes over the axes that one is split into; return None where a cut goes through an element."""
+    remaining, result = list(names), []
     for size in axes:
         part: list[Any] = []
-        while rest and size % sizes[rest[0]] == 0:
-            size //= sizes[rest[0]]
-            part.append(rest.pop(0))
-        if rest and size != 1:
+        while remaining and size % sizes[remaining[0]] == 0:
+            size //= sizes[remaining[0]]
+            part.append(remaining.pop(0))
+        if remaining and size != 1:
             return None
-        found.append(tuple(part))
-    return found
+        result.append(tuple(part))
+    return result
 
 
 def concatenated(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Operands agree; the axis along which they are joined is cut in the same way in all of them, or in none."""
+    """Partition the result of a concatenation.
+
+    The axis along which operands are joined has to be partitioned in the same way in all of them.
+    """
     axis = operation.dimension
-    if len({given[axis] for given in parts}) > 1:
+    if len({operand_parts[axis] for operand_parts in parts}) > 1:
         raise unclear(operation, operands, f"along axis {axis}, where they are joined, they are cut in different ways")
     sizes = list(results[0].shape)
-    sizes[axis] = -1  # compared by place, not by size
-    others = merged(operation, parts, operands, sizes)
-    return [(*others[:axis], parts[0][axis], *others[axis + 1 :])]
+    sizes[axis] = -1  # excluded from the comparison of sizes
+    common = merged(operation, parts, operands, sizes)
+    return [(*common[:axis], parts[0][axis], *common[axis + 1 :])]
 
 
 def updated(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """The first operand with something written into it lies as before."""
+    """Partition the result as the first operand, into which the others are written."""
     return [parts[0]] * len(results)
 
 
 def scattered(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """The same, where the axes that indices are of are whole."""
+    """Partition the result as the first operand; the axes that are indexed have to be unpartitioned."""
     for axis in operation.dimension_numbers.scatter_dims_to_operand_dims:
         if parts[0][axis]:
             raise unclear(
@@ -218,11 +226,11 @@ def scattered(operation: Any, parts: Sequence[Parts], operands: Types, results: 
 
 
 def gathered(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Axes that indices are of have to be whole; others, and those of the indices, stay as they are cut."""
+    """Keep the partitions of unindexed axes and those of the indices; indexed axes have to be unpartitioned."""
     numbers = operation.dimension_numbers
-    (given, of_indices), (x, _), (result,) = parts, operands, results
+    (x_parts, of_indices), (x, _), (result,) = parts, operands, results
     for axis in numbers.start_index_map:
-        if given[axis]:
+        if x_parts[axis]:
             raise unclear(
                 operation,
                 operands,
@@ -233,25 +241,25 @@ def gathered(operation: Any, parts: Sequence[Parts], operands: Types, results: T
     window = iter(
         [
             part if size == whole_size else ()
-            for axis, (part, size, whole_size) in enumerate(zip(given, operation.slice_sizes, x.shape, strict=True))
+            for axis, (part, size, whole_size) in enumerate(zip(x_parts, operation.slice_sizes, x.shape, strict=True))
             if axis not in dropped
         ]
     )
     batch = list(of_indices[:-1])
-    for axis, place in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
-        batch[place] = batch[place] or given[axis]
+    for axis, batch_axis in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
+        batch[batch_axis] = batch[batch_axis] or x_parts[axis]
     batched = iter(batch)
     return [tuple(next(window) if axis in numbers.offset_dims else next(batched) for axis in range(result.ndim))]
 
 
 def product(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Axes that are left stay as they are cut; those that are summed must not be cut in both operands."""
+    """Keep the partitions of free axes; axes that are summed must not be partitioned in both operands."""
     (contract_x, contract_y), (batch_x, batch_y) = operation.dimension_numbers
-    left, right = parts[:2]
+    lhs, rhs = parts[:2]
     for i, j in zip(contract_x, contract_y, strict=True):
-        if left[i] and right[j]:
+        if lhs[i] and rhs[j]:
             why = f"axes {i} and {j}, which are summed, are cut"
-            if left[i] != right[j]:
+            if lhs[i] != rhs[j]:
                 raise unclear(operation, operands, why + " in different ways")
             raise unclear(
                 operation,
@@ -261,26 +269,29 @@ def product(operation: Any, parts: Sequence[Parts], operands: Types, results: Ty
             )
     batch = []
     for i, j in zip(batch_x, batch_y, strict=True):
-        if left[i] and right[j] and left[i] != right[j]:
+        if lhs[i] and rhs[j] and lhs[i] != rhs[j]:
             raise unclear(operation, operands, f"axes {i} and {j} go together, and are cut in different ways")
-        batch.append(left[i] or right[j])
-    free = without_axes(left, (*contract_x, *batch_x)), without_axes(right, (*contract_y, *batch_y))
+        batch.append(lhs[i] or rhs[j])
+    free = without_axes(lhs, (*contract_x, *batch_x)), without_axes(rhs, (*contract_y, *batch_y))
     return [(*batch, *free[0], *free[1])]
 
 
 def convolved(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Examples and places stay as they are cut, channels come from the kernel's; the kernel is otherwise whole."""
-    (left, right), (lhs, rhs, out) = parts, operation.dimension_numbers
-    cut = left[lhs[1]] or right[rhs[1]] or any(right[axis] for axis in rhs[2:])
-    if cut or ((operation.feature_group_count > 1 or operation.batch_group_count > 1) and right[rhs[0]]):
+    """Keep the partitions of batch and spatial axes; output features are partitioned as the kernel's.
+
+    Other axes of the kernel have to be unpartitioned.
+    """
+    (lhs_parts, rhs_parts), (lhs, rhs, out) = parts, operation.dimension_numbers
+    cut = lhs_parts[lhs[1]] or rhs_parts[rhs[1]] or any(rhs_parts[axis] for axis in rhs[2:])
+    if cut or ((operation.feature_group_count > 1 or operation.batch_group_count > 1) and rhs_parts[rhs[0]]):
         raise unclear(operation, operands, "channels that are summed, or places of the kernel, are cut", _MOVED)
-    found: list[tuple[Any, ...]] = [()] * len(out)
-    for source, place in zip((lhs[0], *lhs[2:]), (out[0], *out[2:]), strict=True):
-        found[place] = left[source]
-    found[out[1]] = right[rhs[0]]
-    return [tuple(found)]
+    result: list[tuple[Any, ...]] = [()] * len(out)
+    for source, target in zip((lhs[0], *lhs[2:]), (out[0], *out[2:]), strict=True):
+        result[target] = lhs_parts[source]
+    result[out[1]] = rhs_parts[rhs[0]]
+    return [tuple(result)]
 
 
 def second(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Results are cut as the second operand is, which has their shape."""
+    """Partition results as the second operand, which has their shape."""
     return [parts[1]] * len(results)

@@ -1,4 +1,4 @@
-"""Operations that take parts of arrays and put them together again."""
+"""Operations that take parts of arrays, join them, pad them and reverse them."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Concatenate(Operation, name="concatenate"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         first = operands[0]
         require_axes(self.name, (self.dimension,), first.shape)
-        for other in operands[1:]:
-            same = len(other.shape) == len(first.shape) and all(
-                a == b for i, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if i != self.dimension
+        for operand in operands[1:]:
+            same = len(operand.shape) == len(first.shape) and all(
+                a == b for i, (a, b) in enumerate(zip(first.shape, operand.shape, strict=True)) if i != self.dimension
             )
-            if not same or other.dtype != first.dtype:
+            if not same or operand.dtype != first.dtype:
                 more = see("shape-mismatch")
-                types = f"{first.str_short()} and {other.str_short()}"
+                types = f"{first.str_short()} and {operand.str_short()}"
                 raise TypeError(
                     f"cannot concatenate {types} along axis {self.dimension}: their dtypes and the sizes of all other "
                     f"axes have to be equal{here()}{more}"
@@ -123,7 +123,7 @@ class Slice(Linear, name="slice"):
         )
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        # The elements that were left out get zero: pad in front, behind, and between.
+        # Skipped elements get zero: pad in front, behind, and between.
         (ct,), (x,) = cotangents, operands
         strides = self.strides or (1,) * x.aval.ndim
         config = [
@@ -141,7 +141,7 @@ class Slice(Linear, name="slice"):
 
 
 def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Any = None) -> Any:
-    """The elements of ``operand`` from ``start_indices`` to ``limit_indices`` (exclusive) in steps of ``strides``."""
+    """Return the elements from ``start_indices`` to ``limit_indices`` (exclusive) in steps of ``strides``."""
     steps = None if strides is None else whole_numbers(strides, "strides of slice")
     if steps is not None and all(s == 1 for s in steps):
         steps = None
@@ -151,7 +151,7 @@ def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[in
 
 
 def slice_in_dim(operand: Any, start_index: int, limit_index: int, axis: int = 0, stride: int = 1) -> Any:
-    """The elements from ``start_index`` to ``limit_index`` along one axis."""
+    """Return the elements from ``start_index`` to ``limit_index`` along one axis."""
     shape = aval(operand).shape
     start, limit, strides = [0] * len(shape), list(shape), [1] * len(shape)
     start[axis], limit[axis], strides[axis] = start_index, limit_index, stride
@@ -159,8 +159,9 @@ def slice_in_dim(operand: Any, start_index: int, limit_index: int, axis: int = 0
 
 
 class Pad(Operation, name="pad"):
-    """Put a value before, behind and between the elements: (low, high, interior) for each axis; negative low and high
-    crop.
+    """Put a value before, behind and between the elements: (low, high, interior) for each axis.
+
+    Negative low and high crop.
     """
 
     traits = MOVES
@@ -219,7 +220,7 @@ class Pad(Operation, name="pad"):
         batched = Pad(((0, 0, 0), *self.padding_config))
         if value_axis is NOT_MAPPED:
             return [bind1(batched, moveaxis(x, axis, 0), value)], [0]
-        # Each example has its own value: pad with zeros, and choose the value where no element is.
+        # Each example has its own padding value: pad with zeros, and select the value where there is no element.
         size = aval(value).shape[0]
         x = mapped_in_front(x, axis, size)
         outside = bind1(batched, full(aval(x).shape, np.False_), np.True_)
@@ -240,11 +241,11 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
 
 
 def _triples(padding_config: Any) -> tuple[tuple[int, int, int], ...]:
-    """What is no sequence of (low, high, interior) for each axis, as an error that says so."""
+    """Return the (low, high, interior) triples of each axis; raise for anything else."""
     if not is_several(padding_config):
         raise TypeError(f"pad takes (low, high, interior) for each axis, got {padding_config!r}{here()}")
-    triples = [whole_numbers(each, "numbers (low, high, interior) of pad") for each in padding_config]
-    if any(len(each) != 3 for each in triples):
+    triples = [whole_numbers(numbers, "numbers (low, high, interior) of pad") for numbers in padding_config]
+    if any(len(numbers) != 3 for numbers in triples):
         raise ValueError(f"pad takes (low, high, interior) for each axis, got {padding_config!r}{here()}")
     return tuple((low, high, interior) for low, high, interior in triples)
 
@@ -277,5 +278,5 @@ class Rev(Linear, name="rev"):
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
-    """``operand`` with the order of elements reversed along ``dimensions``."""
+    """Return ``operand`` with the order of elements reversed along ``dimensions``."""
     return bind1(Rev(whole_numbers(dimensions, "dimensions of rev")), operand)

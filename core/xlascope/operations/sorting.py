@@ -25,7 +25,7 @@ from .whole_numbers import axis_of, whole_number
 
 
 class Sort(Operation, name="sort"):
-    """Operands of one shape, put together into the order of the first ``num_keys`` of them along an axis.
+    """Operands of one shape, sorted together along an axis by the first ``num_keys`` of them.
 
     -0.0 and 0.0 are equal, NaN comes last.
     """
@@ -52,7 +52,7 @@ class Sort(Operation, name="sort"):
         return list(operands)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        made = builder.operation(
+        sort_op = builder.operation(
             "stablehlo.sort",
             operands,
             {
@@ -63,25 +63,25 @@ class Sort(Operation, name="sort"):
         )
         scalars = [shaped((), x.dtype) for x in builder.in_avals]
         pairs = [scalar for scalar in scalars for _ in (0, 1)]
-        builder.fill_region(made, pairs, lambda *values: [self._before(builder, values, scalars)])
-        return list(made.results)
+        builder.fill_region(sort_op, pairs, lambda *values: [self._before(builder, values, scalars)])
+        return list(sort_op.results)
 
     def _before(self, builder: Any, values: Sequence[Any], scalars: Sequence[ShapedArray]) -> Any:
         # keys in order of importance: first < second, or they are equal and the next key decides
-        found = None
+        result = None
         for i in reversed(range(self.num_keys)):
             for x, y, scalar in reversed(list(_parts(builder, values[2 * i], values[2 * i + 1], scalars[i]))):
                 x, y = (_comparable(builder, v, scalar) for v in (x, y))
                 less = _compare(builder, "LT", x, y, scalar)
-                if found is not None:
+                if result is not None:
                     equal = _compare(builder, "EQ", x, y, scalar)
-                    tied = builder.emit1("stablehlo.and", [equal, found], _TRUTH)
+                    tied = builder.emit1("stablehlo.and", [equal, result], _TRUTH)
                     less = builder.emit1("stablehlo.or", [less, tied], _TRUTH)
-                found = less
-        return found
+                result = less
+        return result
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # Tangents move as their values do: sort the positions too, and take the tangents from there.
+        # Tangents are permuted as their values: sort the positions too, and gather the tangents at them.
         shape = aval(primals[0]).shape
         positions = broadcasted_iota(np.dtype("int32"), shape, self.dimension)
         *results, order = bind(self, *primals, positions)
@@ -98,7 +98,7 @@ _TRUTH = shaped((), np.dtype("bool"))
 
 
 def _parts(builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Iterator[tuple[Any, Any, ShapedArray]]:
-    """What two values of a key are compared by: of complex ones the real parts, then the imaginary ones."""
+    """Yield the values by which two elements of a key are compared: of complex ones real, then imaginary parts."""
     if kind_of(scalar.dtype) != "c":
         yield x, y, scalar
         return
@@ -115,7 +115,7 @@ def _compare(builder: Any, direction: str, x: Any, y: Any, scalar: ShapedArray) 
 
 
 def _comparable(builder: Any, x: Any, scalar: ShapedArray) -> Any:
-    """One zero and one NaN of each floating-point type, so that the total order has just them."""
+    """Map all zeros and all NaNs of a floating-point type to one each, so that the total order is as wanted."""
     if not is_floating(scalar.dtype):
         return x
     zero, nan = builder.constant(0, scalar), builder.constant(np.nan, scalar)
@@ -127,12 +127,12 @@ def _comparable(builder: Any, x: Any, scalar: ShapedArray) -> Any:
 
 
 def _along(x: Any, order: Any, axis: int) -> Any:
-    """The elements of ``x`` at the positions ``order`` along an axis, the other axes staying."""
+    """Return the elements of ``x`` at the positions ``order`` along an axis."""
     shape = aval(x).shape
     if 0 in shape:
         return x
-    rest = tuple(d for d in range(len(shape)) if d != axis)
-    numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), rest, rest)
+    batch_axes = tuple(d for d in range(len(shape)) if d != axis)
+    numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), batch_axes, batch_axes)
     indices = expand_dims(order, (len(shape),))
     return gather(x, indices, numbers, (1,) * len(shape))
 
@@ -168,16 +168,16 @@ class TopK(Operation, name="top_k"):
         k = {"k": attribute(f"{self.k} : i64")}
         if self.axis == last:
             return list(builder.operation("chlo.top_k", [x], k).results)
-        there = [axis for axis in range(aval_x.ndim) if axis != self.axis] + [self.axis]
-        back = [int(axis) for axis in np.argsort(there)]
+        permutation = [axis for axis in range(aval_x.ndim) if axis != self.axis] + [self.axis]
+        inverse = [int(axis) for axis in np.argsort(permutation)]
 
-        def turned(value: Any, aval_: ShapedArray, order: Sequence[int]) -> Any:
+        def emit_transpose(value: Any, aval_: ShapedArray, order: Sequence[int]) -> Any:
             result = shaped(tuple(aval_.shape[axis] for axis in order), aval_.dtype)
             return builder.emit1("stablehlo.transpose", [value], result, {"permutation": integers(order)})
 
-        moved = [shaped(tuple(out.shape[axis] for axis in there), out.dtype) for out in outs]
-        found = builder.operation("chlo.top_k", [turned(x, aval_x, there)], k, moved).results
-        return [turned(y, aval_, back) for y, aval_ in zip(found, moved, strict=True)]
+        transposed_avals = [shaped(tuple(out.shape[axis] for axis in permutation), out.dtype) for out in outs]
+        results = builder.operation("chlo.top_k", [emit_transpose(x, aval_x, permutation)], k, transposed_avals).results
+        return [emit_transpose(y, aval_, inverse) for y, aval_ in zip(results, transposed_avals, strict=True)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents
@@ -190,14 +190,14 @@ class TopK(Operation, name="top_k"):
 
 
 def top_k(operand: Any, k: int, axis: int = -1) -> list[Any]:
-    """The ``k`` largest elements along an axis, the largest first, and their positions: a list of the two."""
-    place = axis_of(axis, len(aval(operand).shape), "axis of top_k")
-    return bind(TopK(whole_number(k, "k of top_k"), place), operand)
+    """Return the ``k`` largest elements along an axis, the largest first, and their positions: a list of the two."""
+    axis_number = axis_of(axis, len(aval(operand).shape), "axis of top_k")
+    return bind(TopK(whole_number(k, "k of top_k"), axis_number), operand)
 
 
 def sort(operands: Sequence[Any], dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> list[Any]:
-    """Arrays of one shape, put together into the order of the first ``num_keys`` of them along an axis."""
+    """Sort arrays of one shape together along an axis, by the first ``num_keys`` of them."""
     if not operands:
         raise TypeError("sort takes at least one operand")
-    place = axis_of(dimension, len(aval(operands[0]).shape), "dimension of sort")
-    return bind(Sort(place, bool(is_stable), whole_number(num_keys, "num_keys of sort")), *operands)
+    axis_number = axis_of(dimension, len(aval(operands[0]).shape), "dimension of sort")
+    return bind(Sort(axis_number, bool(is_stable), whole_number(num_keys, "num_keys of sort")), *operands)

@@ -33,7 +33,7 @@ class Erf(Unary, name="erf"):
 
 
 def erf(x: Any) -> Any:
-    """The error function."""
+    """Return the error function."""
     return bind_inexact(Erf.instance, x)
 
 
@@ -49,7 +49,7 @@ class ErfInv(Unary, name="erf_inv"):
 
 
 def erf_inv(x: Any) -> Any:
-    """The inverse of the error function."""
+    """Return the inverse of the error function."""
     return bind_inexact(ErfInv.instance, x)
 
 
@@ -65,7 +65,7 @@ class Erfc(Unary, name="erfc"):
 
 
 def erfc(x: Any) -> Any:
-    """One minus the error function, exact where that is near one."""
+    """Return one minus the error function, exact where that is near one."""
     return bind_inexact(Erfc.instance, x)
 
 
@@ -81,7 +81,7 @@ class Lgamma(Unary, name="lgamma"):
 
 
 def lgamma(x: Any) -> Any:
-    """The logarithm of the absolute value of the gamma function.
+    """Return the logarithm of the absolute value of the gamma function.
 
     >>> from xlascope import lax
     >>> print(f"{lax.lgamma(5.0):.4f}")
@@ -102,25 +102,26 @@ class Digamma(Unary, name="digamma"):
 
 
 def _trigamma(x: Any) -> Any:
-    """The derivative of digamma, where XLA has NaN at infinity, and no digit from about -9 on.
+    """Return the derivative of digamma, also where XLA's is inaccurate.
 
-    Negative numbers are reflected (DLMF 5.15.6).
+    XLA's polygamma is NaN at infinity, and has no correct digit from about -9 on. Negative numbers are reflected
+    (DLMF 5.15.6).
     """
     half, zero = (full(shape_of(x), typed_scalar(number, dtype_of(x))) for number in (0.5, 0.0))
     negative, at_end = bitwise_and(lt(x, 0.0), ne(x, floor(x))), eq(x, math.inf)
     plain = polygamma(1.0, select(at_end, half, select(negative, sub(1.0, x), x)))
     r = select(negative, sub(x, floor(add(x, 0.5))), half)
-    found = select(negative, sub(square(div(math.pi, sin(mul(math.pi, r)))), plain), plain)
-    return select(at_end, zero, found)
+    reflected = select(negative, sub(square(div(math.pi, sin(mul(math.pi, r)))), plain), plain)
+    return select(at_end, zero, reflected)
 
 
 def digamma(x: Any) -> Any:
-    """The derivative of :func:`lgamma`."""
+    """Return the derivative of :func:`lgamma`."""
     return bind_inexact(Digamma.instance, x)
 
 
 class Polygamma(Binary, name="polygamma"):
-    """The derivative of order m of digamma at x; ψ(m)' = ψ(m + 1). Constant in m, which is a whole number."""
+    """The derivative of order m of digamma at x; ψ(m)' = ψ(m + 1). Constant in m, which is an integer."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.polygamma"
@@ -134,7 +135,7 @@ class Polygamma(Binary, name="polygamma"):
 
 
 def polygamma(m: Any, x: Any) -> Any:
-    """The derivative of order ``m`` of :func:`digamma`; it is taken for a constant in ``m``."""
+    """Return the derivative of order ``m`` of :func:`digamma`; it is treated as constant in ``m``."""
     return bind1(Polygamma.instance, *match(as_float(m), as_float(x)))
 
 
@@ -153,5 +154,5 @@ class Zeta(Binary, name="zeta"):
 
 
 def zeta(x: Any, q: Any) -> Any:
-    """The Hurwitz zeta function, the sum of (q + k) to the power -x over all k."""
+    """Return the Hurwitz zeta function, the sum of (q + k) to the power -x over all k."""
     return bind1(Zeta.instance, *match(as_float(x), as_float(q)))

@@ -1,4 +1,4 @@
-"""Consecutive parts of an array, all by one operation."""
+"""Splitting of an array into consecutive parts by one operation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .whole_numbers import axis_of, whole_numbers
 
 
 class Split(Operation, name="split"):
-    """Consecutive parts of those sizes along an axis. Transposed they are joined, whole: one concatenation."""
+    """Consecutive parts of those sizes along an axis; the transpose is one concatenation."""
 
     traits = MOVES
     takes_keys = True
@@ -45,10 +45,10 @@ class Split(Operation, name="split"):
         return [shaped(shape, x.dtype, x.weak_type) for shape in shapes]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (x,), (whole,) = operands, builder.in_avals
+        (x,), (operand_aval,) = operands, builder.in_avals
         ends = itertools.accumulate(self.sizes)
         return [
-            builder.emit1("stablehlo.slice", [x], out, self._bounds(whole.shape, end - size, end))
+            builder.emit1("stablehlo.slice", [x], out, self._bounds(operand_aval.shape, end - size, end))
             for out, size, end in zip(builder.out_avals, self.sizes, ends, strict=True)
         ]
 
@@ -65,7 +65,7 @@ class Split(Operation, name="split"):
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (x,) = operands
         avals = self.abstract_eval([x.aval])
-        parts = [zeros_of(each) if ct is ZERO else ct for ct, each in zip(cotangents, avals, strict=True)]
+        parts = [zeros_of(part_aval) if ct is ZERO else ct for ct, part_aval in zip(cotangents, avals, strict=True)]
         return [concatenate(parts, self.axis)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -75,7 +75,7 @@ class Split(Operation, name="split"):
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Consecutive parts of those sizes along an axis.
+    """Split an array into consecutive parts of those sizes along an axis.
 
     Raises ValueError for sizes that do not add up to the size of the axis.
 

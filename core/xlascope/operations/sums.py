@@ -1,4 +1,4 @@
-"""Sums and negatives: what tangents and cotangents are put together with."""
+"""Sums and negation: the operations that combine tangents and cotangents."""
 
 from __future__ import annotations
 
@@ -76,30 +76,30 @@ class Neg(Linear, name="neg"):
 
 
 def neg(x: Any) -> Any:
-    """-x, elementwise."""
+    """Return ``-x``, elementwise."""
     return bind1(Neg.instance, x)
 
 
 def sum_tangents(parts: Sequence[Any]) -> Any:
-    """The sum of tangents, any of which may be ZERO."""
-    from_somewhere = [part for part in parts if part is not ZERO]
-    if not from_somewhere:
+    """Return the sum of tangents, any of which may be ZERO."""
+    nonzero = [part for part in parts if part is not ZERO]
+    if not nonzero:
         return ZERO
-    total = from_somewhere[0]
-    for part in from_somewhere[1:]:
+    total = nonzero[0]
+    for part in nonzero[1:]:
         total = bind1(ADD_ANY, total, part)
     return total
 
 
 def convolved(operation: Operation, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-    """The ``taylor_rule`` of what is linear in each of two operands: the Cauchy product of their series."""
+    """Apply the ``taylor_rule`` of an operation that is linear in each of two operands: a Cauchy product."""
     x, y = operands
     pairs = [(x[i], y[degree - i]) for i in range(degree + 1)]
     return [sum_tangents([bind1(operation, p, q) for p, q in pairs if p is not ZERO and q is not ZERO])]
 
 
 def unstretch(cotangent: Any, aval: ShapedArray) -> Any:
-    """Sum a cotangent over the axes along which an operand of type ``aval`` was stretched."""
+    """Sum a cotangent over the axes along which an operand of type ``aval`` was broadcast."""
     try:
         shape = cotangent.aval.shape
     except AttributeError:
@@ -113,7 +113,7 @@ def unstretch(cotangent: Any, aval: ShapedArray) -> Any:
 
 
 def same_shape(x: Any, z: Any) -> bool:
-    """Whether two values have one shape."""
+    """Return whether two values have one shape."""
     try:
         return bool(x.aval.shape == z.aval.shape)
     except AttributeError:  # a NumPy value
@@ -121,7 +121,7 @@ def same_shape(x: Any, z: Any) -> bool:
 
 
 def as_result(t: Any, z: Any) -> Any:
-    """A tangent spread over the result's shape, when its operand was stretched."""
+    """Broadcast a tangent to the result's shape, when its operand was broadcast."""
     if same_shape(t, z):
         return t
     shape, wanted = shape_of(t), shape_of(z)

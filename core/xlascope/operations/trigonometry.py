@@ -35,7 +35,7 @@ class Sin(Accurate, name="sin"):
 
 
 def sin(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The sine, as exact as ``accuracy`` says."""
+    """Return the sine, as exact as ``accuracy`` says."""
     return bind_inexact(Sin.to(accuracy), x)
 
 
@@ -56,33 +56,33 @@ class Cos(Accurate, name="cos"):
 
 
 class _Parts:
-    """For a complex a + ib: a, whether it is zero, cosh b and sinh b from e^b - 1 and e^-b - 1, exact near zero."""
+    """Parts of a complex a + ib: a, and cosh b and sinh b from e^b - 1 and e^-b - 1, exact near zero."""
 
     def __init__(self, builder: Any, x: Any, aval: ShapedArray) -> None:
         self.builder, self.aval = builder, aval
         self.part = shaped(aval.shape, real_dtype(aval.dtype))
         self.a, b = self.emit("real", x), self.emit("imag", x)
         two = builder.constant(2, self.part)
-        up, down = (self.emit("exponential_minus_one", each) for each in (b, self.emit("negate", b)))
+        up, down = (self.emit("exponential_minus_one", exponent) for exponent in (b, self.emit("negate", b)))
         self.cosh = self.emit("divide", self.emit("add", self.emit("add", up, down), two), two)
         self.sinh = self.emit("divide", self.emit("subtract", up, down), two)
 
     def emit(self, name: str, *values: Any) -> Any:
         return self.builder.emit1(f"stablehlo.{name}", values, self.part)
 
-    def where_a_is_zero(self, value: Any, other: Any) -> Any:
-        """One or the other: sin 0 times an infinite cosh b or sinh b is zero, and no NaN."""
+    def where_a_is_zero(self, value: Any, otherwise: Any) -> Any:
+        """Select ``value`` where a is zero: sin 0 times an infinite cosh b or sinh b is zero, not NaN."""
         equal = {"comparison_direction": attribute("#stablehlo<comparison_direction EQ>")}
         truth, zero = shaped(self.aval.shape, np.dtype("bool")), self.builder.constant(0, self.part)
         is_zero = self.builder.emit1("stablehlo.compare", [self.a, zero], truth, equal)
-        return self.builder.emit1("stablehlo.select", [is_zero, value, other], self.part)
+        return self.builder.emit1("stablehlo.select", [is_zero, value, otherwise], self.part)
 
     def complex(self, real: Any, imaginary: Any) -> Any:
         return self.builder.emit1("stablehlo.complex", [real, imaginary], self.aval)
 
 
 def _complex_sine(builder: Any, x: Any, aval: ShapedArray) -> Any:
-    """The sine of a + ib: sin a cosh b + i cos a sinh b; a itself where it is zero, so its sign stays."""
+    """Return the sine of a + ib, sin a cosh b + i cos a sinh b; a where a is zero keeps the sign."""
     parts = _Parts(builder, x, aval)
     emit, a = parts.emit, parts.a
     real = parts.where_a_is_zero(a, emit("multiply", emit("sine", a), parts.cosh))
@@ -90,7 +90,7 @@ def _complex_sine(builder: Any, x: Any, aval: ShapedArray) -> Any:
 
 
 def _complex_cosine(builder: Any, x: Any, aval: ShapedArray) -> Any:
-    """The cosine of a + ib: cos a cosh b - i sin a sinh b."""
+    """Return the cosine of a + ib: cos a cosh b - i sin a sinh b."""
     parts = _Parts(builder, x, aval)
     emit, a = parts.emit, parts.a
     imaginary = emit("multiply", emit("negate", emit("sine", a)), parts.sinh)
@@ -99,7 +99,7 @@ def _complex_cosine(builder: Any, x: Any, aval: ShapedArray) -> Any:
 
 
 def cos(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The cosine, as exact as ``accuracy`` says."""
+    """Return the cosine, as exact as ``accuracy`` says."""
     return bind_inexact(Cos.to(accuracy), x)
 
 
@@ -114,7 +114,7 @@ class Tan(Accurate, name="tan"):
 
 
 def tan(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The tangent, as exact as ``accuracy`` says."""
+    """Return the tangent, as exact as ``accuracy`` says."""
     return bind_inexact(Tan.to(accuracy), x)
 
 
@@ -129,7 +129,7 @@ class Asin(Unary, name="asin"):
 
 
 def asin(x: Any) -> Any:
-    """The inverse sine."""
+    """Return the inverse sine."""
     return bind_inexact(Asin.instance, x)
 
 
@@ -144,7 +144,7 @@ class Acos(Unary, name="acos"):
 
 
 def acos(x: Any) -> Any:
-    """The inverse cosine."""
+    """Return the inverse cosine."""
     return bind_inexact(Acos.instance, x)
 
 
@@ -159,7 +159,7 @@ class Atan(Unary, name="atan"):
 
 
 def atan(x: Any) -> Any:
-    """The inverse tangent."""
+    """Return the inverse tangent."""
     return bind_inexact(Atan.instance, x)
 
 
@@ -178,7 +178,7 @@ class Atan2(Binary, name="atan2"):
 
 
 def atan2(x: Any, y: Any) -> Any:
-    """The angle of the point (y, x), elementwise."""
+    """Return the angle of the point (y, x), elementwise."""
     return bind1(Atan2.instance, *match(x, y))
 
 
@@ -194,7 +194,7 @@ class Sinh(Unary, name="sinh"):
 
 
 def sinh(x: Any) -> Any:
-    """The hyperbolic sine."""
+    """Return the hyperbolic sine."""
     return bind_inexact(Sinh.instance, x)
 
 
@@ -210,7 +210,7 @@ class Cosh(Unary, name="cosh"):
 
 
 def cosh(x: Any) -> Any:
-    """The hyperbolic cosine."""
+    """Return the hyperbolic cosine."""
     return bind_inexact(Cosh.instance, x)
 
 
@@ -224,7 +224,7 @@ class Tanh(Accurate, name="tanh"):
 
 
 def tanh(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """The hyperbolic tangent, as exact as ``accuracy`` says."""
+    """Return the hyperbolic tangent, as exact as ``accuracy`` says."""
     return bind_inexact(Tanh.to(accuracy), x)
 
 
@@ -239,7 +239,7 @@ class Asinh(Unary, name="asinh"):
 
 
 def asinh(x: Any) -> Any:
-    """The inverse hyperbolic sine."""
+    """Return the inverse hyperbolic sine."""
     return bind_inexact(Asinh.instance, x)
 
 
@@ -254,7 +254,7 @@ class Acosh(Unary, name="acosh"):
 
 
 def acosh(x: Any) -> Any:
-    """The inverse hyperbolic cosine."""
+    """Return the inverse hyperbolic cosine."""
     return bind_inexact(Acosh.instance, x)
 
 
@@ -269,5 +269,5 @@ class Atanh(Unary, name="atanh"):
 
 
 def atanh(x: Any) -> Any:
-    """The inverse hyperbolic tangent."""
+    """Return the inverse hyperbolic tangent."""
     return bind_inexact(Atanh.instance, x)

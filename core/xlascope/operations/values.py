@@ -1,4 +1,4 @@
-"""Operands as rules and functions write them: Python scalars that take the other operand's dtype."""
+"""Operands of operations: their types, and Python scalars that take the other operand's dtype."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PYTHON_SCALARS = (bool, int, float, complex)
 
 
 def typed_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A NumPy scalar of that dtype with the value of a Python scalar."""
+    """Return a NumPy scalar of that dtype with the value of a Python scalar."""
     key = (value or scalar_bits(value), value.__class__, dtype)
-    found = _scalars.get(key)
-    if found is None:
-        found = _scalars.again(key)
-    if found is not None:
-        return found
-    made = np.asarray(_whole(value, dtype) if value.__class__ is float else value).astype(dtype)[()]
-    # Of a complex zero the parts have signs, which the key does not see.
-    return made if value.__class__ is complex else _scalars.keep(key, made)
+    cached = _scalars.get(key)
+    if cached is None:
+        cached = _scalars.again(key)
+    if cached is not None:
+        return cached
+    scalar = np.asarray(_whole(value, dtype) if value.__class__ is float else value).astype(dtype)[()]
+    # The parts of a complex zero have signs, which the key does not distinguish.
+    return scalar if value.__class__ is complex else _scalars.keep(key, scalar)
 
 
 def _whole(value: float, dtype: np.dtype[Any]) -> Any:
-    """A float on its way to an integer type, as XLA converts it: the nearest one there is, NaN is 0."""
+    """Convert a float that becomes an integer as XLA does: clamp it to the dtype's range; NaN is 0."""
     if kind_of(dtype) not in "iu":
         return value
     limits = iinfo(dtype)
@@ -40,12 +40,12 @@ def _whole(value: float, dtype: np.dtype[Any]) -> Any:
 
 
 def as_float(x: Any) -> Any:
-    """A whole Python number as a float, anything else as it is."""
+    """Return a Python int as a float, anything else unchanged."""
     return float(x) if x.__class__ is int else x
 
 
 def match(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two operands, a Python scalar among them converted to the other's dtype."""
+    """Return two operands, a Python scalar among them converted to the other's dtype."""
     if x.__class__ in PYTHON_SCALARS:
         if y.__class__ in PYTHON_SCALARS:
             kind: Any = max(x.__class__, y.__class__, key=PYTHON_SCALARS.index)
@@ -56,9 +56,9 @@ def match(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _beside(value: Any, other: Any) -> Any:
-    """A Python scalar in the other operand's dtype, and weak as that is."""
-    dtype = _dtype(other)
+def _beside(value: Any, operand: Any) -> Any:
+    """Return a Python scalar in the other operand's dtype and weak type."""
+    dtype = _dtype(operand)
     if (value.__class__ is float and kind_of(dtype) in "biu") or (value.__class__ is complex and kind_of(dtype) != "c"):
         raise TypeError(
             f"the number {value!r} has no value of dtype {dtype.name}, which the other operand has; convert that with "
@@ -67,7 +67,7 @@ def _beside(value: Any, other: Any) -> Any:
     if value.__class__ is int and kind_of(dtype) in "iu":
         require_fit(value, dtype)
     try:
-        weak = other.aval.weak_type
+        weak = operand.aval.weak_type
     except AttributeError:
         weak = False
     kind = scalar_type(dtype) if weak else None
@@ -93,31 +93,31 @@ def _dtype(x: Any) -> np.dtype[Any]:
     try:
         return x.dtype  # type: ignore[no-any-return]
     except AttributeError:
-        return aval_of(x).dtype  # raises for what is no operand, a tracer that left its function among them
+        return aval_of(x).dtype  # raises for invalid operands, leaked tracers included
 
 
 def aval(x: Any) -> ShapedArray:
-    """The type of an operand."""
+    """Return the type of an operand."""
     return aval_of(x)
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
-    """The shape of an operand."""
+    """Return the shape of an operand."""
     return aval_of(x).shape
 
 
 def dtype_of(x: Any) -> np.dtype[Any]:
-    """The dtype of an operand."""
+    """Return the dtype of an operand."""
     return aval_of(x).dtype
 
 
 def has_infinity(dtype: np.dtype[Any]) -> bool:
-    """Whether a floating-point dtype has infinities: some of the narrow ones end with their largest number."""
+    """Return whether a floating-point dtype has infinities; some of the narrow ones have none."""
     return bool(np.isinf(np.asarray(np.inf).astype(dtype).astype(np.float64)))
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """The smallest value of a dtype, -inf where there is one."""
+    """Return the smallest value of a dtype, -inf where there is one."""
     if kind_of(dtype) == "b":
         return False
     if kind_of(dtype) == "c":
@@ -128,7 +128,7 @@ def lowest(dtype: np.dtype[Any]) -> Any:
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
-    """The largest value of a dtype, inf where there is one."""
+    """Return the largest value of a dtype, inf where there is one."""
     if kind_of(dtype) == "b":
         return True
     if kind_of(dtype) == "c":

@@ -1,4 +1,4 @@
-"""Arguments that are whole numbers: axes, sizes, counts. What users may write, and what functions calculate with."""
+"""Validation of integer arguments: axes, sizes, counts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..trace.source import here
 
 
 def whole_number(x: Any, name: str) -> int:
-    """An argument that is an integer; raises TypeError, with the argument's ``name``, for what is none."""
+    """Return an argument as an int; raise TypeError, with the argument's ``name``, for anything but an integer."""
     try:
-        found = operator.index(x)
-        return found if found.__class__ is int else int(found)  # the index of True is True
+        number = operator.index(x)
+        return number if number.__class__ is int else int(number)  # the index of True is True
     except TracerError:
         raise
     except TypeError:
@@ -22,19 +22,19 @@ def whole_number(x: Any, name: str) -> int:
 
 
 def is_several(x: Any) -> bool:
-    """Whether an argument holds several numbers rather than being one."""
+    """Return whether an argument holds several numbers rather than being one."""
     return isinstance(x, Iterable) and not isinstance(x, (str, bytes)) and getattr(x, "ndim", 1) > 0
 
 
 def whole_numbers(xs: Any, name: str) -> tuple[int, ...]:
-    """Arguments that are integers; raises TypeError, with the argument's ``name``, for what are none.
+    """Return arguments as ints; raise TypeError, with the argument's ``name``, for anything but integers.
 
     >>> whole_numbers([1, 2], "axes of rev")
     (1, 2)
     """
     try:
         return tuple(map(operator.index, xs))
-    except TypeError:  # now slowly, to say what is wrong
+    except TypeError:  # find the invalid one for the message
         if not is_several(xs):
             raise TypeError(
                 f"{name} are a sequence of integers, got {xs!r} of type {type(xs).__name__}{here()}"
@@ -43,9 +43,9 @@ def whole_numbers(xs: Any, name: str) -> tuple[int, ...]:
 
 
 def axis_of(axis: Any, rank: int, name: str = "axis") -> int:
-    """An axis number, counted from behind when negative; ``name`` is what the user calls it.
+    """Return an axis number, counted from the end when negative; ``name`` is what the user calls it.
 
-    Raises TypeError for what is no integer, ValueError when there is no such axis.
+    Raises TypeError for anything but an integer, ValueError when there is no such axis.
     """
     number = whole_number(axis, name)
     if not -rank <= number < rank:

@@ -1,4 +1,4 @@
-"""Windows that slide over axes: how many there are, and the padding that words such as "SAME" stand for."""
+"""Shapes of sliding windows: their number, and the explicit padding for words such as "SAME"."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _WORDS = ("SAME", "SAME_LOWER", "VALID")
 
 
 def dilated(size: int, dilation: int) -> int:
-    """The size of an axis with ``dilation - 1`` holes between each two elements."""
+    """Return the size of an axis with ``dilation - 1`` holes between neighbouring elements."""
     return 0 if size == 0 else (size - 1) * dilation + 1
 
 
 def count_windows(size: int, window: int, stride: int) -> int:
-    """How many windows fit into an axis, one each ``stride`` elements."""
+    """Return the number of windows that fit into an axis, one every ``stride`` elements."""
     return max((size - window) // stride + 1, 0)
 
 
 def padding_word(padding: str, name: str) -> str:
-    """``SAME``, ``SAME_LOWER`` or ``VALID``, in whatever case it was written; raises ValueError for another word."""
+    """Return ``SAME``, ``SAME_LOWER`` or ``VALID``, in upper case; raise ValueError for another word."""
     word = padding.upper()
     if word not in _WORDS:
         raise ValueError(f"{name} is 'VALID', 'SAME', 'SAME_LOWER' or (low, high) for each axis, got {padding!r}")
@@ -31,47 +31,49 @@ def padding_word(padding: str, name: str) -> str:
 
 
 def pads_of(sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int], word: str) -> Pairs:
-    """The (low, high) padding of each axis. "SAME" gives a window for each ``stride`` elements, rounded up; what is odd
-    goes behind, with "SAME_LOWER" in front.
+    """Return the (low, high) padding of each axis.
+
+    "SAME" gives a window for each ``stride`` elements, rounded up; an odd element of padding goes behind, with
+    "SAME_LOWER" in front.
     """
     if word == "VALID":
         return ((0, 0),) * len(sizes)
-    made = []
+    pairs = []
     for size, window, stride in zip(sizes, windows, strides, strict=True):
         total = max((-(-size // stride) - 1) * stride + window - size, 0)
         less, more = total // 2, total - total // 2
-        made.append((more, less) if word == "SAME_LOWER" else (less, more))
-    return tuple(made)
+        pairs.append((more, less) if word == "SAME_LOWER" else (less, more))
+    return tuple(pairs)
 
 
 def padding_pairs(padding: Any, rank: int, name: str) -> Pairs:
-    """Padding that is written out, (low, high) for each of ``rank`` axes.
+    """Return explicit padding, (low, high) for each of ``rank`` axes.
 
-    Raises TypeError for another number of pairs, or what is no integer; ValueError for what is no sequence of pairs.
+    Raises TypeError for another number of pairs, or numbers that are no integers; ValueError for anything but pairs.
     """
     if not is_several(padding):
         raise ValueError(f"{name} is 'VALID', 'SAME', 'SAME_LOWER' or (low, high) for each axis, got {padding!r}")
-    pairs = [whole_numbers(each, f"numbers (low, high) of {name}") for each in padding]
-    if any(len(each) != 2 for each in pairs):
+    pairs = [whole_numbers(pair, f"numbers (low, high) of {name}") for pair in padding]
+    if any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{name} has a low and a high number for each axis, got {padding!r}")
     if len(pairs) != rank:
         raise TypeError(f"{name} has (low, high) for each of {rank} axes, got {padding!r}{where_text(user_line())}")
     return tuple((low, high) for low, high in pairs)
 
 
-def factors(given: Any, rank: int, name: str) -> tuple[int, ...]:
-    """Strides or dilations, one for each axis, 1 where None was given.
+def factors(argument: Any, rank: int, name: str) -> tuple[int, ...]:
+    """Return strides or dilations, one for each axis, 1 where the argument is None.
 
     Raises ValueError for another number of them, or where one is less than 1.
     """
-    if given is None:
+    if argument is None:
         return (1,) * rank
-    found = whole_numbers(given, name)
-    if len(found) != rank:
-        raise ValueError(f"{name} are as many as there are axes, {rank}; got {found}{where_text(user_line())}")
-    if any(each < 1 for each in found):
-        raise ValueError(f"{name} are at least 1, got {found}{where_text(user_line())}")
-    return found
+    numbers = whole_numbers(argument, name)
+    if len(numbers) != rank:
+        raise ValueError(f"{name} are as many as there are axes, {rank}; got {numbers}{where_text(user_line())}")
+    if any(number < 1 for number in numbers):
+        raise ValueError(f"{name} are at least 1, got {numbers}{where_text(user_line())}")
+    return numbers
 
 
 def window_shape(
@@ -82,7 +84,7 @@ def window_shape(
     base_dilation: Sequence[int],
     window_dilation: Sequence[int],
 ) -> tuple[int, ...]:
-    """How many windows there are along each axis."""
+    """Return the number of windows along each axis."""
     return tuple(
         count_windows(low + dilated(size, base) + high, dilated(window, dilation), stride)
         for size, window, stride, (low, high), base, dilation in zip(
@@ -94,7 +96,7 @@ def window_shape(
 def padtype_to_pads(
     in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: str
 ) -> list[tuple[int, int]]:
-    """The (low, high) padding of each axis that ``"SAME"``, ``"SAME_LOWER"`` or ``"VALID"`` stands for.
+    """Return the (low, high) padding of each axis for ``"SAME"``, ``"SAME_LOWER"`` or ``"VALID"``.
 
     Raises TypeError where ``padding`` is no word, ValueError for an unknown one, or where the sequences differ in
     length.
@@ -122,7 +124,7 @@ def reduce_window_shape_tuple(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
-    """The shape of what :func:`reduce_window` gives: how many windows there are along each axis.
+    """Return the shape of the result of :func:`reduce_window`: the number of windows along each axis.
 
     Raises ValueError or TypeError, which names the argument, where the arguments do not fit each other.
 

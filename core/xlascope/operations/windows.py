@@ -1,4 +1,4 @@
-"""Sums and extremes of windows that slide over an array, and what selects in windows: the derivatives of extremes."""
+"""Reductions of sliding windows, and the selections in windows that are the derivatives of extremes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .window_shapes import Pairs, dilated, window_shape
 
 
 def padding_attribute(padding: Pairs) -> Any:
-    """The (low, high) pairs as StableHLO has them."""
+    """Return the (low, high) pairs as a StableHLO attribute."""
     pairs = ", ".join(f"[{low}, {high}]" for low, high in padding)
     return attribute(f"dense<{f'[{pairs}]' if padding else ''}> : tensor<{len(padding)}x2xi64>")
 
 
 class Windows(Operation):
-    """Combines the elements of each window that slides over an operand, or over several of one shape."""
+    """Operation that combines the elements of each window sliding over one or several operands of one shape."""
 
     traits = KERNEL
     window_dimensions: tuple[int, ...]
@@ -43,7 +43,7 @@ class Windows(Operation):
     sharding_rule = sharding_rules.windowed
 
     def windows(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """How many windows there are in an operand of that shape; raises ValueError where padding crops too much."""
+        """Return the number of windows along each axis; raise ValueError where padding crops too much."""
         sizes = zip(shape, self.base_dilation, self.padding, strict=True)
         if any(low + dilated(size, base) + high < 0 for size, base, (low, high) in sizes):
             raise ValueError(f"{self.name}: padding {self.padding} takes more from shape {shape} than there is")
@@ -54,7 +54,7 @@ class Windows(Operation):
     def slide(
         self, builder: Any, operands: Sequence[Any], starts: Sequence[Any], write: Callable[..., list[Any]]
     ) -> list[Any]:
-        """Emit the combination by ``write`` of the elements of each window, which begins with scalars ``starts``."""
+        """Emit the combination, by ``write``, of the elements of each window, starting from scalars ``starts``."""
         dtypes = [x.dtype for x in builder.in_avals[: len(operands)]]
         shape = builder.out_avals[0].shape
         results, scalars = [shaped(shape, dtype) for dtype in dtypes], [shaped((), dtype) for dtype in dtypes]
@@ -69,12 +69,12 @@ class Windows(Operation):
             "window_dilations": integers(self.window_dilation),
             "padding": padding_attribute(self.padding),
         }
-        made = builder.operation("stablehlo.reduce_window", [*operands, *starts], attributes, results, regions=1)
-        builder.fill_region(made, [*scalars, *scalars], write)
-        return list(made.results)
+        window_op = builder.operation("stablehlo.reduce_window", [*operands, *starts], attributes, results, regions=1)
+        builder.fill_region(window_op, [*scalars, *scalars], write)
+        return list(window_op.results)
 
     def with_axis_in_front(self) -> dict[str, Any]:
-        """The parameters for operands that have one more axis in front, over which no window reaches."""
+        """Return the parameters for operands with one more leading axis, which no window spans."""
         return {
             "window_dimensions": (1, *self.window_dimensions),
             "window_strides": (1, *self.window_strides),
@@ -85,13 +85,13 @@ class Windows(Operation):
 
 
 class _OneOperand(Windows):
-    """A combination that begins with the value that changes nothing."""
+    """Windowed reduction that starts from its identity element."""
 
     combine: ClassVar[str]
     kinds: ClassVar[str]
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        """The value that changes nothing."""
+        """Return the identity element of the reduction."""
         raise NotImplementedError
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -113,7 +113,7 @@ class _OneOperand(Windows):
 
 
 class ReduceWindowSum(_OneOperand, name="reduce_window_sum"):
-    """The sum of each window: y[p] = Σ x[s p + d k - low] over the places k of the window."""
+    """The sum of each window: y[p] = Σ x[s p + d k - low] over the positions k in the window."""
 
     kinds = "ifc"
     jvp = Linear.jvp
@@ -165,7 +165,7 @@ class _WindowExtreme(_OneOperand):
             return [y], [ZERO]
         if kind_of(aval(x).dtype) == "c":
             raise NotImplementedError(f"the derivative of {self.name} of complex numbers")
-        # Holes and padding are made of what is never selected: select_and_scatter_add knows neither.
+        # Fill holes and padding with values that are never selected: select_and_scatter_add supports neither.
         config = [(low, high, base - 1) for (low, high), base in zip(self.padding, self.base_dilation, strict=True)]
         dtype = aval(x).dtype
         x, t = pad(x, typed_scalar(self.start(dtype), dtype), config), pad(t, typed_scalar(0, dtype), config)
@@ -198,7 +198,7 @@ class ReduceWindowMin(_WindowExtreme, name="reduce_window_min"):
 
 
 class SelectAndGatherAdd(Windows, name="select_and_gather_add"):
-    """The element of the first operand that stands where the second one's window has its most extreme element."""
+    """The element of the first operand at the position of the extreme element of the second one's window."""
 
     select_prim: str
 
@@ -243,8 +243,9 @@ class SelectAndGatherAdd(Windows, name="select_and_gather_add"):
 
 
 class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
-    """The elements of the first operand, one for each window of the second, added up where that has its most extreme
-    element.
+    """The elements of the first operand, added at the position of the extreme element of each window.
+
+    The first operand has one element for each window of the second, which determines the positions.
     """
 
     traits = KERNEL
@@ -270,9 +271,9 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
         )
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (source, x), (added, scalar) = operands, (shaped((), each.dtype) for each in builder.in_avals)
+        (source, x), (added, scalar) = operands, (shaped((), operand_aval.dtype) for operand_aval in builder.in_avals)
         zero = builder.constant(0, added)
-        if not all(each.size for each in builder.in_avals):
+        if not all(operand_aval.size for operand_aval in builder.in_avals):
             return [builder.broadcast(zero, builder.out_avals[0])]
         if not self.padding:
             return [source]
@@ -281,11 +282,11 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
             "window_strides": integers(self.window_strides),
             "padding": padding_attribute(self.padding),
         }
-        made = builder.operation("stablehlo.select_and_scatter", [x, source, zero], attributes, regions=2)
+        scatter_op = builder.operation("stablehlo.select_and_scatter", [x, source, zero], attributes, regions=2)
         direction = self.select_prim.upper()
-        builder.fill_region(made, [scalar] * 2, lambda p, q: [builder.compare(direction, p, q)], 0)
-        builder.fill_region(made, [added] * 2, lambda p, q: [builder.emit1("stablehlo.add", [p, q], added)], 1)
-        return list(made.results)
+        builder.fill_region(scatter_op, [scalar] * 2, lambda p, q: [builder.compare(direction, p, q)], 0)
+        builder.fill_region(scatter_op, [added] * 2, lambda p, q: [builder.emit1("stablehlo.add", [p, q], added)], 1)
+        return list(scatter_op.results)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (source, x), (moved, _) = primals, tangents  # which element it is does not move

@@ -1,4 +1,4 @@
-"""Points in balls. Each sampler is one compiled call."""
+"""Sampling of points in balls; each sampler is one compiled call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .parts import parts
 
 @out_sharded
 def generalized_normal(key: Any, p: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the generalized normal distribution, with a density proportional to exp(-|x|^p).
+    """Draw from the generalized normal distribution, with a density proportional to exp(-|x|^p).
 
     >>> import xlascope as xs
     >>> x = xs.random.generalized_normal(xs.random.PRNGKey(0), 1.5, (3,))
@@ -32,7 +32,7 @@ def generalized_normal(key: Any, p: Any, shape: Shape = (), dtype: Any = float) 
 
 @out_sharded
 def ball(key: Any, d: int, p: Any = 2, shape: Shape = (), dtype: Any = float) -> Any:
-    """Points spread evenly over the ball of ``d`` dimensions whose points have a ``p``-norm of at most 1.
+    """Draw points uniformly from the ball of ``d`` dimensions whose points have a ``p``-norm of at most 1.
 
     The result has the shape ``(*shape, d)``. After F. Barthe, O. Guédon, S. Mendelson, A. Naor: "A probabilistic
     approach to the geometry of the l_p^n-ball", The Annals of Probability 33, 2005.

@@ -1,4 +1,4 @@
-"""The binomial distribution: few successes are counted, others drawn until they are accepted."""
+"""The binomial distribution: few successes are counted, many are drawn by rejection."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ _BEYOND_STIRLING = (
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """How many of ``n`` trials succeed, each with the probability ``p``; both broadcast to ``shape``.
+    """Draw the number of successes in ``n`` trials with probability ``p``; both broadcast to ``shape``.
 
-    The numbers are whole, of a floating-point dtype; NaN where ``n`` is negative or ``p`` is no probability.
-
+    The numbers are integers of a floating-point dtype; NaN where ``n`` is negative or ``p`` is no probability.
     Few successes are counted by the trials between them, others drawn by rejection (W. Hörmann: "The generation of
     binomial random variates", Journal of Statistical Computation and Simulation 46, 1993).
 
@@ -47,16 +46,16 @@ def binomial(key: Any, n: Any, p: Any, shape: Shape | None = None, dtype: Any = 
 
 @jit(static_argnums=(3, 4))
 def _binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    given = aval_of(p).dtype
-    own = given if is_floating(given) else canonical(float)  # the numbers are drawn in it, whatever the result's is
-    n, p = (spread(x, shape, own, "binomial") for x in (n, p))
-    return convert_element_type(binomial_values(key, n, p, shape, own), dtype)
+    p_dtype = aval_of(p).dtype
+    draw_dtype = p_dtype if is_floating(p_dtype) else canonical(float)  # independent of the result's dtype
+    n, p = (spread(x, shape, draw_dtype, "binomial") for x in (n, p))
+    return convert_element_type(binomial_values(key, n, p, shape, draw_dtype), dtype)
 
 
 def binomial_values(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The numbers of :func:`binomial`, for use inside other samplers."""
+    """Draw the numbers of :func:`binomial`, for use inside other samplers."""
     rare = lt(p, 0.5)
-    q = select(rare, p, 1.0 - p)  # what is rarer is counted
+    q = select(rare, p, 1.0 - p)  # count the rarer outcome
     no_count, endless = ne(n, n) | lt(n, 0.0), eq(abs(n), np.inf)
     no_chance = ne(q, q) | lt(q, 0.0)
     q = select(no_chance, filled(q, 0.01), q)
@@ -72,27 +71,27 @@ def binomial_values(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.
 
 
 def _counted(key: Any, n: Any, q: Any) -> Any:
-    """How many successes fit into n trials, the numbers of trials to the next one being geometric."""
+    """Count the successes in n trials, by drawing the geometric number of trials to the next success."""
     aval = aval_of(n)
     log_failure = log1p(-q)
 
-    def going(state: Any) -> Any:
+    def condition(state: Any) -> Any:
         return le(state[2], n)
 
     def step(state: Any) -> Any:
         count, successes, trials, key = state
         now, following = parts(key, 2)
         u = uniform_values(now, aval.shape, aval.dtype, 0.0, 1.0)
-        successes = select(going(state), successes + 1.0, successes)
-        # Both logarithms are negative; of a failure that is certain the compiler may make 0 as well as -0.
+        successes = select(condition(state), successes + 1.0, successes)
+        # Both logarithms are negative; for a certain failure the compiler may produce 0 as well as -0.
         return count + 1, successes, trials + ceil(abs(log(u) / log_failure)), following
 
     start = (0, filled(n, 0), filled(n, 0), key)
-    return while_loop(while_any(going, float(finfo(aval.dtype).max)), step, start)[1] - 1.0
+    return while_loop(while_any(condition, float(finfo(aval.dtype).max)), step, start)[1] - 1.0
 
 
 def _by_rejection(key: Any, n: Any, q: Any) -> Any:
-    """Hörmann's algorithm BTRS (1993), with its constants and names."""
+    """Draw by Hörmann's algorithm BTRS (1993), with its constants and names."""
     aval = aval_of(n)
     spq = sqrt(n * q * (1.0 - q))
     b = 1.15 + 2.53 * spq
@@ -103,7 +102,7 @@ def _by_rejection(key: Any, n: Any, q: Any) -> Any:
     alpha = (2.83 + 5.1 / b) * spq
     m = floor((n + 1.0) * q)
 
-    def going(state: Any) -> Any:
+    def condition(state: Any) -> Any:
         return ~state[2]
 
     def step(state: Any) -> Any:
@@ -129,16 +128,16 @@ def _by_rejection(key: Any, n: Any, q: Any) -> Any:
         return count + 1, select(accept, k, drawn), accepted | accept, following
 
     start = (0, filled(n, -1), ne(n, n) & False, key)
-    return while_loop(while_any(going, float(finfo(aval.dtype).max)), step, start)[1]
+    return while_loop(while_any(condition, float(finfo(aval.dtype).max)), step, start)[1]
 
 
 def _beyond_stirling(k: Any) -> Any:
-    # From 9 on JAX takes the number for 9 (1/1080 or so), and its numbers are ours.
+    # From 9 on JAX uses the value for 9 (about 1/1080); the results have to match JAX's.
     aval = aval_of(k)
     table = np.array(_BEYOND_STIRLING).astype(aval.dtype)
     small = clamp(np.array(0, aval.dtype)[()], k, np.array(9, aval.dtype)[()])
     next_ = small + 1.0
     series = (1 / 12 - (1 / 360 - 1 / 1260 / (next_ * next_)) / (next_ * next_)) / next_
-    place = expand_dims(convert_element_type(floor(small), np.dtype("int32")), (len(aval.shape),))
+    index = expand_dims(convert_element_type(floor(small), np.dtype("int32")), (len(aval.shape),))
     numbers = GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
-    return select(le(k, 9.0), gather(table, place, numbers, (1,)), series)
+    return select(le(k, 9.0), gather(table, index, numbers, (1,)), series)

@@ -1,4 +1,4 @@
-"""Numbers from continuous distributions. Each sampler is one compiled call."""
+"""Continuous distributions; each sampler is one compiled call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _finfo: Callable[[Any], Any] = finfo
 
 @out_sharded
 def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
-    """Numbers spread evenly over [minval, maxval), which broadcast to ``shape``.
+    """Draw numbers uniformly from [minval, maxval), which broadcast to ``shape``.
 
     >>> import xlascope as xs
     >>> xs.random.uniform(xs.random.PRNGKey(0), (2,)).shape
@@ -49,7 +49,7 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, 
 
 @out_sharded
 def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the normal distribution with mean 0 and standard deviation 1.
+    """Draw from the normal distribution with mean 0 and standard deviation 1.
 
     For a complex dtype the real and the imaginary part have variance 1/2 each.
 
@@ -57,15 +57,15 @@ def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     >>> xs.random.normal(xs.random.PRNGKey(0), (2, 3)).dtype
     dtype('float32')
     """
-    sizes, found = shape_of(shape, "normal"), requested_dtype(dtype)
-    if found.kind != "c":
-        real_of(found, "normal")
-    return _normal(checked(key, "normal"), sizes, found)
+    sizes, requested = shape_of(shape, "normal"), requested_dtype(dtype)
+    if requested.kind != "c":
+        real_of(requested, "normal")
+    return _normal(checked(key, "normal"), sizes, requested)
 
 
 @out_sharded
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers from the normal distribution that fall between ``lower`` and ``upper``, which broadcast to ``shape``.
+    """Draw from the normal distribution between ``lower`` and ``upper``, which broadcast to ``shape``.
 
     >>> import xlascope as xs
     >>> x = xs.random.truncated_normal(xs.random.PRNGKey(0), -2.0, 2.0, (3,))
@@ -77,14 +77,14 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = Non
 
 @out_sharded
 def exponential(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the exponential distribution with mean 1."""
+    """Draw from the exponential distribution with mean 1."""
     sizes, real = shape_of(shape, "exponential"), real_of(dtype, "exponential")
     return _exponential(checked(key, "exponential"), sizes, real)
 
 
 @out_sharded
 def gumbel(key: Any, shape: Shape = (), dtype: Any = float, mode: str | None = None) -> Any:
-    """Numbers from the Gumbel distribution, -log(-log(u)) for an even u.
+    """Draw from the Gumbel distribution, -log(-log(u)) for a uniform u.
 
     In float32 none is larger than about 16; with ``mode`` "high" (otherwise "low"), which draws two words for each
     number, 32.
@@ -94,7 +94,7 @@ def gumbel(key: Any, shape: Shape = (), dtype: Any = float, mode: str | None = N
 
 
 def is_high(mode: Any, user: str) -> bool:
-    """Whether numbers are to have twice the digits; raises ValueError for another ``mode`` than high and low."""
+    """Return whether ``mode`` asks for twice the digits; raise ValueError unless it is "high" or "low"."""
     if mode not in ("low", "high"):
         raise ValueError(f'random.{user} takes mode as "low" or "high", got {mode!r}')
     return bool(mode == "high")
@@ -102,7 +102,7 @@ def is_high(mode: Any, user: str) -> bool:
 
 @out_sharded
 def laplace(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the Laplace distribution with mean 0 and scale 1."""
+    """Draw from the Laplace distribution with mean 0 and scale 1."""
     sizes, real = shape_of(shape, "laplace"), real_of(dtype, "laplace")
     return _laplace(checked(key, "laplace"), sizes, real)
 
@@ -116,7 +116,7 @@ def _uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minval: Any
 
 
 def uniform_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minval: Any, maxval: Any) -> Any:
-    """The numbers of :func:`uniform`, for use inside other samplers."""
+    """Draw the numbers of :func:`uniform`, for use inside other samplers."""
     low, high = (fitted(x, shape, dtype, "uniform") for x in (minval, maxval))
     unit = _unit_interval(key, shape, dtype)
     return extremes.max(low, add(mul(unit, sub(high, low)), low))
@@ -127,8 +127,8 @@ def _unit_interval(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> An
     mantissa, width = _finfo(dtype).nmant, 8 * dtype.itemsize
     drawn = 8 if mantissa < 8 else width
     drawn_bits = shift_right_logical(random_bits(key, drawn, shape), drawn - mantissa)
-    one = np.ones((), dtype).view(UNSIGNED[width])[()]
-    number = bitcast_convert_type(bitwise_or(convert_element_type(drawn_bits, UNSIGNED[width]), one), dtype)
+    exponent_bits = np.ones((), dtype).view(UNSIGNED[width])[()]
+    number = bitcast_convert_type(bitwise_or(convert_element_type(drawn_bits, UNSIGNED[width]), exponent_bits), dtype)
     return sub(number, 1.0)
 
 
@@ -143,7 +143,7 @@ def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 def normal_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The numbers of :func:`normal`, for use inside other samplers: √2 erf⁻¹(u) for u even in (-1, 1)."""
+    """Draw the numbers of :func:`normal`, for use inside other samplers: √2 erf⁻¹(u) for uniform u in (-1, 1)."""
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype))
     u = uniform_values(key, shape, dtype, low, np.ones((), dtype)[()])
     return mul(math.sqrt(2), erf_inv(u))
@@ -164,7 +164,7 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...], 
 
 
 def _neighbour(x: Any, *, up: bool) -> Any:
-    """The next number above or below: the bits of a floating-point number, read as an integer, count along the line."""
+    """Return the next floating-point number above or below, by incrementing its bits as an integer."""
     dtype = aval_of(x).dtype
     signed = np.dtype(f"int{8 * dtype.itemsize}")
     bits = bitcast_convert_type(x, signed)
@@ -187,7 +187,7 @@ def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], high: bool) 
 
 
 def gumbel_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], high: bool = False) -> Any:
-    """The numbers of :func:`gumbel`, for use inside other samplers."""
+    """Draw the numbers of :func:`gumbel`, for use inside other samplers."""
     tiny = _finfo(dtype).tiny
     if not high:
         return neg(log(neg(log(uniform_values(key, shape, dtype, tiny, 1.0)))))
@@ -198,7 +198,7 @@ def gumbel_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], high: 
 
 
 def finer_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Even numbers in [0, 1), and as many below their last place: together they have twice the digits."""
+    """Draw uniform numbers in [0, 1), and as many below their last place: together they have twice the digits."""
     both = uniform_values(key, (2, *shape), dtype, 0.0, 1.0)
     coarse, fine = (squeeze(slice_in_dim(both, i, i + 1), (0,)) for i in (0, 1))
     return coarse, mul(fine, 2.0 ** -_finfo(dtype).nmant)
@@ -215,24 +215,24 @@ def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 def real_of(dtype: Any, user: str) -> np.dtype[Any]:
-    """The floating-point dtype that was asked for; raises TypeError for another."""
-    found = requested_dtype(dtype)
-    if not is_floating(found):
-        raise TypeError(f"random.{user} gives numbers of a floating-point dtype, got dtype={found.name}")
-    return found
+    """Return the requested floating-point dtype; raise TypeError for another kind."""
+    requested = requested_dtype(dtype)
+    if not is_floating(requested):
+        raise TypeError(f"random.{user} gives numbers of a floating-point dtype, got dtype={requested.name}")
+    return requested
 
 
 def shape_or_broadcast(shape: Any, user: str, *parameters: Any) -> tuple[int, ...]:
-    """The shape that was asked for, or else that which the parameters broadcast to."""
+    """Return the requested shape, or else that to which the parameters broadcast."""
     return np.broadcast_shapes(*(aval_of(x).shape for x in parameters)) if shape is None else shape_of(shape, user)
 
 
 def fitted(x: Any, shape: tuple[int, ...], dtype: np.dtype[Any], user: str) -> Any:
-    """A parameter of a distribution as that dtype, spread over the shape unless it is a scalar."""
-    found = convert_element_type(x, dtype)
-    own = aval_of(found).shape
-    if not own or own == shape:
-        return found
-    if len(own) > len(shape) or np.broadcast_shapes(own, shape) != shape:
-        raise ValueError(f"random.{user}: a parameter of shape {own} does not broadcast to shape {shape}")
-    return broadcast_in_dim(found, shape, range(len(shape) - len(own), len(shape)))
+    """Convert a parameter of a distribution to a dtype, and broadcast it to the shape unless it is a scalar."""
+    converted = convert_element_type(x, dtype)
+    parameter_shape = aval_of(converted).shape
+    if not parameter_shape or parameter_shape == shape:
+        return converted
+    if len(parameter_shape) > len(shape) or np.broadcast_shapes(parameter_shape, shape) != shape:
+        raise ValueError(f"random.{user}: a parameter of shape {parameter_shape} does not broadcast to shape {shape}")
+    return broadcast_in_dim(converted, shape, range(len(shape) - len(parameter_shape), len(shape)))

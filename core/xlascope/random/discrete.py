@@ -1,4 +1,4 @@
-"""Random integers, truth values and categories. Each sampler is one compiled call."""
+"""Random integers, booleans and categories; each sampler is one compiled call."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ from .keys import checked, shape_of
 
 @out_sharded
 def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
-    """Random bits as unsigned integers: uint8, uint16, uint32 (the default), or with ``enable_x64`` uint64.
+    """Draw random bits as unsigned integers: uint8, uint16, uint32 (the default), or with ``enable_x64`` uint64.
 
     >>> import xlascope as xs
     >>> xs.random.bits(xs.random.PRNGKey(0), (4,), "uint8").dtype
     dtype('uint8')
     """
-    found = canonical("uint64") if dtype is None else requested_dtype(dtype)
-    if found.kind != "u":
-        raise TypeError(f"random.bits gives an unsigned integer dtype, got dtype={found.name}")
-    return _bits(checked(key, "bits"), shape_of(shape, "bits"), found)
+    requested = canonical("uint64") if dtype is None else requested_dtype(dtype)
+    if requested.kind != "u":
+        raise TypeError(f"random.bits gives an unsigned integer dtype, got dtype={requested.name}")
+    return _bits(checked(key, "bits"), shape_of(shape, "bits"), requested)
 
 
 @out_sharded
 def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) -> Any:
-    """Integers spread evenly over minval, …, maxval - 1; minval where maxval is not above it.
+    """Draw integers uniformly from minval, …, maxval - 1; minval where maxval is not above it.
 
     >>> import xlascope as xs
     >>> x = xs.random.randint(xs.random.PRNGKey(0), (3,), 0, 10)
     """
-    found = requested_dtype(dtype)
-    if not is_integer(found):
-        raise TypeError(f"random.randint gives an integer dtype, got dtype={found.name}")
+    requested = requested_dtype(dtype)
+    if not is_integer(requested):
+        raise TypeError(f"random.randint gives an integer dtype, got dtype={requested.name}")
     for name, limit in (("minval", minval), ("maxval", maxval)):
         if not is_integer(_integer_aval(limit).dtype):
             raise TypeError(f"random.randint takes integers as its limits, but {name} is {aval_of(limit).str_short()}")
     low, high = _representable(minval), _representable(maxval)
-    return _randint(checked(key, "randint"), shape_of(shape, "randint"), low, high, found)
+    return _randint(checked(key, "randint"), shape_of(shape, "randint"), low, high, requested)
 
 
 @out_sharded
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: str = "low") -> Any:
-    """Truth values that are true with probability ``p``, which broadcasts to ``shape``.
+    """Draw booleans that are true with probability ``p``, which broadcasts to ``shape``.
 
     In float32 a ``p`` below about 1e-7 counts as none or as that; ``mode="high"`` draws two words for each, and has
     no such step.
@@ -84,10 +84,10 @@ def categorical(
     replace: bool = True,
     mode: str | None = None,
 ) -> Any:
-    """Indices along ``axis`` of ``logits``, drawn with probabilities proportional to exp(logits).
+    """Draw indices along ``axis`` of ``logits`` with probabilities proportional to exp(logits).
 
-    ``shape`` is that of the result: the shape of ``logits`` without ``axis``, behind any axes for further draws, which
-    never take an index twice where ``replace`` is False. ``mode`` is that of :func:`gumbel`.
+    ``shape`` is that of the result: the shape of ``logits`` without ``axis``, behind any axes for further draws,
+    which never take an index twice where ``replace`` is False. ``mode`` is that of :func:`gumbel`.
 
     >>> import xlascope as xs
     >>> xs.random.categorical(xs.random.PRNGKey(0), xs.numpy.zeros(5), shape=(3,)).shape
@@ -96,8 +96,8 @@ def categorical(
     aval = aval_of(logits)
     if not -len(aval.shape) <= axis < len(aval.shape):
         raise ValueError(f"random.categorical: logits of shape {aval.shape} have no axis {axis}")
-    place = axis % len(aval.shape)
-    batch = aval.shape[:place] + aval.shape[place + 1 :]
+    axis_number = axis % len(aval.shape)
+    batch = aval.shape[:axis_number] + aval.shape[axis_number + 1 :]
     sizes = batch if shape is None else shape_of(shape, "categorical")
     if sizes[len(sizes) - len(batch) :] != batch:
         raise ValueError(
@@ -106,12 +106,12 @@ def categorical(
         )
     draws, high = sizes[: len(sizes) - len(batch)], is_high("low" if mode is None else mode, "categorical")
     if replace:
-        return _categorical(checked(key, "categorical"), logits, place, draws, high)
-    if math.prod(draws) > aval.shape[place]:
+        return _categorical(checked(key, "categorical"), logits, axis_number, draws, high)
+    if math.prod(draws) > aval.shape[axis_number]:
         raise ValueError(
-            f"random.categorical: {math.prod(draws)} cannot be drawn from {aval.shape[place]} without replacement"
+            f"random.categorical: {math.prod(draws)} cannot be drawn from {aval.shape[axis_number]} without replacement"
         )
-    return _categorical_once(checked(key, "categorical"), logits, place, draws, high)
+    return _categorical_once(checked(key, "categorical"), logits, axis_number, draws, high)
 
 
 # Traced bodies ------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: 
 
 
 def randint_values(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: np.dtype[Any]) -> Any:
-    """The numbers of :func:`randint`, for use inside other samplers.
+    """Draw the numbers of :func:`randint`, for use inside other samplers.
 
     Two words make one number below ``span``, so that the remainder favours none noticeably:
     (high 2^w + low) mod span, with 2^w mod span from the square of 2^(w/2) mod span.
@@ -142,7 +142,7 @@ def randint_values(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, d
     empty = le(high, low)
     distance = sub(convert_element_type(high, unsigned), convert_element_type(low, unsigned))
     span = select(empty, np.ones((), unsigned)[()], distance)
-    if above is not None:  # maxval itself does not fit the dtype, so the largest number counts too
+    if above is not None:  # maxval exceeds the dtype, so the dtype's largest number is included
         span = select(bitwise_and(above, bitwise_not(empty)), add(span, 1), span)
     factor = rem(np.array(2 ** (width // 2), unsigned)[()], span)
     factor = rem(mul(factor, factor), span)
@@ -170,7 +170,7 @@ def _categorical(key: Any, logits: Any, axis: int, draws: tuple[int, ...], high:
 
 @jit(static_argnums=(2, 3, 4))
 def _categorical_once(key: Any, logits: Any, axis: int, draws: tuple[int, ...], high: bool) -> Any:
-    # So are the indices of the largest ones, none of them drawn twice.
+    # The indices of the largest values are a sample without replacement.
     aval = aval_of(logits)
     last = len(aval.shape) - 1
     total = moveaxis(add(logits, gumbel_values(key, aval.shape, aval.dtype, high)), axis, last)
@@ -186,7 +186,7 @@ def _integer_aval(x: Any) -> Any:
 
 
 def _representable(x: Any) -> Any:
-    """A limit that tracing can hold: a Python integer beyond the default integers as uint64's or int64's nearest."""
+    """Return a limit that tracing can hold: a large Python integer becomes the nearest uint64 or int64."""
     if not isinstance(x, int):
         return x
     info = np.iinfo(canonical(int))
@@ -197,12 +197,12 @@ def _representable(x: Any) -> Any:
 
 
 def _above(x: Any, largest: int) -> Any:
-    own = np.iinfo(aval_of(x).dtype)
-    return gt(x, np.array(largest, aval_of(x).dtype)[()]) if own.max > largest else None
+    info = np.iinfo(aval_of(x).dtype)
+    return gt(x, np.array(largest, aval_of(x).dtype)[()]) if info.max > largest else None
 
 
 def _clipped(x: Any, limits: Any) -> Any:
     dtype = aval_of(x).dtype
-    own = np.iinfo(dtype)
-    low, high = max(int(own.min), int(limits.min)), min(int(own.max), int(limits.max))
+    info = np.iinfo(dtype)
+    low, high = max(int(info.min), int(limits.min)), min(int(info.max), int(limits.max))
     return clamp(np.array(low, dtype)[()], x, np.array(high, dtype)[()])

@@ -1,11 +1,11 @@
-"""What each generator does with its keys: seeding, splitting, folding in, and drawing bits.
+"""Algorithms of each generator on keys: seeding, splitting, folding in, and drawing bits.
 
-Inside of samplers a key is what ``keys.checked`` made of it: the two words of a threefry key, or a typed key of another
-generator. What is drawn here does not depend on the settings of keys, so samplers draw from here alone.
+Inside of samplers a key is the result of ``keys.check_key``: the two words of a threefry key, or a typed key of
+another generator. These functions do not depend on the settings of keys, so samplers use only them.
 
 ``rbg`` and ``unsafe_rbg`` draw from XLA's generator (:func:`lax.rng_bit_generator`), which is fast, and mapped over
 keys draws from the first one. Keys of ``rbg`` are two threefry keys where they are split and folded in; those of
-``unsafe_rbg`` are made of bits that are drawn, and of these only every tenth row is taken.
+``unsafe_rbg`` are made of drawn bits, of which only every tenth row is used.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _ROWS = 10
 
 
 def random_bits(key: Any, width: int, shape: tuple[int, ...]) -> Any:
-    """Unsigned integers of ``width`` (8, 16, 32, 64) random bits."""
+    """Draw unsigned integers of ``width`` (8, 16, 32, 64) random bits."""
     if is_key(aval_of(key).dtype):
         return rng_bit_generator(random_unwrap(key), shape, UNSIGNED[width])[1]
     return generator.random_bits(halves(key), width, shape)
 
 
 def new_keys(key: Any, shape: tuple[int, ...]) -> Any:
-    """An array of that shape of keys made from one: words of words, typed keys of a typed one."""
+    """Return an array of keys of that shape derived from one key: words from words, typed keys from a typed one."""
     kind: Any = aval_of(key).dtype
     if not is_key(kind):
         return _threefry_split(key, shape)
@@ -50,7 +50,7 @@ def new_keys(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def folded(key: Any, data: Any) -> Any:
-    """A key made from one and a number."""
+    """Derive a key from a key and a number."""
     kind: Any = aval_of(key).dtype
     if not is_key(kind):
         return _threefry_fold_in(key, data)
@@ -58,12 +58,12 @@ def folded(key: Any, data: Any) -> Any:
 
 
 def words_of_seed(seed: Any, kind: KeyType) -> Any:
-    """The words of the key for a seed that is an array."""
+    """Return the words of the key for a seed that is an array."""
     return _threefry_seed(seed) if kind is THREEFRY else _rbg_seed(seed)
 
 
 def halves(key: Any) -> tuple[Any, Any]:
-    """The two words of a key."""
+    """Return the two words of a key."""
     first, second = (squeeze(slice_in_dim(key, i, i + 1), (0,)) for i in (0, 1))
     return first, second
 
@@ -111,7 +111,7 @@ def _rbg_fold_in(key: Any, data: Any) -> Any:
 
 
 def _pairs(key: Any) -> list[Any]:
-    """The two threefry keys that a key is."""
+    """Return the two threefry keys that make up a key."""
     words = random_unwrap(key)
     return [slice_in_dim(words, 0, 2), slice_in_dim(words, 2, 4)]
 

@@ -1,7 +1,7 @@
-"""Numbers from the gamma distribution, and from those that are made of it. Each sampler is one compiled call.
+"""The gamma distribution and distributions derived from it; each sampler is one compiled call.
 
 G. Marsaglia, W. W. Tsang: "A simple method for generating gamma variables", ACM Transactions on Mathematical Software
-26, 2000. A number is d v for d = a - 1/3 and v = (1 + x / √(9d))³ of a normal x, which is drawn again until an even u
+26, 2000. A number is d v for d = a - 1/3 and v = (1 + x / √(9d))³ of a normal x, which is redrawn until a uniform u
 accepts it. For a < 1 a number for a + 1 is multiplied by u^(1/a).
 """
 
@@ -38,7 +38,7 @@ from .parts import parts
 
 @out_sharded
 def gamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers from the gamma distribution with shape parameter ``a`` and scale 1; ``a`` broadcasts to ``shape``.
+    """Draw from the gamma distribution with shape parameter ``a`` and scale 1; ``a`` broadcasts to ``shape``.
 
     The density is x^(a - 1) e^-x / Γ(a). A number can be differentiated in ``a``: it moves so that its probability to
     be exceeded stays (:func:`lax.random_gamma_grad`). For small ``a`` numbers may be 0; see :func:`loggamma`.
@@ -52,7 +52,7 @@ def gamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -> A
 
 @out_sharded
 def loggamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """The logarithms of numbers from the gamma distribution, exact where these are too small for the dtype.
+    """Draw logarithms of gamma-distributed numbers, exact where the numbers are too small for the dtype.
 
     >>> import xlascope as xs
     >>> x = xs.random.loggamma(xs.random.PRNGKey(0), 0.001, (3,))
@@ -63,7 +63,7 @@ def loggamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -
 
 @out_sharded
 def chisquare(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers from the chi-square distribution with ``df`` degrees of freedom, which broadcast to ``shape``.
+    """Draw from the chi-square distribution with ``df`` degrees of freedom, which broadcast to ``shape``.
 
     >>> import xlascope as xs
     >>> x = xs.random.chisquare(xs.random.PRNGKey(0), 3.0, (4,))
@@ -74,9 +74,9 @@ def chisquare(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float)
 
 @out_sharded
 def f(key: Any, dfnum: Any, dfden: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers from the F distribution: quotients of chi-square numbers, each over its degrees of freedom.
+    """Draw from the F distribution: quotients of chi-square numbers, each over its degrees of freedom.
 
-    ``dfnum`` and ``dfden``, the degrees of freedom above and below, broadcast to ``shape``.
+    ``dfnum`` and ``dfden``, the degrees of freedom of numerator and denominator, broadcast to ``shape``.
 
     >>> import xlascope as xs
     >>> x = xs.random.f(xs.random.PRNGKey(0), 3.0, 5.0, (4,))
@@ -87,7 +87,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Shape | None = None, dtype: Any =
 
 @out_sharded
 def t(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers from Student's t distribution with ``df`` degrees of freedom, which broadcast to ``shape``.
+    """Draw from Student's t distribution with ``df`` degrees of freedom, which broadcast to ``shape``.
 
     >>> import xlascope as xs
     >>> x = xs.random.t(xs.random.PRNGKey(0), 3.0, (4,))
@@ -98,7 +98,7 @@ def t(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
 
 @out_sharded
 def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers in (0, 1) from the beta distribution, x^(a - 1) (1 - x)^(b - 1) / B(a, b).
+    """Draw numbers in (0, 1) from the beta distribution, x^(a - 1) (1 - x)^(b - 1) / B(a, b).
 
     ``a`` and ``b`` broadcast to ``shape``.
 
@@ -111,7 +111,7 @@ def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = floa
 
 @out_sharded
 def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Vectors of positive numbers with the sum 1, from Dirichlet's distribution.
+    """Draw vectors of positive numbers with the sum 1, from Dirichlet's distribution.
 
     ``alpha`` has the parameters along its last axis; the axes before broadcast to ``shape``, and the result has
     ``shape`` with that last axis behind it. Raises ValueError for an ``alpha`` without axes.
@@ -120,11 +120,11 @@ def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = flo
     >>> xs.random.dirichlet(xs.random.PRNGKey(0), xs.numpy.ones(3), (4,)).shape
     (4, 3)
     """
-    own = aval_of(alpha).shape
-    if not own:
+    alpha_shape = aval_of(alpha).shape
+    if not alpha_shape:
         raise ValueError("random.dirichlet takes alpha with the parameters along its last axis, got a scalar")
-    sizes = own[:-1] if shape is None else shape_of(shape, "dirichlet")
-    return _dirichlet(checked(key, "dirichlet"), alpha, (*sizes, own[-1]), real_of(dtype, "dirichlet"))
+    sizes = alpha_shape[:-1] if shape is None else shape_of(shape, "dirichlet")
+    return _dirichlet(checked(key, "dirichlet"), alpha, (*sizes, alpha_shape[-1]), real_of(dtype, "dirichlet"))
 
 
 # Traced bodies ------------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def _t(key: Any, df: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 @jit(static_argnums=(3, 4))
 def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    # x / (x + y) for gamma numbers x and y, over the larger of them: where both are tiny it is a number all the same.
+    # x / (x + y) for gamma numbers x and y, scaled by the larger of them: no 0 / 0 where both are tiny.
     x, y = (gamma_values(k, p, shape, dtype, True) for k, p in zip(parts(key, 2), (a, b), strict=True))
     larger = max(x, y)
     x, y = exp(x - larger), exp(y - larger)
@@ -177,8 +177,8 @@ def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: np.dtype[Any
 
 # With XLA's generator ------------------------------------------------------------------------------------------------
 
-# Mapped over keys it draws from the first one. So numbers are drawn in a loop, also those of all examples of a vmap,
-# each by a key of its own, as JAX does it on CPUs.
+# Mapped over keys it would draw from the first one only. So numbers are drawn in a loop, also under vmap,
+# each with its own key, as JAX does on CPUs.
 
 
 @custom_vmap
@@ -202,16 +202,16 @@ def _more_logarithms_in_turn(size: int, mapped: list[bool], keys: Any, a: Any) -
 
 
 def _all_mapped(size: int, mapped: list[bool], *operands: Any) -> list[Any]:
-    """The operands of all examples, those that are the same for each repeated."""
+    """Return the operands of all examples, unmapped ones repeated."""
     shapes = [aval_of(x).shape for x in operands]
     return [
-        x if own else broadcast_in_dim(x, (size, *shape), range(1, 1 + len(shape)))
-        for x, own, shape in zip(operands, mapped, shapes, strict=True)
+        x if is_mapped else broadcast_in_dim(x, (size, *shape), range(1, 1 + len(shape)))
+        for x, is_mapped, shape in zip(operands, mapped, shapes, strict=True)
     ]
 
 
 def _each_in_turn(keys: Any, a: Any, logarithm: bool) -> Any:
-    """Numbers for parameters along the last axis of ``a``, those in front having a key each."""
+    """Draw numbers for parameters along the last axis of ``a``, with a key for each index of the leading axes."""
     shape = aval_of(a).shape
 
     def of_key(key: Any) -> Any:
@@ -220,15 +220,15 @@ def _each_in_turn(keys: Any, a: Any, logarithm: bool) -> Any:
     for _ in shape[:-1]:
         of_key = vmap(of_key)
     size = math.prod(shape)
-    each = (reshape(of_key(keys), (size,)), reshape(a, (size,)))
-    return reshape(scan(lambda carry, given: (carry, _one(given[0], given[1], logarithm)), None, each)[1], shape)
+    inputs = (reshape(of_key(keys), (size,)), reshape(a, (size,)))
+    return reshape(scan(lambda carry, pair: (carry, _one(pair[0], pair[1], logarithm)), None, inputs)[1], shape)
 
 
 # One number ---------------------------------------------------------------------------------------------------------
 
 
 def gamma_values(key: Any, a: Any, shape: tuple[int, ...], dtype: np.dtype[Any], logarithm: bool) -> Any:
-    """The numbers of :func:`gamma`, or their logarithms, for use inside other samplers."""
+    """Draw the numbers of :func:`gamma`, or their logarithms, for use inside other samplers."""
     a = fitted(a, shape, dtype, "gamma")
     if not aval_of(a).shape and shape:
         a = broadcast_in_dim(a, shape, ())
@@ -271,7 +271,7 @@ def _drawn_logarithms_move(primals: Any, tangents: Any) -> Any:
 
 def _one(key: Any, a: Any, logarithm: bool) -> Any:
     dtype = aval_of(a).dtype
-    one, two, zero = (np.array(each, dtype)[()] for each in (1, 2, 0))
+    unit, two, zero = (np.array(value, dtype)[()] for value in (1, 2, 0))
     third = np.array(1 / 3, dtype)[()]
     large = ge(a, 1.0)
     d = select(large, a, a + 1.0) - third
@@ -280,14 +280,14 @@ def _one(key: Any, a: Any, logarithm: bool) -> Any:
     def cube(v: Any) -> Any:
         return v * v * v
 
-    def rejected(state: Any) -> Any:
+    def is_rejected(state: Any) -> Any:
         _, squared, v, u = state
         unclear = ge(u, 1.0 - 0.0331 * (squared * squared))
         return unclear & ge(log(u), squared * 0.5 + d * ((1.0 - v) + log(v)))
 
     def draw(state: Any) -> Any:
         following, of_normal, of_even = parts(state[0], 3)
-        _, x, v = while_loop(lambda s: le(s[2], 0.0), draw_normal, (of_normal, zero, -one))
+        _, x, v = while_loop(lambda s: le(s[2], 0.0), draw_normal, (of_normal, zero, -unit))
         return following, x * x, cube(v), uniform_values(of_even, (), dtype, 0.0, 1.0)
 
     def draw_normal(state: Any) -> Any:
@@ -296,10 +296,10 @@ def _one(key: Any, a: Any, logarithm: bool) -> Any:
         return following, x, 1.0 + x * c
 
     of_draws, of_boost = parts(key, 2)
-    _, _, v, _ = while_loop(rejected, draw, (of_draws, zero, one, two))
+    _, _, v, _ = while_loop(is_rejected, draw, (of_draws, zero, unit, two))
     if logarithm:
         logarithm_of_u = -_exponential(of_boost, (), dtype)
         none = large | eq(logarithm_of_u, 0.0)
         return log(d) + log(v) + select(none, zero, logarithm_of_u * (1.0 / a))
     u = 1.0 - uniform_values(of_boost, (), dtype, 0.0, 1.0)
-    return d * v * select(large, one, pow(u, 1.0 / a))
+    return d * v * select(large, unit, pow(u, 1.0 / a))

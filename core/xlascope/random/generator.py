@@ -1,7 +1,8 @@
-"""From a key's words and counters to random words: how the counters are laid out decides which numbers come out.
+"""Random words from a key's words and counters; the layout of the counters determines the numbers.
 
 The default layout gives element i of a result the counter i, whatever the result's size, so that it can be made in
-pieces. The older layout (setting ``threefry_partitionable`` off) runs all counters in two halves through the generator.
+pieces. The older layout (setting ``threefry_partitionable`` off) runs all counters in two halves through the
+generator.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _WORD = UNSIGNED[32]
 
 
 def words(number: Any) -> Words:
-    """An integer's upper and lower 32 bits; the upper are 0 for types that have no more."""
+    """Return an integer's upper and lower 32 bits; the upper are 0 for narrower types."""
     low = convert_element_type(number, _WORD)
     if aval_of(number).dtype.itemsize < 8:
         return np.uint32(0), low
@@ -35,14 +36,14 @@ def words(number: Any) -> Words:
 
 
 def blocks(key: Words, shape: tuple[int, ...]) -> Words:
-    """Two random words for each element of a shape; element i (in row-major order) has the counter i."""
+    """Return two random words for each element of a shape; element i (in row-major order) has the counter i."""
     counters = reshape(broadcasted_iota(_WORD, (math.prod(shape),), 0), shape)
     first, second = threefry2x32(*key, np.uint32(0), counters)
     return first, second
 
 
 def stream(key: Words, count: int) -> Any:
-    """That many random words in the older layout: counters 0, 1, … in two halves, an odd one filled up with 0."""
+    """Return ``count`` random words in the older layout: counters 0, 1, … in two halves, an odd one padded with 0."""
     half = (count + 1) // 2
     counters = broadcasted_iota(_WORD, (count,), 0)
     if count % 2:
@@ -52,7 +53,7 @@ def stream(key: Words, count: int) -> Any:
 
 
 def random_bits(key: Words, width: int, shape: tuple[int, ...]) -> Any:
-    """Unsigned integers of ``width`` (8, 16, 32, 64) random bits."""
+    """Return unsigned integers of ``width`` (8, 16, 32, 64) random bits."""
     return _partitionable(key, width, shape) if threefry_partitionable.value else _original(key, width, shape)
 
 
@@ -65,12 +66,12 @@ def _partitionable(key: Words, width: int, shape: tuple[int, ...]) -> Any:
 
 def _original(key: Words, width: int, shape: tuple[int, ...]) -> Any:
     size = math.prod(shape)
-    found = stream(key, -(-width * size // 32))
+    drawn = stream(key, -(-width * size // 32))
     if width == 64:
-        found = _joined(slice_in_dim(found, 0, size), slice_in_dim(found, size, 2 * size))
+        drawn = _joined(slice_in_dim(drawn, 0, size), slice_in_dim(drawn, size, 2 * size))
     elif width < 32:
-        found = slice_in_dim(_cut(found, width), 0, size)
-    return reshape(found, shape)
+        drawn = slice_in_dim(_cut(drawn, width), 0, size)
+    return reshape(drawn, shape)
 
 
 def _joined(high: Any, low: Any) -> Any:
@@ -78,9 +79,9 @@ def _joined(high: Any, low: Any) -> Any:
     return bitwise_or(shift_left(convert_element_type(high, wide), 32), convert_element_type(low, wide))
 
 
-def _cut(found: Any, width: int) -> Any:
-    """Each word cut into pieces of ``width`` bits, the lowest first."""
-    count, pieces = aval_of(found).shape[0], 32 // width
-    places = (np.arange(pieces, dtype=np.uint32) * np.uint32(width))[:, None]
-    parts = bitwise_and(shift_right_logical(expand_dims(found, (0,)), places), 2**width - 1)
+def _cut(drawn_words: Any, width: int) -> Any:
+    """Split each word into pieces of ``width`` bits, the lowest first."""
+    count, pieces = aval_of(drawn_words).shape[0], 32 // width
+    shifts = (np.arange(pieces, dtype=np.uint32) * np.uint32(width))[:, None]
+    parts = bitwise_and(shift_right_logical(expand_dims(drawn_words, (0,)), shifts), 2**width - 1)
     return convert_element_type(reshape(transpose(parts, (1, 0)), (count * pieces,)), UNSIGNED[width])

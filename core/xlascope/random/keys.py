@@ -1,4 +1,4 @@
-"""Keys, where random numbers come from: words for a generator. Whoever has one can make its numbers again."""
+"""Keys of random number generators: typed keys, and raw keys that are arrays of words."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from ..xla.arrays.transfers import put
 from .drawing import THREEFRY, folded, new_keys, words_of_seed
 
 _WORD = np.dtype("uint32")
-#: Characters of a value that a message shows.
+#: The longest representation of a value shown in an error message.
 _MAX_SHOWN = 60
-#: What may be done with a key again and again.
+#: Functions that do not consume a key.
 _ONLY_LOOK = ("clone", "fold_in")
 
 
 def PRNGKey(seed: Any, *, impl: str | KeyType | None = None) -> Any:
-    """The words of the key for an integer seed, as an array: keys as they were before :func:`key`.
+    """Return the raw key for an integer seed, an array of words, as before :func:`key`.
 
-    ``impl`` as for :func:`key`. With the setting ``enable_custom_prng`` it is what :func:`key` gives.
+    ``impl`` as for :func:`key`. With the setting ``enable_custom_prng`` it returns what :func:`key` returns.
 
     >>> import xlascope as xs
     >>> print(xs.random.PRNGKey(42))
@@ -48,15 +48,15 @@ def PRNGKey(seed: Any, *, impl: str | KeyType | None = None) -> Any:
 
 
 def key(seed: Any, *, impl: str | KeyType | None = None) -> Any:
-    """The key for an integer seed, of a type of its own: what is no key is not taken for one, nor counted with.
+    """Return the typed key for an integer seed; its dtype keeps it from being mistaken for numbers.
 
     ``impl`` is the generator that the key is for: "threefry2x32", whose numbers are the same everywhere and for each
     key by itself; "rbg", XLA's generator, which mapped over keys (``vmap``) draws from the first one; "unsafe_rbg",
     for which that holds of new keys too. A key's dtype stands for its generator, None for the setting
     ``default_prng_impl``.
 
-    Bits of the seed above 32 count only with ``enable_x64``; a Python integer may have up to 64. Raises TypeError for a
-    seed that is no integer, ValueError for an ``impl`` that is none.
+    Bits of the seed above 32 count only with ``enable_x64``; a Python integer may have up to 64. Raises TypeError
+    for a seed that is no integer, ValueError for an ``impl`` that is none.
 
     >>> import xlascope as xs
     >>> xs.random.key(42)
@@ -71,7 +71,7 @@ def key(seed: Any, *, impl: str | KeyType | None = None) -> Any:
 
 
 def key_dtype(impl_spec: str | KeyType | None = None) -> KeyType:
-    """The type of a generator's keys; None: of the keys that :func:`key` makes.
+    """Return the dtype of a generator's keys; for None that of the keys that :func:`key` makes.
 
     >>> import xlascope as xs
     >>> xs.random.key_dtype("rbg")
@@ -81,7 +81,7 @@ def key_dtype(impl_spec: str | KeyType | None = None) -> KeyType:
 
 
 def key_data(keys: Any) -> Any:
-    """The words of keys, uint32 along a new last axis; of the words themselves, these.
+    """Return the words of keys, uint32 along a new last axis; raw keys are returned unchanged.
 
     >>> import xlascope as xs
     >>> xs.random.key_data(xs.random.key(42))
@@ -96,7 +96,7 @@ def key_data(keys: Any) -> Any:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: str | KeyType | None = None) -> Any:
-    """The keys made of those words, uint32 along the last axis.
+    """Return the typed keys made of words, uint32 along the last axis.
 
     Raises TypeError for words of another type or number, ValueError for an ``impl`` that is none.
 
@@ -110,7 +110,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: str | KeyType | None = None) -> 
 
 
 def key_impl(keys: Any) -> str:
-    """The name of the generator that keys are for.
+    """Return the name of the generator that keys are for.
 
     >>> import xlascope as xs
     >>> xs.random.key_impl(xs.random.key(0))
@@ -126,7 +126,7 @@ def key_impl(keys: Any) -> str:
 
 
 def clone(key: Any) -> Any:
-    """The same key, to be used once more on purpose.
+    """Return the same key, to be used once more on purpose.
 
     >>> import xlascope as xs
     >>> key = xs.random.key(0)
@@ -142,57 +142,60 @@ def clone(key: Any) -> Any:
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
-    """New keys from a key, ``num`` of them (or an array of that shape), along the first axes.
+    """Derive new keys from a key, ``num`` of them (or an array of that shape), along the first axes.
 
     The new keys' numbers are independent of each other and of the old key's, which should not be used again.
 
     >>> import xlascope as xs
     >>> key, noise_key = xs.random.split(xs.random.key(0))
     """
-    given = checked(key, "split")
-    return _like(key, new_keys(given, shape_of(num if isinstance(num, (tuple, list)) else (num,), "split")))
+    source = checked(key, "split")
+    return _like(key, new_keys(source, shape_of(num if isinstance(num, (tuple, list)) else (num,), "split")))
 
 
 def fold_in(key: Any, data: Any) -> Any:
-    """A new key from a key and an integer, such as the number of a step or of a device.
+    """Derive a new key from a key and an integer, such as the number of a step or of a device.
 
     >>> import xlascope as xs
     >>> keys = [xs.random.fold_in(xs.random.key(0), step) for step in range(3)]
     """
-    given = checked(key, "fold_in")
+    source = checked(key, "fold_in")
     if isinstance(data, int):
         if not 0 <= data < 2**32:
             raise OverflowError(f"fold_in takes a Python integer from 0 to 2**32 - 1 as its data, got {data}")
-        return _like(key, folded(given, np.uint32(data)))
+        return _like(key, folded(source, np.uint32(data)))
     aval = aval_of(data)
     if aval.shape or not is_integer(aval.dtype):
         raise TypeError(f"fold_in takes one integer as its data, got {aval.str_short()}")
-    return _like(key, folded(given, data))
+    return _like(key, folded(source, data))
 
 
-def _like(key: Any, made: Any) -> Any:
-    """Keys made of one, as it is: typed keys of a typed one, words of words (typed ones by ``enable_custom_prng``)."""
+def _like(key: Any, derived: Any) -> Any:
+    """Return derived keys in the form of ``key``: typed for a typed key, words for words.
+
+    With ``enable_custom_prng`` they are typed also for words.
+    """
     kind: Any = aval_of(key).dtype
-    typed = is_key(aval_of(made).dtype)
+    typed = is_key(aval_of(derived).dtype)
     if is_key(kind):
-        return made if typed else random_wrap(made, kind.implementation)
+        return derived if typed else random_wrap(derived, kind.implementation)
     if enable_custom_prng.value:
-        return made if typed else random_wrap(made, THREEFRY.implementation)
-    return random_unwrap(made) if typed else made
+        return derived if typed else random_wrap(derived, THREEFRY.implementation)
+    return random_unwrap(derived) if typed else derived
 
 
 def checked(key: Any, user: str) -> Any:
-    """What samplers draw from: of a threefry key its words, a typed key of another generator.
+    """Return what samplers draw from: the words of a threefry key, or a typed key of another generator.
 
-    Words are a key of the default generator. Raises TypeError for what is no key, with the way to one, ValueError for
-    several keys.
+    Words are a key of the default generator. Raises TypeError for anything but a key, with advice how to make one,
+    ValueError for several keys.
     """
     if key.__class__ is Var:
         raise leaked_error(key)
     if not is_value(key) and not hasattr(key, "__jax_array__"):
-        given = repr(key) if len(repr(key)) <= _MAX_SHOWN else "a value"
+        shown = repr(key) if len(repr(key)) <= _MAX_SHOWN else "a value"
         raise TypeError(
-            f"random.{user} takes a key as its first argument, such as random.key(0), got {given} of type "
+            f"random.{user} takes a key as its first argument, such as random.key(0), got {shown} of type "
             f"{type(key).__name__}{where_text(user_line())}. {beside.of_jax(key)}".rstrip(". ")
         )
     aval: Any = aval_of(key)
@@ -212,18 +215,18 @@ def checked(key: Any, user: str) -> Any:
 
 
 def _check_legacy(user: str) -> None:
-    """Warn of a raw key, or raise ValueError, when the setting ``legacy_prng_key`` says so."""
+    """Warn about a raw key, or raise ValueError, as the setting ``legacy_prng_key`` says."""
     level = legacy_prng_key.value
     if level == "allow":
         return
-    place = user_line()
-    said = (
-        f"random.{user} was given a raw key, an array of words{where_text(place)}, and the setting legacy_prng_key is "
+    line = user_line()
+    message = (
+        f"random.{user} was given a raw key, an array of words{where_text(line)}, and the setting legacy_prng_key is "
         f"{level!r}. Make keys with random.key, or of words with random.wrap_key_data."
     )
     if level == "error":
-        raise ValueError(said)
-    warn_at_user_line(said)
+        raise ValueError(message)
+    warn_at_user_line(message)
 
 
 def _no_key(aval: ShapedArray, kind: KeyType, user: str) -> str:
@@ -231,7 +234,7 @@ def _no_key(aval: ShapedArray, kind: KeyType, user: str) -> str:
         fix = f"Make one from an integer seed: random.key({_seed_text()})."
     elif aval.dtype == _WORD and aval.shape[-1] == kind.words:
         fix = f"For several keys at once, map over them: vmap(lambda key: {user}(key, ...))(keys)."
-    elif aval.dtype == _WORD and aval.shape in {(each.words,) for each in KEY_TYPES.values()}:
+    elif aval.dtype == _WORD and aval.shape in {(key_type.words,) for key_type in KEY_TYPES.values()}:
         fix = "Of another generator's words random.wrap_key_data(words, impl=...) makes a key."
     else:
         fix = "Keys come from random.key, split and fold_in."
@@ -249,7 +252,10 @@ def _seed_text() -> str:
 
 
 def shape_of(shape: Any, user: str) -> tuple[int, ...]:
-    """A shape, one size or several, as a tuple; raises TypeError for no integers, ValueError for negative ones."""
+    """Return a shape, one size or several, as a tuple.
+
+    Raises TypeError for anything but integers, ValueError for negative sizes.
+    """
     try:
         sizes = tuple(operator.index(size) for size in ((shape,) if isinstance(shape, int) else shape))
     except TypeError:
@@ -266,7 +272,7 @@ def shape_of(shape: Any, user: str) -> tuple[int, ...]:
 
 
 def _kind(impl: str | KeyType | None) -> KeyType:
-    """The type of a generator's keys, of the default one for None."""
+    """Return the dtype of a generator's keys, for None that of the default generator."""
     if impl.__class__ is KeyType:
         return impl
     try:
@@ -284,7 +290,7 @@ def _check_words(user: str, aval: ShapedArray, kind: KeyType) -> None:
 
 
 def _seeded(seed: Any, kind: KeyType, user: str) -> Any:
-    """The words of the key for a seed."""
+    """Return the words of the key for a seed."""
     if isinstance(seed, int):
         return _key_of_integer(seed, kind)
     aval = aval_of(seed)

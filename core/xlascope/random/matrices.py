@@ -1,4 +1,4 @@
-"""Vectors of correlated numbers, and orthogonal matrices. Each sampler is one compiled call."""
+"""Vectors of correlated numbers, and orthogonal matrices; each sampler is one compiled call."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _METHODS = ("cholesky", "eigh", "svd")
 def multivariate_normal(
     key: Any, mean: Any, cov: Any, shape: Shape | None = None, dtype: Any = None, method: str = "cholesky"
 ) -> Any:
-    """Vectors of normal numbers with the means ``mean``, shape (…, n), and the covariances ``cov``, shape (…, n, n).
+    """Draw vectors of normal numbers with the means ``mean`` (…, n) and the covariances ``cov`` (…, n, n).
 
     The result has ``shape``, to which the axes before broadcast, with the axis of n behind it, in the common
-    floating-point dtype of mean and covariances unless ``dtype`` is another. ``method`` says how a root of the
-    covariances is found: "cholesky" (the fastest; they have to be positive definite), "eigh" or "svd" (they may be
+    floating-point dtype of mean and covariances unless ``dtype`` is another. ``method`` is the factorization of the
+    covariances: "cholesky" (the fastest; they have to be positive definite), "eigh" or "svd" (they may be
     singular). Raises ValueError for another one, and for shapes that do not fit.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -50,22 +50,22 @@ def multivariate_normal(
     count = means.shape[-1]
     if covariances.shape[-2:] != (count, count):
         raise ValueError(f"{name}: cov has shape {covariances.shape}, expected (…, {count}, {count}) for that mean")
-    found = to_inexact(common_dtype([means, covariances])[0]) if dtype is None else requested_dtype(dtype)
-    own = np.broadcast_shapes(means.shape[:-1], covariances.shape[:-2])
-    sizes = own if shape is None else shape_of(shape, "multivariate_normal")
-    if np.broadcast_shapes(own, sizes) != sizes:
-        raise ValueError(f"{name}: mean and cov are stacks of shape {own}, which does not broadcast to {sizes}")
-    real = real_of(found, "multivariate_normal")
+    result_dtype = to_inexact(common_dtype([means, covariances])[0]) if dtype is None else requested_dtype(dtype)
+    batch_shape = np.broadcast_shapes(means.shape[:-1], covariances.shape[:-2])
+    sizes = batch_shape if shape is None else shape_of(shape, "multivariate_normal")
+    if np.broadcast_shapes(batch_shape, sizes) != sizes:
+        raise ValueError(f"{name}: mean and cov are stacks of shape {batch_shape}, which does not broadcast to {sizes}")
+    real = real_of(result_dtype, "multivariate_normal")
     return _multivariate_normal(checked(key, "multivariate_normal"), mean, cov, (*sizes, count), real, method)
 
 
 @out_sharded
 def orthogonal(key: Any, n: int, shape: Shape = (), dtype: Any = float, m: int | None = None) -> Any:
-    """Orthogonal matrices, every one as likely as every other; for a complex ``dtype`` unitary ones.
+    """Draw uniformly distributed orthogonal matrices; for a complex ``dtype`` unitary ones.
 
-    They have the shape (n, m), or (n, n) without ``m``; where they are not square, their rows or columns, whichever are
-    fewer, are orthonormal. The result has the shape ``(*shape, n, m)``. After F. Mezzadri: "How to generate random
-    matrices from the classical compact groups", Notices of the AMS 54, 2007.
+    They have the shape (n, m), or (n, n) without ``m``; where they are not square, their rows or columns, whichever
+    are fewer, are orthonormal. The result has the shape ``(*shape, n, m)``. After F. Mezzadri: "How to generate
+    random matrices from the classical compact groups", Notices of the AMS 54, 2007.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> q = xs.random.orthogonal(xs.random.PRNGKey(0), 3)
@@ -74,11 +74,11 @@ def orthogonal(key: Any, n: int, shape: Shape = (), dtype: Any = float, m: int |
     """
     rows = whole_number(n, "n")
     columns = rows if m is None else whole_number(m, "m")
-    found = requested_dtype(dtype)
-    if kind_of(found) != "c":
-        real_of(found, "orthogonal")
+    requested = requested_dtype(dtype)
+    if kind_of(requested) != "c":
+        real_of(requested, "orthogonal")
     sizes = shape_of((*shape_of(shape, "orthogonal"), rows, columns), "orthogonal")
-    return _orthogonal(checked(key, "orthogonal"), sizes, found)
+    return _orthogonal(checked(key, "orthogonal"), sizes, requested)
 
 
 @jit(static_argnums=(3, 4, 5))
@@ -102,5 +102,5 @@ def _orthogonal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     *before, n, m = shape
     last = len(before) + 1
     q, r = qr(_normal(key, (*before, max(n, m), min(n, m)), dtype))
-    made = q * expand_dims(sign(diagonal(r, 0, last - 1, last)), (last - 1,))
-    return moveaxis(made, last, last - 1) if n < m else made
+    signed = q * expand_dims(sign(diagonal(r, 0, last - 1, last)), (last - 1,))
+    return moveaxis(signed, last, last - 1) if n < m else signed

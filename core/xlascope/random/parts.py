@@ -1,4 +1,4 @@
-"""What samplers are made of: several keys from one, parameters as wide as the result, loops of many trials."""
+"""Helpers of samplers: splitting keys, broadcasting parameters, loops of many trials."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .drawing import new_keys
 
 
 def parts(key: Any, count: int) -> list[Any]:
-    """That many keys from one.
+    """Derive ``count`` keys from one.
 
     >>> import xlascope as xs
-    >>> [part.shape for part in parts(xs.random.PRNGKey(0), 3)]
+    >>> [part.shape for part in split_key(xs.random.PRNGKey(0), 3)]
     [(2,), (2,), (2,)]
     """
     keys = new_keys(key, (count,))
@@ -29,24 +29,24 @@ def parts(key: Any, count: int) -> list[Any]:
 
 
 def spread(x: Any, shape: tuple[int, ...], dtype: np.dtype[Any], user: str) -> Any:
-    """A parameter of a distribution as that dtype and of that shape."""
-    found = fitted(x, shape, dtype, user)
-    return found if aval_of(found).shape == shape else broadcast_in_dim(found, shape, ())
+    """Convert a parameter of a distribution to a dtype and broadcast it to a shape."""
+    converted = fitted(x, shape, dtype, user)
+    return converted if aval_of(converted).shape == shape else broadcast_in_dim(converted, shape, ())
 
 
 def filled(like: Any, value: Any) -> Any:
-    """An array of one value, with the shape and dtype of another."""
+    """Return an array of one value, with the shape and dtype of another."""
     aval = aval_of(like)
     scalar = np.array(value).astype(aval.dtype)[()]
     return broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
 
 
-def while_any(going: Callable[[Any], Any], most: float) -> Callable[[Any], Any]:
-    """Whether a loop goes on: for some element, and as long as the loop's first value, a counter, is below ``most``."""
-    last = int(min(most, int(iinfo(canonical(int)).max)))
+def while_any(condition: Callable[[Any], Any], max_count: float) -> Callable[[Any], Any]:
+    """Return a loop condition: true for some element, and the counter, the first loop value, below ``max_count``."""
+    last = int(min(max_count, int(iinfo(canonical(int)).max)))
 
     def check(state: Any) -> Any:
-        found = going(state)
-        return reduce_or(found, tuple(range(len(aval_of(found).shape)))) & lt(state[0], last)
+        active = condition(state)
+        return reduce_or(active, tuple(range(len(aval_of(active).shape)))) & lt(state[0], last)
 
     return check

@@ -1,4 +1,4 @@
-"""The Poisson distribution: small numbers are counted, others drawn until they are accepted."""
+"""The Poisson distribution: small numbers are counted, large ones drawn by rejection."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..trace.values import aval_of
 from .continuous import uniform_values
 from .parts import filled, parts, while_any
 
-#: From this mean on numbers are drawn by rejection.
+#: The smallest mean for which numbers are drawn by rejection.
 _MANY = 10.0
 
 
 def poisson_values(key: Any, lam: Any, dtype: np.dtype[Any]) -> Any:
-    """The numbers of :func:`poisson` for means in single precision, of their shape."""
+    """Draw the numbers of :func:`poisson` for means in single precision, of their shape."""
     few = ne(lam, lam) | lt(lam, _MANY)
     counted = _counted(key, select(few, lam, filled(lam, 0)), dtype)
     drawn = select(few, counted, _by_rejection(key, select(few, filled(lam, 1e5), lam), dtype))
@@ -32,25 +32,25 @@ def poisson_values(key: Any, lam: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _counted(key: Any, lam: Any, dtype: np.dtype[Any]) -> Any:
-    """Even numbers are multiplied until the product falls below e^-λ (D. Knuth)."""
+    """Count events by multiplying uniform numbers until the product falls below e^-λ (D. Knuth)."""
     shape = aval_of(lam).shape
 
-    def going(state: Any) -> Any:
+    def condition(state: Any) -> Any:
         return gt(state[3], -lam)
 
     def step(state: Any) -> Any:
         count, events, key, product = state
         following, now = parts(key, 2)
-        events = select(going(state), events + 1, events)
+        events = select(condition(state), events + 1, events)
         return count + 1, events, following, product + log(uniform_values(now, shape, aval_of(lam).dtype, 0.0, 1.0))
 
     none = convert_element_type(filled(lam, 0), dtype)
-    _, events, _, _ = while_loop(while_any(going, iinfo(dtype).max), step, (0, none, key, filled(lam, 0)))
+    _, events, _, _ = while_loop(while_any(condition, iinfo(dtype).max), step, (0, none, key, filled(lam, 0)))
     return events - 1
 
 
 def _by_rejection(key: Any, lam: Any, dtype: np.dtype[Any]) -> Any:
-    """Hörmann's algorithm PTRS (1993), with its constants and names."""
+    """Draw by Hörmann's algorithm PTRS (1993), with its constants and names."""
     shape, single = aval_of(lam).shape, aval_of(lam).dtype
     log_lam = log(lam)
     b = 0.931 + 2.53 * sqrt(lam)
@@ -58,7 +58,7 @@ def _by_rejection(key: Any, lam: Any, dtype: np.dtype[Any]) -> Any:
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     v_r = 0.9277 - 3.6224 / (b - 2.0)
 
-    def going(state: Any) -> Any:
+    def condition(state: Any) -> Any:
         return ~state[2]
 
     def step(state: Any) -> Any:
@@ -76,5 +76,5 @@ def _by_rejection(key: Any, lam: Any, dtype: np.dtype[Any]) -> Any:
         return count + 1, select(accept, k, drawn), accepted | accept, following
 
     start = (0, filled(lam, -1), ne(lam, lam) & False, key)
-    _, drawn, _, _ = while_loop(while_any(going, iinfo(dtype).max), step, start)
+    _, drawn, _, _ = while_loop(while_any(condition, iinfo(dtype).max), step, start)
     return convert_element_type(drawn, dtype)

@@ -1,4 +1,4 @@
-"""Random orders, and random choices from what is given."""
+"""Random permutations, and random choices from given values."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .discrete import randint_values
 from .drawing import new_keys, random_bits
 from .keys import checked, shape_of
 
-#: Of so many sums each is compared with each draw, which is faster than a search.
+#: Up to this many sums, each is compared with each draw, which is faster than a search.
 _FEW = 64
 
 
 @out_sharded
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
-    """``x`` in random order along ``axis``, or for an integer the numbers below it.
+    """Return ``x`` in random order along ``axis``, or for an integer a permutation of the numbers below it.
 
     Whole slices change places; with ``independent`` each row along the axis is shuffled on its own.
 
@@ -47,12 +47,12 @@ def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
     aval = aval_of(0 if x.__class__ is int else x)
     if not aval.shape and not is_integer(aval.dtype):
         raise TypeError(f"random.permutation takes an array with axes or an integer, got {aval.str_short()}")
-    place = axis_of(axis, max(1, len(aval.shape)))
+    axis_number = axis_of(axis, max(1, len(aval.shape)))
     if not aval.shape:
         return _permuted_numbers(key, max(0, int(x)))
     if independent or len(aval.shape) == 1:
-        return _shuffle(key, x, place)
-    return _permuted_slices(key, x, place)
+        return _shuffle(key, x, axis_number)
+    return _permuted_slices(key, x, axis_number)
 
 
 def choice(
@@ -64,7 +64,7 @@ def choice(
     axis: int = 0,
     mode: str | None = None,
 ) -> Any:
-    """Slices of ``a`` along ``axis`` (for an integer: numbers below it) drawn at random, with probabilities ``p``.
+    """Draw slices of ``a`` along ``axis`` (for an integer: numbers below it), with probabilities ``p``.
 
     Without ``replace`` none is drawn twice. Raises ValueError when there are not enough for that. ``mode`` is that of
     :func:`gumbel`, by which slices of unequal probabilities are drawn once each.
@@ -80,8 +80,8 @@ def choice(
     aval = aval_of(a)
     if not aval.shape and not (isinstance(a, (int, np.integer)) or is_integer(aval.dtype)):
         raise TypeError(f"random.choice takes an array or an integer to choose from, got {aval.str_short()}")
-    place = axis % len(aval.shape) if aval.shape else 0
-    count = aval.shape[place] if aval.shape else int(a)
+    axis_number = axis % len(aval.shape) if aval.shape else 0
+    count = aval.shape[axis_number] if aval.shape else int(a)
     draws = math.prod(sizes)
     if draws and count <= 0:
         raise ValueError("random.choice: there is nothing to choose from")
@@ -90,10 +90,10 @@ def choice(
     if p is not None and aval_of(p).shape != (count,):
         raise ValueError(f"random.choice: p has shape {aval_of(p).shape}, expected ({count},): one for each choice")
     if p is None and not replace:
-        whole = _permuted(key, a, place, False)
-        return reshape(slice_in_dim(whole, 0, draws, place), _result_shape(aval.shape, place, sizes))
+        shuffled = _permuted(key, a, axis_number, False)
+        return reshape(slice_in_dim(shuffled, 0, draws, axis_number), _result_shape(aval.shape, axis_number, sizes))
     indices = _choice_indices(key, p, count, sizes, bool(replace), high)
-    return indices if not aval.shape else _taken(a, indices, place)
+    return indices if not aval.shape else _taken(a, indices, axis_number)
 
 
 # Traced bodies ------------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def choice(
 
 @jit(static_argnums=2)
 def _shuffle(key: Any, x: Any, axis: int) -> Any:
-    # Sort by random words; ties keep their places, so enough rounds are made for them not to matter.
+    # Sort by random words; ties keep their order, so enough rounds are made for them not to matter.
     size = aval_of(x).size
     rounds = math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))
     for _ in range(rounds):
@@ -146,9 +146,9 @@ def _result_shape(shape: tuple[int, ...], axis: int, drawn: tuple[int, ...]) -> 
 
 
 def _taken(x: Any, indices: Any, axis: int) -> Any:
-    """The slices of ``x`` along an axis at those indices, which all lie inside."""
-    shape, where = aval_of(x).shape, aval_of(indices).shape
-    kept = (*range(axis), *range(axis + len(where), len(shape) - 1 + len(where)))
-    numbers = GatherDimensionNumbers(offset_dims=kept, collapsed_slice_dims=(axis,), start_index_map=(axis,))
+    """Return the slices of ``x`` along an axis at the indices, which are all in range."""
+    shape, index_shape = aval_of(x).shape, aval_of(indices).shape
+    retained_axes = (*range(axis), *range(axis + len(index_shape), len(shape) - 1 + len(index_shape)))
+    numbers = GatherDimensionNumbers(offset_dims=retained_axes, collapsed_slice_dims=(axis,), start_index_map=(axis,))
     sizes = (*shape[:axis], 1, *shape[axis + 1 :])
-    return gather(x, expand_dims(indices, (len(where),)), numbers, sizes)
+    return gather(x, expand_dims(indices, (len(index_shape),)), numbers, sizes)

@@ -1,4 +1,4 @@
-"""Numbers that are functions of even and of normal ones. Each sampler is one compiled call."""
+"""Distributions of functions of uniform and normal numbers; each sampler is one compiled call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .parts import parts
 
 @out_sharded
 def cauchy(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the Cauchy distribution with median 0 and scale 1, tan(π (u - 1/2)) for an even u.
+    """Draw from the Cauchy distribution with median 0 and scale 1, tan(π (u - 1/2)) for a uniform u.
 
     >>> import xlascope as xs
     >>> x = xs.random.cauchy(xs.random.PRNGKey(0), (3,))
@@ -38,7 +38,7 @@ def cauchy(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 
 @out_sharded
 def logistic(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the logistic distribution with mean 0 and scale 1, log(u / (1 - u)) for an even u.
+    """Draw from the logistic distribution with mean 0 and scale 1, log(u / (1 - u)) for a uniform u.
 
     >>> import xlascope as xs
     >>> x = xs.random.logistic(xs.random.PRNGKey(0), (3,))
@@ -49,7 +49,7 @@ def logistic(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 
 @out_sharded
 def maxwell(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the Maxwell distribution with scale 1: lengths of vectors of three normal numbers.
+    """Draw from the Maxwell distribution with scale 1: lengths of vectors of three normal numbers.
 
     >>> import xlascope as xs
     >>> x = xs.random.maxwell(xs.random.PRNGKey(0), (3,))
@@ -59,7 +59,7 @@ def maxwell(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers at the distances ``scale`` times Maxwell's from ``loc``, as often below as above it.
+    """Draw numbers at ``scale`` times Maxwell-distributed distances from ``loc``, on either side.
 
     The result has ``shape``, followed by the shape to which ``loc`` and ``scale`` broadcast; without a shape it has
     the latter twice, as in JAX.
@@ -75,7 +75,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape = (), dtyp
 
 @out_sharded
 def pareto(key: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers from the Pareto distribution on [1, ∞) with density b x^(-b - 1); ``b`` broadcasts to ``shape``.
+    """Draw from the Pareto distribution on [1, ∞) with density b x^(-b - 1); ``b`` broadcasts to ``shape``.
 
     >>> import xlascope as xs
     >>> x = xs.random.pareto(xs.random.PRNGKey(0), 3.0, (3,))
@@ -86,7 +86,7 @@ def pareto(key: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> 
 
 @out_sharded
 def rayleigh(key: Any, scale: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers from the Rayleigh distribution with that ``scale``, which broadcasts to ``shape``.
+    """Draw from the Rayleigh distribution with that ``scale``, which broadcasts to ``shape``.
 
     They are the lengths of vectors of two normal numbers with the standard deviation ``scale``.
 
@@ -98,9 +98,9 @@ def rayleigh(key: Any, scale: Any, shape: Shape | None = None, dtype: Any = floa
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the Weibull distribution on [0, ∞): ``scale`` times (-log(1 - u))^(1 / concentration).
+    """Draw from the Weibull distribution on [0, ∞): ``scale`` times (-log(1 - u))^(1 / concentration).
 
-    One even u is drawn for each element of ``shape``; the result has the shape to which that and the parameters
+    One uniform u is drawn for each element of ``shape``; the result has the shape to which that and the parameters
     broadcast.
 
     >>> import xlascope as xs
@@ -112,22 +112,22 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape = (), dty
 
 @out_sharded
 def lognormal(key: Any, sigma: Any = 1.0, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers whose logarithm is normal with mean 0 and standard deviation ``sigma``, which broadcasts to ``shape``.
+    """Draw numbers whose logarithm is normal with mean 0 and standard deviation ``sigma``.
 
-    ``dtype`` may be complex, as that of :func:`normal`.
+    ``sigma`` broadcasts to ``shape``. ``dtype`` may be complex, as that of :func:`normal`.
 
     >>> import xlascope as xs
     >>> x = xs.random.lognormal(xs.random.PRNGKey(0), 0.5, (3,))
     """
-    sizes, found = shape_or_broadcast(shape, "lognormal", sigma), requested_dtype(dtype)
-    if kind_of(found) != "c":
-        real_of(found, "lognormal")
-    return _lognormal(checked(key, "lognormal"), sigma, sizes, found)
+    sizes, requested = shape_or_broadcast(shape, "lognormal", sigma), requested_dtype(dtype)
+    if kind_of(requested) != "c":
+        real_of(requested, "lognormal")
+    return _lognormal(checked(key, "lognormal"), sigma, sizes, requested)
 
 
 @out_sharded
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers between ``left`` and ``right`` whose density is a triangle with its top at ``mode``.
+    """Draw numbers between ``left`` and ``right`` whose density is a triangle with its top at ``mode``.
 
     The three parameters broadcast to ``shape``.
 
@@ -140,10 +140,10 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape | None =
 
 @out_sharded
 def wald(key: Any, mean: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
-    """Numbers from Wald's distribution (the inverse Gaussian one) with that ``mean`` and concentration 1.
+    """Draw from Wald's distribution (the inverse Gaussian one) with that ``mean`` and concentration 1.
 
-    ``mean`` broadcasts to ``shape``. After J. R. Michael, W. R. Schucany, R. W. Haas: "Generating random variates using
-    transformations with multiple roots", The American Statistician 30, 1976.
+    ``mean`` broadcasts to ``shape``. After J. R. Michael, W. R. Schucany, R. W. Haas: "Generating random variates
+    using transformations with multiple roots", The American Statistician 30, 1976.
 
     >>> import xlascope as xs
     >>> x = xs.random.wald(xs.random.PRNGKey(0), 2.0, (3,))
@@ -202,13 +202,13 @@ def _lognormal(key: Any, sigma: Any, shape: tuple[int, ...], dtype: np.dtype[Any
 
 
 @jit(static_argnums=(4, 5))
-def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _triangular(key: Any, low: Any, mode: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     # The inverse of the distribution function, which is a parabola on each side of the mode.
-    left, mode, right = (fitted(x, shape, dtype, "triangular") for x in (left, mode, right))
-    below = (mode - left) / (right - left)
+    low, mode, high = (fitted(x, shape, dtype, "triangular") for x in (low, mode, high))
+    below = (mode - low) / (high - low)
     u = uniform_values(key, shape, dtype, 0.0, 1.0)
-    rising = left + sqrt(u * (right - left) * (mode - left))
-    falling = right - sqrt((1.0 - u) * (right - left) * (right - mode))
+    rising = low + sqrt(u * (high - low) * (mode - low))
+    falling = high - sqrt((1.0 - u) * (high - low) * (high - mode))
     return select(lt(u, below), rising, falling)
 
 

@@ -1,7 +1,7 @@
-"""From what XLA writes (HLO text, dumps and logs, plans of memory, profiles) to records. Boots nothing.
+"""Readers that turn XLA's output (HLO text, dumps, logs, buffer assignments, profiles) into records.
 
-XLA promises nothing of these forms. What is not in the form that a reader knows is a :class:`FormatError`, and never
-less than was there.
+None of them starts a backend. XLA promises no stability of these formats. A reader raises
+:class:`FormatError` for input of an unknown form and never returns less than the input holds.
 """
 
 from ..names import lazy

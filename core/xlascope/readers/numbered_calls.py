@@ -1,4 +1,4 @@
-"""Which kernels of a GPU ran in one call: its profile tells them in order, and not where a call begins."""
+"""Assignment of a GPU's kernels to calls: its profile lists them in order, without the start of a call."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from .profile_events import Event
 
 
 def number_calls(events: Sequence[Event], schedules: Schedules) -> None:
-    """Give each run of a kernel, in the order they began, the number of its call.
+    """Set the call number of each kernel run, in the order the runs began.
 
-    A call begins with the run of one kernel that every call runs once: one of the entry computation, or a graph of a
-    program without loops; where the schedule is not known, one of those that ran least often. In a window that holds
-    every such kernel equally often that is the first one, otherwise the one before which the device waits longest. What
-    ran before its first run is of a call that began before the window: number 0, and so is everything where no such
-    kernel ran. Of several devices each is counted by itself, and shifted so that calls meet in time.
+    A call begins with the run of one kernel that every call runs once (the anchor): a kernel of the entry
+    computation, or a graph of a program without loops; where the schedule is unknown, one of those that ran least
+    often. If all such kernels ran equally often in the window, the anchor is the first one, otherwise the one
+    before which the device waits longest. Kernels before the anchor's first run belong to a call that began
+    before the window: number 0, as do all kernels if no such kernel ran. Each device is numbered by itself, and
+    then shifted so that its calls coincide in time with those of the first device.
     """
     by_device: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         by_device[event.device].append(event)
-    first, *others = by_device.values()
+    first, *other_devices = by_device.values()
     anchor = _first_kernel(first, schedules)
     reference = _number(first, anchor)
-    for mine in others:
-        starts = _number(mine, anchor)
+    for device_events in other_devices:
+        starts = _number(device_events, anchor)
         shift = _shift(reference, starts)
-        for event in mine:
+        for event in device_events:
             event.run += shift
 
 
@@ -50,7 +51,7 @@ def _first_kernel(events: Sequence[Event], schedules: Schedules) -> str | None:
 
 
 def _once_in_a_call(events: Iterable[Event], counted: Counter[str], schedules: Schedules) -> set[str]:
-    """Return the kernels that can be taken for those that every call runs once."""
+    """Return the kernels that may run exactly once in every call."""
     if not any(schedules):
         least = min(counted.values())
         return {kernel for kernel, runs in counted.items() if runs == least}
@@ -60,15 +61,15 @@ def _once_in_a_call(events: Iterable[Event], counted: Counter[str], schedules: S
 
 
 def _begin_launches(events: Iterable[Event]) -> Iterator[bool]:
-    """Generate for each event whether it is the first of its kernel's launch."""
-    seen: dict[str, int] = {}
+    """Yield for each event whether it is the first of its kernel's launch."""
+    last_launch: dict[str, int] = {}
     for event in events:
-        yield not event.launch or seen.get(event.kernel) != event.launch
-        seen[event.kernel] = event.launch
+        yield not event.launch or last_launch.get(event.kernel) != event.launch
+        last_launch[event.kernel] = event.launch
 
 
 def _number(events: Sequence[Event], anchor: str | None) -> list[float]:
-    """Number the calls of a device; returns when they began."""
+    """Assign call numbers to the events of a device and return the start times of its calls."""
     starts: list[float] = []
     for event, begins in zip(events, _begin_launches(events), strict=True):
         if begins and event.kernel == anchor:
@@ -78,10 +79,10 @@ def _number(events: Sequence[Event], anchor: str | None) -> list[float]:
 
 
 def _shift(reference: Sequence[float], starts: Sequence[float]) -> int:
-    """By how many calls another device is ahead of the reference, so that their begins are nearest to each other."""
+    """Return by how many calls a device is ahead of the reference, so that their starts are nearest."""
 
-    def apart(shift: int) -> float:
-        pairs = [(reference[i + shift], at) for i, at in enumerate(starts) if 0 <= i + shift < len(reference)]
-        return statistics.median(abs(one - other) for one, other in pairs) if pairs else float("inf")
+    def median_distance(shift: int) -> float:
+        pairs = [(reference[i + shift], start) for i, start in enumerate(starts) if 0 <= i + shift < len(reference)]
+        return statistics.median(abs(expected - observed) for expected, observed in pairs) if pairs else float("inf")
 
-    return min((0, 1, -1), key=apart)
+    return min((0, 1, -1), key=median_distance)

@@ -1,8 +1,9 @@
-"""What a profile says of a GPU or TPU itself: its lines, its peaks, and XLA's own figures for the kernels of a TPU.
+"""Device-level content of a profile: lines of a GPU or TPU, peaks, and XLA's figures for a TPU's kernels.
 
-The forms are those of XLA's profilers: ``/device:GPU:0`` with a line for each stream (``Stream #134(Compute)``), whose
-events carry XLA's annotations, and ``/device:TPU:0`` with the lines ``XLA Modules``, ``XLA Ops`` and ``Async XLA Ops``,
-whose events are named by their HLO, the figures standing with the names (``event_metadata``) instead of the events.
+The formats are those of XLA's profilers: ``/device:GPU:0`` with a line for each stream (``Stream
+#134(Compute)``), whose events carry XLA's annotations, and ``/device:TPU:0`` with the lines ``XLA Modules``,
+``XLA Ops`` and ``Async XLA Ops``, whose events are named by their HLO; the figures are attached to the names
+(``event_metadata``), not to the events.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from ..records.events import Peaks
 from .memory.wire_format import fields
 
-#: Lines of a device that TensorBoard's tools derive from the others, and those that tell no runs of kernels.
+#: Lines of a device that TensorBoard's tools derive from the others, and lines without runs of kernels.
 DERIVED = frozenset(
     {
         *("Steps", "Framework Ops", "Framework Name Scope", "TensorFlow Ops", "TensorFlow Name Scope", "Source code"),
@@ -35,7 +36,7 @@ _STAT, _DOUBLE, _UNSIGNED, _SIGNED = 1, 2, 3, 4
 
 
 class ModuleRun(NamedTuple):
-    """One call of a program on a TPU. Times in seconds from the start of the window."""
+    """Call of a program on a TPU. Times in seconds from the start of the window."""
 
     module: str
     program_id: int
@@ -45,14 +46,16 @@ class ModuleRun(NamedTuple):
 
 
 class OwnFigures(NamedTuple):
-    """XLA's figures for one run of a kernel, None where there are none."""
+    """XLA's figures for one run of a kernel; None where there are none."""
 
     flops: float | None
     bytes_accessed: float | None
 
 
 def device_of(plane: str) -> str:
-    """``/host:CPU`` is cpu:0 (its events say which device they are of), ``/device:GPU:1`` is gpu:1.
+    """Return the device of a plane: ``/device:GPU:1`` is gpu:1.
+
+    ``/host:CPU`` is cpu:0; its events have their own device ordinals.
 
     >>> device_of("/host:CPU"), device_of("/device:GPU:1"), device_of("/device:TPU:3")
     ('cpu:0', 'gpu:1', 'tpu:3')
@@ -64,36 +67,36 @@ def device_of(plane: str) -> str:
 
 
 def stream_of(device: str, line: str) -> str:
-    """The name of a queue of a device, ``""`` for threads of a host.
+    """Return the name of a device's queue, ``""`` for threads of a host.
 
     >>> stream_of("gpu:0", "Stream #134(Compute,MemcpyD2D)"), stream_of("cpu:0", "tf_XLAEigen/1")
     ('Stream #134', '')
     """
     if device.startswith("cpu:"):
         return ""
-    found = _STREAM.match(line)
-    return found[1] if found else line
+    match = _STREAM.match(line)
+    return match[1] if match else line
 
 
 def is_told_elsewhere(device: str, line: str) -> bool:
-    """Whether a line repeats what others tell: taking both would count every kernel twice."""
+    """Return whether a line repeats the events of other lines, so that its kernels would count twice."""
     if device.startswith("cpu:"):
         return False
     return line in DERIVED or (line in (OPERATIONS, ASYNCHRONOUS) and not device.startswith("tpu:"))
 
 
 def copied_bytes(facts: Mapping[str, Any]) -> int | None:
-    """The bytes of a copy of a GPU's.
+    """Return the bytes of a GPU's copy, or None.
 
     >>> copied_bytes({"memcpy_details": "kind_src:pinned kind_dst:device size:4096 dest:0 async:1"})
     4096
     """
-    found = _COPIED.search(str(facts.get("memcpy_details", "")))
-    return int(found[1]) if found else None
+    match = _COPIED.search(str(facts.get("memcpy_details", "")))
+    return int(match[1]) if match else None
 
 
 def operation_name(event: str) -> str:
-    """The instruction that an event of a TPU is named after.
+    """Return the name of the instruction in an event of a TPU.
 
     >>> operation_name("%fusion.3 = f32[8]{0} fusion(%p), kind=kLoop"), operation_name("copy-start.1")
     ('fusion.3', 'copy-start.1')
@@ -102,38 +105,38 @@ def operation_name(event: str) -> str:
 
 
 def module_runs(lines: Iterable[Any]) -> list[ModuleRun]:
-    """The calls of programs that a TPU's lines tell, in order."""
-    found: list[ModuleRun] = []
+    """Return the calls of programs in a TPU's lines, in order."""
+    runs: list[ModuleRun] = []
     for event in (event for line in lines if line.name == MODULES for event in line.events):
         named = _MODULE.match(event.name)
         facts = dict(event.stats)
         module, number = (named[1], int(named[2])) if named else (event.name, -1)
         run = facts.get("run_id")
-        found.append(
+        runs.append(
             ModuleRun(
                 module,
                 number,
-                len(found) if run is None else int(run),
+                len(runs) if run is None else int(run),
                 event.start_ns * 1e-9,
                 event.end_ns * 1e-9,
             )
         )
-    return sorted(found, key=lambda each: each.start)
+    return sorted(runs, key=lambda module_run: module_run.start)
 
 
 def peaks_of(plane: Any) -> Peaks | None:
-    """What the plane of a device says that it can do at most; None where it says nothing."""
+    """Return the peak performance that the plane of a device reports, or None."""
     facts = dict(plane.stats)
     flops, bandwidth = _number(facts, "peak_teraflops_per_second"), _number(facts, "peak_hbm_bw_gigabytes_per_second")
     clock, memory, cores = (_number(facts, name) for name in ("clock_rate", "memory_size", "core_count"))
-    found = Peaks(
+    peaks = Peaks(
         flops=flops * 1e12 if flops else None,
         bytes_per_second=bandwidth * 1e9 if bandwidth else _number(facts, "memory_bandwidth"),
         memory=int(memory) if memory else None,
         cores=int(cores) if cores else None,
         clock=clock * 1e3 if clock else None,  # kilohertz
     )
-    return None if found == Peaks() else found
+    return None if peaks == Peaks() else peaks
 
 
 def _number(facts: Mapping[str, Any], name: str) -> float | None:
@@ -142,15 +145,15 @@ def _number(facts: Mapping[str, Any], name: str) -> float | None:
 
 
 def own_figures(data: bytes) -> dict[str, dict[str, OwnFigures]]:
-    """XLA's figures for the kernels of each TPU, by the names of its events; jaxlib's parser leaves them out."""
-    found = {}
+    """Return XLA's figures for the kernels of each TPU, by event name; jaxlib's parser leaves them out."""
+    figures = {}
     for number, plane in fields(data):
         if number == _PLANES and isinstance(plane, bytes) and b"/device:TPU:" in plane:
             content = list(fields(plane))
             name = next((_text(value) for field, value in content if field == _NAME), "")
             if name.startswith("/device:TPU:"):
-                found[device_of(name)] = dict(_figures(content))
-    return found
+                figures[device_of(name)] = dict(_figures(content))
+    return figures
 
 
 def _figures(plane: list[tuple[int, int | bytes]]) -> Iterator[tuple[str, OwnFigures]]:
@@ -165,7 +168,7 @@ def _figures(plane: list[tuple[int, int | bytes]]) -> Iterator[tuple[str, OwnFig
 def _entries(
     plane: list[tuple[int, int | bytes]], field: int
 ) -> Iterator[tuple[int, dict[int, int | bytes], list[bytes]]]:
-    """The values of a map: their numbers, their fields, and their statistics."""
+    """Yield the values of a map: their numbers, fields and statistics."""
     for number, entry in plane:
         if number == field and isinstance(entry, bytes):
             for inner, value in fields(entry):
@@ -173,12 +176,12 @@ def _entries(
                     content = list(fields(value))
                     message = dict(content)
                     key = message.get(1, 0)
-                    stats = [each for part, each in content if part == _STATS and isinstance(each, bytes)]
+                    stats = [stat for part, stat in content if part == _STATS and isinstance(stat, bytes)]
                     yield key if isinstance(key, int) else 0, message, stats
 
 
 def _stat(data: bytes) -> tuple[int, float | None]:
-    """A statistic's number and value, if that is a number."""
+    """Return a statistic's number and its value, None if that is not a number."""
     message = dict(fields(data))
     number = message.get(_STAT, 0)
     value: float | None = None

@@ -1,6 +1,6 @@
-"""The events of a profiler window: the runs of every kernel, and the copies between host and devices.
+"""Events of a profiler window: the runs of every kernel, and copies between host and devices.
 
-This module alone of the readers loads a part of jaxlib (the parser of profiles, which boots nothing).
+Only this reader loads a part of jaxlib (the parser of profiles), which does not start a backend.
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ from .planes import (
 
 
 class TooManyEventsError(FormatError):
-    """A window was too long to be read: what of it would be left out could be any part of it."""
+    """Profile with more events than the limit; a partial result could lack any part of it."""
 
 
-#: The run of an event that does not say its own: GPUs tell kernels in order, without the number of the call.
+#: The run of an event that has none: GPUs report kernels in order, without the number of the call.
 NO_RUN = -1
 
 
 @dataclass(slots=True)
 class Event:
-    """One run of one kernel. Times in seconds from the start of the window.
+    """Run of one kernel. Times in seconds from the start of the window.
 
-    ``over`` says that its end was seen: the profiler tells of a loop on a CPU when it has handed on its first turn.
-    On a GPU an instruction, or a CUDA graph of many (``in_graph``), can launch several kernels: these have one number,
-    ``launch``, where the profiler tells it (0: it does not). ``function`` is what the kernel is called there.
+    ``ended`` says that the end was recorded: on a CPU the profiler reports a loop when it has dispatched its
+    first iteration. On a GPU an instruction, or a CUDA graph of many (``in_graph``), can launch several kernels:
+    these share one number, ``launch``, if the profiler reports it (otherwise 0). ``function`` is the kernel's
+    name there.
     """
 
     module: str
@@ -69,12 +70,12 @@ class Event:
 
     @property
     def own(self) -> float:
-        """The time of the kernel itself, without those that it ran."""
+        """Return the time of the kernel itself, without the kernels that it ran."""
         return max(self.end - self.start - self.children, 0.0)
 
 
 class Transfer(NamedTuple):
-    """A copy from or to a device. Times in seconds from the start of the window."""
+    """Copy from or to a device. Times in seconds from the start of the window."""
 
     device: str
     name: str
@@ -93,9 +94,10 @@ _MARKED = "cpu:"
 
 
 class Events(NamedTuple):
-    """What a window saw: the kernels' runs in the order they began, the copies, and the seconds of functions' calls.
+    """Content of a window: kernel runs in the order they began, copies, and durations of function calls in seconds.
 
-    A call is from when the host makes it until it returns, by the function's name: its program may run on after that.
+    A call lasts from when the host makes it until it returns; its program may still run after that. Calls are
+    listed by function name.
     """
 
     kernels: list[Event]
@@ -109,7 +111,7 @@ _CALL = "PjitFunction("
 
 
 class _Line(NamedTuple):
-    """A thread of a host, or a queue of a device: its number, and what the events on it are known by."""
+    """Thread of a host or queue of a device, with the data needed to interpret its events."""
 
     device: str
     name: str
@@ -122,14 +124,15 @@ class _Line(NamedTuple):
         return stream_of(self.device, self.name)
 
 
-#: Where a kernel belongs whose event says its own name alone: to which module, and to which instruction.
+#: Module and instruction of each kernel whose events have only a name.
 Named = Mapping[str, tuple[str, str]]
 
 
-def read_events(data: bytes, limit: int, named: Named = MappingProxyType({})) -> Events:
-    """The events of a serialized ``XSpace``; raises TooManyEventsError beyond the limit.
+def read_events(data: bytes, limit: int, kernel_names: Named = MappingProxyType({})) -> Events:
+    """Return the events of a serialized ``XSpace``; raise TooManyEventsError beyond the limit.
 
-    ``named`` tells where kernels of a GPU belong that ran in a CUDA graph: XLA's annotations are not on those.
+    ``kernel_names`` gives the module and instruction of GPU kernels that ran in a CUDA graph, where XLA's
+    annotations are missing.
     """
     try:
         profile = _profile_data.ProfileData.from_serialized_xspace(data)
@@ -137,38 +140,38 @@ def read_events(data: bytes, limit: int, named: Named = MappingProxyType({})) ->
         raise FormatError(
             "a profile", f"expected a serialized XSpace, these {len(data)} bytes are no profile: {error}"
         ) from error
-    found = Events([], [], defaultdict(list), {})
+    events = Events([], [], defaultdict(list), {})
     ends: dict[str, list[float]] = defaultdict(list)
-    host: set[str] = set()  # names that are no kernels: reading an event's statistics is what costs
-    for number, (line, raw) in enumerate(_raw_events(profile, data, found.peaks)):
+    host: set[str] = set()  # names of events that are not kernels: reading an event's statistics is expensive
+    for number, (line, raw) in enumerate(_raw_events(profile, data, events.peaks)):
         if number >= limit:
             raise TooManyEventsError("a profile", f"expected at most {limit:,} events, there are more")
         name: str = raw.name
         if name.startswith(_END):
             ends[name[len(_END) :]].append(raw.end_ns * 1e-9)
         elif name.startswith(_CALL):
-            found.calls[name[len(_CALL) : -1]].append((raw.end_ns - raw.start_ns) * 1e-9)
+            events.calls[name[len(_CALL) : -1]].append((raw.end_ns - raw.start_ns) * 1e-9)
         elif name not in host:
-            _sort(line, raw, name, named, found, host)
-    found.kernels.sort(key=lambda event: (event.start, -event.end))
-    _one_program(found.kernels)
-    _subtract_children(found.kernels)
-    _extend(found.kernels, ends)
-    return found
+            _sort(line, raw, name, kernel_names, events, host)
+    events.kernels.sort(key=lambda event: (event.start, -event.end))
+    _one_program(events.kernels)
+    _subtract_children(events.kernels)
+    _extend(events.kernels, ends)
+    return events
 
 
-def _sort(line: _Line, raw: Any, name: str, named: Named, found: Events, host: set[str]) -> None:
-    """Put one event where it belongs: it is a kernel's, a copy, or of no interest."""
+def _sort(line: _Line, raw: Any, name: str, kernel_names: Named, events: Events, host: set[str]) -> None:
+    """Add one event to the kernels or the copies, or ignore it."""
     facts: dict[str, Any] = dict(raw.stats)
-    event = _event(line, raw, name, facts, named)
+    event = _event(line, raw, name, facts, kernel_names)
     if event:
-        found.kernels.append(event)
-    elif line.stream and (name.startswith(_COPY) or line.name == ASYNCHRONOUS):  # a host's are only asked for there
+        events.kernels.append(event)
+    elif line.stream and (name.startswith(_COPY) or line.name == ASYNCHRONOUS):  # host events are skipped
         figures = line.figures.get(name)
         size = copied_bytes(facts)
         if size is None and figures is not None and figures.bytes_accessed is not None:
             size = int(figures.bytes_accessed)
-        found.transfers.append(
+        events.transfers.append(
             Transfer(line.device, operation_name(name), raw.start_ns * 1e-9, raw.end_ns * 1e-9, line.stream, size)
         )
     elif not line.stream:
@@ -176,15 +179,15 @@ def _sort(line: _Line, raw: Any, name: str, named: Named, found: Events, host: s
 
 
 def _raw_events(profile: Any, data: bytes, peaks: dict[str, Peaks]) -> Iterator[tuple[_Line, Any]]:
-    """Every event with its line; what a plane says of its device goes into ``peaks``."""
+    """Yield every event with its line; store the peaks of each device in ``peaks``."""
     thread = 0
     figures: dict[str, dict[str, OwnFigures]] | None = None
     for plane in profile.planes:
         device = device_of(plane.name)
         lines = list(plane.lines)
-        about = peaks_of(plane)
-        if about is not None:
-            peaks[device] = about
+        device_peaks = peaks_of(plane)
+        if device_peaks is not None:
+            peaks[device] = device_peaks
         runs: list[ModuleRun] = []
         if device.startswith("tpu:"):
             runs = module_runs(lines)
@@ -193,23 +196,23 @@ def _raw_events(profile: Any, data: bytes, peaks: dict[str, Peaks]) -> Iterator[
             if is_told_elsewhere(device, line.name):
                 continue
             thread += 1
-            told = _Line(device, line.name, thread, runs, (figures or {}).get(device, {}))
+            profile_line = _Line(device, line.name, thread, runs, (figures or {}).get(device, {}))
             for event in line.events:
-                yield told, event
+                yield profile_line, event
 
 
-def _event(line: _Line, raw: Any, name: str, facts: dict[str, Any], named: Named) -> Event | None:
-    """The run of a kernel, by XLA's annotations on it; or, where it has none, by its name or by when it ran."""
+def _event(line: _Line, raw: Any, name: str, facts: dict[str, Any], kernel_names: Named) -> Event | None:
+    """Return the run of a kernel, identified by XLA's annotations, by its name or by when it ran."""
     if "hlo_op" not in facts or "hlo_module" not in facts:
-        if "kernel_details" in facts and name in named:
-            module, kernel = named[name]
+        if "kernel_details" in facts and name in kernel_names:
+            module, kernel = kernel_names[name]
             facts = {**facts, "hlo_module": module, "hlo_op": kernel}
         elif line.name == OPERATIONS:
             run = _run_at(line.module_runs, raw.start_ns * 1e-9)
             if run is None:
                 return None
-            told = {"hlo_module": run.module, "program_id": run.program_id, "run_id": run.run}
-            facts = {**facts, **told, "hlo_op": operation_name(name)}
+            annotations = {"hlo_module": run.module, "program_id": run.program_id, "run_id": run.run}
+            facts = {**facts, **annotations, "hlo_op": operation_name(name)}
         else:
             return None
     platform, _, number = line.device.partition(":")
@@ -245,24 +248,24 @@ def _run_unsaid(line: _Line) -> int:
 
 
 def _run_at(runs: Sequence[ModuleRun], time: float) -> ModuleRun | None:
-    """The call of a program that was under way at a time."""
-    place = bisect.bisect_right(runs, time, key=lambda run: run.start) - 1
-    return runs[place] if place >= 0 and time < runs[place].end else None
+    """Return the call of a program that was running at a time, or None."""
+    index = bisect.bisect_right(runs, time, key=lambda run: run.start) - 1
+    return runs[index] if index >= 0 and time < runs[index].end else None
 
 
 def _one_program(events: Iterable[Event]) -> None:
-    """Let those that do not say their program's number be of the one program of their module that is seen."""
-    seen: dict[str, set[int]] = defaultdict(set)
+    """Assign events without a program id to the only program of their module in the window."""
+    program_ids: dict[str, set[int]] = defaultdict(set)
     for event in events:
-        seen[event.module].add(event.program_id)
+        program_ids[event.module].add(event.program_id)
     for event in events:
-        others = seen[event.module] - {-1}
-        if event.program_id == -1 and len(others) == 1:
-            (event.program_id,) = others
+        candidates = program_ids[event.module] - {-1}
+        if event.program_id == -1 and len(candidates) == 1:
+            (event.program_id,) = candidates
 
 
 def _subtract_children(events: Iterable[Event]) -> None:
-    """On one thread a kernel that begins inside another was run by it (a while runs its body)."""
+    """Add up the time of nested kernels on each thread (a while runs its body)."""
     open_events: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         stack = open_events[event.thread]
@@ -274,7 +277,7 @@ def _subtract_children(events: Iterable[Event]) -> None:
 
 
 def _extend(events: Iterable[Event], ends: dict[str, list[float]]) -> None:
-    """Let a kernel last until its end mark, at most until its run's next kernel: other threads share its work.
+    """Extend each kernel to its end mark, at most to the next kernel of its run, since other threads share its work.
 
     The mark alone would be too late: the thread that finishes a kernel first runs those that waited for it.
     """
@@ -290,7 +293,7 @@ def _extend(events: Iterable[Event], ends: dict[str, list[float]]) -> None:
 
 
 def _first_after(marks: deque[float] | None, event: Event) -> float | None:
-    """The mark of the event, taken away: each belongs to one; those from before are of kernels not seen to begin."""
+    """Remove and return the end mark of an event; earlier marks belong to kernels whose start was not recorded."""
     while marks:
         mark = marks.popleft()
         if mark >= event.start:

@@ -1,6 +1,6 @@
-"""What a profiler window saw: the runs of every kernel, put together into calls, per program and per device.
+"""Profiles of a profiler window: kernel runs grouped into calls, per program and per device.
 
-Import it by name: its parser of profiles is a part of jaxlib (which boots nothing).
+Import this module by name: its parser of profiles is a part of jaxlib, which does not start a backend.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .numbered_calls import number_calls
 from .planes import OwnFigures
 from .profile_events import NO_RUN, Event, Events, Transfer, read_events
 
-#: What is to be said of a window in which something ran, when no event in it is a kernel's.
+#: Message for a window in which something ran, but no event is a kernel's.
 UNTOLD = (
     f"expected events of the profiler with hlo_module and hlo_op, found none (this reader knows the form of {KNOWN})"
 )
@@ -32,14 +32,14 @@ NO_SCHEDULES: Mapping[str, Schedules] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ModuleProfile:
-    """One HLO module in one profiler window.
+    """Profile of one HLO module in one profiler window.
 
-    ``program_id`` is XLA's number of the module, unique within a process; ``observed_calls`` counts the calls seen
-    from begin to end, ``step`` is the median of their durations in seconds and ``seconds`` their sum. ``devices`` are
-    named ``cpu:0``, ``cpu:1`` and so on, by platform and local ordinal; they hold exactly those calls, or, where there
-    are none, what was seen of one (``whole=False``). ``runs`` counts every run of a kernel.
-    ``calling`` is the median time in which a call of a function of the module's name came back to its caller, 0.0 when
-    none was seen: a small program runs meanwhile, a large one goes on after it.
+    ``program_id`` is XLA's number of the module, unique within a process. ``observed_calls`` counts the calls
+    recorded from begin to end, ``step`` is the median of their durations in seconds and ``seconds`` their sum.
+    ``devices`` are named ``cpu:0``, ``cpu:1`` and so on, by platform and local ordinal; they hold exactly those
+    calls or, if there are none, the recorded part of one (``whole=False``). ``runs`` counts every run of a
+    kernel. ``call_seconds`` is the median time in which a call of a function of the module's name returned to its
+    caller, 0.0 without such calls: a small program runs within that time, a large one continues after it.
     """
 
     module: str
@@ -52,7 +52,7 @@ class ModuleProfile:
     calling: float = 0.0
 
 
-#: What modules are called here of which several have one name: by name and program id.
+#: Unique labels of modules that share a name, by name and program id.
 Labels = Mapping[tuple[str, int], str]
 NO_LABELS: Labels = MappingProxyType({})
 
@@ -64,13 +64,14 @@ def read_profile(
     schedules: Mapping[str, Schedules] = NO_SCHEDULES,
     labels: Labels = NO_LABELS,
 ) -> tuple[ModuleProfile, ...]:
-    """Read the bytes of a profiler window (a serialized ``XSpace``); at most ``limit`` events are looked at.
+    """Return the profiles of the modules in a profiler window (a serialized ``XSpace``).
 
-    A kernel that runs on several threads is shown from its launch until its threads are done. ``schedules`` are the
-    kernels of modules (:func:`~xlascope.readers.hlo.entry.read_schedules`). A call is whole when all kernels of its
-    module's entry were seen to begin and to end. Of a module without a schedule those calls are whole that stand
-    between two others. ``labels`` tell modules of one name apart, by XLA's numbers of them.
-    Raises FormatError for bytes that are no profile, TooManyEventsError, one of its kind, beyond the limit.
+    At most ``limit`` events are read. A kernel that runs on several threads lasts from its launch until its
+    threads are done. ``schedules`` are the kernels of modules
+    (:func:`~xlascope.readers.hlo.schedules.read_schedules`). A call is complete when the begin and the end of all
+    kernels of its module's entry were recorded. Without a schedule, the calls between the first and the last one
+    are complete. ``labels`` distinguish modules of one name by XLA's program ids. Raises FormatError for bytes
+    that are no profile and its subclass TooManyEventsError beyond the limit.
 
     >>> read_profile(b"")
     ()
@@ -87,12 +88,12 @@ def read_profile(
 
 
 def _by_kernel_names(schedules: Mapping[str, Schedules]) -> dict[str, tuple[str, str]]:
-    """What kernels of a GPU are called after their instructions: ``loop_add_fusion_2`` is ``loop_add_fusion.2``."""
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    """Return module and instruction by GPU kernel name: ``loop_add_fusion_2`` is ``loop_add_fusion.2``."""
+    by_kernel: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for module, (entry, *_) in ((module, schedule) for module, schedule in schedules.items() if schedule):
         for name in entry:
-            found[_NO_WORD.sub("_", name)].append((module, name))
-    return {kernel: places[0] for kernel, places in found.items() if len(places) == 1}
+            by_kernel[_NO_WORD.sub("_", name)].append((module, name))
+    return {kernel: instructions[0] for kernel, instructions in by_kernel.items() if len(instructions) == 1}
 
 
 def _module_profile(
@@ -107,16 +108,22 @@ def _module_profile(
     if any(event.run == NO_RUN for event in events):
         number_calls(events, schedules)
     runs = _runs(events)
-    whole = _whole_runs(runs, entries)
-    shown = sorted(whole, key=_duration)[(len(whole) - 1) // 2] if whole else max(runs, key=_duration)
-    durations = [_duration(run) for run in whole]
-    devices = sorted({each.device for each in (itertools.chain(*whole) if whole else shown)})
+    complete_runs = _whole_runs(runs, entries)
+    example = (
+        sorted(complete_runs, key=_duration)[(len(complete_runs) - 1) // 2]
+        if complete_runs
+        else max(runs, key=_duration)
+    )
+    durations = [_duration(run) for run in complete_runs]
+    devices = sorted(
+        {kernel_event.device for kernel_event in (itertools.chain(*complete_runs) if complete_runs else example)}
+    )
     return ModuleProfile(
         module=module,
         program_id=program_id,
-        observed_calls=len(whole),
+        observed_calls=len(complete_runs),
         step=statistics.median(durations) if durations else 0.0,
-        devices=tuple(_device_time(device, whole, shown, window) for device in devices),
+        devices=tuple(_device_time(device, complete_runs, example, window) for device in devices),
         seconds=sum(durations),
         runs=len(events),
         calling=statistics.median(_calling(module, window.calls) or [0.0]),
@@ -124,22 +131,27 @@ def _module_profile(
 
 
 def _expected(events: Iterable[Event], schedules: Schedules) -> frozenset[str]:
-    """Return the kernels that every call shows: all of the entry, or those seen where a graph hides the others."""
+    """Return the kernels that every call must show: those of the entry, or the visible ones if a graph hides some."""
     entries = frozenset(schedules[0] if schedules else ())
-    known = {name for schedule in schedules for name in schedule}
-    if any(event.in_graph and event.kernel not in known for event in events):
+    scheduled = {name for schedule in schedules for name in schedule}
+    if any(event.in_graph and event.kernel not in scheduled for event in events):
         entries &= {event.kernel for event in events}
     return entries
 
 
 def _calling(module: str, calls: Mapping[str, list[float]]) -> list[float]:
-    """``jit_my_step.3`` is a module of a function ``my_step``, ``jit__lambda_`` one of a ``<lambda>``."""
+    """Return the durations of calls of a module's function.
+
+    ``jit_my_step.3`` is a module of a function ``my_step``, ``jit__lambda_`` one of a ``<lambda>``.
+    """
     name = module.partition(".")[0].removeprefix("jit_")
-    return [seconds for function, found in calls.items() if _NO_WORD.sub("_", function) == name for seconds in found]
+    return [
+        seconds for function, durations in calls.items() if _NO_WORD.sub("_", function) == name for seconds in durations
+    ]
 
 
 def _runs(events: Iterable[Event]) -> list[list[Event]]:
-    """The calls, in the order of their first events."""
+    """Return the events of each call, in the order of the first events."""
     by_run: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         by_run[event.run].append(event)
@@ -147,9 +159,9 @@ def _runs(events: Iterable[Event]) -> list[list[Event]]:
 
 
 def _whole_runs(runs: list[list[Event]], entries: frozenset[str]) -> list[list[Event]]:
-    """The calls that were seen from begin to end, on every device that they use.
+    """Return the calls that were recorded from begin to end, on every device that they use.
 
-    An entry that no call between two others has shown is one that the profiler tells nothing of.
+    An entry kernel that no call between two others shows is one that the profiler does not report.
     """
     between = runs[1:-1]
     if not entries:
@@ -161,32 +173,39 @@ def _whole_runs(runs: list[list[Event]], entries: frozenset[str]) -> list[list[E
         run
         for run in runs
         if len(by_device := _by_device(run)) == most
-        and all(entries <= {event.kernel for event in mine if event.over} for mine in by_device.values())
+        and all(
+            entries <= {event.kernel for event in device_events if event.over} for device_events in by_device.values()
+        )
     ]
 
 
 def _by_device(run: Iterable[Event]) -> dict[str, list[Event]]:
-    found: dict[str, list[Event]] = defaultdict(list)
+    groups: dict[str, list[Event]] = defaultdict(list)
     for event in run:
-        found[event.device].append(event)
-    return found
+        groups[event.device].append(event)
+    return groups
 
 
 def _duration(run: Iterable[Event]) -> float:
     return max(event.end for event in run) - min(event.start for event in run)
 
 
-def _device_time(device: str, whole: list[list[Event]], shown: list[Event], window: Events) -> DeviceTime:
-    """``shown`` is one call on all devices; its spans count from its start on whichever device began."""
-    began, ended = min(event.start for event in shown), max(event.end for event in shown)
-    mine = sorted((event for run in whole for event in run if event.device == device), key=lambda event: event.start)
+def _device_time(device: str, complete_runs: list[list[Event]], example: list[Event], window: Events) -> DeviceTime:
+    """Return the record of a device over the complete calls.
+
+    ``example`` is one call on all devices; its spans count from its start on whichever device began first.
+    """
+    began, ended = min(event.start for event in example), max(event.end for event in example)
+    device_events = sorted(
+        (event for run in complete_runs for event in run if event.device == device), key=lambda event: event.start
+    )
     return DeviceTime(
         device=device,
-        busy=_union(mine),
-        kernels=_kernel_times(mine),
+        busy=_union(device_events),
+        kernels=_kernel_times(device_events),
         spans=tuple(
             Span(event.kernel, event.start - began, event.end - event.start, event.stream, event.bytes)
-            for event in shown
+            for event in example
             if event.device == device
         ),
         transfers=tuple(
@@ -194,31 +213,32 @@ def _device_time(device: str, whole: list[list[Event]], shown: list[Event], wind
             for copy in window.transfers
             if copy.device == device and copy.start < ended and copy.end > began
         ),
-        whole=bool(whole),
+        whole=bool(complete_runs),
         peaks=window.peaks.get(device),
     )
 
 
 def _copy(copy: Transfer, began: float) -> Span:
-    """A copy as the step shows it. Of one that was under way before nobody knows how many bytes came later."""
+    """Return a copy as a span of the step; the bytes are unknown if the copy began before the step."""
     start = max(copy.start, began)
     return Span(copy.name, start - began, copy.end - start, copy.stream, copy.bytes if copy.start >= began else None)
 
 
 def _kernel_times(events: Iterable[Event]) -> tuple[KernelTime, ...]:
-    own: dict[str, list[float]] = defaultdict(list)
+    self_times: dict[str, list[float]] = defaultdict(list)
     figures: dict[str, OwnFigures] = {}
     for event in events:
-        own[event.kernel].append(event.own)
+        self_times[event.kernel].append(event.own)
         if event.figures is not None:
             figures[event.kernel] = event.figures
     return tuple(
-        KernelTime(kernel, len(times), sum(times), *figures.get(kernel, (None, None))) for kernel, times in own.items()
+        KernelTime(kernel, len(times), sum(times), *figures.get(kernel, (None, None)))
+        for kernel, times in self_times.items()
     )
 
 
 def _union(events: Iterable[Event]) -> float:
-    """The time covered by at least one of the events, which come in order of their starts."""
+    """Return the time covered by at least one of the events, which are sorted by start."""
     total, until = 0.0, 0.0
     for event in events:
         total += max(event.end - max(event.start, until), 0.0)

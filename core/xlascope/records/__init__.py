@@ -1,4 +1,4 @@
-"""What happened, as plain data, and who wants to know. Imports nothing of the engine and boots nothing."""
+"""Records: plain data about what the engine did, and subscriptions to it. Imports nothing of the engine."""
 
 from ..names import lazy
 

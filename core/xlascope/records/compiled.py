@@ -1,4 +1,4 @@
-"""The parts of a compiled program, as records: kernels, what they read of each other, and the plan of memory."""
+"""Records of the parts of a compiled program: kernels, the arrays they exchange, and the memory plan."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .paths import EquationPath
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An array that crosses memory: a kernel reads what another, ``kernel``, wrote as its result number ``result``.
+    """Array read by a kernel from another one, ``kernel``, which wrote it as its result number ``result``.
 
-    ``type_text`` and ``bytes`` are those of the array as it was written; its reader may look at a part of it. An array
-    that a TPU keeps on the chip has no bytes.
+    ``type_text`` and ``bytes`` are those of the array as it was written; the reader may use only a part of it. An
+    array that a TPU keeps on the chip has 0 bytes.
     """
 
     kernel: str
@@ -24,11 +24,12 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """What a kernel does across devices: XLA's ``kind`` (``all-reduce``), between how many ``devices`` at a time.
+    """Collective operation of a kernel: XLA's ``kind`` (``all-reduce``), among groups of ``devices`` devices.
 
-    ``operand_bytes`` is what each device puts in, ``result_bytes`` what each of them gets, whole shapes without layout,
-    in one run. ``devices`` is 0 where that could not be read. ``groups`` are the devices that talk to each other, by
-    XLA's numbers: their places in ``Compiled.devices``; they are left out where the program is for more than 64.
+    ``operand_bytes`` is what each device puts in, ``result_bytes`` what each of them gets, whole shapes without
+    layout, in one run. ``devices`` is 0 where that could not be read. ``groups`` are the devices that communicate
+    with each other, as indices into ``Compiled.devices``; they are left out where the program is for more than
+    64.
     """
 
     kind: str
@@ -39,25 +40,26 @@ class Collective:
 
     @property
     def bytes(self) -> int:
-        """The larger of the two: how much data it is about on each device."""
+        """Return the larger of the two sizes, the amount of data on each device."""
         return max(self.operand_bytes, self.result_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One top-level instruction of the optimized HLO: what runs as a unit.
+    """Top-level instruction of the optimized HLO, which runs as a unit.
 
     ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot or
     convolution that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation alone.
-    ``equations`` are the paths of the equations whose HLO ended up inside, as far as that is proved; ``moves`` those of
-    the equations whose results it copies, for one that only copies. ``instructions`` counts the HLO instructions inside
-    (parameters and constants excluded) and ``unknown`` those of them that no equation is known for. ``bytes_saved``
-    counts the intermediate results inside it that were neither written nor read back (our count). ``reads`` are the
-    results of other kernels that it reads. ``layout`` is the result's type with XLA's layout where that is not plain
-    row-major, ``launch`` how a GPU starts the kernel (grid, block, shared memory), and ``estimated_seconds`` how long a
-    run of it is estimated to take, by whom ``Compiled.estimated_by`` says; ``estimated_cycles`` are the TPU compiler's
-    own estimate. ``collective`` says what it does across devices, None for one that works on its own. ``repeats`` is of
-    how many repeats, compiled once as a loop, its equations are: a run computes those of one.
+    ``equations`` are the paths of the equations whose HLO ended up inside, as far as that is proved; ``moves``
+    those of the equations whose results it copies, for one that only copies. ``instructions`` counts the HLO
+    instructions inside (parameters and constants excluded) and ``unknown`` those of them that no equation is
+    known for. ``bytes_saved`` counts the intermediate results inside it that were neither written nor read back
+    (our estimate). ``reads`` are the results of other kernels that it reads. ``layout`` is the result's type with
+    XLA's layout where that is not plain row-major, ``launch`` how a GPU starts the kernel (grid, block, shared
+    memory), and ``estimated_seconds`` the estimated time of a run, by ``Compiled.estimated_by``;
+    ``estimated_cycles`` are the TPU compiler's own estimate. ``collective`` describes its communication across
+    devices, None for one without any. ``repeats`` is the number of repeats, compiled once as a loop, that its
+    equations belong to: a run computes those of one.
     """
 
     name: str
@@ -82,13 +84,13 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """One array in the compiler's plan of memory: where it lies, and while which kernels it is needed.
+    """Array in the compiler's memory plan: its address, and its live range in kernels.
 
-    ``maker`` names the HLO instruction that makes it, ``equations`` are those whose result it holds; ``argument`` says
-    which of the program's constants and inputs (``jaxpr.constants``, then ``jaxpr.inputs``) it is, -1 for others. It
-    lies at ``offset`` in the allocation number ``allocation``. ``first`` and ``last`` are positions in
-    ``Compiled.kernels``: it is needed from the one up to and including the other. Buffers that share a place and a time
-    are one array under several names (a loop's carry).
+    ``maker`` names the HLO instruction that defines it, ``equations`` are those whose result it holds;
+    ``argument`` is the index of the program's constant or input (``jaxpr.constants``, then ``jaxpr.inputs``), -1
+    for others. It is at ``offset`` in the allocation number ``allocation``. ``first`` and ``last`` are positions
+    in ``Compiled.kernels``: it is live from the one up to and including the other. Buffers that share an address
+    and a time are one array under several names (a loop's carry).
     """
 
     maker: str
@@ -104,9 +106,9 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """The compiler's memory statistics, in bytes; ``peak`` is XLA's own number (on a CPU it leaves temporaries out).
+    """Compiler's memory statistics, in bytes; ``peak`` is XLA's own number (on a CPU it omits temporaries).
 
-    ``buffers`` is its plan of memory, empty where the back end does not tell it.
+    ``buffers`` is its memory plan, empty where the back end does not report it.
     """
 
     arguments: int

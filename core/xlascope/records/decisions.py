@@ -1,4 +1,4 @@
-"""What a compiler told of itself, as records: its fusion decisions with their reasons, and its passes."""
+"""Records of what a compiler reports about itself: fusion decisions with their reasons, and passes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .paths import EquationPath
 class FusionDecision:
     """One step of a fusion pass: it fused ``producer`` into ``consumer``, giving ``result``, or refused to.
 
-    Names are those of HLO instructions. ``reason`` is in XLA's words and ``plain`` in ours (``""`` where there are none
-    to give); the times are XLA's estimates for the unit fused and not, in seconds, None where the pass makes none.
+    Names are those of HLO instructions. ``reason`` is XLA's text and ``plain`` our explanation (``""`` for none);
+    the times are XLA's estimates for the unit fused and not fused, in seconds, None where the pass makes none.
     """
 
     step: int
@@ -30,17 +30,17 @@ class FusionDecision:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A compilation of its own, made to hear the compiler's fusion decisions and their reasons.
+    """Separate compilation that recorded the compiler's fusion decisions and their reasons.
 
     ``target`` is what it was compiled for (``cpu``, ``gpu:h100``), ``module`` names what was compiled (the whole
-    program, or which part of it), ``before`` is its HLO just before the first of those decisions, and ``decisions`` are
-    in the order in which they fell. ``complete`` is False when the budget ended first, and ``note`` says what is
-    missing or cannot be compared.
+    program, or which part of it), ``before`` is its HLO just before the first of those decisions, and
+    ``decisions`` are in chronological order. ``complete`` is False when the budget ended first, and ``note`` says
+    what is missing or cannot be compared.
 
-    Where it was asked about two equations, ``edge`` is their paths, ``outcome`` what became of them (``never``: no pass
-    looked at the pair; ``gone``: one of them had no instruction any more; ``different``: the program that ran was fused
-    differently here, so that no reason can be given), ``about`` the steps that are about them, the one that decided
-    last, and ``answer`` says so in a sentence or two.
+    For a question about two equations, ``edge`` is their paths, ``outcome`` the result (``never``: no pass
+    considered the pair; ``gone``: one of them had no instruction any more; ``different``: the program that ran
+    was fused differently here, so that no reason can be given), ``about`` the steps that concern them, the
+    deciding one last, and ``answer`` a summary in a sentence or two.
     """
 
     program: int
@@ -61,12 +61,12 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass of the compiler that changed the program.
+    """Compiler pass that changed the program.
 
-    ``added``, ``removed`` and ``changed`` count instructions by name, in the whole module; ``instructions`` counts
-    those there are afterwards. ``diff`` says which, as a unified diff without context, shortened where it says so.
-    ``gone`` are the paths of the equations that no instruction belongs to any more, and ``lines`` for each line of
-    ``diff`` those of the equations that it belongs to by its own name (none, where no name says it).
+    ``added``, ``removed`` and ``changed`` count instructions by name, in the whole module; ``instructions``
+    counts those afterwards. ``diff`` is a unified diff without context, shortened where it says so. ``gone`` are
+    the paths of the equations that have no instruction any more, and ``lines`` has for each line of ``diff`` the
+    paths of the equations in its metadata (empty without such metadata).
     """
 
     step: int
@@ -83,9 +83,9 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """A program pass by pass, from a compilation of its own for ``target``; passes that changed nothing are left out.
+    """Program pass by pass, from a separate compilation for ``target``, without passes that changed nothing.
 
-    ``first`` is the HLO that the first pass was given, and ``seen`` are the paths of the equations that had an
+    ``first`` is the HLO before the first pass, and ``seen`` are the paths of the equations that had an
     instruction after any pass. ``complete`` is False when the budget ended first.
     """
 

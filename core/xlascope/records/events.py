@@ -1,4 +1,4 @@
-"""What happened, one frozen record per stage: traced, lowered, compiled, executed, or failed.
+"""Records of events, one frozen dataclass per stage: traced, lowered, compiled, executed, or failed.
 
 All times are seconds; ``time`` is seconds since the epoch at which the stage began. ``program`` is the number
 that joins the stages of one program; it is unique within a process.
@@ -19,13 +19,13 @@ from .scaled import Scaled
 from .script import ScriptRun
 from .traits import Trait
 
-#: What a trace was made for.
+#: Cause of a trace.
 Origin = Literal["", "first", "again", "operation"]
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A stage of a program begins: what the strip shows while it lasts."""
+    """Begin of a stage of a program, which the strip shows while it lasts."""
 
     program: int
     function: str
@@ -35,13 +35,13 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A function was traced to a jaxpr; ``reason`` says why this trace was needed, ``fix`` how to do without it.
+    """Trace of a function to a jaxpr; ``reason`` says why this trace was needed, ``fix`` how to avoid it.
 
-    ``origin`` is what the trace was made for: the ``first`` call of a function, a call ``again``, or an ``operation``
-    that ran outside of any jitted function. Of records saved by an earlier version it is not known (``""``).
+    ``origin`` is the cause of the trace: the ``first`` call of a function, a call ``again``, or an ``operation``
+    that ran outside of any jitted function; ``""`` in records saved by an earlier version.
 
-    ``traits`` are those of the program's operations, by name (``records/traits.py``); operations without any are left
-    out.
+    ``traits`` are those of the program's operations, by name (``records/traits.py``); operations without any are
+    left out.
     """
 
     program: int
@@ -63,13 +63,13 @@ class Traced:
 
     @property
     def is_operation(self) -> bool:
-        """Whether this is a single operation, or a program that nobody traced."""
+        """Return whether this is a single operation, or a program that was not traced."""
         return self.origin == "operation" or (not self.origin and self.seconds == 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A call that was traced before passed through Python because jaxlib's call cache did not know it."""
+    """Call of a traced function that passed through Python because jaxlib's call cache missed."""
 
     program: int
     function: str
@@ -81,7 +81,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A jaxpr became StableHLO."""
+    """Lowering of a jaxpr to StableHLO."""
 
     program: int
     function: str
@@ -92,20 +92,23 @@ class Lowered:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """StableHLO became an executable. ``flops`` and ``bytes_accessed`` are XLA's estimates, None without one.
+    """Compilation of StableHLO to an executable.
 
-    ``target`` names what it was compiled for ahead of time (``gpu:h100``), ``""`` for a device that is here. Nothing
-    of such a program is measured: ``estimated_seconds`` is the estimate of one run, by whom ``estimated_by`` says.
-    ``notes`` say what of XLA's words could not be read, and is missing here.
+    ``flops`` and ``bytes_accessed`` are XLA's estimates, None without one.
 
-    ``quick`` marks a version that was compiled quickly, to answer the first calls while XLA compiles the optimized one,
-    which has a record of its own.
+    ``target`` names what it was compiled for ahead of time (``gpu:h100``), ``""`` for a local device. Such a
+    program is not measured: ``estimated_seconds`` is the estimate of one run, by ``estimated_by``. ``notes`` list
+    the parts of XLA's output that could not be read.
 
-    ``kept`` are the equations whose results XLA was told to compute once and keep, where it would compute them again in
-    several kernels.
+    ``quick`` marks a version that was compiled quickly, to answer the first calls while XLA compiles the
+    optimized one, which has a record of its own.
 
-    Of a program that several devices share ``mesh`` says how they stand (``x=4, y=2``); ``inputs_lie`` and
-    ``outputs_lie`` are PartitionSpecs of the jaxpr's constants and inputs, and of its outputs, as XLA has them.
+    ``kept`` are the equations whose results are materialized, where XLA would compute them again in several
+    kernels.
+
+    Of a program that several devices share, ``mesh`` describes the mesh (``x=4, y=2``); ``inputs_lie`` and
+    ``outputs_lie`` are PartitionSpecs of the jaxpr's constants and inputs, and of its outputs, as XLA reports
+    them.
     """
 
     program: int
@@ -133,16 +136,16 @@ class Compiled:
 
     @property
     def unread(self) -> bool:
-        """Whether nobody knows the kernels: a number of them would be false."""
+        """Return whether the kernels are unknown, so that a count of them would be wrong."""
         return bool(self.notes) and not self.kernels
 
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """A compilation goes on after the call that asked for it: it was interrupted, and the program's next call takes up
-    what is made; or it was answered by a version compiled quickly, which is replaced then.
+    """Compilation that goes on after the call that requested it.
 
-    ``seconds`` is how long it took, None while it lasts.
+    Either the call was interrupted, and the program's next call uses the result; or the call was answered by a
+    version compiled quickly, which the result replaces. ``seconds`` is how long it took, None while it lasts.
     """
 
     program: int
@@ -155,8 +158,8 @@ class Continued:
 class Span:
     """One run of one kernel: seconds from the start of the step shown.
 
-    ``stream`` is the queue of a GPU or TPU that it ran on, ``""`` where there are none; ``bytes`` is what a copy
-    copied, None where that is not known.
+    ``stream`` is the queue of a GPU or TPU that it ran on, ``""`` where there are none; ``bytes`` is the size of
+    a copy, None where it is not known.
     """
 
     kernel: str
@@ -168,9 +171,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """A kernel's measured time on one device, summed over the calls observed.
+    """Measured time of a kernel on one device, summed over the calls observed.
 
-    ``flops`` and ``bytes_accessed`` are XLA's own figures for one run, where a profile tells them (a TPU's does).
+    ``flops`` and ``bytes_accessed`` are XLA's own figures for one run, if the profile has them (a TPU's does).
     """
 
     kernel: str
@@ -182,9 +185,10 @@ class KernelTime:
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """What a GPU or TPU is and can do at most, as its profile says; None for what it does not say.
+    """Peak performance of a GPU or TPU from its profile; None for what is not in the profile.
 
-    ``flops`` per second, ``bytes_per_second`` to and from its memory of ``memory`` bytes, ``cores`` at ``clock`` hertz.
+    ``flops`` per second, ``bytes_per_second`` to and from its memory of ``memory`` bytes, ``cores`` at ``clock``
+    hertz.
     """
 
     flops: float | None = None
@@ -196,13 +200,13 @@ class Peaks:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTime:
-    """What one device did during the whole calls that the profiler observed.
+    """Activity of one device during the complete calls that the profiler observed.
 
-    ``busy`` is the time during which at least one kernel of this program ran; ``kernels`` sums self times, both over
-    exactly the calls observed; ``spans`` is one whole representative step (the median one), start to end;
-    ``transfers`` are the copies between host and device, or between devices, during that step, named as the profiler
-    names them. With ``whole=False`` no window has held a call from begin to end: ``spans`` are what was seen of one, a
-    part of a step, and nothing is summed or ranked.
+    ``busy`` is the time during which at least one kernel of this program ran; ``kernels`` sums self times, both
+    over exactly the calls observed; ``spans`` is one whole representative step (the median one), start to end;
+    ``transfers`` are the copies between host and device, or between devices, during that step, with the
+    profiler's names. With ``whole=False`` no window has contained a complete call: ``spans`` are a part of a
+    step, and nothing is summed or ranked.
     """
 
     device: str
@@ -216,18 +220,19 @@ class DeviceTime:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A program ran while somebody measured.
+    """Measurement of a program's runs.
 
-    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock). ``step`` is the time of one
-    call, 0.0 while none has finished, and ``clock`` says whose it is: the host's, from calls outside of profiler
-    windows, or the profiler's, where only that can tell the calls from the time between them. With ``at_most`` nothing
-    can: it is the time from call to call.
+    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock). ``step`` is the time
+    of one call, 0.0 while none has finished, and ``clock`` its source: the host's clock, from calls outside of
+    profiler windows, or the profiler's, where only that can separate the calls from the time between them. With
+    ``at_most`` neither can: it is the time from call to call.
 
-    ``observed_calls`` counts the calls that the profiler saw from begin to end, ``window`` how many of its seconds they
-    stand for, idle time between them included; what ``devices`` hold is of these calls, inflated by being observed: a
-    share of it times ``step`` is a time. ``profiling`` is the processor time that the first whole profile cost, once.
-    ``module`` is the ``Compiled.module`` whose calls these are: of a trace that was compiled for several devices or
-    placements one, while ``calls`` counts all. ``notes`` say what of the profile could not be read, or seen.
+    ``observed_calls`` counts the calls that the profiler saw from begin to end, ``window`` is the number of its
+    seconds that they stand for, idle time between them included; what ``devices`` hold is of these calls,
+    inflated by being observed: a share of it times ``step`` is a time. ``profiling`` is the processor time that
+    the first whole profile cost, once. ``module`` is the ``Compiled.module`` whose calls these are: for a trace
+    that was compiled for several devices or placements, one of them, while ``calls`` counts all. ``notes`` list
+    what could not be read from the profile, or observed.
     """
 
     program: int
@@ -247,9 +252,9 @@ class Executed:
 
     @property
     def running(self) -> float:
-        """Seconds that devices ran the calls, or else that these took by the host's clock; 0.0 while neither is known.
+        """Return the device time of the calls in seconds, or else their time by the host's clock; 0.0 if unknown.
 
-        The host hears late of a call that is done while it makes the next program.
+        The host notices the end of a call late while it prepares the next program.
         """
         busy = [device.busy for device in self.devices if device.whole]
         if not self.observed_calls or not busy:
@@ -259,7 +264,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """What the device that a program ran on can do at most, as measured here: by ``source``, at ``time``.
+    """Measured peak performance of the device that a program ran on, by ``source``, at ``time``.
 
     ``flops`` are floating-point operations per second (float32), ``bytes_per_second`` bytes read and written.
     """
@@ -275,7 +280,7 @@ class Ceilings:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A stage raised. ``source`` is the user's line, and ``excerpt`` that line with those around it."""
+    """Exception in a stage. ``source`` is the user's line, and ``excerpt`` that line with its context."""
 
     program: int | None
     function: str

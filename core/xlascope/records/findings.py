@@ -1,4 +1,4 @@
-"""What the doctor found, as records: a program's findings, each with the numbers that it rests on."""
+"""Records of the doctor: a program's findings, each with its evidence."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from .programs import SourceRange
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number that a finding rests on: its name, its value in ``unit`` (``s``, ``B``, ``FLOP``, ``""`` for a count or
-    a part of one), and ``source``, who says so: a clock, the profiler, the compiler's plan, or our own count.
+    """Number that a finding is based on.
+
+    Its name, its value in ``unit`` (``s``, ``B``, ``FLOP``, ``""`` for a count or a fraction), and its
+    ``source``: a clock, the profiler, the compiler's plan, or our own estimate.
     """
 
     name: str
@@ -22,14 +24,14 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong with a program, and what to do about it.
+    """Problem of a program, and how to fix it.
 
-    ``rule`` names the rule that found it, ``sentence`` says what is wrong, with its numbers, and ``action`` the one
-    thing to do. ``source`` is the user's line (None where it is not known), ``kernel`` the kernel and ``equation`` the
-    equation where it shows. ``share`` is the part of what is spent that is at stake, from 0 to 1, by which findings are
-    in order; ``seconds`` is the time at stake (0.0 where it is memory that is): of a call, or in all if it is the time
-    of tracing and compiling. ``what_if`` is the change by which it can be tried, a kind of
-    :func:`xlascope.inspect.what_if` and its values (``("dtype", "bfloat16")``); empty where there is none.
+    ``rule`` names the rule that found it, ``sentence`` describes the problem, with its numbers, and ``action``
+    the one thing to do. ``source`` is the user's line (None where it is not known), ``kernel`` the kernel and
+    ``equation`` the equation where it occurs. ``share`` is the attributable fraction of the cost, from 0 to 1, by
+    which findings are ordered; ``seconds`` is the attributable time (0.0 for memory): per call, or in total for
+    the time of tracing and compiling. ``what_if`` is a change to try, a kind of :func:`xlascope.inspect.what_if`
+    and its values (``("dtype", "bfloat16")``); empty where there is none.
     """
 
     rule: str
@@ -46,9 +48,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A program as the doctor sees it: its findings, what matters most first. None of them is an answer as well.
+    """Diagnosis of a program: its findings, the most important first; empty if there are none.
 
-    ``rules`` are the names of the rules that were asked, and ``notes`` say what could not be judged, and why.
+    ``rules`` are the names of the rules that were evaluated, and ``notes`` say what could not be judged, and why.
     """
 
     program: int

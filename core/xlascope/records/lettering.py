@@ -1,10 +1,10 @@
-"""The names of variables, as jaxprs have them."""
+"""Names of variables in jaxprs."""
 
 from __future__ import annotations
 
 
 def letters(index: int) -> str:
-    """The name of the variable with that index: a to z, then ba to bz, ca and so on.
+    """Return the name of the variable with that index: a to z, then ba to bz, ca and so on.
 
     >>> [letters(i) for i in (0, 25, 26, 27)]
     ['a', 'z', 'ba', 'bb']

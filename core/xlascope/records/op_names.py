@@ -1,22 +1,23 @@
-"""Paths of equations inside XLA: written into the names of operations, and read back from the ``op_name`` it keeps.
+"""Encoding of equation paths in the names of HLO operations, and decoding from XLA's ``op_name`` metadata.
 
-The lowering names the operations of equation 4 in a body ``e4/dot_general``, relative to the body, and a call of that
-body ``jit(update)/e12/jit(loss)``. When XLA inlines the call, at every call site, it puts the call's name in front:
-``jit(update)/e12/jit(loss)/e4/dot_general``. It leaves that out where the name begins with the call's already,
-so what stands for the callee (``jit(loss)``) is a name that no other function of the module has.
+The lowering names the operations of equation 4 in a body ``e4/dot_general``, relative to the body, and a call
+of that body ``jit(update)/e12/jit(loss)``. When XLA inlines the call, at every call site, it prepends the
+call's name: ``jit(update)/e12/jit(loss)/e4/dot_general``. It does not where the name begins with the call's
+already, so the callee's name (``jit(loss)``) is unique in the module.
 
-When XLA takes a part of a loop's body out and inlines it again, it puts the loop's name in front of whole names:
-``jit(f)/e0/scan/jit(f)/e0/jit(body)/e1/tanh`` is ``jit(f)/e0/jit(body)/e1/tanh``. A callee follows an equation's
-number, so the second ``jit(f)`` begins the name anew.
+When XLA outlines a part of a loop's body and inlines it again, it prepends the loop's name to whole names:
+``jit(f)/e0/scan/jit(f)/e0/jit(body)/e1/tanh`` is ``jit(f)/e0/jit(body)/e1/tanh``. A callee follows an
+equation's number, so the second ``jit(f)`` begins the name anew.
 
-What XLA merges has all names: joined by ``;``, or, where it joins exchanges of several arrays between devices into one,
-in parentheses behind what they begin with: ``jit(f)/jit(body)/(e1/psum:e4/psum)``.
+Merged instructions have all names: joined by ``;``, or, where XLA combines collectives of several arrays into
+one, in parentheses after their common prefix: ``jit(f)/jit(body)/(e1/psum:e4/psum)``.
 
-Of an equation that holds several bodies (a cond's branches) those after the first are told apart by their number:
+Of an equation that holds several bodies (a cond's branches) those after the first have a number:
 ``b1/e4/add`` is equation 4 in the second body, whose path ends in ``1.4``.
 
-Equations that are compiled once together share a segment: ``e3,8/tanh`` is equations 3 and 8, ``e3-58by5/tanh``
-equations 3, 8, … 58. What copies their values, into a stack or out of one, is ``stack(e3-58by5)``.
+Equations that are compiled once together share a segment: ``e3,8/tanh`` is equations 3 and 8,
+``e3-58by5/tanh`` equations 3, 8, … 58. Copies of their values, into a stack or out of one, are
+``stack(e3-58by5)``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LIKE_ONE = re.compile(r"\(*[be]\d[-,by\d]*\)*")
 
 
 def equation_path(name: str) -> EquationPath | None:
-    """The path of the equation that an ``op_name`` belongs to, the first of several; None when it names none.
+    """Return the path of the equation that an ``op_name`` belongs to, the first of several; None without any.
 
     >>> equation_path("jit(update)/e12/jit(loss)/e4/dot_general")
     '12/4'
@@ -49,7 +50,7 @@ def equation_path(name: str) -> EquationPath | None:
 
 
 def equation_paths(name: str) -> list[EquationPath]:
-    """The paths of the equations that an ``op_name`` belongs to: several where they were compiled once together.
+    """Return the paths of the equations that an ``op_name`` belongs to: several if they were compiled together.
 
     >>> equation_paths("jit(f)/e3-13by5,20/jit(block)/e4/tanh")
     ['3/4', '8/4', '13/4', '20/4']
@@ -58,23 +59,23 @@ def equation_paths(name: str) -> list[EquationPath]:
     body = ""
     root, previous = name.partition("/")[0], ""
     for segment in name.split("/"):
-        found = _SEGMENT.fullmatch(segment)
-        if segment == root and _SEGMENT.fullmatch(previous) is None:  # the name of an outlined part is in front
+        match = _SEGMENT.fullmatch(segment)
+        if segment == root and _SEGMENT.fullmatch(previous) is None:  # the prefix is the name of an outlined part
             steps = []
         previous = segment
-        if found is None:
+        if match is None:
             continue
-        numbers, number = found.groups()
+        numbers, number = match.groups()
         if numbers is None:
             body = f"{number}."
         else:
-            steps.append([body + each for each in _numbers(numbers)])
+            steps.append([body + number_text for number_text in _numbers(numbers)])
             body = ""
     return [EquationPath("/".join(path)) for path in itertools.product(*steps)] if steps else []
 
 
 def stacked_paths(op_name: str) -> list[EquationPath]:
-    """The equations whose values an instruction of that name copies into a stack, or out of one.
+    """Return the equations whose values an instruction of that name copies into or out of a stack.
 
     >>> stacked_paths("jit(f)/loop/stack(e3-13by5)"), equation_paths("jit(f)/loop/stack(e3-13by5)")
     (['3', '8', '13'], [])
@@ -83,7 +84,7 @@ def stacked_paths(op_name: str) -> list[EquationPath]:
 
 
 def stack_of(numbers: Sequence[int]) -> str:
-    """The segment of what copies the values of equations, or those of none that has a number.
+    """Return the segment for copies of the values of equations, which may have no numbers.
 
     >>> stack_of([3, 8, 13]), stack_of([])
     ('stack(e3-13by5)', 'stack')
@@ -96,19 +97,19 @@ REPEATS = "/loop/repeats"
 
 
 def _numbers(terms: str) -> Iterable[str]:
-    """The numbers in the segment of equations."""
+    """Return the numbers in a segment of equations."""
     if "," not in terms and "-" not in terms:
         return (terms,)
-    found: list[str] = []
+    expanded: list[str] = []
     for term in terms.split(","):
-        first, _, rest = term.partition("-")
-        last, _, step = rest.partition("by")
-        found += map(str, range(int(first), int(last) + 1, int(step) or 1)) if rest else (first,)
-    return found
+        first, _, end = term.partition("-")
+        last, _, step = end.partition("by")
+        expanded += map(str, range(int(first), int(last) + 1, int(step) or 1)) if end else (first,)
+    return expanded
 
 
 def segment_of(numbers: Sequence[int]) -> str:
-    """The segment of equations with those numbers, in order.
+    """Return the segment of equations with those numbers, in order.
 
     >>> segment_of([4]), segment_of([3, 8]), segment_of([0, 3, 8, 13, 18])
     ('e4', 'e3,8', 'e0,3-18by5')
@@ -128,9 +129,9 @@ def segment_of(numbers: Sequence[int]) -> str:
 
 
 def absolute_paths(op_name: str) -> list[EquationPath]:
-    """The equations that an instruction's name tells; a name that is relative to a body tells none.
+    """Return the equations in an instruction's name; none for a name that is relative to a body.
 
-    Bodies that are not inlined have such names, and what a reduction or a sort combines by.
+    Bodies that are not inlined have such names, and so have the combiners of reductions and sorts.
 
     >>> absolute_paths("jit(f)/e1/add;jit(f)/e2/add"), absolute_paths("e1/reduce_sum")
     (['1', '2'], [])
@@ -140,7 +141,7 @@ def absolute_paths(op_name: str) -> list[EquationPath]:
 
 
 def repeats_in(op_name: str) -> int:
-    """Of how many equations, compiled once together, one is computed when an instruction of that name runs.
+    """Return the number of equations compiled together, of which one is computed per run of such an instruction.
 
     >>> repeats_in("jit(f)/e3-58by5/tanh"), repeats_in("jit(f)/e1/add;jit(f)/e2/add")
     (12, 1)
@@ -151,7 +152,7 @@ def repeats_in(op_name: str) -> int:
 
 
 def merged_names(op_name: str) -> list[str]:
-    """The names in an ``op_name``, which has several where XLA merged what had them.
+    """Return the names in an ``op_name``, several where XLA merged instructions.
 
     >>> merged_names("jit(f)/e1/add;jit(f)/e2/add")
     ['jit(f)/e1/add', 'jit(f)/e2/add']
@@ -160,26 +161,26 @@ def merged_names(op_name: str) -> list[str]:
     >>> merged_names("jit(f)/(e3)/e4/jit(g)")
     ['jit(f)/(e3)/e4/jit(g)']
     """
-    return [each for name in op_name.split(";") for each in _alternatives(name)]
+    return [merged for name in op_name.split(";") for merged in _alternatives(name)]
 
 
 def _alternatives(name: str) -> list[str]:
-    """The names that parentheses at the end of one hold, each with what stands before them."""
+    """Return the names in parentheses at the end of a name, each with the prefix before them."""
     start = _opening(name)
     if start < 0 or name[start - 1 : start] not in ("", "/"):
         return [name]
     parts, depth = [""], 0
     for character in name[start + 1 : -1]:
         depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == ":" and not depth and _HOLDS_ONE.search(parts[-1]):  # others are a colon in a scope's name
+        if character == ":" and not depth and _HOLDS_ONE.search(parts[-1]):  # other colons belong to a scope's name
             parts.append("")
         else:
             parts[-1] += character
-    return [each for part in parts for each in _alternatives(name[:start] + part)] if len(parts) > 1 else [name]
+    return [option for part in parts for option in _alternatives(name[:start] + part)] if len(parts) > 1 else [name]
 
 
 def _opening(name: str) -> int:
-    """Where the parenthesis opens that the last character closes; -1 where it closes none."""
+    """Return the index of the parenthesis that the last character closes; -1 if it closes none."""
     depth = 0
     for at in range(len(name) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(name[at], 0)
@@ -189,7 +190,7 @@ def _opening(name: str) -> int:
 
 
 def scoped(prefix: str, scope: str, segment: str) -> str:
-    """The name of an equation, ``segment``, in scopes (``layer/norm``): they come first, so that names sort by them.
+    """Return the name of an equation, ``segment``, in scopes (``layer/norm``), which come first for sorting.
 
     A scope whose name looks like an equation's is put in parentheses.
 
@@ -202,7 +203,7 @@ def scoped(prefix: str, scope: str, segment: str) -> str:
 
 
 def harmless(scope: str) -> str:
-    """Scopes whose names nobody takes for those of equations.
+    """Escape scopes whose names look like those of equations.
 
     >>> harmless("layer/e3")
     'layer/(e3)'
@@ -211,7 +212,7 @@ def harmless(scope: str) -> str:
 
 
 def body_prefix(body: int) -> str:
-    """What stands before the names of equations in body number ``body`` of an equation.
+    """Return the prefix of the names of equations in body number ``body`` of an equation.
 
     >>> body_prefix(0), body_prefix(1)
     ('', 'b1/')

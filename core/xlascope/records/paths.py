@@ -1,4 +1,4 @@
-"""Which equation of a program is meant: its path, the one identity that every stage and every picture knows it by."""
+"""Paths of equations: the identifier of an equation of a program in all stages and views."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ _PATH = re.compile(rf"{_STEP}(?:/{_STEP})*")
 
 
 class Step(NamedTuple):
-    """One step of a path: equation ``number`` of the body ``body`` of the equation before."""
+    """Step of a path: equation ``number`` of the body ``body`` of the previous equation."""
 
     body: int
     number: int
 
 
 class EquationPath(str):
-    """The equation indices from the outermost program, joined by ``/``: ``12/4`` is equation 4 in that of equation 12.
+    """Equation indices from the outermost program, joined by ``/``: ``12/4`` is equation 4 in that of equation 12.
 
-    Where an equation holds several bodies (a cond's branches), an index in a later one has the body's number in front:
-    ``12/1.4``. An equation has one path, so paths are equal as texts are. They are in the order of the program:
-    by number, and an equation before what is inside of it. Making one checks nothing; :meth:`parse` does.
+    Where an equation holds several bodies (a cond's branches), an index in a later one is prefixed with the
+    body's number: ``12/1.4``. An equation has one path, so paths are equal as texts are. They are in the order of
+    the program: by number, and an equation before what is inside of it. The constructor checks nothing;
+    :meth:`parse` does.
 
     >>> sorted([EquationPath("10"), EquationPath("9/1.0"), EquationPath("9/2"), EquationPath("9")])
     ['9', '9/2', '9/1.0', '10']
@@ -33,7 +34,7 @@ class EquationPath(str):
 
     @classmethod
     def parse(cls, text: str) -> EquationPath:
-        """The path that somebody wrote; raises ValueError, naming it, for a text that is none.
+        """Parse the text of a path; raise ValueError, naming it, if it is invalid.
 
         >>> EquationPath.parse("12/04")
         Traceback (most recent call last):
@@ -45,28 +46,28 @@ class EquationPath(str):
 
     @staticmethod
     def meant_by(text: str) -> bool:
-        """Whether a text that may be a kernel's name is meant as a path: names of instructions begin with no digit."""
+        """Return whether a text is meant as a path rather than a kernel's name, which does not begin with a digit."""
         return text[:1].isdigit()
 
     @staticmethod
     def innermost(paths: Iterable[str]) -> EquationPath:
-        """The innermost equation that is, or holds, every one of these; :data:`PROGRAM` where only the program does.
+        """Return the innermost equation that is, or holds, all of these; :data:`PROGRAM` where only the program does.
 
         >>> EquationPath.innermost(["2/1/5", "2/1/7/0"]), EquationPath.innermost(["1", "12"])
         ('2/1', '')
         """
         segments = [path.split("/") for path in paths]
-        first, last = min(segments), max(segments)  # what these two share, all between them share
+        first, last = min(segments), max(segments)  # the common prefix of these two is common to all
         shared = 0
-        for one, other in zip(first, last, strict=False):
-            if one != other:
+        for a, b in zip(first, last, strict=False):
+            if a != b:
                 break
             shared += 1
         return EquationPath("/".join(first[:shared]))
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps from the outermost program.
+        """Return the steps from the outermost program.
 
         >>> EquationPath("12/1.4").steps
         (Step(body=0, number=12), Step(body=1, number=4))
@@ -76,7 +77,7 @@ class EquationPath(str):
 
     @property
     def parent(self) -> EquationPath:
-        """The equation that holds this one; :data:`PROGRAM` for one that no other holds.
+        """Return the equation that holds this one; :data:`PROGRAM` for one at the top level.
 
         >>> EquationPath("12/1.4").parent, EquationPath("12").parent
         ('12', '')
@@ -84,16 +85,16 @@ class EquationPath(str):
         return EquationPath(self.rpartition("/")[0])
 
     def child(self, number: int, body: int = 0) -> EquationPath:
-        """The path of equation ``number`` in a body of this one, or of the program.
+        """Return the path of equation ``number`` in a body of this one, or of the program.
 
         >>> EquationPath("12").child(4), EquationPath("12").child(4, body=1), PROGRAM.child(3)
         ('12/4', '12/1.4', '3')
         """
-        own = f"{body}.{number}" if body else str(number)
-        return EquationPath(self + "/" + own if self else own)  # adding is faster than formatting a subclass of str
+        step = f"{body}.{number}" if body else str(number)
+        return EquationPath(self + "/" + step if self else step)  # adding is faster than formatting a subclass of str
 
     def within(self, outer: str) -> bool:
-        """Whether an equation holds this one, at any depth.
+        """Return whether an equation holds this one, at any depth.
 
         >>> EquationPath("12/4").within("12"), EquationPath("12").within("12"), EquationPath("12").within("1")
         (True, False, False)
@@ -101,7 +102,7 @@ class EquationPath(str):
         return self.startswith(outer + "/") if outer else bool(self)
 
     def relative_to(self, outer: str) -> EquationPath:
-        """The path from an equation that holds this one. Raises ValueError, naming both, for one that does not.
+        """Return the path relative to an equation that holds this one; raise ValueError, naming both, for others.
 
         >>> EquationPath("12/1.4/0").relative_to("12")
         '1.4/0'
@@ -123,5 +124,5 @@ class EquationPath(str):
         return self.steps >= other.steps if isinstance(other, EquationPath) else NotImplemented
 
 
-#: The path that stands for the outermost program itself: what holds the equations that nothing else holds.
+#: The path of the outermost program itself, the parent of top-level equations.
 PROGRAM = EquationPath("")

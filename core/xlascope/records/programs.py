@@ -1,9 +1,9 @@
-"""A program as plain data: what a jaxpr says, without the engine that made it.
+"""Plain data of a program: the content of a jaxpr, without the engine that made it.
 
-Names of variables are unique in the whole program, bodies included, so an equation's operand is
-a variable when its text is a key of the ``variables`` of an enclosing :class:`Jaxpr`, and a literal
-otherwise. The ``path`` of an equation is its identity everywhere (StableHLO locations, HLO metadata,
-profiles, pictures): see :class:`~.paths.EquationPath`.
+Names of variables are unique in the whole program, bodies included, so an equation's operand is a variable
+when its text is a key of the ``variables`` of an enclosing :class:`Jaxpr`, and a literal otherwise. The
+``path`` of an equation is its identity everywhere (StableHLO locations, HLO metadata, profiles, pictures):
+see :class:`~.paths.EquationPath`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Role = Literal["forward", "tangent", "backward"]
 
 @dataclass(frozen=True, slots=True)
 class SourceRange:
-    """Where something was written: file, 1-based lines, 0-based columns, enclosing function."""
+    """Source location: file, 1-based lines, 0-based columns, enclosing function."""
 
     file: str
     line: int
@@ -31,10 +31,10 @@ class SourceRange:
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """The text of one file (or cell) that a program's equations come from.
+    """Text of one file (or cell) that a program's equations come from.
 
-    ``title`` is what a person calls it (``In[7]``, ``model.py``); ``first_line`` numbers its first line; ``note`` says
-    what is wrong with it (it is not to be had, or not what was run), ``""`` for nothing.
+    ``title`` is its display name (``In[7]``, ``model.py``); ``first_line`` numbers its first line; ``note``
+    describes a problem (the text is unavailable, or not what was run), ``""`` for none.
     """
 
     file: str
@@ -46,10 +46,10 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a jaxpr: its name, its type, and for arguments and results what the user calls it.
+    """Variable of a jaxpr: its name, its type, and for arguments and results the user's name for it.
 
-    ``label`` is such as ``params[0][1]`` for an argument, ``""`` where nothing is known. ``lies`` is how the program
-    itself wants it to lie over devices, as a PartitionSpec (``P(x, None)``), ``""`` where it does not say.
+    ``label`` is such as ``params[0][1]`` for an argument, ``""`` where nothing is known. ``lies`` is the sharding
+    that the program itself requests, as a PartitionSpec (``P(x, None)``), ``""`` for none.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Variable:
 
     @property
     def bytes(self) -> int:
-        """Size in bytes: elements times the dtype's width (our count)."""
+        """Return the size in bytes: elements times the dtype's width (our estimate)."""
         elements = 1
         for size in self.shape:
             elements *= size
@@ -69,19 +69,19 @@ class Variable:
 
     @property
     def type_text(self) -> str:
-        """The type in jaxpr notation, ``f32[128,64]``."""
+        """Return the type in jaxpr notation, ``f32[128,64]``."""
         return f"{_short_dtype(self.dtype)}[{','.join(map(str, self.shape))}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """One equation: operation, operands, results, and where it comes from.
+    """Equation: operation, operands, results, and origin.
 
-    ``parameters`` is text (``axes=(0,)``); ``inputs`` are variable names or literal texts;
-    ``role`` says which pass made it; ``transposes`` is the path of the forward equation whose
-    derivative a tangent or backward equation computes; ``flops`` is our own count (0 for data movement);
-    ``bodies`` are the programs it holds (a nested jit's, a scan's); ``scope`` are the names of the scopes
-    (``named_scope``) around it in its program, joined by ``/``.
+    ``parameters`` is text (``axes=(0,)``); ``inputs`` are variable names or literal texts; ``role`` is the phase
+    that it belongs to; ``transposes`` is the path of the forward equation whose derivative a tangent or backward
+    equation computes; ``flops`` is our own estimate (0 for data movement); ``bodies`` are the programs it holds
+    (a nested jit's, a scan's); ``scope`` are the names of the scopes (``named_scope``) around it in its program,
+    joined by ``/``.
     """
 
     path: EquationPath
@@ -98,13 +98,13 @@ class Equation:
 
     @property
     def name(self) -> str:
-        """The name of the function an equation calls (``jit[name=relu …]`` gives ``relu``), or its operation."""
+        """Return the name of the function an equation calls (``jit[name=relu …]`` gives ``relu``), or its operation."""
         return self.bodies[0].name if len(self.bodies) == 1 and self.bodies[0].name else self.operation
 
 
 @dataclass(frozen=True, slots=True)
 class Jaxpr:
-    """A jaxpr as data. ``variables`` holds those of this level only, in order of appearance."""
+    """Jaxpr as data. ``variables`` holds those of this level only, in order of appearance."""
 
     name: str
     constants: tuple[str, ...]
@@ -115,11 +115,11 @@ class Jaxpr:
 
     @property
     def by_names(self) -> bool:
-        """Whether equations are known by their names alone: without operands, so that nobody can count their work."""
-        return bool(self.equations) and not any(each.inputs or each.outputs for each in self.walk())
+        """Return whether equations have names alone and no operands, so that their work cannot be counted."""
+        return bool(self.equations) and not any(equation.inputs or equation.outputs for equation in self.walk())
 
     def walk(self) -> Iterator[Equation]:
-        """Every equation of the program, bodies included, outermost first."""
+        """Yield every equation of the program, bodies included, outermost first."""
         for equation in self.equations:
             yield equation
             for body in equation.bodies:

@@ -1,4 +1,4 @@
-"""One program for more and more devices, as records: what its compilers make of it, and at least how long it takes."""
+"""Records of one program for growing numbers of devices: its compiled forms and lower bounds of its time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """All collectives of one kind in one run of a program: how often they run, and what each device puts in and gets.
+    """Collectives of one kind in one run of a program: their number, and what each device puts in and gets.
 
-    ``sent_bytes`` is what each device has to send at the least, whatever way they go.
+    ``sent_bytes`` is the minimum that each device has to send, whatever the algorithm.
     """
 
     kind: str
@@ -21,12 +21,12 @@ class Exchanged:
 
 @dataclass(frozen=True, slots=True)
 class ScaledTo:
-    """A program for one target. Nothing of it is measured.
+    """Program compiled for one target. None of it is measured.
 
-    ``mesh`` says how its devices stand (``data=16, model=4``), ``computing`` the seconds that its kernels take at the
-    least, ``communicating`` those that its collectives do; each comes with whose estimate it is. None, with the reason
-    in place of the source, where nobody estimates it. ``flops`` and ``memory`` are those of one device, ``seconds`` is
-    what compiling took. ``error`` says why there is nothing of all this.
+    ``mesh`` describes the mesh (``data=16, model=4``), ``computing`` is the minimum time of its kernels in
+    seconds, ``communicating`` that of its collectives; each comes with the source of the estimate. Without an
+    estimate the time is None and the source is the reason. ``flops`` and ``memory`` are those of one device,
+    ``seconds`` is the compile time. ``error`` is the reason why all of this is missing.
     """
 
     target: str
@@ -44,7 +44,7 @@ class ScaledTo:
 
     @property
     def step(self) -> float | None:
-        """Computing and communicating one after the other; None unless both are known."""
+        """Return the sum of computing and communicating time; None unless both are known."""
         if self.computing is None or self.communicating is None:
             return None
         return self.computing + self.communicating
@@ -52,9 +52,9 @@ class ScaledTo:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A program compiled for several targets, the same otherwise, or with arguments that grow with the devices.
+    """Program compiled for several targets, with the same arguments or with arguments that grow with the devices.
 
-    ``growing`` are the axes of the mesh along which each device has as much whatever their number.
+    ``growing`` are the axes of the mesh along which the size per device is constant.
     """
 
     program: int

@@ -1,4 +1,4 @@
-"""A run of a script that was watched: what it was, what took its time, and what of it was kept."""
+"""Records of a watched run of a script: what it was, where its time went, and which records were saved."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a program took of a run, or ``programs`` small ones together, of which ``program`` is None then.
+    """Part of a run spent on a program, or on ``programs`` small ones together, in which case ``program`` is None.
 
-    ``running`` is the seconds of its ``calls`` (``Executed.running``), 0.0 where none was measured; ``made`` those of
-    tracing, lowering and compiling it, what was traced inside of it included. ``kept`` says whether its records are
+    ``running`` is the seconds of its ``calls`` (``Executed.running``), 0.0 where none was measured; ``made``
+    those of tracing, lowering and compiling it, nested traces included. ``kept`` says whether its records are
     among those of the run.
     """
 
@@ -25,15 +25,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class ScriptRun:
-    """A script, or a part of one, ran while somebody watched.
+    """Watched run of a script or a part of one.
 
-    ``function`` is the script's name, ``command`` how it was called, in ``folder``; ``seconds`` is how long it has run,
-    and ``ended`` how it ended: ``""`` while it runs, ``ended``, ``exit status 3``, ``KeyboardInterrupt``, ``SIGTERM``.
-    ``process`` tells it from others of the same job (``3 of 8``). ``versions`` are those of Python and of the packages
-    that matter here, ``devices`` those that programs were compiled for.
+    ``function`` is the script's name, ``command`` its command line, in ``folder``; ``seconds`` is how long it has
+    run, and ``ended`` how it ended: ``""`` while it runs, ``ended``, ``exit status 3``, ``KeyboardInterrupt``,
+    ``SIGTERM``. ``process`` tells it from others of the same job (``3 of 8``). ``versions`` are those of Python
+    and of the packages that matter here, ``devices`` those that programs were compiled for.
 
-    ``making`` is the time during which something was traced, lowered or compiled. ``shares`` are the programs with most
-    time, the most first, and at last what all others took. ``notes`` say what could not be watched.
+    ``making`` is the time during which something was traced, lowered or compiled. ``shares`` are the programs
+    with most time, the most first, and last the sum of all others. ``notes`` say what could not be watched.
     """
 
     program: int | None
@@ -53,5 +53,5 @@ class ScriptRun:
 
     @property
     def running(self) -> float:
-        """Seconds of all calls that were measured."""
-        return sum(each.running for each in self.shares)
+        """Return the seconds of all measured calls."""
+        return sum(share.running for share in self.shares)

@@ -1,4 +1,4 @@
-"""The stages of one program: what its records say, the latest of each kind."""
+"""Stages of one program: the latest record of each kind."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .findings import Diagnosis
 
 @dataclass
 class Stages:
-    """The records of one program, gathered.
+    """Collected records of one program.
 
-    ``compiled`` is the compilation that was measured, or else the latest one. A program is compiled again for other
-    devices or placements, as another module: ``compilations`` has all of them, by module. ``asked`` has what was asked
-    about the program (compilations for other targets, decisions, passes), by kind, target and module, and the latest
-    record of each kind that is not named here.
+    ``compiled`` is the compilation that was measured, or else the latest one. A program is compiled again for
+    other devices or placements, as another module: ``compilations`` has all of them, by module. ``asked`` has the
+    answers to questions about the program (compilations for other targets, decisions, passes), by kind, target
+    and module, and the latest record of each kind that is not named here.
 
     >>> from xlascope.records import Started
     >>> stages = Stages.of([Started(1, "f", "trace", 0.0), Started(1, "f", "lower", 0.5)])
@@ -36,7 +36,7 @@ class Stages:
     ceilings: Ceilings | None = None
     #: It is compiled in the background, for a call that was interrupted.
     continued: Continued | None = None
-    #: What the doctor found, if somebody asked.
+    #: The doctor's diagnosis, if requested.
     diagnosis: Diagnosis | None = None
     asked: dict[tuple[type, str, str], Record] = field(default_factory=dict)
 
@@ -49,7 +49,7 @@ class Stages:
         return stages
 
     def receive(self, record: Record) -> bool:
-        """Take in a record; return whether it says more than times and measurements."""
+        """Add a record; return whether it contains more than times and measurements."""
         match record:
             case Started():
                 self.active = record
@@ -91,7 +91,7 @@ class Stages:
         return self.compiled is not before
 
     def same(self, record: Record) -> Record | None:
-        """Return the record that is held of the same stage and module; None where there is none."""
+        """Return the stored record of the same stage and module; None where there is none."""
         match record:
             case Traced():
                 return self.traced
@@ -100,7 +100,7 @@ class Stages:
         return None
 
     def records(self) -> Iterator[Record]:
-        """Yield what is held, in the order of stages."""
-        made = (self.traced, self.lowered, *self.compilations.values())
-        rest = (self.ceilings, self.executed, self.diagnosis, self.failure)
-        yield from (each for each in (*made, *self.asked.values(), *rest) if each is not None)
+        """Yield the stored records, in the order of stages."""
+        compiling = (self.traced, self.lowered, *self.compilations.values())
+        later = (self.ceilings, self.executed, self.diagnosis, self.failure)
+        yield from (record for record in (*compiling, *self.asked.values(), *later) if record is not None)

@@ -1,4 +1,4 @@
-"""Records as JSON: one record as a dict, many as a versioned file."""
+"""Serialization of records: one record as a JSON dict, many as a versioned file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .paths import EquationPath
 
 #: The version that `save` writes and `load` reads: raised whenever a field changes its meaning or goes away.
 VERSION = 1
-#: The reason of operations in files of versions whose traces had no origin.
+#: The reason that marks operations in files of versions without `Traced.origin`.
 OUTSIDE = "run outside of jit"
 
 
 def to_json(record: Record) -> dict[str, Any]:
-    """A record as a dict that JSON can hold: its class as ``kind``, its fields by name.
+    """Convert a record to a JSON dict: its class as ``kind``, its fields by name.
 
     >>> from xlascope.records import Started
     >>> to_json(Started(program=1, function="update", stage="trace", time=0.5))
@@ -34,9 +34,9 @@ def to_json(record: Record) -> dict[str, Any]:
 
 
 def from_json(data: dict[str, Any]) -> Record:
-    """The record that :func:`to_json` made a dict of, equal in every field.
+    """Return the record that :func:`to_json` converted, equal in every field.
 
-    Raises ValueError that says where, for a dict that is not one.
+    Raises ValueError that names the field, for an invalid dict.
 
     >>> from_json({"kind": "Started", "program": 1, "function": "update", "stage": "trace", "time": 0.5})
     Started(program=1, function='update', stage='trace', time=0.5)
@@ -48,28 +48,28 @@ def from_json(data: dict[str, Any]) -> Record:
     kind = content.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"no record of kind {kind!r}; there are {', '.join(_KINDS)}")
-    if kind == "Traced" and content.get("reason") == OUTSIDE:  # files of versions without origins say it in words
+    if kind == "Traced" and content.get("reason") == OUTSIDE:  # older versions have no origin, only this reason
         content.setdefault("origin", "operation")
     return cast(Record, _decoder(_KINDS[kind])(content))
 
 
 def save(records: Iterable[Record], file: str | os.PathLike[str]) -> None:
-    """Write records to a file, whole or not at all: a reader never sees half of it."""
+    """Write records to a file atomically: a reader never sees half of it."""
     write_whole(document(map(text_of, records)), file)
 
 
 def text_of(record: Record) -> str:
-    """A record as JSON text, for :func:`document`."""
+    """Return a record as JSON text, for :func:`document`."""
     return json.dumps(to_json(record))
 
 
 def document(texts: Iterable[str]) -> bytes:
-    """What a file of records holds, of their texts: who writes the same records again and again makes these once."""
+    """Return the content of a file of records from their JSON texts, which callers may cache."""
     return f'{{"xlascope_records": {VERSION}, "records": [{", ".join(texts)}]}}'.encode()
 
 
 def write_whole(data: bytes, file: str | os.PathLike[str]) -> None:
-    """Write a file, whole or not at all: a reader never sees half of it."""
+    """Write a file atomically: a reader never sees half of it."""
     target = Path(os.path.realpath(file))
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -112,26 +112,26 @@ _Decoder = Callable[[Any], Any]
 
 
 def encoded(value: Any) -> Any:
-    """A part of a record as JSON: dataclasses as dicts of their fields, tuples as lists, what is not finite as text."""
+    """Convert a part of a record to JSON: dataclasses to dicts, tuples to lists, non-finite floats to text."""
     if is_dataclass(value):
         return {name: encoded(getattr(value, name)) for name in _names(value.__class__)}
     if isinstance(value, tuple):
-        return [encoded(each) for each in value]
+        return [encoded(item) for item in value]
     if isinstance(value, dict):
-        return {key: encoded(each) for key, each in value.items()}
+        return {key: encoded(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)  # JSON has no word for these
+        return repr(value)  # JSON cannot represent these
     return value
 
 
 @functools.cache
 def _names(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
+    return tuple(field.name for field in fields(kind))
 
 
 @functools.cache
 def _decoder(hint: Any) -> _Decoder:
-    """The function that makes a value of a type (as a field's annotation says it) out of JSON."""
+    """Return the function that converts JSON to a value of a type (the annotation of a field)."""
     if isinstance(hint, type) and is_dataclass(hint):
         return functools.partial(_decode_dataclass, hint)
     if hint is EquationPath:
@@ -171,8 +171,8 @@ def _decode_dataclass(kind: type, data: Any) -> Any:
 def _fields(kind: type) -> tuple[tuple[str, bool, _Decoder], ...]:
     hints = get_type_hints(kind)
     return tuple(
-        (each.name, each.default is MISSING and each.default_factory is MISSING, _decoder(hints[each.name]))
-        for each in fields(kind)
+        (field.name, field.default is MISSING and field.default_factory is MISSING, _decoder(hints[field.name]))
+        for field in fields(kind)
     )
 
 
@@ -182,7 +182,7 @@ def _decode_tuple(element: Any, data: Any) -> Any:
 
 def _decode_dict(element: Any, data: Any) -> Any:
     decode = _decoder(element)
-    return {key: decode(each) for key, each in _expect(dict, data).items()}
+    return {key: decode(item) for key, item in _expect(dict, data).items()}
 
 
 def _decode_optional(present: Any, data: Any) -> Any:

@@ -1,7 +1,7 @@
-"""What operations have in common: facts that passes, the doctor and pictures decide by.
+"""Traits of operations: facts on which passes, the doctor and pictures decide.
 
-Each operation of the engine says its own traits (`ir/operation.py`); records carry them by the operation's name, for
-readers without an engine.
+Each operation of the engine declares its traits (`ir/operation.py`); records carry them by the operation's
+name, for readers without an engine.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from enum import StrEnum
 
 
 class Trait(StrEnum):
-    """A fact about an operation."""
+    """Fact about an operation."""
 
-    #: Each element of the result is computed from the elements of the operands in its place.
+    #: Each element of the result is computed from the elements of the operands at the same index.
     ELEMENTWISE = "elementwise"
     #: XLA's CPU compiler computes it again in each kernel that needs it.
     CHEAP = "cheap"
@@ -20,11 +20,11 @@ class Trait(StrEnum):
     TRANSCENDENTAL = "transcendental"
     #: Elementwise, and an element takes about as long as a division.
     DIVIDES = "divides"
-    #: It moves, shapes or makes elements and computes nothing.
+    #: It moves, reshapes or creates elements without arithmetic.
     MOVES = "moves"
-    #: It moves elements, all in their order; a broadcast repeats them.
+    #: It moves elements and keeps their order; a broadcast repeats them.
     KEEPS_ORDER = "keeps order"
-    #: It moves elements, each to one place.
+    #: It moves each element to one index.
     PERMUTES = "permutes"
     #: It multiplies and adds: a product of matrices, or a convolution.
     PRODUCT = "product"
@@ -32,9 +32,9 @@ class Trait(StrEnum):
     KERNEL = "kernel"
     #: It runs a program again and again.
     LOOP = "loop"
-    #: It stands for nothing but the program that it holds.
+    #: It only wraps the program that it holds.
     CALL = "call"
-    #: What is behind it is not fused with what is before it.
+    #: Operations after it are not fused with operations before it.
     BARRIER = "barrier"
     #: It calls a function of Python.
     PYTHON = "python"
@@ -43,17 +43,17 @@ class Trait(StrEnum):
 Traits = frozenset[Trait]
 
 NO_TRAITS: Traits = frozenset()
-#: Of functions of one element each, by what an element takes.
+#: Traits of elementwise functions, by their cost per element.
 SIMPLE: Traits = frozenset({Trait.ELEMENTWISE, Trait.CHEAP})
 DIVISION: Traits = frozenset({Trait.ELEMENTWISE, Trait.DIVIDES})
 TRANSCENDENTAL: Traits = frozenset({Trait.ELEMENTWISE, Trait.TRANSCENDENTAL})
 #: Transcendental functions that XLA's CPU compiler computes again all the same.
 CIRCULAR: Traits = TRANSCENDENTAL | {Trait.CHEAP}
-#: Of operations that move elements.
+#: Traits of operations that move elements.
 MOVES: Traits = frozenset({Trait.MOVES})
 KEEPS_ORDER: Traits = MOVES | {Trait.KEEPS_ORDER}
 PERMUTES: Traits = MOVES | {Trait.PERMUTES}
-#: Of others.
+#: Traits of other operations.
 KERNEL: Traits = frozenset({Trait.KERNEL})
 PRODUCT: Traits = frozenset({Trait.PRODUCT})
 LOOP: Traits = frozenset({Trait.LOOP})

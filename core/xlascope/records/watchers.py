@@ -1,4 +1,4 @@
-"""Who wants to know: the list alone, so that the engine learns that it is empty without loading what records are."""
+"""List of record callbacks, in a module of its own so that the engine can test it without loading the records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callbacks that receive every record as it is made."""
+"""Subscriptions to records: callbacks that get every record as it is made."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .watchers import watchers
 _log = logging.getLogger(__name__)
 _program_numbers = itertools.count(1)
 
-#: Who tells of something later than it happens, to keep nobody waiting: each returns when all of it has been told.
-#: Who ends a subscription has it all.
+#: Flush functions of producers that publish asynchronously: each returns when its pending records are published.
+#: Called at the end of a subscription, so that it is complete.
 late: list[Callable[[], None]] = []
 
 
 class Subscription:
-    """A subscription to records; closing it (or leaving its ``with`` block) ends it."""
+    """Subscription to records; closing it (or leaving its ``with`` block) ends it."""
 
     def __init__(self, callback: Callable[[Record], None]) -> None:
         self._callback = callback
         watchers.append(callback)
 
     def close(self) -> None:
-        """End the subscription, once all that has happened is told; closing twice is harmless."""
+        """End the subscription, once all pending records are delivered; closing twice is harmless."""
         if self._callback in watchers:
             try:
-                for told in tuple(late):
-                    told()
-            finally:  # an interrupt ends the wait, too
+                for flush in tuple(late):
+                    flush()
+            finally:  # also after an interrupt of the wait
                 watchers.remove(self._callback)
 
     def __enter__(self) -> Subscription:
@@ -59,7 +59,7 @@ def watch(callback: Callable[[Record], None]) -> Subscription:
 
 
 def publish(record: Record) -> None:
-    """Hand a record to every subscriber."""
+    """Pass a record to every subscriber."""
     for callback in tuple(watchers):
         try:
             callback(record)
@@ -68,5 +68,5 @@ def publish(record: Record) -> None:
 
 
 def next_program() -> int:
-    """A number for a new program, unique within the process."""
+    """Return a number for a new program, unique within the process."""
     return next(_program_numbers)

@@ -1,6 +1,6 @@
-"""The boot of jaxlib: what it keeps per process, set once, in the one order that does not crash it.
+"""Boot of jaxlib: process-wide state, set once, in the one order that does not crash.
 
-First of all, and before anything of jaxlib is touched, whether it is one that fits is looked at.
+The first import checks that the loaded jaxlib is supported, before anything of jaxlib is touched.
 """
 
 from . import jaxlib_version  # noqa: F401

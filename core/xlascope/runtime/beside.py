@@ -1,35 +1,36 @@
-"""Life beside jax in one process: what jaxlib keeps per process, and whose it is.
+"""Coexistence with jax in one process: which engine owns each piece of jaxlib's process-wide state.
 
-jaxlib was made for one engine. What it keeps per process is shared so that neither engine gets a wrong answer:
+jaxlib was made for one engine. Its process-wide state is shared so that neither engine gets a wrong answer:
 
 ============================================  ==========================================================================
-registry of pytrees                           apart: ours is an object of its own (``boot.default_registry``)
+registry of pytrees                           separate: ours is an object of its own (``boot.default_registry``)
 64-bit types, ``disable_jit``, post hook,     jax's wherever jax is, because jax relies on what C++ does with them. We
-class of tracers                              look at our own states in Python: a call whose operands C++ would convert
-                                              by jax's width stays in Python (``boot.same_width``), and C++ knows our
-                                              tracers for objects it does not know, which go to Python all the same
+class of tracers                              read our own states in Python: a call whose operands C++ would convert
+                                              by jax's width stays in Python (``boot.same_width``), and to C++ our
+                                              tracers are unknown objects, which go to Python all the same
 post hook, while calls are counted            ours, and it calls jax's (``boot.watch_calls``)
-class of arrays                               one class, two faces; the array's type decides (``xla/devices/faces.py``)
-class of jitted functions                     no face: our methods are attributes of each function
+class of arrays                               one class for both; the array's type selects the behavior
+                                              (``xla/devices/faces.py``)
+class of jitted functions                     not patched: our methods are attributes of each function
                                               (``control/jit/functions.py``)
-classes of shardings                          jax's face where jax is; the two say the same
+classes of shardings                          jax's behavior where jax is; the two are the same
 types that C++ gives to what it makes         jax's. C++ looks for ``jax.core`` once, and finds a function of ours
                                               that asks jax as soon as it is here (``xla/devices/made_by_jaxlib.py``)
 configuration states in the keys of calls     both engines' states are in the keys of both: a change means one miss
-clients, devices, live arrays                 apart: each engine has a client of its own; an array of jax is copied
-guards of transfers and of garbage            shared, because C++ asks one state: a guard holds for both; ``import jax``
+clients, devices, live arrays                 separate: each engine has its own client; an array of jax is copied
+guards of transfers and of garbage            shared, because C++ has one state: a guard applies to both; ``import jax``
                                               keeps those that were set (``guards.py``)
 profiler, log, XLA's flags, call targets      shared: one profile at a time, which sees both
 ============================================  ==========================================================================
 
 jax is found by name when it is imported, and never imported from here.
 
-Nobody has to ask for this, and it costs nothing where it is not needed. Where programs of jax are watched the engine is
-not started: of all this there is then one finder of modules, which tells when jax has been imported
-(``tests/jax/test_questions.py`` looks at that). Where both engines compute nothing of it can be left out, because
-jaxlib has one class of arrays and jax sets its methods. A setting could only forbid: our first operation beside jax,
-and ``import jax`` after it, which libraries call for themselves. What is done when, and what it costs:
-docs/beside_jax.md.
+All of this is automatic, and costs nothing where it is not needed. Where programs of jax are watched the
+engine is not started: then only the finder of modules is installed, which notices that jax has been imported
+(``tests/jax/test_questions.py`` checks that). Where both engines compute, all of it is necessary, because
+jaxlib has one class of arrays and jax sets its methods. A setting could only forbid: our first operation in a
+process with jax, and ``import jax`` after it, which libraries call for themselves. What is done when, and
+what it costs: docs/beside_jax.md.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ _CONFIG, _API, _CORE = "jax._src.config", "jax._src.api", "jax._src.core"
 
 
 def here() -> bool:
-    """Whether jax is in this process, or is on its way in."""
-    found = sys.modules.get("jax")  # a stand-in is there while another thread is in `unseen`
-    return (found is not None and found.__class__ is not _StandIn) or _CONFIG in sys.modules
+    """Return whether jax is in this process, or is being imported."""
+    jax = sys.modules.get("jax")  # it may be a stand-in, while another thread is in `unseen`
+    return (jax is not None and jax.__class__ is not _StandIn) or _CONFIG in sys.modules
 
 
 @contextlib.contextmanager
 def still_imports() -> Iterator[None]:
-    """A ``with`` block in which no other thread begins to import a module, so that jax comes before it or after it."""
+    """Hold the import lock, so that jax is imported either before or after the ``with`` block."""
     _imp.acquire_lock()
     try:
         yield
@@ -66,22 +67,22 @@ def still_imports() -> Iterator[None]:
 
 
 class _StandIn(ModuleType):
-    """In the place of a module that has not been imported, for a moment; who takes it for that gets what that has."""
+    """Temporary module in place of one that is not imported; attribute access imports the real one."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         with still_imports():
-            pass  # the moment is over
+            pass  # wait until the real module can be imported
         return getattr(importlib.import_module(self.__name__), name)
 
 
 @contextlib.contextmanager
 def unseen() -> Iterator[None]:
-    """A ``with`` block in which jaxlib's C++, which looks for jax where it is installed, does not import it.
+    """Hide jax from jaxlib's C++, which would import it where it is installed, during the ``with`` block.
 
-    It looks for classes of shardings each time, and for that of types once: it takes a function of ours, which makes
-    jax's types as soon as there is jax, and none (None) before.
+    C++ looks up classes of shardings each time, and the class of types once: it gets a function of ours, which
+    makes jax's types as soon as jax is imported, and None before.
     """
     with still_imports():
         if "jax" in sys.modules:
@@ -96,15 +97,15 @@ def unseen() -> Iterator[None]:
             del sys.modules["jax"], sys.modules["jax.core"]
 
 
-def _type_of(*of: Any) -> Any:
-    made = getattr(sys.modules.get(_CORE), "ShapedArray", None)
-    return made and made(*of)
+def _type_of(*arguments: Any) -> Any:
+    array_type = getattr(sys.modules.get(_CORE), "ShapedArray", None)
+    return array_type and array_type(*arguments)
 
 
 def same_switch(name: str, value: object) -> bool:
-    """Whether jax's setting of that name has that value on this thread; True where there is no jax.
+    """Return whether jax's setting of that name has that value on this thread; True where there is no jax.
 
-    While jax is being imported, and where it keeps its settings elsewhere, nobody knows: False.
+    While jax is being imported, and where it stores its settings elsewhere, this is unknown: False.
     """
     if not here():
         return True
@@ -113,7 +114,7 @@ def same_switch(name: str, value: object) -> bool:
 
 
 def of_jax(x: object) -> str:
-    """What to do with something of jax that is no array here; "" for what is not jax's."""
+    """Return advice on an object of jax that is not a valid array here; "" for other objects."""
     jax = sys.modules.get("jax")
     if isinstance(x, getattr(getattr(jax, "core", None), "Tracer", ())):
         return (
@@ -132,29 +133,29 @@ def of_jax(x: object) -> str:
 
 
 def post_hook_of_jax() -> Any:
-    """The state that holds what jax wants to be called after each call; None where there is none."""
+    """Return the state that holds jax's post-call hook; None where there is none."""
     return getattr(sys.modules.get(_API), "_post_hook_state", None)
 
 
-# Hearing of imports --------------------------------------------------------------------------------------------------
+# Import callbacks ----------------------------------------------------------------------------------------------------
 
 _set_attribute: dict[str, Callable[[Any, str, Any], None]] = {}
 _after: dict[str, list[Callable[[], object]]] = {}
 
 
 class _Loader:
-    """A module's loader until the module has been run."""
+    """Loader that wraps a module's loader and calls back once the module has been executed."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """The module, or None for one of the usual kind."""
-        found: ModuleType | None = self._loader.create_module(spec)
-        return found
+        """Create the module with the wrapped loader, None for the default kind."""
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run a module, which knows its own loader from then on, and call whoever waits for it."""
+        """Execute a module, restore its own loader, and call the callbacks that wait for it."""
         name = module.__name__
         module.__loader__ = self._loader
         if module.__spec__ is not None:
@@ -162,18 +163,18 @@ class _Loader:
         if name in _set_attribute:
             module.__dict__["__builtins__"] = {**vars(builtins), "setattr": _set_attribute[name]}
         self._loader.exec_module(module)
-        for each in tuple(_after.get(name, ())):
-            each()
+        for callback in tuple(_after.get(name, ())):
+            callback()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
 
 
 class _Finder:
-    """Finds what the finders after it find, and has itself told of the modules that somebody waits for."""
+    """Finder that delegates to those after it and wraps the loaders of modules that callbacks wait for."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
-        """The spec of a module that is waited for."""
+        """Return the spec of a module that callbacks wait for, with a notifying loader."""
         spec = self._found(name, path, target) if name in _set_attribute or name in _after else None
         if spec is None or spec.loader is None:
             return None
@@ -183,9 +184,9 @@ class _Finder:
     def _found(self, name: str, path: Sequence[str] | None, target: Any) -> ModuleSpec | None:
         for finder in sys.meta_path:
             find = None if finder is self else getattr(finder, "find_spec", None)
-            found: ModuleSpec | None = find and find(name, path, target)
-            if found is not None:
-                return found
+            spec: ModuleSpec | None = find and find(name, path, target)
+            if spec is not None:
+                return spec
         return None
 
 
@@ -197,13 +198,13 @@ def _listen() -> None:
         sys.meta_path.insert(0, _finder)
 
 
-def on_import(name: str, after: Callable[[], object]) -> None:
-    """Call ``after`` as soon as a module has been imported, on the thread that does it; who asked first is first."""
-    _after.setdefault(name, []).append(after)
+def on_import(name: str, callback: Callable[[], object]) -> None:
+    """Call ``callback`` as soon as a module has been imported, on the importing thread, in order of registration."""
+    _after.setdefault(name, []).append(callback)
     _listen()
 
 
 def setattr_of(name: str, set_attribute: Callable[[Any, str, Any], None]) -> None:
-    """Give a module that is imported later another ``setattr``."""
+    """Replace ``setattr`` for a module that is imported later."""
     _set_attribute[name] = set_attribute
     _listen()

@@ -1,14 +1,14 @@
-"""Settings for a stretch of a program: which ``with`` blocks are open, and what they say together.
+"""Settings in ``with`` blocks: which blocks are open, and their combined values.
 
-A block ends when it is left, in whatever order blocks are left: what counts is the innermost of those that are open.
-jaxlib keeps the values that threads have of their own, and reads them in C++ at each call. So a block counts on the
-thread that opened it, and nowhere else.
+A block ends when it is left, in whatever order blocks are left: the innermost of those that are open wins.
+jaxlib stores thread-local values, and reads them in C++ at each call. So a block applies to the thread that
+opened it, and nowhere else.
 
-Tasks of asyncio share a thread, and jaxlib cannot be told which of them is running. A block that a task leaves open
-across an ``await`` belongs to that task, and to tasks that are made within it. When another one runs a program
-meanwhile, and its settings would be others, the program's result is not handed out: :func:`check` raises RuntimeError,
-and gives the thread the settings of the task that asks. It is asked after every call while a block is open that was
-opened in a task, and never otherwise.
+Tasks of asyncio share a thread, and jaxlib does not know which of them is running. A block that a task leaves
+open across an ``await`` belongs to that task, and to tasks that are created within it. When another one runs
+a program meanwhile, and its settings would be others, the program's result is discarded: :func:`check` raises
+RuntimeError, and sets the settings of the current task on the thread. It runs after every call while a block
+is open that was opened in a task, and never otherwise.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _numbers = itertools.count()
 
 
 class Block:
-    """What a ``with`` block sets: values by state. ``text`` is how its user would write it, ``place`` where."""
+    """Values of settings in a ``with`` block, by state.
+
+    ``text`` is how its user would write it, ``location`` where.
+    """
 
     __slots__ = ("number", "opened", "place", "task", "text", "thread", "values")
 
@@ -40,28 +43,28 @@ class Block:
         self.values = values
 
     def belongs_elsewhere(self, task: Any) -> bool:
-        """Whether a task opened it that has not ended, and that is not this one."""
+        """Return whether it was opened by a task that has not ended, and that is not ``task``."""
         return self.task is not None and self.task is not task and not self.task.done()
 
 
 class _Thread(threading.local):
-    """What this thread's states in jaxlib are made from."""
+    """Blocks that determine the values of this thread's states in jaxlib."""
 
-    #: The blocks whose values the states have.
+    #: The blocks whose values are set.
     blocks: tuple[Block, ...] = ()
-    #: Blocks that tasks have opened and not left, whether or not the states have their values.
+    #: Open blocks of asyncio tasks, whether or not their values are set.
     of_tasks: frozenset[Block] = frozenset()
-    #: The states that blocks have set: those that no block sets any more are unset.
+    #: The states that blocks have set, to unset those that no open block sets.
     touched: tuple[Any, ...] = ()
 
 
 _THREAD = _Thread()
-#: The blocks of a context. asyncio has one for each task, which begins as that of the task that made it.
+#: The blocks of a context. Each asyncio task has its own context, a copy of its creator's.
 _of_context: ContextVar[tuple[Block, ...]] = ContextVar("xlascope_blocks", default=())
 
 
 def enter(block: Block) -> None:
-    """Let a block count from now on."""
+    """Open a block."""
     block.task = _current_task()
     if _loop_is_running():
         block.place = _user_place()
@@ -70,9 +73,9 @@ def enter(block: Block) -> None:
 
 
 def leave(block: Block) -> None:
-    """Let a block count no more; what the others say remains. May be called again when it was interrupted."""
+    """Close a block; the values of others remain. May be called again when it was interrupted."""
     block.opened = False
-    if block.thread != threading.get_ident():  # a generator that was dropped: the thread notices at its next block
+    if block.thread != threading.get_ident():  # a discarded generator: the thread updates at its next block
         return
     _THREAD.of_tasks -= {block}
     _apply(_those_that_count())
@@ -80,37 +83,37 @@ def leave(block: Block) -> None:
 
 
 def check(*_: Any) -> None:
-    """Raise RuntimeError when this thread's settings are those of another task."""
+    """Raise RuntimeError if this thread's settings are those of another task."""
     if _of_context.get() is not _THREAD.blocks:
         _check(_those_that_count())
 
 
 def value_of(state: Any) -> Any:
-    """The value of a state for the task that asks."""
+    """Return the value of a state for the current task."""
     if _THREAD.of_tasks and _of_context.get() is not _THREAD.blocks:
-        found = _together(_those_that_count())
-        return found[state] if state in found else state.get_global()
+        values = _together(_those_that_count())
+        return values[state] if state in values else state.get_global()
     return state.value
 
 
 def _those_that_count() -> tuple[Block, ...]:
-    """The open blocks of what runs now: its own, those it was made in, and those that no living task owns."""
-    here, mine = _of_context.get(), _THREAD.blocks
+    """Return the open blocks of the current task: its own, those it inherited, and those of no running task."""
+    context_blocks, thread_blocks = _of_context.get(), _THREAD.blocks
     if not _loop_is_running():
-        return tuple([block for block in mine if block.opened])
+        return tuple([block for block in thread_blocks if block.opened])
     task, thread = _current_task(), threading.get_ident()
-    found = {block for block in here if block.opened and block.thread == thread}
-    found |= {block for block in mine if block.opened and not block.belongs_elsewhere(task)}
-    return tuple(sorted(found, key=lambda block: block.number))
+    active = {block for block in context_blocks if block.opened and block.thread == thread}
+    active |= {block for block in thread_blocks if block.opened and not block.belongs_elsewhere(task)}
+    return tuple(sorted(active, key=lambda block: block.number))
 
 
 def _together(blocks: Iterable[Block]) -> dict[Any, Any]:
-    """What blocks say together: of each state the innermost."""
+    """Return the combined values of blocks: for each state the innermost."""
     return {state: value for block in blocks for state, value in block.values.items()}
 
 
 def _apply(blocks: tuple[Block, ...]) -> None:
-    """Give this thread's states the values that blocks say. Interrupted, it can be done again."""
+    """Set this thread's states to the values of blocks. Idempotent, so that it can be repeated after an interrupt."""
     values = _together(blocks)
     _THREAD.touched = tuple({*_THREAD.touched, *values})
     _THREAD.blocks = blocks
@@ -123,7 +126,7 @@ def _apply(blocks: tuple[Block, ...]) -> None:
 
 
 def _after_call(*call: Any) -> None:
-    """The hook of a thread with such blocks, which jaxlib calls after every jitted call; then comes the process's."""
+    """Check the settings after a jitted call, then call the process's hook; the hook of a thread with such blocks."""
     if _of_context.get() is not _THREAD.blocks:
         _check(_those_that_count())
     hook = boot.post_hook.get_global()
@@ -137,10 +140,10 @@ def _check(blocks: tuple[Block, ...]) -> None:
     if not differing:
         return
     _apply(blocks)
-    others = [block for block in _THREAD.of_tasks if block.belongs_elsewhere(_current_task())]
+    alien = [block for block in _THREAD.of_tasks if block.belongs_elsewhere(_current_task())]
     raise RuntimeError(
         f"this call ran with another task's {' and '.join(state.name for state in differing)}, and its result is "
-        f"dropped: {_listed(others or _THREAD.of_tasks)} was left open across an await, and the tasks of asyncio share "
+        f"dropped: {_listed(alien or _THREAD.of_tasks)} was left open across an await, and the tasks of asyncio share "
         "a thread, which has one value of each setting. Leave the block before the await, or set the value for the "
         "process with config.update. (From here on the settings are this task's own.)"
     )
@@ -148,18 +151,18 @@ def _check(blocks: tuple[Block, ...]) -> None:
 
 def _differs(state: Any, wanted: dict[Any, Any], present: dict[Any, Any]) -> bool:
     if (state in wanted) != (state in present):
-        own = wanted[state] if state in wanted else present[state]
-        return bool(own != state.get_global())
+        local = wanted[state] if state in wanted else present[state]
+        return bool(local != state.get_global())
     return bool(wanted[state] != present[state])
 
 
 def _listed(blocks: Iterable[Block]) -> str:
-    told = [f"{block.text}{block.place}" for block in sorted(blocks, key=lambda block: block.number)]
-    return " and ".join(told) or "a block"  # that was left meanwhile
+    texts = [f"{block.text}{block.place}" for block in sorted(blocks, key=lambda block: block.number)]
+    return " and ".join(texts) or "a block"  # all were closed meanwhile
 
 
 def _loop_is_running() -> bool:
-    running = getattr(sys.modules.get("asyncio.events"), "_get_running_loop", None)  # None: another thread imports it
+    running = getattr(sys.modules.get("asyncio.events"), "_get_running_loop", None)  # None during its import
     return running is not None and running() is not None
 
 
@@ -168,7 +171,7 @@ def _current_task() -> Any:
 
 
 def _user_place() -> str:
-    """`` at file.py:12``: the line that opens a block, for messages."""
+    """Return `` at file.py:12``, the line that opens a block, for messages."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("xlascope", "contextlib"):
         frame = frame.f_back

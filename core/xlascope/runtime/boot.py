@@ -1,7 +1,8 @@
-"""jaxlib's process-wide state: logging, configuration states, the pytree registry. Beside jax: ``beside.py``.
+"""Process-wide state of jaxlib: logging, configuration states, the pytree registry.
 
-Importing this module is "the engine's first use". The order is the contract: ``jaxlib.weakref_lru_cache`` has to be
-imported before jaxlib's typed arrays are touched, and the configuration states have to exist before any array or jit.
+Importing this module is "the engine's first use". The order matters: ``jaxlib.weakref_lru_cache`` has to be
+imported before jaxlib's typed arrays are touched, and the configuration states have to exist before any array
+or jit. For jax in the same process see ``jax_coexistence.py``.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ quiet_log()
 
 Configuration = _jax.config.Config
 
-#: The values that settings with a choice can have; None: whatever is the default of what they are about.
+#: The values of settings with a choice; None: the default of the function or operation.
 MATMUL_ALGORITHMS = (
     *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM"),
     *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16"),
@@ -96,20 +97,20 @@ RANK_PROMOTIONS = ("allow", "warn", "raise")
 KEPT = ("auto", "off")
 REROLLED = ("auto", "always", "off")
 DTYPE_PROMOTIONS = ("standard", "strict")
-#: As in ``key_types.KEY_TYPES``, which stands above this room.
+#: As in ``key_types.KEY_TYPES``, which is in a higher layer.
 PRNG_IMPLEMENTATIONS = ("threefry2x32", "rbg", "unsafe_rbg")
 LEGACY_PRNG_KEYS = ("allow", "warn", "error")
 TRACEBACK_FILTERINGS = ("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames")
 
-#: The value of its own that a thread has of a state when it has none.
+#: The thread-local value of a state that is not set on the thread.
 UNSET = _jax.config.unset
 _TRUE, _FALSE = ("1", "true", "yes", "on", "y", "t"), ("0", "false", "no", "off", "n", "f", "")
 
 
 def from_environment(name: str, default: Any, allowed: Sequence[Any] | None = None) -> Any:
-    """What ``XLASCOPE_NAME`` (or else ``JAX_NAME``) says, as a value of the default's kind.
+    """Return the value of ``XLASCOPE_NAME`` (or else ``JAX_NAME``), converted to the type of the default.
 
-    Raises ValueError, which lists the valid values, for one that is none.
+    Raises ValueError, which lists the valid values, for an invalid one.
     """
     for variable in (f"XLASCOPE_{name.upper()}", f"JAX_{name.upper()}"):
         text = os.environ.get(variable)
@@ -126,8 +127,8 @@ def _parsed(variable: str, text: str, default: Any, allowed: Sequence[Any] | Non
     if allowed is not None and text not in allowed:
         if not text:
             return default
-        known = ", ".join(str(value) for value in allowed if value is not None)
-        raise ValueError(f"the environment variable {variable} is {text!r}; it can be {known}")
+        choices = ", ".join(str(value) for value in allowed if value is not None)
+        raise ValueError(f"the environment variable {variable} is {text!r}; it can be {choices}")
     if isinstance(default, int):
         if not text.strip().lstrip("-").isdigit():
             raise ValueError(f"the environment variable {variable} is {text!r}; it is a whole number")
@@ -136,13 +137,13 @@ def _parsed(variable: str, text: str, default: Any, allowed: Sequence[Any] | Non
 
 
 def _state(name: str, default: Any, *, in_key: bool = False, allowed: Sequence[Any] | None = None) -> Any:
-    """A setting, with what the environment says of it."""
+    """Create the state of a setting, initialized from the environment."""
     value = from_environment(name, default, allowed)
     return _configuration(name, value, in_key)
 
 
 def _configuration(name: str, value: Any, in_key: bool) -> Any:
-    """A state of jaxlib's. None is in its "trace context", by which jax tells traces apart: that is about jax alone."""
+    """Create a jaxlib configuration state, outside of the "trace context", which concerns jax's traces alone."""
     return Configuration(name, value, include_in_jit_key=in_key, include_in_trace_context=False)
 
 
@@ -174,7 +175,7 @@ reroll = _state("reroll", "auto", allowed=REROLLED)
 
 
 class _InBlock:
-    """Stands for a summary on a thread whose blocks say something of it: :meth:`_Summary.read` asks the states."""
+    """Marker for a summary on a thread whose blocks set any of its states, which have to be read one by one."""
 
     def __repr__(self) -> str:
         return "IN_BLOCK"
@@ -184,10 +185,11 @@ _IN_BLOCK = _InBlock()
 
 
 class _Summary:
-    """One state that stands for several, so that who depends on them all looks at one.
+    """State that summarizes several, so that code that depends on them all reads one.
 
-    It is false while the states are as they are at first; where it is true, :meth:`read` says what they are. What a
-    block says and what the process says are not put together before that: either may change while the other stays.
+    It is false while the states have their initial values; where it is true, :meth:`get_value` returns what they
+    are. The values of blocks and of the process are not combined before that: either may change while the other
+    stays.
     """
 
     def __init__(self, name: str, states: Sequence[Any], combine: Callable[[tuple[Any, ...]], Any]) -> None:
@@ -197,16 +199,16 @@ class _Summary:
         self.state = _configuration(name, start, in_key=False)
 
     def read(self) -> Any:
-        """What the states of this thread say together."""
-        found = self.state.value
-        return self.combine(tuple(state.value for state in self.states)) if found is _IN_BLOCK else found
+        """Return the combined value of the states on this thread."""
+        summary = self.state.value
+        return self.combine(tuple(state.value for state in self.states)) if summary is _IN_BLOCK else summary
 
     def note_process(self) -> None:
         self.state.set_global(self.combine(tuple(state.get_global() for state in self.states)))
 
     def note_blocks(self, watched: bool) -> None:
-        said = watched or any(state.get_local() is not UNSET for state in self.states)
-        self.state.set_local(_IN_BLOCK if said else UNSET)
+        is_set = watched or any(state.get_local() is not UNSET for state in self.states)
+        self.state.set_local(_IN_BLOCK if is_set else UNSET)
 
 
 _of_traces = (
@@ -224,25 +226,25 @@ def _named_changes(values: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple(f"{state.name}={value}" for state, value, first in named if value != first)
 
 
-#: What calls depend on, in two states, since jaxlib's call cache spends 15 ns a call on each state in its key: how
-#: often a setting of the process changed, a number that never comes back (a call that began before a change and ended
-#: after it is found by nobody; it is odd while one is changing), and what the blocks of this thread say.
+#: Cache keys of calls, as two states, since jaxlib's call cache spends 15 ns a call on each state in its key: the
+#: number of changes of process-wide settings, which never repeats (a call that began before a change and ended after
+#: it is never found again; the number is odd during a change), and the values set by this thread's blocks.
 process_changes = _configuration("process_changes", 0, in_key=True)
 said_by_blocks = _configuration("said_by_blocks", (), in_key=True)
 
 _trace_settings = _Summary("trace_settings", _of_traces, _named_changes)
 _checked_calls = _Summary("checked_calls", (debug_nans, debug_infs, debug_key_reuse, no_execution), any)
 _checked_traces = _Summary("checked_traces", (no_tracing, check_tracer_leaks, enable_checks, log_compiles), any)
-#: Whether traces depend on a setting that is not as it is at first; :func:`settings_of_traces` says which.
+#: Whether traces depend on a setting with other than its initial value; :func:`settings_of_traces` says which.
 trace_settings = _trace_settings.state
-#: Whether anything may look at the results of calls; :func:`calls_are_checked` says whether something does.
+#: Whether the results of calls may have to be checked; :func:`calls_are_checked` says whether they have to.
 checked_calls = _checked_calls.state
-#: Whether anything may look at traces.
+#: Whether traces may have to be checked.
 checked_traces = _checked_traces.state
 
-#: What traces depend on, as ``name=value`` for each setting that is not as it is at first.
+#: The settings that traces depend on, as ``name=value`` for each with other than its initial value.
 settings_of_traces = _trace_settings.read
-#: Whether anything looks at the results of calls, which then never stay in jaxlib's C++.
+#: Whether the results of calls are checked; if so, every call goes through Python.
 calls_are_checked = _checked_calls.read
 
 _of_repeated_calls = frozenset({*_of_calls, enable_x64, disable_jit})
@@ -251,10 +253,10 @@ _numbers = itertools.count(1)
 
 
 def set_for_process(state: Any, value: Any) -> None:
-    """Set a state for the whole process, and let everything follow that depends on it."""
+    """Set a state for the whole process, and update everything that depends on it."""
     with _changing:
         changes = state in _of_repeated_calls and state.get_global() != value
-        if changes:  # nobody finds again what is kept from here on: it may be half old, half new
+        if changes:  # entries cached from here on are never found: they may mix old and new settings
             process_changes.set_global(next(_numbers))
         try:
             state.set_global(value)
@@ -266,22 +268,23 @@ def set_for_process(state: Any, value: Any) -> None:
 
 
 def forget_calls() -> None:
-    """Let no call be repeated by what is kept of it: where values go that nobody has put anywhere has changed."""
+    """Invalidate all cached calls: the default placement of uncommitted values has changed."""
     with _changing:
         for _ in range(2):  # and even again
             process_changes.set_global(next(_numbers))
 
 
 def unchanged_since(changes: int) -> bool:
-    """Whether every setting of the process is now as it was when :data:`process_changes` was that.
+    """Return whether no process-wide setting has changed since :data:`process_changes` had that value.
 
-    What is made of settings may be kept by them only if so; ``changes`` is read before the settings are.
+    What is derived from settings may be cached under them only if so; ``changes`` is read before the settings
+    are.
     """
     return changes % 2 == 0 and process_changes.value == changes
 
 
 def note_blocks(watched: bool) -> None:
-    """Let everything follow what this thread's blocks say. ``watched``: who runs and who traces asks them each time."""
+    """Update everything that depends on this thread's blocks. ``watched``: check the blocks at each call and trace."""
     _note_said()
     _trace_settings.note_blocks(False)
     _checked_calls.note_blocks(watched)
@@ -303,18 +306,18 @@ with beside.still_imports():  # jax, where it is, has set these; and where it co
 
 
 def same_width() -> bool:
-    """Whether jaxlib's C++, where it converts an operand, makes of it what our own settings say."""
+    """Return whether jaxlib's C++ converts operands to the width that our own settings say."""
     return beside.same_switch("enable_x64", enable_x64.value)
 
 
 def watch_calls(hook: Callable[[Any, Any, Any, Any], None] | None) -> None:
-    """Have ``hook`` called as :data:`post_hook`, in the whole process; None: nothing any more."""
+    """Set ``hook`` as :data:`post_hook` in the whole process; None removes it."""
     post_hook.set_global(hook)
     _share_post_hook()
 
 
 def _share_post_hook() -> None:
-    """Beside jax, which has the slot, ours is called with its own."""
+    """Combine our hook with jax's, which occupies the slot where jax is in the process."""
     if beside.post_hook_of_jax() is not None:
         post_hooks.listen("xlascope", post_hook.get_global())
 
@@ -322,11 +325,11 @@ def _share_post_hook() -> None:
 beside.on_import("jax._src.api", _share_post_hook)
 
 
-#: A registry of our own: what users register with jax is jax's, and jax has other nodes for some of our types.
+#: Our own registry: jax has its own registrations, and other nodes for some of our types.
 default_registry = _jax.pytree.PyTreeRegistry()
-#: By these names a pickled structure finds the registry again.
+#: A pickled structure finds the registry by these names.
 default_registry.__module__, default_registry.__name__ = __name__, "default_registry"
-#: What jaxlib's call cache flattens with: the same, and arrays of keys as containers of their words.
+#: The registry of jaxlib's call cache: the same, and arrays of keys as containers of their words.
 call_registry = _jax.pytree.PyTreeRegistry()
 call_registry.__module__, call_registry.__name__ = __name__, "call_registry"
 PyTreeDef = _jax.pytree.PyTreeDef
@@ -337,11 +340,11 @@ FlattenedIndexKey = _jax.pytree.FlattenedIndexKey
 
 
 def note_mesh(mesh: Any) -> None:
-    """Let calls of this thread be those under a mesh; None for none."""
+    """Set the mesh of calls on this thread; None for none."""
     context_mesh.set_local(UNSET if mesh is None else mesh)
     _note_said()
 
 
 def _note_said() -> None:
-    said = tuple([state.get_local() for state in _of_calls])
-    said_by_blocks.set_local(UNSET if all(value is UNSET for value in said) else said)
+    values = tuple([state.get_local() for state in _of_calls])
+    said_by_blocks.set_local(UNSET if all(value is UNSET for value in values) else values)

@@ -1,6 +1,6 @@
-"""The settings of the persistent compilation cache: what they are called, what values they take, where they start.
+"""Settings of the persistent compilation cache: names, valid values, and initial values.
 
-They start from the environment: ``XLASCOPE_COMPILATION_CACHE_DIR`` and so on, or ``JAX_`` in front.
+They are initialized from the environment: ``XLASCOPE_COMPILATION_CACHE_DIR`` and so on, or ``JAX_`` in front.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ def _folder(value: Any) -> str | None:
     path = os.fspath(value)
     if not isinstance(path, str) or "://" in path:
         raise ValueError(f"compilation_cache_dir is a folder of this machine's file system, not {value!r}")
-    found = os.path.expanduser(path)
-    if found.startswith("~"):  # a folder of that name would be a trap
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):  # do not create a folder named ~
         raise ValueError(
             f"compilation_cache_dir is {value!r}, and there is no such home folder; write ./~ for that name"
         )
-    return os.path.abspath(found)
+    return os.path.abspath(expanded)
 
 
 def _switch(value: Any) -> bool | None:
-    """True and False decide; None leaves it to whether a folder is set."""
+    """Convert a value to True, False or None; None enables the cache if a folder is set."""
     if value is None or isinstance(value, bool):
         return value
     text = str(value).strip().lower()
@@ -39,19 +39,19 @@ def _switch(value: Any) -> bool | None:
     return text in _YES
 
 
-def _number(name: str, of: type) -> Callable[[Any], Any]:
+def _number(name: str, number_type: type) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         try:
             if isinstance(value, bool):
                 raise TypeError
-            return of(value)
+            return number_type(value)
         except (TypeError, ValueError):
-            raise ValueError(f"{name} is a number ({of.__name__}), not {value!r}") from None
+            raise ValueError(f"{name} is a number ({number_type.__name__}), not {value!r}") from None
 
     return convert
 
 
-#: What a value has to be, by the setting's name: functions that convert it, or raise ValueError.
+#: Converters of values by setting, which raise ValueError for invalid ones.
 CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "enable_compilation_cache": _switch,
     "compilation_cache_dir": _folder,
@@ -69,7 +69,7 @@ def _state(name: str, default: Any) -> Any:
             continue
         try:
             value = CONVERTERS[name](text)
-        except ValueError as error:  # importing a library should not fail over a variable that it can do without
+        except ValueError as error:  # an optional variable must not make the import fail
             warnings.warn(f"the environment variable {variable} is ignored: {error}", stacklevel=2)
         break
     return Configuration(name, value, include_in_jit_key=False, include_in_trace_context=False)
@@ -77,9 +77,9 @@ def _state(name: str, default: Any) -> Any:
 
 enable_compilation_cache = _state("enable_compilation_cache", None)
 compilation_cache_dir = _state("compilation_cache_dir", None)
-#: Bytes; what was not used for longest goes first. Negative: no bound.
+#: Bytes; least recently used entries are evicted first. Negative: no bound.
 compilation_cache_max_size = _state("compilation_cache_max_size", 2 << 30)
-#: What compiles faster than this is not kept. Loading takes a hundredth of compiling and keeping less, so all is kept.
+#: Programs that compile faster are not cached. Loading takes 1% of the compile time and storing less, so all are.
 persistent_cache_min_compile_time_secs = _state("persistent_cache_min_compile_time_secs", 0.0)
 persistent_cache_min_entry_size_bytes = _state("persistent_cache_min_entry_size_bytes", 0)
 

@@ -1,4 +1,4 @@
-"""The class of the errors that jaxlib raises itself."""
+"""Class of the errors that jaxlib itself raises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import boot  # noqa: F401  (jaxlib's states come before the rest of it)
 if TYPE_CHECKING:
 
     class JaxRuntimeError(RuntimeError):
-        """An error of the compiler or of a running program."""
+        """Error of the compiler or of a running program."""
 
 else:
     JaxRuntimeError = _jax.JaxRuntimeError

@@ -1,6 +1,6 @@
-"""jaxlib's guards (of transfers, of garbage collection) with the face of its other configuration states.
+"""Wrappers of jaxlib's guards (of transfers, of garbage collection) with the interface of configuration states.
 
-jaxlib asks one state, whoever transfers: beside jax a guard of either engine holds for both.
+jaxlib has one state for all engines: in a process with jax, a guard of either engine applies to both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COLLECTION_LEVELS = (None, "allow", "log", "fatal")
 
 
 class Guard:
-    """How strictly jaxlib guards one thing: a level for the process, and one for this thread which goes first."""
+    """Guard level of jaxlib for one thing: one for the process, and one for this thread, which takes precedence."""
 
     def __init__(self, name: str, field: str, kinds: Any, allowed: Sequence[str | None], default: str | None) -> None:
         self.name = name
@@ -30,25 +30,25 @@ class Guard:
 
     @property
     def value(self) -> str | None:
-        """The level that counts on this thread; None where none was set."""
+        """Return the level in effect on this thread; None where none was set."""
         return self.get_local() or self.get_global()
 
     def get_global(self) -> str | None:
-        """The level of the process; None where none was set."""
+        """Return the level of the process; None where none was set."""
         return _name_of(getattr(_lib.global_state(), self._field))
 
     def set_global(self, value: str | None) -> None:
-        """Guard the whole process at that level."""
+        """Set the level of the whole process."""
         self._wanted = value
         setattr(_lib.global_state(), self._field, self._level(value))
 
     def keep(self) -> None:
-        """Set again what was wanted of us; a level that jax set stays where nothing was."""
+        """Set the level that was requested here again; if none was, a level set by jax stays."""
         if self._wanted is not None:
             self.set_global(self._wanted)
 
     def get_local(self) -> str | None:
-        """The level of this thread; None where it has none of its own."""
+        """Return the level of this thread; None where it has none."""
         return _name_of(getattr(_lib.thread_local_state(), self._field))
 
     def set_local(self, value: str | None) -> None:
@@ -87,11 +87,11 @@ def _keep_levels() -> None:
         guard.keep()
 
 
-beside.on_import("jax._src.config", _keep_levels)  # which sets levels of its own
+beside.on_import("jax._src.config", _keep_levels)  # which sets its own levels
 
 
 class ExplicitTransfers:
-    """A ``with`` block whose transfers a user asked for: the levels ``disallow`` and ``log`` let them pass."""
+    """Context manager for explicitly requested transfers, which the levels ``disallow`` and ``log`` let pass."""
 
     def __enter__(self) -> None:
         state = _lib.thread_local_state()

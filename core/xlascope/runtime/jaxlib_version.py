@@ -1,9 +1,10 @@
-"""The jaxlib that this process has: whether it is one that xlascope goes with. Importing this module is the check.
+"""Check that the loaded jaxlib is supported. Importing this module runs the check.
 
-A notebook that installs packages into a running interpreter (``%pip install`` on Colab, which brings its own jaxlib)
-is left with the new files and the old module. Mixing them crashes; restarting helps, and that is what is said.
-A jaxlib newer than those that were tried is tried here (``untried.py``): where that goes well, one line says so.
-Raises ImportError where the loaded jaxlib is not the installed one, or where xlascope does not go with it.
+A notebook that installs packages into a running interpreter (``%pip install`` on Colab, which brings its own
+jaxlib) is left with the new files and the old module. Mixing them crashes; restarting helps, and the error
+says so. A jaxlib newer than the tested ones is tested here (``untested_jaxlib.py``): if that succeeds, one
+line is logged. Raises ImportError where the loaded jaxlib is not the installed one, or where it does not work
+with xlascope.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _log = logging.getLogger("xlascope")
 
 
 def mixture(loaded: str, installed: str | None) -> str | None:
-    """What to do where files of another jaxlib were installed than the one that is loaded; None where none were.
+    """Return advice where the installed jaxlib is not the loaded one; None where they agree.
 
     ``installed`` is the version of the files that an import would find now.
     """
@@ -35,9 +36,9 @@ def mixture(loaded: str, installed: str | None) -> str | None:
 
 
 def problem(loaded: str, folder: Path | None) -> str | None:
-    """What is wrong with a jaxlib that is loaded, and what to do; None where the engine can speak to it.
+    """Return the problem with a loaded jaxlib, and advice; None where it is supported.
 
-    ``folder`` is where the module came from. One that nobody has tried is tried, and is told of in one line.
+    ``folder`` is where the module came from. An untested version is tested, and a warning is logged.
     """
     if is_too_old(loaded):
         return _advice(loaded, folder)
@@ -64,7 +65,7 @@ def _advice(loaded: str, folder: Path | None, reason: str = "") -> str:
 
 
 def how_to_restart() -> str:
-    """How the interpreter is started anew: on Colab, in another notebook, or else."""
+    """Return how to restart the interpreter: on Colab, in another notebook, or otherwise."""
     if "google.colab" in sys.modules:
         return (
             "Restart the runtime: Runtime → Restart session (or run "
@@ -83,26 +84,26 @@ def _lower(sentence: str) -> str:
 
 
 def _installed(folder: Path | None) -> str | None:
-    """The version of the files in the folder of the module by their distribution; None where there is none."""
+    """Return the version of the installed distribution in the folder of the module; None where there is none."""
     try:
-        found = metadata.distribution("jaxlib")
+        distribution = metadata.distribution("jaxlib")
     except metadata.PackageNotFoundError:
         return None
-    same = folder is None or Path(str(found.locate_file("jaxlib"))).resolve() == folder.resolve()
-    return found.version if same else None
+    same = folder is None or Path(str(distribution.locate_file("jaxlib"))).resolve() == folder.resolve()
+    return distribution.version if same else None
 
 
 def check() -> None:
-    """Raise ImportError if jaxlib, as it is loaded, is not what xlascope needs."""
+    """Raise ImportError if the loaded jaxlib is not supported."""
     version = getattr(jaxlib, "__version__", None)
-    if version is None:  # nobody knows: what is missing says so itself
+    if version is None:  # unknown: let the missing parts raise
         return
     folder = Path(jaxlib.__file__).parent if jaxlib.__file__ else None
-    found = mixture(version, _installed(folder))
-    if found is None and not untried.is_allowed():
-        found = problem(version, folder)
-    if found:
-        raise ImportError(found, name="jaxlib")
+    message = mixture(version, _installed(folder))
+    if message is None and not untried.is_allowed():
+        message = problem(version, folder)
+    if message:
+        raise ImportError(message, name="jaxlib")
 
 
 check()

@@ -1,5 +1,6 @@
-"""Hearing of calls beside jax: jaxlib calls one hook after each call, which several may want, and jax has one of its
-own. Boots nothing.
+"""Post-call hooks in a process with jax: jaxlib has one slot, shared by jax and several of our listeners.
+
+Importing this module does not boot the engine.
 """
 
 from __future__ import annotations
@@ -22,43 +23,43 @@ def _state() -> Any:
     return _jax.config.Config("post_hooks", None, include_in_jit_key=False, include_in_trace_context=False)
 
 
-def listening(who: str) -> Hook | None:
-    """The hook of somebody, by the name under which it was given."""
-    return _hooks.get(who)
+def listening(owner: str) -> Hook | None:
+    """Return the hook that was set under a name."""
+    return _hooks.get(owner)
 
 
-def listen(who: str, hook: Hook | None) -> None:
-    """Have a hook called after each call in this process, jax's own behind it; None: no longer.
+def listen(owner: str, hook: Hook | None) -> None:
+    """Set a hook to call after each call in this process, followed by jax's own; None removes it.
 
-    Nothing happens where jax is not: jaxlib's slot is our engine's there.
+    Nothing happens in a process without jax: jaxlib's slot belongs to our engine there.
     """
     if hook is None:
-        _hooks.pop(who, None)
+        _hooks.pop(owner, None)
     else:
-        _hooks[who] = hook
-    theirs = beside.post_hook_of_jax()
-    if theirs is None:
+        _hooks[owner] = hook
+    jax_state = beside.post_hook_of_jax()
+    if jax_state is None:
         return
     if _hooks:
-        _state().set_global(_together(tuple(_hooks.values()), theirs))
-    _jax.jax_jit.set_post_hook_state(_state() if _hooks else theirs)
+        _state().set_global(_together(tuple(_hooks.values()), jax_state))
+    _jax.jax_jit.set_post_hook_state(_state() if _hooks else jax_state)
 
 
-def _together(hooks: tuple[Hook, ...], theirs: Any) -> Hook:
+def _together(hooks: tuple[Hook, ...], jax_state: Any) -> Hook:
     if len(hooks) == 1:
         (only,) = hooks
 
-        def with_theirs(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        def call_both(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             only(function, args, kwargs, out)
-            other = theirs.value
-            if other is not None:
-                other(function, args, kwargs, out)
+            jax_hook = jax_state.value
+            if jax_hook is not None:
+                jax_hook(function, args, kwargs, out)
 
-        return with_theirs
+        return call_both
 
-    def every(function: Any, args: Any, kwargs: Any, out: Any) -> None:
-        for hook in (*hooks, theirs.value):
+    def call_all(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        for hook in (*hooks, jax_state.value):
             if hook is not None:
                 hook(function, args, kwargs, out)
 
-    return every
+    return call_all

@@ -1,4 +1,4 @@
-"""How much XLA's C++ says on the standard error: warnings and worse, unless the user has asked for more or less."""
+"""Log level of XLA's C++ on standard error: warnings and worse by default."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from jaxlib import utils
 
 
 def quiet_log() -> None:
-    """Set the level that ``TF_CPP_MIN_LOG_LEVEL`` says: jaxlib reads it too early to be told later."""
-    said = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "")
-    utils.absl_set_min_log_level(int(said) if said.isdigit() else 1)
+    """Set the level in ``TF_CPP_MIN_LOG_LEVEL``, which jaxlib reads too early to change later."""
+    level = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "")
+    utils.absl_set_min_log_level(int(level) if level.isdigit() else 1)

@@ -1,6 +1,7 @@
-"""The user's folder for what can be made again, and small facts that are kept in it.
+"""Cache folder of the user, and small facts that are stored in it.
 
-Nothing is executed that is read here; who loads native code looks at its owner first (`xla/system/own_files.py`).
+Nothing that is read here is executed; code that loads native libraries checks their owner first
+(`xla/system/own_files.py`).
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import Any
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of xlascope in the user's cache, which need not exist; None where the user has no home."""
+    """Return the folder of xlascope in the user's cache, which need not exist; None without a home folder."""
     base = "~/Library/Caches" if sys.platform == "darwin" else os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    found = os.path.expanduser(base)
-    return None if found.startswith("~") else Path(os.path.abspath(found), "xlascope")
+    path = os.path.expanduser(base)
+    return None if path.startswith("~") else Path(os.path.abspath(path), "xlascope")
 
 
 def read_fact(kind: str, name: str) -> Any:
-    """Return what was kept under a name, None where nothing was or nothing can be read."""
+    """Return what was stored under a name, None where nothing was or it cannot be read."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -32,7 +33,7 @@ def read_fact(kind: str, name: str) -> Any:
 
 
 def keep_fact(kind: str, name: str, fact: Any) -> None:
-    """Keep what JSON can hold under a name; do nothing where the folder cannot be written."""
+    """Store a JSON value under a name; do nothing where the folder cannot be written."""
     folder = cache_folder()
     if folder is None:
         return

@@ -1,6 +1,6 @@
-"""SciPy's functions on arrays that can be traced, differentiated, batched and compiled.
+"""SciPy functions on arrays that can be traced, differentiated, batched and compiled.
 
-The names are in ``__init__.pyi``.
+The names are listed in ``__init__.pyi``.
 """
 
 from ..names import lazy

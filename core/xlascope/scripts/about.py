@@ -1,4 +1,4 @@
-"""What a run is: the script, its command, the process in its job, the versions of what it uses."""
+"""Information about a run: the script, its command, its process within a job, and package versions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from importlib import metadata
 from ..records.script import ScriptRun
 from .seen import Seen
 
-#: Packages whose version matters, named where the script has loaded them.
+#: Packages whose versions are recorded if the script has imported them.
 _PACKAGES = ("xlascope", "jax", "jaxlib", "flax", "equinox", "optax", "numpyro", "diffrax", "haiku", "numpy")
 _DISTRIBUTIONS = {"haiku": "dm-haiku"}
 
-#: Where launchers of jobs say which process this is, and of how many.
+#: Environment variables in which job launchers give the process's rank and the number of processes.
 _RANKS = (
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -27,22 +27,22 @@ _RANKS = (
 
 
 def rank_of(environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """Which process of a job this is, and of how many; None for one that is alone.
+    """Return the rank of this process in its job and the number of processes; None if it runs alone.
 
-    >>> rank_of({"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "8"})
+    >>> find_rank({"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "8"})
     (3, 8)
-    >>> rank_of({"SLURM_PROCID": "0"})
+    >>> find_rank({"SLURM_PROCID": "0"})
     """
     for rank, size in _RANKS:
-        found = environment.get(rank, ""), environment.get(size, "")
-        if all(each.isdigit() for each in found) and int(found[1]) > 1:
-            return int(found[0]), int(found[1])
+        values = environment.get(rank, ""), environment.get(size, "")
+        if all(text.isdigit() for text in values) and int(values[1]) > 1:
+            return int(values[0]), int(values[1])
     return None
 
 
 @dataclass
 class About:
-    """A run that has begun: what is known of it before it has ended."""
+    """Information about a run that is known before it ends."""
 
     script: str
     command: tuple[str, ...]
@@ -51,25 +51,25 @@ class About:
     folder: str = field(default_factory=os.getcwd)
     rank: tuple[int, int] | None = field(default_factory=lambda: rank_of(os.environ))
     notes: dict[str, None] = field(default_factory=dict)
-    #: The folder in which the script's own files are.
+    #: The folder of the script's own files.
     home: str = field(default_factory=os.getcwd)
 
-    #: When it ended, by the clock that began with it.
+    #: The end time, on the same clock as ``clock``.
     ended_at: float | None = None
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
+        """Return how long the run has taken so far."""
         return (time.perf_counter() if self.ended_at is None else self.ended_at) - self.clock
 
     def end(self) -> None:
-        """It has ended now, unless it had before."""
+        """Note the end of the run, unless it is noted already."""
         if self.ended_at is None:
             self.ended_at = time.perf_counter()
 
-    def record(self, seen: Seen, ended: str) -> tuple[ScriptRun, list[str]]:
-        """The record of the run as it is now, and the texts of what else is kept of it."""
-        shares, texts = seen.written()
+    def record(self, recorder: Seen, ended: str) -> tuple[ScriptRun, list[str]]:
+        """Build the record of the run so far; return it with the JSON texts of the stored records."""
+        shares, texts = recorder.written()
         run = ScriptRun(
             program=None,
             function=self.script,
@@ -78,23 +78,23 @@ class About:
             command=self.command,
             folder=self.folder,
             ended=ended,
-            making=seen.making,
+            making=recorder.making,
             shares=shares,
             host=f"{platform.node()} ({platform.system()} {platform.machine()}, {os.cpu_count()} cores)",
             process="" if self.rank is None else f"{self.rank[0]} of {self.rank[1]}",
             versions=_versions(),
-            devices=seen.devices,
+            devices=recorder.devices,
             notes=tuple(self.notes),
         )
         return run, texts
 
 
 def _versions() -> tuple[str, ...]:
-    found = [f"Python {platform.python_version()}"]
+    versions = [f"Python {platform.python_version()}"]
     for name in _PACKAGES:
         if name in sys.modules:
             try:
-                found.append(f"{name} {metadata.version(_DISTRIBUTIONS.get(name, name))}")
+                versions.append(f"{name} {metadata.version(_DISTRIBUTIONS.get(name, name))}")
             except metadata.PackageNotFoundError:
-                found.append(name)
-    return tuple(found)
+                versions.append(name)
+    return tuple(versions)

@@ -1,4 +1,4 @@
-"""``with xlascope.watch("run.html"):``: a part of a script, watched and written like a whole one."""
+"""``with xlascope.watch("run.html"):``: watch a part of a script and write it as a whole run is written."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from .watched import Watched
 class watch:  # noqa: N801 -- it is called like a function
     """Watch the programs of a ``with`` block, and write them to an HTML page and a file of records when it ends.
 
-    ``output`` names both files, with or without the suffix of one of them: ``"run.html"`` writes ``run.html`` and
-    ``run.json`` (by default the script's name and ``.xlascope``). ``every`` writes them anew while the block runs:
-    seconds, or a text such as ``"60s"`` or ``"5min"``. ``progress`` says what goes on, on standard error: ``"line"``
-    (written over), ``"plain"``, ``"auto"`` or, by default, ``"off"``. What is raised in the block leaves it, and is in
-    the files. The block of a :class:`~xlascope.records.Subscription` gives single records; this gives the whole story.
+    ``output`` names both files, with or without the suffix of one of them: ``"run.html"`` writes ``run.html``
+    and ``run.json`` (default: the script's name and ``.xlascope``). ``every`` rewrites them while the block
+    runs; it is in seconds, or a text such as ``"60s"`` or ``"5min"``. ``progress`` prints the progress on
+    standard error: ``"line"`` (overwritten), ``"plain"``, ``"auto"`` or, by default, ``"off"``. An exception
+    in the block propagates and is recorded in the files. To receive single records, use
+    :class:`~xlascope.records.Subscription` instead.
 
-    ``html`` and ``json`` are the paths of the files. ``json`` is read by :func:`xlascope.records.load`. Raises OSError
-    where they could not be written, before the block runs, and ValueError for an ``every`` that is no duration.
+    ``html`` and ``json`` are the paths of the files; :func:`xlascope.records.load` reads ``json``. Raises
+    OSError before the block runs if the files cannot be written, and ValueError for an invalid ``every``.
 
     >>> import os, tempfile
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with xs.watch(os.path.join(folder, "run.html")) as run:
     ...         y = xs.jit(lambda x: jnp.sin(x) * 2)(jnp.ones(3))
-    ...     kept = xs.records.load(run.json)
-    ...     run.html.exists(), {type(each).__name__ for each in kept} >= {"ScriptRun", "Traced", "Compiled"}
+    ...     stored = xs.records.load(run.json)
+    ...     run.html.exists(), {type(record).__name__ for record in stored} >= {"ScriptRun", "Traced", "Compiled"}
     (True, True)
     """
 
@@ -51,18 +52,18 @@ class watch:  # noqa: N801 -- it is called like a function
         if self._watched is not None:
             raise RuntimeError("this block is watched already: make another xlascope.watch(...) for another block")
         self._files.check()
-        about = About(self._about.script, self._about.command)
-        seen = Seen()
-        self._watched = Watched(about, self._files, seen, Progress(seen, self._progress), self._every)
+        info = About(self._about.script, self._about.command)
+        recorder = Seen()
+        self._watched = Watched(info, self._files, recorder, Progress(recorder, self._progress), self._every)
         self._watched.begin()
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        watched = self._watched
-        assert watched is not None
-        watched.settle()
+        watcher = self._watched
+        assert watcher is not None
+        watcher.settle()
         if error is not None and not isinstance(error, SystemExit):
-            watched.fail(error)
-        watched.finish("ended" if kind is None else kind.__name__)
+            watcher.fail(error)
+        watcher.finish("ended" if kind is None else kind.__name__)

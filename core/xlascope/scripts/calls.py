@@ -1,4 +1,4 @@
-"""What counts and times calls: loaded when there is a program, since it loads NumPy and jaxlib."""
+"""The counters and timers of calls; imported lazily with the first program, because they load NumPy and jaxlib."""
 
 from __future__ import annotations
 

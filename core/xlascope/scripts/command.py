@@ -1,4 +1,4 @@
-"""``python -m xlascope watch script.py …``: run a script as it is, and write what became of its programs."""
+"""``python -m xlascope watch script.py …``: run a script unchanged and write records of its programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = "python -m xlascope watch"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the question: ours come before the script, all after it is the script's."""
+    """Declare the options: ours come before the script, everything after it belongs to the script."""
     parser.usage = f"{_NAME} [options] (SCRIPT | -m MODULE | -c CODE) [ARGUMENT ...]"
     parser.add_argument("-o", "--output", metavar="NAME", help="write NAME.html and NAME.json (default: the script's)")
     parser.add_argument("--every", type=_duration, metavar="TIME", help="write them anew while it runs: 60s, 5min, 1h")
@@ -40,55 +40,55 @@ def _duration(text: str) -> float:
 
 
 def main(chosen: argparse.Namespace) -> int:
-    """Run the script; what ends it ends this process."""
+    """Run the script; whatever ends the script ends this process."""
     try:
         script = _script(chosen)
     except NoScriptError as error:
         print(f"{_NAME}: {error}", file=sys.stderr)
         return error.status
-    about = About(script.name, _command(chosen), home=script.folder)
-    files = Files.named(chosen.output, _stem(script), about.rank)
+    info = About(script.name, _command(chosen), home=script.folder)
+    files = Files.named(chosen.output, _stem(script), info.rank)
     try:
         files.check()
     except OSError as error:
         print(f"{_NAME}: {error}", file=sys.stderr)
         return 2
-    seen = Seen()
-    watched = Watched(about, files, seen, Progress(seen, chosen.progress), chosen.every)
-    return _run(script, watched)
+    recorder = Seen()
+    watcher = Watched(info, files, recorder, Progress(recorder, chosen.progress), chosen.every)
+    return _run(script, watcher)
 
 
-def _run(script: Script, watched: Watched) -> int:
-    """Run it watched. Files are written last: when its threads are done, and what it registered for its end."""
-    ended = _Ended(watched)
-    atexit.register(ended.tell)
-    watched.begin()
+def _run(script: Script, watcher: Watched) -> int:
+    """Run a watched script; files are written last, after its threads and its exit handlers."""
+    exit_report = _Ended(watcher)
+    atexit.register(exit_report.tell)
+    watcher.begin()
     try:
         script.run()
     except NoScriptError as error:
-        ended.how = str(error)
+        exit_report.how = str(error)
         print(f"{_NAME}: {error}", file=sys.stderr)
         return error.status
     except SystemExit as error:
-        ended.how = _status(error)
+        exit_report.how = _status(error)
         raise
     except BaseException as error:
-        ended.how = type(error).__name__
-        watched.fail(error)
+        exit_report.how = type(error).__name__
+        watcher.fail(error)
         hide_us()
         raise
     finally:
-        watched.progress.clear()
-        watched.settle_unless_threads_run()
+        watcher.progress.clear()
+        watcher.settle_unless_threads_run()
     return 0
 
 
 class _Ended:
-    """How the script ended, for when that is told."""
+    """The reason why the script ended, reported at exit."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watcher: Watched) -> None:
         self.how = "ended"
-        self._watched = watched
+        self._watched = watcher
 
     def tell(self) -> None:
         self._watched.settle()
@@ -103,18 +103,18 @@ def _status(error: SystemExit) -> str:
 
 
 def _script(chosen: argparse.Namespace) -> Script:
-    for words, made in ((chosen.module, of_module), (chosen.code, of_text)):
+    for words, load_script in ((chosen.module, of_module), (chosen.code, of_text)):
         if words is not None:
             if not words:
                 chosen.parser.error("argument expected for -m or -c")
-            return made(words[0], words[1:])
+            return load_script(words[0], words[1:])
     if chosen.script is None:
         chosen.parser.error("which script? Example: python -m xlascope watch train.py --epochs 3")
     return of_file(chosen.script, chosen.arguments)
 
 
 def _command(chosen: argparse.Namespace) -> tuple[str, ...]:
-    """How the script would be called alone."""
+    """Return the command that runs the script without watching."""
     if chosen.module is not None:
         return ("python", "-m", *chosen.module)
     if chosen.code is not None:

@@ -1,6 +1,6 @@
-"""The two files of a run: its records as JSON, written here, and the page, which a process of its own draws of them.
+"""The two files of a run: its records as JSON, written here, and the page, drawn from them by a separate process.
 
-Drawing loads much and takes a second or two, which is not the script's to spend.
+Drawing imports much and takes a second or two, which would delay the script.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from pathlib import Path
 
 from ..records.store import document, write_whole
 
-#: Seconds that a page may take.
+#: How long drawing a page may take.
 LIMIT = 120.0
 _SUFFIXES = (".html", ".json")
-#: What ends the names of files that nobody has named.
+#: The suffix of file names that the user has not chosen.
 _OURS = ".xlascope"
 
 
 @dataclass
 class Files:
-    """Where a run is written: ``json`` and ``html``, absolute; whatever becomes of the current folder."""
+    """The absolute output paths of a run, ``json`` and ``html``, and the process that draws the page."""
 
     json: Path
     html: Path
     drawing: subprocess.Popen[bytes] | None = None
-    #: Why there is no page.
+    #: Why there is no page; empty if there is one.
     complaint: str = ""
 
     @classmethod
     def named(cls, output: str | os.PathLike[str] | None, script: str, rank: tuple[int, int] | None) -> Files:
-        """The files of a name that a user gave, with or without a suffix of one of them, or made of the script's."""
+        """Return the files of a name given by the user, with or without suffix, or derived from the script's name."""
         name = str(Path.cwd() / (os.fspath(output) if output is not None else f"{Path(script).stem}{_OURS}"))
         for suffix in _SUFFIXES:
             name = name.removesuffix(suffix)
@@ -41,7 +41,7 @@ class Files:
         return cls(Path(f"{name}.json"), Path(f"{name}.html"))
 
     def check(self) -> None:
-        """Raise OSError where nothing could be written: better before a long run than after it."""
+        """Raise OSError if the files cannot be written, before a long run rather than after it."""
         for path in (self.json, self.html):
             folder = path.parent
             if not folder.is_dir():
@@ -52,18 +52,18 @@ class Files:
                 raise PermissionError(f"cannot write {path}: permission denied")
 
     def write(self, texts: list[str]) -> None:
-        """Write the records, whole or not at all."""
+        """Write the records atomically."""
         write_whole(document(texts), self.json)
 
     def draw(self, *, wait: bool) -> None:
-        """Have the page drawn; without ``wait`` it appears when it is ready, unless one is being drawn already."""
+        """Start drawing the page; without ``wait`` return immediately, and do nothing if a drawing is in progress."""
         if not wait and self.drawing is not None and self.drawing.poll() is None:
             return
         self.give_up()
-        words = [sys.executable, "-P", "-m", "xlascope", "show", str(self.json), "--output", str(self.html)]
-        # In a session of its own: Ctrl-C is for the script.
+        command = [sys.executable, "-P", "-m", "xlascope", "show", str(self.json), "--output", str(self.html)]
+        # In a separate session, so that Ctrl-C only interrupts the script.
         self.drawing = subprocess.Popen(
-            words,
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -74,22 +74,22 @@ class Files:
             self.wait()
 
     def wait(self) -> None:
-        """Wait for the page that is being drawn, if there is one."""
+        """Wait for the page that is being drawn, if any."""
         if self.drawing is None:
             return
         try:
-            _, said = self.drawing.communicate(timeout=LIMIT)
+            _, stderr = self.drawing.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             self.give_up()
             self.complaint = f"drawing it took more than {LIMIT:g} s"
             return
-        lines = said.decode(errors="replace").strip().splitlines()
+        lines = stderr.decode(errors="replace").strip().splitlines()
         if self.drawing.returncode:
             self.complaint = lines[-1] if lines else f"what draws it ended with status {self.drawing.returncode}"
         self.drawing = None
 
     def give_up(self) -> None:
-        """End the drawing that goes on, if there is one."""
+        """Stop the drawing in progress, if any."""
         if self.drawing is not None and self.drawing.poll() is None:
             self.drawing.kill()
             self.drawing.communicate()

@@ -1,4 +1,4 @@
-"""What is remembered of one program of a script."""
+"""The records kept of one program of a script."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from ..records.programs import Jaxpr
 from ..records.script import Share
 from ..records.stages import Stages
 
-#: Compilations of one program, for other devices or placements; failures, and kinds of slow calls of one program.
+#: The maximum number of compilations of one program (for several devices or shardings), of failures, and of reasons for
+#: slow calls.
 MOST_COMPILED, MOST_FAILED, MOST_MISSED = 8, 3, 8
 
 
 class Held:
-    """The records of one program: the first of its trace and of each compilation, the latest of what moves."""
+    """The records of one program: the first of its trace and of each compilation, the latest of its runs."""
 
     def __init__(self, number: int, function: str) -> None:
         self.number = number
@@ -24,11 +25,11 @@ class Held:
         self.failures: list[Failure] = []
         self.missed: dict[str, Missed] = {}
         self.made = 0.0
-        #: Whether the program itself is still remembered, and not only its times.
+        #: Whether the program itself is stored, not only its times.
         self.whole = True
 
     def receive(self, record: Record) -> bool:
-        """Take in a record; True for one of a stage that took time and was not told before."""
+        """Add a record; return True for a new stage that took time."""
         match record:
             case Executed() | Ceilings():
                 self.stages.receive(record)
@@ -44,52 +45,52 @@ class Held:
         return False
 
     def _is_new(self, record: Traced | Lowered | Compiled) -> bool:
-        """Whether a stage was not told before: who begins to watch is told of what was made earlier."""
+        """Return whether a stage is new: a new subscriber also receives records of earlier programs."""
         if isinstance(record, Compiled) and (record.target or len(self.stages.compilations) >= MOST_COMPILED):
             return False
         return self.stages.same(record) is None
 
     def forget(self) -> None:
-        """Remember its times and reasons alone."""
+        """Drop everything except times and retrace reasons."""
         self.whole = False
         self.stages = Stages.of(map(_light, self.stages.records()))
 
     @property
     def running(self) -> float:
-        """Seconds of all of its calls that were measured."""
+        """Return the seconds of all measured calls."""
         return self.stages.executed.running if self.stages.executed is not None else 0.0
 
     @property
     def seconds(self) -> float:
-        """What it took of the run: making and running it."""
+        """Return the total seconds of building and running the program."""
         return self.made + self.running
 
     @property
     def size(self) -> int:
-        """Characters of what is remembered, roughly."""
-        told = len(self.stages.traced.text) * 8 if self.stages.traced is not None else 0
-        return told + sum(len(record.hlo) * 2 for record in self.stages.compilations.values())
+        """Return the approximate number of characters of its records."""
+        trace_chars = len(self.stages.traced.text) * 8 if self.stages.traced is not None else 0
+        return trace_chars + sum(len(record.hlo) * 2 for record in self.stages.compilations.values())
 
     @property
     def is_told_again(self) -> bool:
-        """Whether there is something to say beside times: it failed, or need not have been traced."""
+        """Return whether it has findings: failures, or retraces that could have been avoided."""
         return bool(self.failures or self.missed or (self.stages.traced is not None and self.stages.traced.fix))
 
-    def share(self, kept: bool) -> Share:
-        """Its line in the table of programs."""
+    def share(self, is_stored: bool) -> Share:
+        """Return its row in the table of programs."""
         calls = self.stages.executed.calls if self.stages.executed is not None else 0
-        return Share(self.number, self.function, calls, self.running, self.made, kept=kept)
+        return Share(self.number, self.function, calls, self.running, self.made, kept=is_stored)
 
     def records(self) -> Iterator[Record]:
-        """What is remembered, in the order of stages."""
+        """Yield its records in the order of stages."""
         yield from self.stages.records()
         yield from self.missed.values()
         yield from self.failures
 
 
 def _light(record: Record) -> Record:
-    """A trace without its program, a compilation without what it led to; other records as they are."""
+    """Return a trace without its jaxpr, a compilation without its kernels, or any other record unchanged."""
     if isinstance(record, Traced):
-        nothing = Jaxpr(record.jaxpr.name, (), (), (), {}, ())
-        return dataclasses.replace(record, jaxpr=nothing, text="", sources=())
+        empty = Jaxpr(record.jaxpr.name, (), (), (), {}, ())
+        return dataclasses.replace(record, jaxpr=empty, text="", sources=())
     return dataclasses.replace(record, kernels=(), hlo="", memory=None) if isinstance(record, Compiled) else record

@@ -1,4 +1,4 @@
-"""What a run says while it lasts: one line on a terminal, written over; elsewhere a plain line now and then."""
+"""Progress output of a run: one line on a terminal, overwritten; elsewhere an occasional plain line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TextIO
 from ..records.plain import plain
 from .seen import Seen
 
-#: Seconds between two looks at a terminal; and after how many a line is written elsewhere, the last again and again.
+#: The interval between updates on a terminal, and the intervals between lines elsewhere, of which the last repeats.
 BLINK = 1.0
 RARELY = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 _WORDS = {"trace": "tracing", "lower": "lowering", "compile": "compiling", "run": "running"}
@@ -18,39 +18,39 @@ How = Literal["auto", "line", "plain", "off"]
 
 
 class Progress:
-    """Tells what goes on. ``how`` is where: ``auto`` looks whether the stream is a terminal."""
+    """The progress output. ``mode`` selects the form; ``auto`` checks whether the stream is a terminal."""
 
-    def __init__(self, seen: Seen, how: How = "auto", stream: TextIO | None = None) -> None:
-        self._seen = seen
+    def __init__(self, recorder: Seen, mode: How = "auto", stream: TextIO | None = None) -> None:
+        self._seen = recorder
         self._stream = stream if stream is not None else sys.stderr
         terminal = self._stream is not None and self._stream.isatty()
-        self._how = ("line" if terminal else "plain") if how == "auto" else how
+        self._how = ("line" if terminal else "plain") if mode == "auto" else mode
         self._next = 0.0
         self._number = 0
         self._shown = False
 
-    def tick(self, passed: float) -> None:
-        """So many seconds have passed."""
-        if self._how == "off" or passed < self._next:
+    def tick(self, elapsed: float) -> None:
+        """Update the output, if it is due after ``elapsed`` seconds."""
+        if self._how == "off" or elapsed < self._next:
             return
         if self._how == "line":
-            self._next = passed + BLINK
-            self._write(f"{_CLEAR}{line(self._seen, passed)}\r")
+            self._next = elapsed + BLINK
+            self._write(f"{_CLEAR}{line(self._seen, elapsed)}\r")
             self._shown = True
             return
         if self._next:
-            self._write(f"{line(self._seen, passed)}\n")
-        self._next = passed + RARELY[min(self._number, len(RARELY) - 1)]
+            self._write(f"{line(self._seen, elapsed)}\n")
+        self._next = elapsed + RARELY[min(self._number, len(RARELY) - 1)]
         self._number += 1
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the progress line."""
         if self._shown:
             self._write(_CLEAR)
             self._shown = False
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a message that stays."""
         if self._how != "off":
             self.clear()
             self._write(f"xlascope: {text}\n")
@@ -59,28 +59,37 @@ class Progress:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, ValueError, AttributeError, RuntimeError):  # closed, or busy: not the script's concern
+        except (
+            OSError,
+            ValueError,
+            AttributeError,
+            RuntimeError,
+        ):  # the stream is closed or busy; this must not disturb the script
             self._how = "off"
 
 
-def line(seen: Seen, passed: float) -> str:
-    """What goes on, in a line: so long, so many programs, what is being made now, what takes most.
+def line(recorder: Seen, elapsed: float) -> str:
+    """Format the progress in one line: time, number of programs, the active stage, the main program.
 
-    >>> line(Seen(), 65.2)
+    >>> format_progress(ScriptRecorder(), 65.2)
     'xlascope 1:05: no program yet'
     """
-    parts = [f"{seen.programs:,} program{'s' if seen.programs != 1 else ''}" if seen.programs else "no program yet"]
-    if seen.making >= 0.05:
-        parts.append(f"{seen.making:.1f} s making them")
-    active = seen.active
+    parts = [
+        f"{recorder.programs:,} program{'s' if recorder.programs != 1 else ''}"
+        if recorder.programs
+        else "no program yet"
+    ]
+    if recorder.making >= 0.05:
+        parts.append(f"{recorder.making:.1f} s making them")
+    active = recorder.active
     if active is not None and active.stage != "run":
         parts.append(f"{_WORDS[active.stage]} {plain(active.function, 24)}")
-    main = seen.main
+    main = recorder.main
     if main is not None and main.stages.executed is not None:
         run = main.stages.executed
-        each = f", {run.step * 1e3:.3g} ms each" if run.step else ""
-        parts.append(f"{plain(main.function, 24)} ran {run.calls:,} time{'s' if run.calls != 1 else ''}{each}")
-    minutes, seconds = divmod(int(passed), 60)
+        step_time = f", {run.step * 1e3:.3g} ms each" if run.step else ""
+        parts.append(f"{plain(main.function, 24)} ran {run.calls:,} time{'s' if run.calls != 1 else ''}{step_time}")
+    minutes, seconds = divmod(int(elapsed), 60)
     hours, minutes = divmod(minutes, 60)
     clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
     return f"xlascope {clock}: {' · '.join(parts)}"

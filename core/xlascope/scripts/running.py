@@ -1,4 +1,4 @@
-"""A script run in this process as Python itself runs one: the same names, arguments, paths and errors."""
+"""Execution of a script in this process as Python itself runs one: the same names, arguments, paths and errors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from importlib.util import find_spec
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-#: Files of ours and Python's that stand between the interpreter and the script.
+#: This file, whose frames are between the interpreter and the script.
 _HERE = __file__
 
 
 class NoScriptError(Exception):
-    """There is no such script; ``status`` is Python's exit status then."""
+    """An error for a script that does not exist; ``status`` is Python's exit status in that case."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -28,9 +28,9 @@ class NoScriptError(Exception):
 
 @dataclass
 class Script:
-    """What is to run: ``name`` for people, ``argv`` as the script sees it, ``folder`` of its files.
+    """A script to run: ``name`` for display, ``argv`` as the script sees it, ``folder`` of its files.
 
-    ``ready`` sets the module ``__main__`` up and gives its code; to be called once ``sys.path`` is the script's.
+    ``load`` sets up the module ``__main__`` and returns its code; call it once ``sys.path`` is the script's.
     """
 
     name: str
@@ -40,9 +40,9 @@ class Script:
     ready: Callable[[ModuleType], CodeType]
 
     def run(self) -> None:
-        """Run it to its end; what it raises leaves as it is."""
+        """Run the script to its end; exceptions propagate unchanged."""
         sys.argv[:] = self.argv
-        # With -P, or PYTHONSAFEPATH, Python puts nothing in front.
+        # With -P or PYTHONSAFEPATH, Python does not prepend the script's folder.
         if self.path is not None and not sys.flags.safe_path:
             sys.path[0] = self.path
         main = ModuleType("__main__")
@@ -52,10 +52,10 @@ class Script:
 
 
 def of_file(path: str, arguments: Sequence[str]) -> Script:
-    """What ``python path …`` runs: a file, or a folder or zip file that holds a ``__main__.py``."""
+    """Return the script that ``python path …`` runs: a file, or a folder or zip file with a ``__main__.py``."""
     if os.path.isdir(path) or zipfile.is_zipfile(path):
-        whole = os.path.abspath(path)
-        return Script(os.path.basename(whole), [path, *arguments], whole, whole, _packed(whole))
+        absolute = os.path.abspath(path)
+        return Script(os.path.basename(absolute), [path, *arguments], absolute, absolute, _packed(absolute))
     try:
         with io.open_code(os.path.abspath(path)) as file:
             source = file.read()
@@ -67,23 +67,23 @@ def of_file(path: str, arguments: Sequence[str]) -> Script:
 
 
 def of_module(name: str, arguments: Sequence[str]) -> Script:
-    """What ``python -m name …`` runs."""
-    here = os.getcwd()
-    return Script(name, ["-m", *arguments], here, here, lambda main: _module(main, name))
+    """Return the script that ``python -m name …`` runs."""
+    current = os.getcwd()
+    return Script(name, ["-m", *arguments], current, current, lambda main: _module(main, name))
 
 
 def of_text(text: str, arguments: Sequence[str]) -> Script:
-    """What ``python -c text …`` runs."""
+    """Return the script that ``python -c text …`` runs."""
 
-    def ready(main: ModuleType) -> CodeType:
+    def load(main: ModuleType) -> CodeType:
         main.__spec__ = None
         return _compiled(text.encode(), "<string>")
 
-    return Script("-c", ["-c", *arguments], os.getcwd(), "", ready)
+    return Script("-c", ["-c", *arguments], os.getcwd(), "", load)
 
 
 def _file(path: str, source: bytes) -> Callable[[ModuleType], CodeType]:
-    def ready(main: ModuleType) -> CodeType:
+    def load(main: ModuleType) -> CodeType:
         main.__spec__ = None
         main.__dict__.update(__file__=path, __cached__=None)
         if path.endswith(".pyc"):
@@ -92,7 +92,7 @@ def _file(path: str, source: bytes) -> Callable[[ModuleType], CodeType]:
             return loaded
         return _compiled(source, path)
 
-    return ready
+    return load
 
 
 def _compiled(source: bytes, path: str) -> CodeType:
@@ -100,13 +100,13 @@ def _compiled(source: bytes, path: str) -> CodeType:
 
 
 def _packed(path: str) -> Callable[[ModuleType], CodeType]:
-    def ready(main: ModuleType) -> CodeType:
+    def load(main: ModuleType) -> CodeType:
         spec = PathFinder.find_spec("__main__", [path])
         if spec is None:
             raise NoScriptError(f"can't find '__main__' module in {path!r}", 1)
         return _specified(main, spec)
 
-    return ready
+    return load
 
 
 def _module(main: ModuleType, name: str) -> CodeType:
@@ -130,13 +130,13 @@ def _module(main: ModuleType, name: str) -> CodeType:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether an error is about what was looked for, not of a package that is imported on the way."""
-    where = error.__traceback__
-    while where is not None:
-        file = where.tb_frame.f_code.co_filename
+    """Return whether an error is about the module looked up, not about a package imported on the way."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
         if file != _HERE and not file.startswith("<frozen"):
             return False
-        where = where.tb_next
+        traceback = traceback.tb_next
     return True
 
 
@@ -150,20 +150,20 @@ def _specified(main: ModuleType, spec: ModuleSpec) -> CodeType:
     return code  # type: ignore[no-any-return]
 
 
-def without_us(where: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that the script would have alone: what lies above it is Python's and ours."""
-    while where is not None and where.tb_frame.f_code is not Script.run.__code__:
-        where = where.tb_next
-    return where.tb_next if where is not None else None
+def without_us(traceback: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback below the watcher's frames: what the script alone would have."""
+    while traceback is not None and traceback.tb_frame.f_code is not Script.run.__code__:
+        traceback = traceback.tb_next
+    return traceback.tb_next if traceback is not None else None
 
 
 def hide_us() -> None:
-    """Let the error that ends this process be told as it would be without us, by whoever tells it."""
-    tell = sys.excepthook
+    """Replace the exception hook by one that hides the watcher's frames."""
+    original_hook = sys.excepthook
 
-    def told(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
-        shown = without_us(where)
+    def show_exception(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        shown = without_us(traceback)
         error.__traceback__ = shown
-        tell(kind, error, shown)
+        original_hook(kind, error, shown)
 
-    sys.excepthook = told
+    sys.excepthook = show_exception

@@ -1,4 +1,4 @@
-"""``python -m xlascope show run.json``: a file of records, drawn as another file or printed."""
+"""``python -m xlascope show run.json``: draw a file of records to another file, or print it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..records.store import load, save, write_whole
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the question."""
+    """Declare the options."""
     parser.add_argument("file", metavar="FILE.json", help="what `watch` wrote, or the save() of an inspection")
     parser.add_argument(
         "-o", "--output", metavar="PAGE", help="write it instead: .html, .svg, .png, .dot or .pdf, .txt or .json"
@@ -20,18 +20,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(chosen: argparse.Namespace) -> int:
-    """Draw the file, or print what its run took."""
+    """Draw the file, or print a summary of its run."""
     try:
         suffix = check_suffix(chosen.output) if chosen.output is not None else ""
-        found = load(chosen.file)
+        loaded = load(chosen.file)
         if suffix == "":
-            print(run_text(found))
+            print(run_text(loaded))
         elif suffix == ".txt":
-            write_whole(f"{run_text(found)}\n".encode(), chosen.output)
+            write_whole(f"{run_text(loaded)}\n".encode(), chosen.output)
         elif suffix == ".json":
-            save(found, chosen.output)
+            save(loaded, chosen.output)
         else:
-            drawing_of(suffix[1:])(found, chosen.output)
+            drawing_of(suffix[1:])(loaded, chosen.output)
     except (OSError, ValueError) as error:
         print(f"python -m xlascope show: {error}", file=sys.stderr)
         return 1

@@ -1,10 +1,10 @@
-"""Signals that end a process at once, as clusters send them: what was seen is written first.
+"""Handling of signals that terminate a process, as clusters send them: the records are written first.
 
-Python answers a signal on the main thread, which may wait in a compilation or for other processes, perhaps for ever.
-So a pipe tells of it as well, and a thread of ours looks there.
+Python runs signal handlers on the main thread, which may be blocked in a compilation or waiting for other
+processes. So a wakeup pipe also reports signals, and a separate thread reads it.
 
-A forked child inherits the pipe and the handlers. What is sent to the child must not reach the pipe, or the parent
-would end: signals are held back around a fork until the child has left the pipe.
+A forked child inherits the pipe and the handlers. A signal sent to the child must not reach the pipe, or the
+parent would terminate: signals are blocked around a fork until the child has left the pipe.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _NAMES = ("SIGTERM", "SIGHUP")
 
 
 class Signals:
-    """Calls ``ending(name)`` when one of these signals comes, and then lets it end the process as it would have.
+    """A handler that calls ``on_terminate(name)`` on a signal, which then ends the process as it would have.
 
-    Only those are met that nobody else answers; who sets a handler of his own later has it.
+    Only signals without another handler are handled; a handler installed later replaces this one.
     """
 
-    def __init__(self, ending: Callable[[str], None]) -> None:
-        self._ending = ending
+    def __init__(self, on_terminate: Callable[[str], None]) -> None:
+        self._ending = on_terminate
         self._process = os.getpid()
         self._met: list[signal.Signals] = []
         self._pipe: tuple[int, int] | None = None
 
     def meet(self) -> None:
-        """Be there for them from now on; from the main thread only, as Python has it."""
+        """Install the handlers; does nothing outside the main thread, where Python does not allow it."""
         if threading.current_thread() is not threading.main_thread():
             return
         for name in _NAMES:
@@ -46,12 +46,12 @@ class Signals:
             for end in (read, write):
                 os.set_blocking(end, False)
             previous = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-            if previous != -1:  # somebody listens there
+            if previous != -1:  # another wakeup fd is in use
                 signal.set_wakeup_fd(previous)
             self._pipe = read, write
 
     def leave(self) -> None:
-        """Leave them to themselves again."""
+        """Uninstall the handlers."""
         for number in self._met:
             if signal.getsignal(number) == self._answer:
                 signal.signal(number, signal.SIG_DFL)
@@ -65,27 +65,27 @@ class Signals:
             self._pipe = None
 
     def waiting(self) -> signal.Signals | None:
-        """A signal that has come and is ours to answer, whatever the main thread does; None where there is none."""
+        """Return a signal that has arrived and is handled here, whatever the main thread does, or None."""
         if self._pipe is None or os.getpid() != self._process:
             return None
         try:
-            came = os.read(self._pipe[0], 64)
+            received = os.read(self._pipe[0], 64)
         except OSError:
             return None
-        mine = (number for number in self._met if number in came)
-        return next((number for number in mine if signal.getsignal(number) == self._answer), None)
+        handled = (number for number in self._met if number in received)
+        return next((number for number in handled if signal.getsignal(number) == self._answer), None)
 
     def block(self) -> set[int] | None:
-        """Hold these signals back on this thread; returns those held back before, None where nothing was done."""
+        """Block the handled signals on this thread; return the previously blocked ones, None if nothing was done."""
         return set(signal.pthread_sigmask(signal.SIG_BLOCK, self._met)) if self._met else None
 
     def end(self, number: int) -> None:
-        """End the process by a signal, after telling."""
+        """Call ``on_terminate``, then end the process by the signal."""
         with contextlib.suppress(Exception):
             self._ending(signal.Signals(number).name)
         if threading.current_thread() is threading.main_thread():
             signal.signal(number, signal.SIG_DFL)
-        else:  # Python lets only the main thread do that, which does not answer
+        else:  # signal.signal() works only on the main thread, which does not respond
             ctypes.CDLL(None).signal(int(number), 0)
         os.kill(os.getpid(), number)
 

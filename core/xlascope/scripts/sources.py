@@ -1,8 +1,8 @@
-"""Whose programs are watched: what is installed for it is asked, as an entry point of the group ``xlascope.watchers``.
+"""Plugins that watch other engines: entry points of the group ``xlascope.watchers``.
 
-An entry point is a function without arguments that starts watching and returns what undoes that. It is called before
-the script begins, and imports nothing that the script has not: the bridge to jax waits for ``import jax``. Our own
-engine needs none: it tells its records to whoever listens.
+An entry point is a function without arguments that starts watching and returns a function that undoes it. It
+is called before the script begins and must import nothing that the script has not: the bridge to jax waits
+for ``import jax``. xlascope's own engine needs none: it publishes its records to all subscribers.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Undo = Callable[[], object]
 
 
 def install() -> tuple[list[Undo], list[str]]:
-    """Start all that is installed; returns what undoes it, and a line for each that cannot be started."""
+    """Start all installed watchers; return the functions that undo it, and a message for each that failed."""
     undo: list[Undo] = []
     complaints = []
-    for each in sorted(find_entry_points(GROUP), key=lambda found: found.name):
+    for entry_point in sorted(find_entry_points(GROUP), key=lambda candidate: candidate.name):
         try:
-            undo.append(each.load()())
-        except Exception as error:  # whatever its package does when it is imported
-            complaints.append(f"programs of {each.name} are not watched ({type(error).__name__}: {error})")
+            undo.append(entry_point.load()())
+        except Exception as error:  # importing a plugin can raise anything
+            complaints.append(f"programs of {entry_point.name} are not watched ({type(error).__name__}: {error})")
     return undo, complaints

@@ -1,15 +1,17 @@
-"""The time during which something went on, of stages that contain each other."""
+"""The time covered by possibly nested intervals."""
 
 from __future__ import annotations
 
-#: Stretches that are kept apart; older ones are in the sum alone.
+#: The maximum number of separate intervals; older ones are merged into a sum.
 MOST = 1_000
 
 
 class Stretches:
-    """Seconds covered by stretches of time, each counted once. They come as they end: an inner one before the outer.
+    """The seconds covered by intervals, overlaps counted once.
 
-    >>> covered = Stretches()
+    Intervals are added in the order of their ends: an inner one before the outer one.
+
+    >>> covered = IntervalUnion()
     >>> for began, seconds in (1.0, 1.0), (3.0, 1.0), (0.0, 5.0), (7.0, 1.0):
     ...     covered.add(began, seconds)
     >>> covered.seconds
@@ -22,17 +24,17 @@ class Stretches:
 
     @property
     def seconds(self) -> float:
-        """How much time all of them cover."""
+        """Return the total time covered."""
         return self._passed + sum(end - began for began, end in self._kept)
 
     def add(self, began: float, seconds: float) -> None:
-        """One more stretch."""
+        """Add an interval."""
         end = began + seconds
         while self._kept and self._kept[-1][1] >= began:
             earlier = self._kept.pop()
             began, end = min(began, earlier[0]), max(end, earlier[1])
         self._kept.append((began, end))
         if len(self._kept) > MOST:
-            passed = self._kept[: MOST // 2]
-            self._passed += sum(end - began for began, end in passed)
+            merged = self._kept[: MOST // 2]
+            self._passed += sum(end - began for began, end in merged)
             del self._kept[: MOST // 2]

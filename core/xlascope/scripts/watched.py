@@ -1,4 +1,4 @@
-"""A script, or a part of one, while it is watched: from its records to what is written of it."""
+"""A watcher of a script or of a part of one, from its records to the files written of it."""
 
 from __future__ import annotations
 
@@ -29,21 +29,24 @@ from .sources import Undo, install
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at what is due.
+#: The interval of the timer thread.
 TICK = 0.5
-#: How long the thread that ticks is waited for, and a signal that the main thread has not answered.
+#: How long to wait for the timer thread, and for the main thread to handle a signal.
 PATIENCE, DEAF = 1.0, 2.0
-#: Functions that the last words tell of because they were traced again, and characters of each of these lines.
+#: The maximum number of retraced functions in the final output, and of characters of each line.
 MAX_RETRACED_LINES, MAX_LINE = 3, 300
 
 
 class Watched:
-    """Watches between :meth:`begin` and :meth:`finish`. ``every`` is after how many seconds files are written anew."""
+    """The watcher of a script, active between :meth:`begin` and :meth:`finish`.
 
-    def __init__(self, about: About, files: Files, seen: Seen, progress: Progress, every: float | None) -> None:
-        self.about = about
+    ``every`` is the number of seconds after which the files are rewritten.
+    """
+
+    def __init__(self, info: About, files: Files, recorder: Seen, progress: Progress, every: float | None) -> None:
+        self.about = info
         self.files = files
-        self.seen = seen
+        self.seen = recorder
         self.progress = progress
         self._every = every
         self._process = os.getpid()
@@ -59,7 +62,7 @@ class Watched:
         self._written = False
 
     def begin(self) -> None:
-        """Watch from now on. What counts calls is started with the first program, or now where there may be some."""
+        """Start watching; calls are sampled from the first program on, or at once if programs may exist already."""
         self._subscription = records.watch(self._receive)
         self._signals.meet()
         self._undo, complaints = install()
@@ -69,7 +72,7 @@ class Watched:
             self._start()
 
     def settle(self) -> None:
-        """Watch no more. What was seen is still to be written."""
+        """Stop watching. The records remain to be written."""
         if os.getpid() != self._process:
             return
         self._over.set()
@@ -89,13 +92,13 @@ class Watched:
             self._subscription = None
 
     def settle_unless_threads_run(self) -> None:
-        """The script has come to its end: watch no more, unless threads of it go on."""
-        ours = ("MainThread", "xlascope-watch")
-        if all(each.daemon or each.name in ours for each in threading.enumerate()):
+        """Stop watching at the script's end, unless it has threads that continue."""
+        ignored_names = ("MainThread", "xlascope-watch")
+        if all(thread.daemon or thread.name in ignored_names for thread in threading.enumerate()):
             self.settle()
 
     def finish(self, ended: str) -> None:
-        """Write what was seen, and say where it is. Only the first call does, and only in the process that began."""
+        """Write the records and print where they are; only the first call does, in the process that began."""
         if os.getpid() != self._process:
             return
         with self._writing:
@@ -111,7 +114,7 @@ class Watched:
         try:
             try:
                 self.write(ended)
-            except KeyboardInterrupt:  # once more: that was impatience
+            except KeyboardInterrupt:  # try once more: the user interrupted the wait
                 self.write(ended)
         except OSError as error:
             self.progress.say(f"what was seen cannot be written: {error}")
@@ -125,14 +128,14 @@ class Watched:
         self.progress.say(f"{programs} in {self.about.seconds:.3g} s; {page}, {self.files.json}")
 
     def _retraced(self) -> list[str]:
-        """Return a line for each of the functions that lost most time because they were traced again."""
-        found = self.seen.told_again()
-        if not found:
+        """Return a line for each function that lost the most time to retracing."""
+        findings = self.seen.told_again()
+        if not findings:
             return []
-        functions = [each for each in Retraces.of(found).by_cost() if each.count]
+        functions = [function for function in Retraces.of(findings).by_cost() if function.count]
         lines = [
-            plain(f"{heading(each)}; the last time: {each.newest_first[0].reason}", MAX_LINE)
-            for each in functions[:MAX_RETRACED_LINES]
+            plain(f"{heading(function)}; the last time: {function.newest_first[0].reason}", MAX_LINE)
+            for function in functions[:MAX_RETRACED_LINES]
         ]
         more = len(functions) - len(lines)
         return lines + ([f"and {more:,} more function{'s' if more > 1 else ''} traced again"] if more else [])
@@ -150,20 +153,20 @@ class Watched:
         return str(self.files.html)
 
     def write(self, ended: str = "") -> None:
-        """Write the records as they are now."""
+        """Write the current records."""
         run, texts = self.about.record(self.seen, ended)
         self.files.write([text_of(run), *texts])
 
     def fail(self, error: BaseException) -> None:
-        """The script has raised; not told again where a program told of it."""
+        """Record an exception raised by the script, unless a program has already reported it."""
         if type(error).__name__ in self.seen.failed:
             return
         message = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        place = _place(error, self.about.home)
-        failure = (type(error).__name__, message, place, excerpt(place))
+        source_range = _place(error, self.about.home)
+        failure = (type(error).__name__, message, source_range, excerpt(source_range))
         self.seen.receive(Failure(None, self.about.script, "run", time.time(), *failure))
 
-    # On the threads of the script ------------------------------------------------------------------------------------
+    # On the script's threads -----------------------------------------------------------------------------------------
 
     def _receive(self, record: Record) -> None:
         if self._sampler is None:
@@ -172,28 +175,28 @@ class Watched:
             self.seen.receive(record)
 
     def _start(self) -> None:
-        """There is a program: count calls, and tick."""
+        """Start sampling calls, and the timer thread."""
         with self._starting:
             if self._ticker is not None or self._over.is_set():
                 return
-            found = importlib.import_module("xlascope.scripts.calls")
-            self._inspecting = found.inspecting
-            self._sampler = found.Sampler()
+            calls = importlib.import_module("xlascope.scripts.calls")
+            self._inspecting = calls.inspecting
+            self._sampler = calls.Sampler()
             self._sampler.start()
             self._ticker = threading.Thread(target=self._tick, name="xlascope-watch", daemon=True)
             self._ticker.start()
 
     def block_signals(self) -> set[int] | None:
-        """Hold back the signals that this answers, on this thread; returns what was held back before."""
+        """Block the handled signals on this thread; return those that were blocked before."""
         return self._signals.block() if os.getpid() == self._process else None
 
     def leave(self) -> None:
-        """Watch no more in a child that was forked: it has none of our threads."""
+        """Stop watching in a forked child, which has none of the watcher's threads."""
         self._signals.leave()
         if self._subscription is not None:
             self._subscription.close()
 
-    # On a thread of our own ------------------------------------------------------------------------------------------
+    # On the timer thread ---------------------------------------------------------------------------------------------
 
     def _tick(self) -> None:
         due = self.about.seconds + (self._every or 0.0)
@@ -210,10 +213,10 @@ class Watched:
                 return
 
     def _answer_signals(self) -> None:
-        """A signal has come, and the main thread does not answer: it waits for something."""
-        came = self._signals.waiting()
-        if came is not None and not self._over.wait(DEAF):
-            self._signals.end(came)
+        """Terminate by a signal that the blocked main thread has not handled."""
+        pending = self._signals.waiting()
+        if pending is not None and not self._over.wait(DEAF):
+            self._signals.end(pending)
 
     def _write_anew(self) -> None:
         with self._writing:
@@ -226,28 +229,28 @@ class Watched:
                 self.progress.say(f"what was seen so far cannot be written: {error}")
 
 
-#: Those that are watched now, for a child that is forked.
+#: The active watchers, for a forked child.
 _begun: weakref.WeakSet[Watched] = weakref.WeakSet()
 
 
-#: The signals that each thread held back before it began to fork.
+#: The signals that each thread had blocked before a fork.
 _held_back = threading.local()
 
 
 def _before_fork() -> None:
-    _held_back.signals = [watched.block_signals() for watched in tuple(_begun)]
+    _held_back.signals = [watcher.block_signals() for watcher in tuple(_begun)]
 
 
 def _after_fork() -> None:
-    held_back, _held_back.signals = getattr(_held_back, "signals", ()), ()
-    for signals in reversed(held_back):
+    blocked, _held_back.signals = getattr(_held_back, "signals", ()), ()
+    for signals in reversed(blocked):
         if signals is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals)
 
 
 def _after_fork_in_child() -> None:
-    for watched in tuple(_begun):
-        watched.leave()
+    for watcher in tuple(_begun):
+        watcher.leave()
     _after_fork()
 
 
@@ -255,17 +258,17 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_c
 
 
 def _place(error: BaseException, folder: str) -> SourceRange | None:
-    """Where in the script an error came from: the innermost line in its folder, or else that is not the library's."""
-    found = near = None
-    where = error.__traceback__
-    while where is not None:
-        code = where.tb_frame.f_code
+    """Return the innermost line of an error in the script's folder, or else the innermost outside libraries."""
+    line = near = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
         if not is_library[code.co_filename]:
-            found = locate(code, where.tb_lasti) or found
+            line = locate(code, traceback.tb_lasti) or line
             if not _is_installed(code.co_filename) and os.path.abspath(code.co_filename).startswith(folder):
-                near = found
-        where = where.tb_next
-    return near or found
+                near = line
+        traceback = traceback.tb_next
+    return near or line
 
 
 def _is_installed(file: str) -> bool:

@@ -1,7 +1,7 @@
-"""``colab_tpu.setup_tpu()``, with which notebooks for Colab's TPUs begin.
+"""``colab_tpu.setup_tpu()``, the first call of notebooks for Colab's TPUs.
 
-It was written for machines whose TPU stood elsewhere and had to be connected to. Today a TPU is part of the machine
-that the notebook runs on (a "TPU VM"): there is nothing to connect, and the call says what it found.
+It was written for machines that had to connect to a remote TPU. Today the TPU is part of the machine that
+runs the notebook (a "TPU VM"): nothing has to be connected, and the call reports what it finds.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ def setup_tpu(tpu_driver_version: str | None = None) -> None:
     no TPU here; programs run on 1 CPU device (cpu)...
     """
     try:
-        found = devices("tpu")
+        tpus = devices("tpu")
     except RuntimeError as error:
         raise NoTPUError(_missing(str(error))) from None
-    if not found:
+    if not tpus:
         raise NoTPUError(_missing("libtpu finds none"))
-    chosen = default_backend()
-    rest = "" if chosen == "tpu" else f"; programs run on {chosen} all the same, by settings.platforms or default"
-    print(f"{in_words(found)}: {', '.join(_name(each) for each in found)}{rest}")
+    backend = default_backend()
+    suffix = "" if backend == "tpu" else f"; programs run on {backend} all the same, by settings.platforms or default"
+    print(f"{in_words(tpus)}: {', '.join(_name(device) for device in tpus)}{suffix}")
 
 
-def in_words(found: list[Any]) -> str:
-    """Devices as people count them, ``8 TPU devices (TPU v5 lite)``."""
-    counted = Counter((str(each.platform), str(each.device_kind)) for each in found)
+def in_words(device_list: list[Any]) -> str:
+    """Return devices as text: ``8 TPU devices (TPU v5 lite)``."""
+    counted = Counter((str(device.platform), str(device.device_kind)) for device in device_list)
     return ", ".join(
         f"{count} {platform.upper()} device{'s' * (count > 1)} ({kind})" for (platform, kind), count in counted.items()
     )
@@ -58,24 +58,24 @@ def _name(device: Any) -> str:
     return f"{device.platform}:{device.id}"
 
 
-def _missing(why: str) -> str:
-    """What to say where programs find no TPU; ``why`` is what the search for one said."""
-    here = f"no TPU here; programs run on {in_words(devices())}"
+def _missing(reason: str) -> str:
+    """Return the error message for a machine without a usable TPU; ``reason`` is the error of the search."""
+    head = f"no TPU here; programs run on {in_words(devices())}"
     if "COLAB_TPU_ADDR" in os.environ:
         return (
-            f"{here}. COLAB_TPU_ADDR is set: that is a TPU elsewhere on the network, of a kind that is gone. "
+            f"{head}. COLAB_TPU_ADDR is set: that is a TPU elsewhere on the network, of a kind that is gone. "
             f"Choose Runtime → Change runtime type → {_ANY_TPU}"
         )
     chips = tpu_chips()
     if chips:
         return (
-            f"{here}. The machine has {chips} TPU chip{'s' * (chips > 1)}, and none can be used: {why}. pip install "
+            f"{head}. The machine has {chips} TPU chip{'s' * (chips > 1)}, and none can be used: {reason}. pip install "
             '"xlascope[tpu]" installs the driver, libtpu; then start the interpreter again. One process at a time can '
             "have a TPU: another notebook may hold it"
         )
     if "google.colab" in sys.modules or "COLAB_RELEASE_TAG" in os.environ:
-        return f"{here}. Choose Runtime → Change runtime type → {_ANY_TPU}; the runtime then starts anew"
+        return f"{head}. Choose Runtime → Change runtime type → {_ANY_TPU}; the runtime then starts anew"
     return (
-        f"{here}. This is not Colab: a TPU is there on a machine that has one (a TPU VM), with pip install "
+        f"{head}. This is not Colab: a TPU is there on a machine that has one (a TPU VM), with pip install "
         '"xlascope[tpu]". Everything else runs on the devices that are there'
     )

@@ -1,4 +1,4 @@
-"""What a report of a bug should say of the machine."""
+"""Information about the machine for bug reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
 
 def _version(package: str) -> str:
-    """Nothing for what is not installed."""
+    """Return the version of a package, or ``""`` if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

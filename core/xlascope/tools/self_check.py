@@ -1,7 +1,7 @@
-"""Ten calls of the engine that together pass through every place where jaxlib is spoken to.
+"""Ten calls of the engine that together exercise every interface to jaxlib.
 
-``runtime/untried.py`` runs this in a process of its own when it meets a jaxlib that nobody has tried. Before each call
-its name is written, so that one that ends the process is known too. A wrong result is an error as well.
+``runtime/untried.py`` runs this in a separate process for an untested jaxlib. The name of each call is
+printed before it runs, so that a call that crashes the process is known. A wrong result is an error as well.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ..api.callbacks import pure_callback
 
 
 def main() -> None:
-    """Make the calls, one after the other; an error says what is wrong with the last that was named."""
-    for each in CALLS:
-        print(each.__name__.removeprefix("_"), flush=True)
-        each()
+    """Run the calls in order; an exception is about the call whose name was printed last."""
+    for call in CALLS:
+        print(call.__name__.removeprefix("_"), flush=True)
+        call()
 
 
-def _require(found: Any, expected: Any) -> None:
-    found = np.asarray(found)
-    if not np.allclose(found, expected, rtol=1e-4):
-        raise AssertionError(f"the result is {found}, not {expected}")
+def _require(actual: Any, expected: Any) -> None:
+    actual = np.asarray(actual)
+    if not np.allclose(actual, expected, rtol=1e-4):
+        raise AssertionError(f"the result is {actual}, not {expected}")
 
 
 def _arrays() -> None:
@@ -40,7 +40,7 @@ def _arrays() -> None:
 
 def _calls() -> None:
     f: Any = jit(lambda x, scale: {"y": x * scale})
-    for scale in (2.0, 3.0, np.float32(4.0)):  # the second one is repeated by jaxlib
+    for scale in (2.0, 3.0, np.float32(4.0)):  # the second call takes jaxlib's C++ fast path
         _require(f(jnp.ones(3), scale)["y"], [scale] * 3)
 
 
@@ -51,9 +51,9 @@ def _derivatives() -> None:
 
 
 def _loops() -> None:
-    total, each = jit(lambda x: lax.scan(lambda c, a: (c + a, c), 0.0, x))(jnp.arange(4.0))
+    total, partial_sums = jit(lambda x: lax.scan(lambda c, a: (c + a, c), 0.0, x))(jnp.arange(4.0))
     _require(total, 6.0)
-    _require(each, [0, 0, 1, 3])
+    _require(partial_sums, [0, 0, 1, 3])
 
 
 def _factorizations() -> None:
@@ -83,15 +83,15 @@ def _executables() -> None:
 
 
 def _records() -> None:
-    found = inspect.explore(lambda x: jnp.tanh(x) + 1.0, jnp.ones(8))
-    if not found.records or "tanh" not in str(found):
-        raise AssertionError(f"the records of a program are {found}")
+    inspection = inspect.explore(lambda x: jnp.tanh(x) + 1.0, jnp.ones(8))
+    if not inspection.records or "tanh" not in str(inspection):
+        raise AssertionError(f"the records of a program are {inspection}")
 
 
 def _kernels() -> None:
-    found = str(inspect.fusions(lambda x: jnp.exp(x) * 2.0, jnp.ones(8)))
-    if "exp" not in found:
-        raise AssertionError(f"what XLA fused reads {found}")
+    text = str(inspect.fusions(lambda x: jnp.exp(x) * 2.0, jnp.ones(8)))
+    if "exp" not in text:
+        raise AssertionError(f"what XLA fused reads {text}")
 
 
 CALLS: tuple[Callable[[], None], ...] = (

@@ -1,4 +1,4 @@
-"""``python -m xlascope targets``: which compilers of GPUs and TPUs are here; ``--install`` brings them."""
+"""``python -m xlascope targets``: list the installed compilers for GPUs and TPUs; ``--install`` installs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..xla.targets.installing import HOW, PLATFORMS, InstallError, compiler_of, 
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the question."""
+    """Declare the options."""
     parser.add_argument(
         "--install",
         nargs="*",
@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(chosen: argparse.Namespace) -> int:
-    """Answer the question; the exit status."""
+    """Install or list compilers, and return the exit status."""
     if chosen.install is not None:
         for platform in chosen.install or PLATFORMS:
             try:
@@ -37,7 +37,7 @@ def main(chosen: argparse.Namespace) -> int:
 
 def _told(platform: str) -> str:
     try:
-        found = compiler_of(platform)
+        compiler = compiler_of(platform)
     except ForeignFileError as error:
         return f"not used: {error}"
-    return f"not here: {HOW}" if found is None else f"{found.distribution} {found.version}, {found.library}"
+    return f"not here: {HOW}" if compiler is None else f"{compiler.distribution} {compiler.version}, {compiler.library}"

@@ -1,1 +1,1 @@
-"""The current trace, the tracer, staging to a jaxpr."""
+"""Tracing: the current trace, tracers, staging to a jaxpr, recorded rules."""

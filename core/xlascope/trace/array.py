@@ -1,4 +1,4 @@
-"""What an array is, and what a tracer is, for ``isinstance``: also of tracers whose trace has ended."""
+"""Public types ``Array`` and ``Tracer`` for ``isinstance`` checks, including tracers whose trace has ended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _TracerMeta(type):
 
 
 class Tracer(metaclass=_TracerMeta):
-    """The type of values that stand for arrays while a function is traced, and afterwards; for ``isinstance``.
+    """Abstract type of values that stand for arrays while a function is traced, and afterwards; for ``isinstance``.
 
     >>> import xlascope as xs
     >>> found = []
@@ -47,7 +47,7 @@ class _ArrayMeta(type):
 
 
 class Array(metaclass=_ArrayMeta):
-    """The type of arrays and of the tracers that stand for them, for annotations and ``isinstance``; makes none.
+    """Abstract type of arrays and of the tracers that stand for them, for annotations and ``isinstance``.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> isinstance(jnp.ones(3), xs.Array), isinstance([1, 2], xs.Array)

@@ -1,4 +1,4 @@
-"""Where every operation begins: to the current trace, or to the device at once when there is none."""
+"""Entry point of every operation: dispatch to the current trace, or run on the device when there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .values import aval_of
 
 
 def _concrete_aval(x: Any) -> ShapedArray:
-    """The type of an operand of an operation that runs at once: a tracer there has left its function."""
+    """Return the type of an operand of an eager operation; raise for a tracer, which has escaped its function."""
     if isinstance(x, Tracer):
         raise leaked_error(x)
     return aval_of(x)
@@ -29,7 +29,7 @@ set_tracer_class(Tracer)
 
 
 def bind(operation: Operation, *operands: Any) -> list[Any]:
-    """Apply an operation to operands; returns the list of its results."""
+    """Apply an operation to operands and return the list of its results."""
     trace = STATE.trace
     if trace is None:
         return run(operation, operands)
@@ -46,7 +46,7 @@ def bind1(operation: Operation, *operands: Any) -> Any:
 
 
 def bind_inexact(operation: Operation, x: Any) -> Any:
-    """Apply an operation of one operand to floating-point numbers; a whole Python number counts as one."""
+    """Apply a unary operation to floating-point operands; a Python int is converted to float first."""
     operands = (float(x) if x.__class__ is int else x,)
     trace = STATE.trace
     if trace is None:

@@ -1,4 +1,4 @@
-"""What the debugging settings do with every program that is traced: refuse it, time it, check it, look for leaks."""
+"""Debugging settings applied to every traced program: refuse, time, check, look for leaks."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MOST_TOLD = 3
 _OF_RULES = (tuple, list, dict, types.CellType, types.FunctionType, types.MethodType, functools.partial)
 
 
-def checked(stage: Callable[[], ClosedJaxpr], name: str, told: bool) -> ClosedJaxpr:
-    """Trace a program as the settings ask for; ``told`` says whether it is one that a user knows of.
+def checked(stage: Callable[[], ClosedJaxpr], name: str, is_jit: bool) -> ClosedJaxpr:
+    """Trace a program under the debugging settings; ``is_jit`` says whether to log it as a traced jit function.
 
     Raises RuntimeError under ``no_tracing``, UnexpectedTracerError for a value that ``check_tracer_leaks`` finds.
     """
@@ -33,10 +33,10 @@ def checked(stage: Callable[[], ClosedJaxpr], name: str, told: bool) -> ClosedJa
         raise RuntimeError(
             f"{name or 'a function'} would have to be traced{where_text(user_line())}, and no_tracing is set"
         )
-    clock = time.perf_counter()
+    start = time.perf_counter()
     program = stage()
-    if told:
-        log_compilation("Finished tracing %s for jit in %.9f sec", name, time.perf_counter() - clock)
+    if is_jit:
+        log_compilation("Finished tracing %s for jit in %.9f sec", name, time.perf_counter() - start)
     if boot.enable_checks.value:
         check_jaxpr(program)
     if boot.check_tracer_leaks.value:
@@ -45,64 +45,64 @@ def checked(stage: Callable[[], ClosedJaxpr], name: str, told: bool) -> ClosedJa
 
 
 def leaked_variables(program: ClosedJaxpr) -> list[tuple[Any, Any]]:
-    """The variables of a program that something other than a program refers to, each with what refers to it."""
+    """Return the variables of a program that an object outside of it refers to, each with that object."""
     variables = {id(v): v for v in _variables(program.jaxpr)}
-    gc.collect()  # what is only waiting to be collected leaks nothing
-    known = _containers(program.jaxpr)
-    _add_forwards(program.jaxpr, known)
-    known.add(id(variables))
+    gc.collect()  # unreachable objects are not leaks
+    internal_ids = _containers(program.jaxpr)
+    _add_forwards(program.jaxpr, internal_ids)
+    internal_ids.add(id(variables))
     holders = gc.get_referrers(*variables.values())
-    known.add(id(holders))
-    found: list[tuple[Any, Any]] = []
-    known.add(id(found))
+    internal_ids.add(id(holders))
+    leaks: list[tuple[Any, Any]] = []
+    internal_ids.add(id(leaks))
     for holder in holders:
-        outside = _outside(holder, known)
+        outside = _outside(holder, internal_ids)
         if outside is not None:
-            found += [(held, outside) for held in gc.get_referents(holder) if id(held) in variables]
-    return found
+            leaks += [(variable, outside) for variable in gc.get_referents(holder) if id(variable) in variables]
+    return leaks
 
 
-def _outside(holder: Any, known: set[int]) -> Any:
-    """What keeps something on behalf of a user: the holder, or what holds that when it is a tracer; or None.
+def _outside(holder: Any, internal_ids: set[int]) -> Any:
+    """Return the object that holds a value on behalf of a user, looking through tracers; None if there is none.
 
     Tuples do not count: the engine passes values around in them, and rules of custom functions close over such.
     """
-    if id(holder) in known or isinstance(holder, tuple) or _is_harmless(holder):
+    if id(holder) in internal_ids or isinstance(holder, tuple) or _is_harmless(holder):
         return None
     if not isinstance(holder, Tracer):
         return holder
     above = gc.get_referrers(holder)
-    known = {*known, id(above), id(holder)}
-    return next((found for found in (_outside(x, known) for x in above) if found is not None), None)
+    internal_ids = {*internal_ids, id(above), id(holder)}
+    return next((outer for outer in (_outside(x, internal_ids) for x in above) if outer is not None), None)
 
 
 def raise_leaks(leaks: list[tuple[Any, Any]], name: str) -> None:
     """Raise UnexpectedTracerError that names the leaked values, if there are any."""
     if not leaks:
         return
-    told = "".join(
+    listing = "".join(
         f"\n- {value.aval.str_short()}, held by {_holder_text(holder)}.{ended_text(value)}"
         for value, holder in leaks[:_MOST_TOLD]
     )
     more = f"\nand {len(leaks) - _MOST_TOLD} more" if len(leaks) > _MOST_TOLD else ""
     raise UnexpectedTracerError(
-        f"traced values outlive {name or 'the function'}, to which they belong:{told}{more}\n"
+        f"traced values outlive {name or 'the function'}, to which they belong:{listing}{more}\n"
         "Return such values from the function instead of storing them."
     )
 
 
 def raise_leaked_tracers(trace: Any) -> None:
-    """Raise UnexpectedTracerError if a tracer outlives its trace, that of a vmap, and the settings ask for that."""
+    """Raise UnexpectedTracerError if a tracer outlives the trace of its vmap, under ``check_tracer_leaks``."""
     if not boot.check_tracer_leaks.value:
         return
     gc.collect()
     leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer)]
-    own = {id(leaked), *(id(x) for x in leaked)}
-    found = []
+    leaked_ids = {id(leaked), *(id(x) for x in leaked)}
+    leaks = []
     for x in leaked:
-        outside = _outside(x, own - {id(x)})
-        found += [] if outside is None else [(x, outside)]
-    raise_leaks(found, "the function that vmap maps")
+        outside = _outside(x, leaked_ids - {id(x)})
+        leaks += [] if outside is None else [(x, outside)]
+    raise_leaks(leaks, "the function that vmap maps")
 
 
 def _variables(jaxpr: Jaxpr) -> Iterable[Var]:
@@ -113,9 +113,7 @@ def _variables(jaxpr: Jaxpr) -> Iterable[Var]:
 
 
 def _is_harmless(holder: Any) -> bool:
-    """Whether something is part of a program, or (a variable of) a function that is running: it lets go when that
-    returns.
-    """
+    """Return whether an object is part of a program or belongs to a running function, which releases it on return."""
     if isinstance(holder, types.CellType):
         closures = [c for c in gc.get_referrers(holder) if type(c) is tuple]
         return not any(isinstance(f, types.FunctionType) for c in closures for f in gc.get_referrers(c))
@@ -131,40 +129,42 @@ def _is_harmless(holder: Any) -> bool:
 
 
 def _containers(jaxpr: Jaxpr) -> set[int]:
-    """The collections in which a program holds its own variables, by their ids."""
-    found = {id(jaxpr.constvars), id(jaxpr.invars), id(jaxpr.outvars)}
+    """Return the ids of the collections in which a program holds its own variables."""
+    ids = {id(jaxpr.constvars), id(jaxpr.invars), id(jaxpr.outvars)}
     for raw in jaxpr.raw:
-        found.update((id(raw[1]), id(raw[2])))
-    return found
+        ids.update((id(raw[1]), id(raw[2])))
+    return ids
 
 
-def _add_forwards(jaxpr: Jaxpr, found: set[int]) -> None:
-    """Add, by their ids, what equations hold beside their variables: in their origins the tracers that stand for the
-    forward value of a derivative, and what the rules of custom functions close over.
+def _add_forwards(jaxpr: Jaxpr, ids: set[int]) -> None:
+    """Add the ids of objects that equations hold besides their variables.
+
+    These are the tracers in origins that stand for the forward value of a derivative, and what the rules of
+    custom functions close over.
     """
     for operation, _, _, _, _, origin in jaxpr.raw:
         value = None if origin is None else origin.forward
-        while isinstance(value, Tracer) and id(value) not in found:
-            found.add(id(value))
+        while isinstance(value, Tracer) and id(value) not in ids:
+            ids.add(id(value))
             value = value.inner() if hasattr(value, "inner") else None
         for body in operation.bodies():
-            _add_forwards(body.jaxpr, found)
+            _add_forwards(body.jaxpr, ids)
         if operation.composite:
-            _add_rules(operation, found)
+            _add_rules(operation, ids)
 
 
-def _add_rules(operation: Operation, found: set[int]) -> None:
-    """Add the collections and closures that an operation's rules are made of, by their ids."""
-    reached: list[Any] = [operation]
-    while reached:
-        for x in gc.get_referents(reached.pop()):
-            if isinstance(x, _OF_RULES) and id(x) not in found and not (isinstance(x, dict) and "__builtins__" in x):
-                found.add(id(x))
-                reached.append(x)
+def _add_rules(operation: Operation, ids: set[int]) -> None:
+    """Add the ids of the collections and closures in an operation's rules."""
+    pending: list[Any] = [operation]
+    while pending:
+        for x in gc.get_referents(pending.pop()):
+            if isinstance(x, _OF_RULES) and id(x) not in ids and not (isinstance(x, dict) and "__builtins__" in x):
+                ids.add(id(x))
+                pending.append(x)
 
 
 def _holder_text(holder: Any) -> str:
-    """What refers to a leaked value, in words: with the name by which a module knows it, where there is one."""
+    """Describe the object that refers to a leaked value, with its name in a module if it has one."""
     if isinstance(holder, dict):
         module = holder.get("__name__")
         if isinstance(module, str) and "__builtins__" in holder:

@@ -1,4 +1,4 @@
-"""What NumPy arrays hold when a program that is being traced uses them."""
+"""Snapshots of NumPy arrays that a program uses while it is traced."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from .values import aval_of
 
 
 def as_it_is(x: np.ndarray[Any, Any], trace: Any) -> Any:
-    """A NumPy array as an array with the values that it has now: it may be written to before it is used again.
+    """Return an array with the current values of a NumPy array, which may be written to later.
 
-    The outermost program that is being traced remembers it. So a function and its derivative, which are traced one
-    after the other inside of it, share one constant, and XLA what both compute with it.
+    The outermost program that is being traced remembers the snapshot. A function and its derivative, which are
+    traced one after the other inside of it, thus share one constant, and XLA shares what both compute with it.
     """
-    copies = _of_outermost(trace)
-    if copies is None:
+    snapshots = _of_outermost(trace)
+    if snapshots is None:
         return array_of(x)
-    known = copies.get(id(x))
-    if known is not None and known[1].dtype == aval_of(x).dtype and np.asarray(known[1]).tobytes() == x.tobytes():
-        return known[1]
-    copied = array_of(x)
-    copies[id(x)] = x, copied
-    return copied
+    entry = snapshots.get(id(x))
+    if entry is not None and entry[1].dtype == aval_of(x).dtype and np.asarray(entry[1]).tobytes() == x.tobytes():
+        return entry[1]
+    snapshot = array_of(x)
+    snapshots[id(x)] = x, snapshot
+    return snapshot
 
 
 def _of_outermost(trace: Any) -> dict[int, tuple[Any, Any]] | None:
-    """The NumPy arrays that a program has used, and the arrays that hold their values; None where none is traced."""
-    found = None
+    """Return the snapshots of the outermost trace by id of the NumPy array; None where nothing is traced."""
+    snapshots = None
     while trace is not None:
-        found = getattr(trace, "copies", found)  # only traces that record a program have any
+        snapshots = getattr(trace, "copies", snapshots)  # only traces that record a program have snapshots
         trace = trace.parent
-    return found
+    return snapshots

@@ -1,16 +1,16 @@
-"""The gate: what may enter as an operand, whatever it was handed in as, and what it is here.
+"""Coercion of operands: which values operations accept, and what they become.
 
 =========================================  =========================================================================
-array, tracer                              itself; every path that is quick asks for ``x.aval`` and never comes here
-Python number                              a weak scalar; OverflowError for an integer too wide for its type
-NumPy array or scalar, of any byte order,  the values that it has now, copied; no result shares memory with it.
-strides, subclass; NumPy types of          ValueError for a masked array, TypeError for elements of other types
+array, tracer                              itself; fast paths read ``x.aval`` and never come here
+Python number                              a weakly typed scalar; OverflowError for an integer too wide for its type
+NumPy array or scalar, of any byte order,  a copy of its current values; no result shares memory with it. ValueError
+strides, subclass; NumPy types of          for a masked array, TypeError for unsupported element types
 ``ml_dtypes``
 object with ``__jax_array__``              the array that it returns
 anything else                              TypeError, which says what to do (lists are refused; ``array`` takes them)
 =========================================  =========================================================================
 
-A function whose result may be its operand gives back ``unchanged(x)``; operations, traced or run at once, make new
+A function whose result may be its operand returns ``pass_through(x)``; operations, traced or eager, make new
 arrays by themselves.
 """
 
@@ -41,7 +41,7 @@ from .source import compose_message, here
 from .state import STATE
 from .tracer import Tracer, leaked_error
 
-#: Modules whose objects hold no arrays of a program.
+#: Modules whose objects contain no arrays.
 _WITHOUT_ARRAYS = frozenset({"builtins", "datetime", "decimal", "fractions", "functools", "numpy", "pathlib", "random"})
 
 PYTHON_SCALARS = (bool, int, float, complex)
@@ -56,8 +56,9 @@ _ELEMENTS: frozenset[Any] = frozenset(map(np.dtype, (*_NUMPY_KINDS, *_MORE_KINDS
 
 
 def numpy_type(x: Any) -> ShapedArray:
-    """The type of a NumPy array or scalar; raises TypeError for elements that no array can have, ValueError for a
-    masked array.
+    """Return the type of a NumPy array or scalar.
+
+    Raises TypeError for elements that no array can have, ValueError for a masked array.
     """
     masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())  # (): not imported, or another thread is at it
     if isinstance(x, masked):
@@ -75,13 +76,13 @@ def numpy_type(x: Any) -> ShapedArray:
 
 
 def type_of_other(x: Any) -> ShapedArray:
-    """The type of an operand that is neither an array nor a tracer; raises TypeError for what is none."""
+    """Return the type of an operand that is neither an array nor a tracer; raise TypeError for an invalid operand."""
     if isinstance(x, (np.ndarray, np.generic)):
         return numpy_type(x)
     for scalar in PYTHON_SCALARS:
         if isinstance(x, scalar):
             return shaped((), canonical(scalar), scalar is not bool)
-    if getattr(x, "__jax_array__", None) is not None:  # jax says with None that there is no way
+    if getattr(x, "__jax_array__", None) is not None:  # jax sets it to None to forbid the conversion
         return _type_of_represented(opened(x))
     raise not_an_array(x)
 
@@ -92,26 +93,26 @@ def _type_of_represented(x: Any) -> ShapedArray:
 
 
 def opened(x: Any) -> Any:
-    """An operand as traces and devices take it: for an object with ``__jax_array__`` the array that it stands for."""
+    """Return the operand itself, or for an object with ``__jax_array__`` the array that it stands for."""
     if is_value(x):
         return x
     represent = getattr(x, "__jax_array__", None)
     if represent is None:
         return x
-    found = represent()
-    if not is_value(found):
-        raise not_an_array(found, f"what __jax_array__ of a {type(x).__name__} returned,")
-    return found
+    array = represent()
+    if not is_value(array):
+        raise not_an_array(array, f"what __jax_array__ of a {type(x).__name__} returned,")
+    return array
 
 
 def array_of(x: Any) -> Any:
-    """What was handed in, as an array or a tracer: these as they are, anything else as a new array with its values.
+    """Convert a value to an array; arrays and tracers are returned as they are.
 
-    Raises TypeError or ValueError for what is no value, OverflowError for an integer that is too wide.
+    Raises TypeError or ValueError for an invalid value, OverflowError for an integer that is too wide.
 
     >>> import numpy as np
     >>> given = np.zeros(2, ">f4")
-    >>> array = array_of(given)
+    >>> array = to_array(given)
     >>> given[:] = 1
     >>> array
     Array([0., 0.], dtype=float32)
@@ -125,21 +126,21 @@ def array_of(x: Any) -> Any:
 
 
 def foreign_type(x: Any) -> ShapedArray:
-    """The type here of an array that jax made; raises TypeError for what else has a type of jax's."""
+    """Return the xlascope type of an array made by jax; raise TypeError for any other object."""
     if not is_foreign(x):
         raise not_an_array(x)
     return shaped(x.shape, canonical(x.dtype), x.weak_type)
 
 
 def _own(x: Any) -> Any:
-    """An array or a tracer; of an array of jax's a copy."""
+    """Return an array or a tracer; an array of jax is copied."""
     return put(x, foreign_type(x)) if is_foreign(x) else x
 
 
 def unchanged(x: Any) -> Any:
-    """The result of an operation that has nothing to do, for the operand that it was given: never NumPy's memory.
+    """Return the operand of an operation that has nothing to do, as its result; never NumPy's memory.
 
-    While something is traced, a scalar stays one, to become a literal.
+    While tracing, a scalar stays a scalar, which becomes a literal.
     """
     if hasattr(x, "aval"):
         return _own(x)
@@ -149,30 +150,30 @@ def unchanged(x: Any) -> Any:
 
 
 def result_of(x: Any) -> Any:
-    """A result that is what was handed in, or a number of Python's, as users get it: an array or a tracer.
+    """Convert an operand or a Python number to the array or tracer that the user gets.
 
-    >>> result_of(np.float32(2))
+    >>> to_user_result(np.float32(2))
     Array(2., dtype=float32)
     """
     return x if getattr(x, "dtype", None) == float0 else array_of(x)
 
 
 def described(x: Any) -> ShapedArray | None:
-    """The type that an object with ``shape`` and ``dtype`` describes, for those who compute nothing; else None."""
+    """Return the type given by the ``shape`` and ``dtype`` attributes of an object; None without valid ones."""
     shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
     if shape is None or dtype is None:
         return None
     try:
-        sizes, kind = tuple(size.__index__() for size in shape), dtype if is_key(dtype) else np.dtype(dtype)
+        sizes, dtype_or_key = tuple(size.__index__() for size in shape), dtype if is_key(dtype) else np.dtype(dtype)
     except (TypeError, AttributeError):
         return None
-    if kind not in _ELEMENTS and not is_key(kind):
+    if dtype_or_key not in _ELEMENTS and not is_key(dtype_or_key):
         return None
-    return shaped(sizes, canonical(kind), bool(getattr(x, "weak_type", False)))
+    return shaped(sizes, canonical(dtype_or_key), bool(getattr(x, "weak_type", False)))
 
 
 def is_value(x: Any) -> bool:
-    """Whether something can be an operand as it is."""
+    """Return whether an object can be an operand as it is."""
     return isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS, KeyArray))
 
 
@@ -243,17 +244,17 @@ def _way_from_text(x: str, static: str) -> str:
     return f"{number[0].upper()}{number[1:]}." if number else "Arrays hold numbers; text stays in Python."
 
 
-def _way_to_array(x: Any, what: str, static: str) -> str:
-    """Return what to do about something that is no array, by what it is."""
+def _way_to_array(x: Any, role: str, static: str) -> str:
+    """Return advice on converting an object that is not an array, by its type and its ``role`` in the call."""
     if isinstance(x, (list, tuple)):
         return "Convert lists with xlascope.numpy.array(...)."
-    if isinstance(x, types.NoneType) and not what.startswith("argument"):
+    if isinstance(x, types.NoneType) and not role.startswith("argument"):
         return "A container has several arrays: xlascope.tree.map applies a function to each, tree.leaves lists them."
     if isinstance(x, types.GeneratorType):
         return "Convert it with xlascope.numpy.array(list(...))."
     if isinstance(x, str):
         return _way_from_text(x, static)
-    if what.startswith("argument self of"):
+    if role.startswith("argument self of"):
         return (
             "A method is jitted with its object static, functools.partial(jit, static_argnums=0), where the object has "
             "a hash and does not change; or its class is registered as a container of arrays "
@@ -299,22 +300,18 @@ def not_a_result(x: Any, path: str, name: str, kind: str = "a traced function") 
     return TypeError(compose_message(what, fix) + see("not-an-array"))
 
 
-def not_an_array(x: Any, what: str = "a value", static: str = "", fix: str = "") -> TypeError:
-    """The error for something that cannot be an operand; for what was a tracer once, that it has ended.
-
-    ``static`` is how the argument that it is would be made static (``n static: jit(f, static_argnums=1)``), where it
-    can be.
-    """
+def not_an_array(x: Any, role: str = "a value", static: str = "", fix: str = "") -> TypeError:
+    """Return the error for an invalid operand; for the variable of an ended trace, a leaked-tracer error."""
     if x.__class__ is Var:
         return leaked_error(x)
-    if not fix and beside.here() and (found := beside.of_jax(x)):
-        fix = found
-    if not fix and what in ("a value", "an operand") and (error := _container_error(x)) is not None:
+    if not fix and beside.here() and (jax_fix := beside.of_jax(x)):
+        fix = jax_fix
+    if not fix and role in ("a value", "an operand") and (error := _container_error(x)) is not None:
         return error
     kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
     shown = _shortened(x)
-    if isinstance(x, (list, tuple)) and any(isinstance(each, Tracer) for each in x):
-        # as they are while a function is traced, which says nothing to its user
+    if isinstance(x, (list, tuple)) and any(isinstance(element, Tracer) for element in x):
+        # the repr of tracers would not help the user
         shown = f"it has {len(x)} element{'' if len(x) == 1 else 's'}"
-    said = f"{what} of type {kind} is not a valid array: {shown}."
-    return TypeError(compose_message(said, fix or _way_to_array(x, what, static)) + see("not-an-array"))
+    said = f"{role} of type {kind} is not a valid array: {shown}."
+    return TypeError(compose_message(said, fix or _way_to_array(x, role, static)) + see("not-an-array"))

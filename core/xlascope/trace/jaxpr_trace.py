@@ -1,4 +1,4 @@
-"""Staging: a trace that records each operation as an equation. The variable is the tracer."""
+"""Staging: a trace that records each operation as an equation. Its tracers are the variables of the jaxpr."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .values import aval_of, scalar_literal
 
 
 class JaxprTracer(Tracer, Var):
-    """A variable of the program being recorded. When its trace ends it becomes a plain ``Var``."""
+    """Variable of the program being recorded. When its trace ends it becomes a plain ``Var``."""
 
     __slots__ = ()
 
@@ -49,19 +49,19 @@ _literals: Recent[tuple[Any, Any], Literal] = Recent(4096)
 
 
 def _literal(x: np.generic) -> Literal:
-    """The literal for a NumPy scalar; equal scalars share one."""
+    """Return the literal for a NumPy scalar; equal scalars share one."""
     aval = aval_of(x)  # 64-bit scalars are narrower without enable_x64
     key = (x.tobytes(), aval)
-    found = _literals.get(key)
-    if found is None:
-        found = _literals.again(key)
-    return _literals.keep(key, scalar_literal(x, aval)) if found is None else found
+    literal = _literals.get(key)
+    if literal is None:
+        literal = _literals.again(key)
+    return _literals.keep(key, scalar_literal(x, aval)) if literal is None else literal
 
 
 class JaxprTrace:
-    """Records equations; ``parent`` is the trace that was current when it began."""
+    """Trace that records equations; ``parent`` is the trace that was current when it began."""
 
-    #: Whether operations end as equations, however many traces are between.
+    #: Whether operations end up as equations of a jaxpr, through any number of enclosing traces.
     staging: ClassVar[bool] = True
     __slots__ = ("alive", "consts", "constvars", "copies", "equations", "lifted", "parent", "traced")
 
@@ -71,13 +71,13 @@ class JaxprTrace:
         self.constvars: list[JaxprTracer] = []
         self.consts: list[Any] = []
         self.lifted: dict[int, JaxprTracer] = {}
-        #: The NumPy arrays that were used here and in programs inside of this one, and arrays that hold their values.
+        #: NumPy arrays used in this program and in those nested in it, with the snapshots of their values, by id.
         self.copies: dict[int, tuple[Any, Any]] = {}
         self.alive = True
         self.traced: Traced | None = None
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Record an operation and return its results. Written for speed: this is where tracing spends its time."""
+        """Record an operation and return its results. Optimized for speed: most tracing time is spent here."""
         inputs: Sequence[Any]
         types: tuple[ShapedArray, ...]
         count = len(operands)
@@ -124,7 +124,7 @@ class JaxprTrace:
     def bind_typed(
         self, operation: Operation, operands: Sequence[Any], avals: Sequence[ShapedArray], origin: Origin
     ) -> list[Any]:
-        """Like :meth:`bind` for an operation whose results' types and origin are known."""
+        """Record an operation whose result types and origin are known, like :meth:`bind`."""
         inputs = [x if x.__class__ is JaxprTracer and x._trace is self else self.lift(x) for x in operands]
         outputs = []
         for aval in avals:
@@ -136,10 +136,10 @@ class JaxprTrace:
         return outputs
 
     def take(self, steps: Steps, values: list[Any], used: Sequence[int]) -> None:
-        """Record operations whose results' types are known, and add the results to the values that they count."""
+        """Record operations whose result types are known, and append their results to ``values``."""
         origin = STATE.origin
         if origin is None:
-            frame: Any = sys._getframe(2)  # `user_frame` written out: the functions that people call come through here
+            frame: Any = sys._getframe(2)  # `user_frame` inlined, because public functions take this path
             while frame is not None and is_library[frame.f_code.co_filename]:
                 frame = frame.f_back
             code, lasti = (None, -1) if frame is None else (frame.f_code, frame.f_lasti)
@@ -152,7 +152,7 @@ class JaxprTrace:
     def take_from(
         self, steps: Steps, values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
     ) -> None:
-        """The same for who knows the user's line, and the origin if there is one."""
+        """Record operations like :meth:`emit`, at a known user line and with a known origin, if there is one."""
         for i in used:
             x = values[i]
             if x.__class__ is not JaxprTracer or x._trace is not self:
@@ -172,8 +172,9 @@ class JaxprTrace:
             values += outputs
 
     def lift(self, x: Any) -> Any:
-        """The operand that stands for ``x``: a literal for a scalar, a constant variable for an array or an outer
-        tracer.
+        """Return the operand that stands for ``x`` in this program.
+
+        This is a literal for a scalar and a constant variable for an array or an outer tracer.
         """
         if isinstance(x, np.generic):
             return _literal(x)
@@ -191,12 +192,12 @@ class JaxprTrace:
         return scalar_literal(x, aval_of(x)) if value is x else self.lift(value)
 
     def _constant(self, x: Any) -> JaxprTracer:
-        found = self.lifted.get(id(x))
-        if found is None:
-            found = self.lifted[id(x)] = JaxprTracer(aval_of(x), self)
-            self.constvars.append(found)
+        variable = self.lifted.get(id(x))
+        if variable is None:
+            variable = self.lifted[id(x)] = JaxprTracer(aval_of(x), self)
+            self.constvars.append(variable)
             self.consts.append(x)
-        return found
+        return variable
 
     def end(self, program: ClosedJaxpr | None) -> None:
         """Turn the tracers into plain variables, so that nothing can be computed with them any more."""
@@ -210,7 +211,7 @@ class JaxprTrace:
 
 
 def bind_each(trace: Any, steps: Sequence[Step], values: list[Any], used: Sequence[int]) -> None:
-    """The ``take`` of traces that treat each operation by a rule: one after the other."""
+    """Apply the operations one by one: ``emit`` of traces that treat each operation by a rule."""
     for operation, operands_in, _ in steps:
         values += trace.bind(operation, operands_in(values))
 
@@ -218,7 +219,10 @@ def bind_each(trace: Any, steps: Sequence[Step], values: list[Any], used: Sequen
 def bind_each_from(
     trace: Any, steps: Sequence[Step], values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
 ) -> None:
-    """Their ``take_from``: the rules find the user's line in the state."""
+    """Apply the operations one by one at a known user line: ``emit_at`` of such traces.
+
+    The rules read the line from the trace state.
+    """
     previous = STATE.origin
     try:
         STATE.origin = origin_of("forward", None, code, lasti) if origin is None else origin
@@ -240,7 +244,7 @@ def stage(
     name: str = "",
     argument_names: Sequence[str] | Callable[[], Sequence[str]] = (),
 ) -> ClosedJaxpr:
-    """The program that ``function`` (flat operands to a flat list of results) computes for operands of those types."""
+    """Trace ``function`` (flat operands to a flat list of results) for operands of those types to a closed jaxpr."""
     if checked_traces.value:
         return checked(lambda: _stage(function, avals, name, argument_names), name, told=bool(argument_names))
     return _stage(function, avals, name, argument_names)

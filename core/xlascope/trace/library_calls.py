@@ -1,7 +1,7 @@
-"""Who calls a function of arrays: the user, or a function of the library.
+"""Detection of calls that come from the library itself rather than from the user.
 
-The settings ``numpy_rank_promotion`` and ``numpy_dtype_promotion`` are about the user's operations. What a function of
-the library does with its operands inside is its own matter.
+The settings ``numpy_rank_promotion`` and ``numpy_dtype_promotion`` apply to the user's operations. Library
+functions promote their internal operands as they need.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from ..runtime.boot import numpy_dtype_promotion, numpy_rank_promotion
 
-#: The settings within functions of the library.
+#: Promotion settings inside library functions.
 PROMOTING: Final[dict[Any, Any]] = {numpy_rank_promotion: "allow", numpy_dtype_promotion: "standard"}
 
 _PACKAGE = __name__.partition(".")[0] + "."
-#: What stands between the user and a function that is called: wrappers and transformations.
+#: Packages of wrappers and transformations, which stand between the user and the function that is called.
 _BETWEEN = tuple(_PACKAGE + name for name in ("api.", "control.", "operations.", "transforms.", "trace.", "xla."))
-#: Modules of elementwise functions, and of those that join arrays: they call each other with what they were given.
+#: Modules of elementwise functions and of those that join arrays, which pass the user's operands on to each other.
 _ELEMENTWISE = frozenset(
     f"{_PACKAGE}numpy.{name}"
     for name in (
@@ -26,7 +26,7 @@ _ELEMENTWISE = frozenset(
         *("together", "transcendental", "ufunc_objects", "ufuncs", "universal", "updates"),
     )
 )
-#: Other functions that hand on what they were given.
+#: Other functions that pass the user's operands on.
 _HANDING_ON = frozenset(
     (f"{_PACKAGE}numpy.{module}", function)
     for module, function in (("indexing_tools", "where"), ("reductions", "clip"), ("reductions", "_clip"))
@@ -34,7 +34,7 @@ _HANDING_ON = frozenset(
 
 
 def is_called_by_library() -> bool:
-    """Whether a strict setting holds, and the caller of our caller is a function of the library."""
+    """Return whether a strict promotion setting holds and the caller's caller is a library function."""
     if numpy_rank_promotion.value == "allow" and numpy_dtype_promotion.value != "strict":
         return False
     frame: FrameType | None = sys._getframe(2)

@@ -1,4 +1,4 @@
-"""The table of what arrays and tracers can do, filled once by ``numpy/methods.py``."""
+"""Table of the operators and methods of arrays and tracers, filled once by ``numpy/methods.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..xla.devices.faces import give
 from .traceback_filtering import api_boundary, filter_traceback
 from .tracer import Tracer, leaked_error
 
-#: Where libraries that recognize arrays by their type keep what they know of them.
+#: Modules in which libraries that dispatch on array types keep their registries.
 _LIBRARIES = (
     "einops._backends",
     "opt_einsum.backends.dispatch",
@@ -113,7 +113,7 @@ METHODS = [
     "var",
     "view",
 ]
-#: What a variable that was a tracer must not answer either: without them it would count as true.
+#: Conversions that a variable of an ended trace must refuse as well: without them it would count as true.
 CONVERSIONS = [
     "__array__",
     "__bool__",
@@ -132,7 +132,7 @@ PROPERTIES = ["T", "at", "flat", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
 def prepare() -> None:
-    """Give arrays and tracers methods that fill the table when one of them is first used; variables refuse them."""
+    """Give arrays and tracers methods that fill the table on first use; variables get methods that raise."""
     for name in (*OPERATORS, *METHODS):
         _set(name, _first_use(name))
     for name in PROPERTIES:
@@ -145,19 +145,19 @@ def prepare() -> None:
 
 
 def register_with_libraries() -> None:
-    """Let libraries that recognize arrays by their type know ours, those that are imported and those that will be."""
+    """Register our arrays with libraries that recognize arrays by type, now or when these are imported."""
     for library in _LIBRARIES:
         if library in sys.modules:
             starting.register_with_library(library)
         beside.on_import(library, functools.partial(starting.register_with_library, library))
 
 
-def _first_use(name: str, called: bool = True) -> Callable[..., Any]:
+def _first_use(name: str, is_method: bool = True) -> Callable[..., Any]:
     def load(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             starting.fill_methods()
-            found = getattr(self, name)
-            return found(*args, **kwargs) if called else found
+            attribute = getattr(self, name)
+            return attribute(*args, **kwargs) if is_method else attribute
         except BaseException as error:
             filter_traceback(error)
             raise
@@ -173,8 +173,9 @@ def _set(name: str, method: Any) -> None:
 
 
 def install(table: Mapping[str, Any]) -> None:
-    """Give arrays and tracers the operators, methods and properties of ``table``; raises KeyError naming what is
-    missing.
+    """Set the operators, methods and properties of ``table`` on arrays and tracers.
+
+    Raises KeyError naming the missing ones.
     """
     missing = [name for name in (*OPERATORS, *METHODS, *PROPERTIES) if name not in table]
     if missing:
@@ -193,12 +194,12 @@ def _leaked(name: str) -> Callable[..., Any]:
 
 
 class _LeakedAttributeError(UnexpectedTracerError, AttributeError):
-    """An attribute of an array was asked of what was a tracer; ``hasattr`` says that there is none."""
+    """Error for an array attribute of a leaked tracer; an AttributeError, so that ``hasattr`` returns False."""
 
     __module__ = UnexpectedTracerError.__module__
 
 
-#: What users see and catch is the error of any other use.
+#: Users see and catch the same error class as for any other use of a leaked tracer.
 _LeakedAttributeError.__name__ = _LeakedAttributeError.__qualname__ = UnexpectedTracerError.__name__
 
 

@@ -1,9 +1,9 @@
-"""Functions whose steps are worked out once for arguments of one kind, and then only taken.
+"""Trace cache for array functions: operations are recorded once per kind of arguments, then replayed.
 
 What a function of arrays does under a trace follows from the types of its arrays and the values of its other
-arguments. So a function may check, promote and loop as it likes: for arguments of a kind that it met twice before, only
-the operations that it came to are applied (:mod:`plans`). Whoever writes a function of arrays marks it
-:func:`planned`, and has nothing else to do for the speed of tracing.
+arguments. The function may check, promote and loop as it likes: from the third call with arguments of one
+kind on, only the recorded operations are applied (:mod:`trace_recording`). Decorating a function with
+:func:`cache_trace` is all that fast tracing requires.
 """
 
 from __future__ import annotations
@@ -31,58 +31,61 @@ from .traceback_filtering import filter_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The classes of values of which a plan knows nothing but the type; transformations add their tracers.
+#: Classes of values whose type alone is in the key; transformations add their tracers.
 ARRAYS: set[Any] = {ArrayImpl, JaxprTracer, KeyArray}
-#: Classes of which equal values are the same value; and others of which ``key_of`` tells values apart.
+#: Classes whose equal values are interchangeable, and classes whose values ``key_of`` distinguishes.
 _PLAIN = frozenset({int, bool, str, type(None), type, type(Ellipsis)})
 _FIXED = (float, complex, np.generic, np.dtype, type, enum.Enum)
 _SCALARS = (bool, int, float, complex, np.generic, Literal)
 
-#: The plans of a function for so many kinds of arguments are kept.
+#: Generation size of the trace cache of a function.
 _MOST = 512
 
 
 class _Steps(NamedTuple):
-    """A plan, and how its results are put together: one array as it is, else by this class of sequence."""
+    """Recorded trace and how to return its results.
+
+    One array is returned as it is (``result_index``), several through the constructor ``sequence``.
+    """
 
     plan: Plan
     result: int
     sequence: Callable[[list[Any]], Any] | None
 
 
-#: Of arguments for which the function has to run.
+#: The entry for arguments with which the function has to run.
 _NEVER = _Steps(NO_PLAN, 0, None)
-#: Stands for an argument of a sort that no plan knows.
+#: Stands for an argument of a type that recording does not support.
 _OTHER: Any = object()
 
 
 class _NotPlannedError(Exception):
-    """A result of a sort that no plan knows."""
+    """Error for a result of a type that a recorded trace cannot return."""
 
 
-def planned(function: F, at_once: Callable[..., Any] | None = None) -> F:
-    """Decorator: under a trace the function's steps are taken from a plan, where there is one.
+def planned(function: F, eager: Callable[..., Any] | None = None) -> F:
+    """Decorate a function so that, under a trace, its recorded operations are replayed where there are some.
 
-    The function must see of its arrays the types alone, and give an array, or a tuple or list of them. Arguments of
-    other sorts (NumPy arrays, objects that stand for arrays) and what the function raises are the function's own.
-    ``at_once`` runs in the function's place outside of any trace.
+    The function must use the types of its arrays alone, and return an array, or a tuple or list of arrays.
+    Arguments of other types (NumPy arrays, objects that stand for arrays) and exceptions are left to the
+    function. Outside of any trace, ``eager`` replaces the function.
     """
-    plans: Recent[Any, _Steps] = Recent(_MOST)
-    met: Recent[Any, bool] = Recent(_MOST)
-    outside = function if at_once is None else at_once
-    is_public = not function.__name__.startswith("_")  # others have what the user gave a function of the library
+    traces: Recent[Any, _Steps] = Recent(_MOST)
+    met_keys: Recent[Any, bool] = Recent(_MOST)
+    outside = function if eager is None else eager
+    is_public = not function.__name__.startswith("_")  # others get the operands of a public function
 
     @functools.wraps(function)
-    def taken(*args: Any, **kwargs: Any) -> Any:
+    def call_cached(*args: Any, **kwargs: Any) -> Any:
         settings = trace_settings.value
         if settings and is_public and is_called_by_library():
-            return _with_promotion(taken, args, kwargs)
+            return _with_promotion(call_cached, args, kwargs)
         trace = STATE.trace
         try:
             if trace is None:
                 return outside(*args, **kwargs)
             arrays: list[Any] = []
-            kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # as in found_plan, without a call
+            kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # inlined find_trace key
             for x in args:
                 kind = x.__class__
                 if kind in ARRAYS:
@@ -95,22 +98,22 @@ def planned(function: F, at_once: Callable[..., Any] | None = None) -> F:
             if kwargs:
                 kinds += [(name, _kind(x, arrays)) for name, x in kwargs.items()]
             key = tuple(kinds)
-            found = plans.get(key) or _made(plans, met, key, function, args, kwargs, arrays)
-            if found is _NEVER:
+            entry = traces.get(key) or _made(traces, met_keys, key, function, args, kwargs, arrays)
+            if entry is _NEVER:
                 return function(*args, **kwargs)
-            plan, result, sequence = found
-            values = [*arrays, *(plan.literals if trace.staging else plan.constants)]
-            trace.take(plan.steps, values, plan.used)
-            return values[result] if sequence is None else sequence([values[i] for i in plan.results])
+            recorded, result_index, sequence = entry
+            values = [*arrays, *(recorded.literals if trace.staging else recorded.constants)]
+            trace.take(recorded.steps, values, recorded.used)
+            return values[result_index] if sequence is None else sequence([values[i] for i in recorded.results])
         except BaseException as error:
             filter_traceback(error)
             raise
 
-    return taken  # type: ignore[return-value]
+    return call_cached  # type: ignore[return-value]
 
 
 def _with_promotion(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call a function with NumPy's promotion of ranks and dtypes, whatever settings ask of the user's operations."""
+    """Call a function under standard promotion of ranks and dtypes, whatever the user's settings are."""
     block = blocks.Block(PROMOTING, "promotion within the library")
     try:
         blocks.enter(block)
@@ -120,7 +123,7 @@ def _with_promotion(function: Callable[..., Any], args: Any, kwargs: Any) -> Any
 
 
 def _kind(x: Any, arrays: list[Any]) -> Any:
-    """What a plan depends on of one argument; the arrays in it are added to the list."""
+    """Return the cache key of one argument, and append the arrays in it to ``arrays``."""
     kind = x.__class__
     if kind in ARRAYS:
         arrays.append(x)
@@ -139,58 +142,56 @@ def _kind(x: Any, arrays: list[Any]) -> Any:
 
 
 def _made(
-    plans: Recent[Any, _Steps],
-    met: Recent[Any, bool],
+    traces: Recent[Any, _Steps],
+    met_keys: Recent[Any, bool],
     key: Any,
     function: Callable[..., Any],
     args: Any,
     kwargs: Any,
     arrays: Sequence[Any],
 ) -> _Steps:
-    """What to do for arguments without a plan at hand: run the function the first time, work the plan out the second
-    time.
-    """
-    known = plans.again(key)
-    if known is not None:
-        return known
+    """Return the cache entry for a key without one: run the function the first time, record it the second time."""
+    entry = traces.again(key)
+    if entry is not None:
+        return entry
     if not ENABLED or any(x is _OTHER for x in arrays):
         return _NEVER
-    if numpy_rank_promotion.value == "warn":  # a warning is not in the steps
+    if numpy_rank_promotion.value == "warn":  # a replay would not repeat the warning
         return _NEVER
-    if (met.get(key) or met.again(key)) is None:
-        met.keep(key, True)
+    if (met_keys.get(key) or met_keys.again(key)) is None:
+        met_keys.keep(key, True)
         return _NEVER
     before = Narrowings.count
     steps = _worked_out(function, args, kwargs, arrays)
-    return plans.keep(key, steps if Narrowings.count == before else _NEVER)
+    return traces.keep(key, steps if Narrowings.count == before else _NEVER)
 
 
 def _worked_out(function: Callable[..., Any], args: Any, kwargs: Any, arrays: Sequence[Any]) -> _Steps:
     sequences: list[Any] = []
 
-    def rule(given: Sequence[Any]) -> list[Any]:
-        rest = iter(given)
-        positional = [_with(x, rest) for x in args]  # before those by name: a generator would be used up after them
-        made = function(*positional, **{name: _with(x, rest) for name, x in kwargs.items()})
-        several = made.__class__ is tuple or made.__class__ is list
+    def rule(tracers: Sequence[Any]) -> list[Any]:
+        remaining = iter(tracers)
+        positional = [_with(x, remaining) for x in args]  # first, because both consume one iterator
+        output = function(*positional, **{name: _with(x, remaining) for name, x in kwargs.items()})
+        several = output.__class__ is tuple or output.__class__ is list
         if several:
-            sequences.append(made.__class__)
-        results = list(made) if several else [made]
+            sequences.append(output.__class__)
+        results = list(output) if several else [output]
         if any(y.__class__ not in ARRAYS and not isinstance(y, _SCALARS) for y in results):
             raise _NotPlannedError
         return results
 
     try:
-        plan = work_out(Recent(1), None, rule, arrays)
-    except Exception:  # the function says what is wrong when it meets the arguments themselves
+        recorded = work_out(Recent(1), None, rule, arrays)
+    except Exception:  # the function raises it again when it runs on the arguments themselves
         return _NEVER
-    if plan is NO_PLAN:
+    if recorded is NO_PLAN:
         return _NEVER
-    return _Steps(plan, plan.results[0] if plan.results else 0, sequences[0] if sequences else None)
+    return _Steps(recorded, recorded.results[0] if recorded.results else 0, sequences[0] if sequences else None)
 
 
 def _with(x: Any, arrays: Any) -> Any:
-    """An argument with other arrays in place of its own, in their order."""
+    """Return an argument with its arrays replaced, in order, by those of the iterator ``arrays``."""
     if x.__class__ in ARRAYS:
         return next(arrays)
     if x.__class__ is tuple or x.__class__ is list:

@@ -1,4 +1,4 @@
-"""Where a traced value comes from, in words: what errors about tracers say about them."""
+"""Provenance of traced values, as text for errors about tracers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 3
 
 
 class Traced:
-    """What is being traced: the function's name, the variables of its arguments, and what the user calls them."""
+    """Function being traced: its name, the variables of its arguments, and the user's names for them."""
 
     __slots__ = ("invars", "name", "names")
 
@@ -23,7 +23,7 @@ class Traced:
         self.names = names
 
     def argument_names(self) -> Sequence[str]:
-        """What the user calls the arguments, as far as that is known."""
+        """Return the user's names for the arguments, as far as they are known."""
         return self.names() if callable(self.names) else self.names
 
     def positional_names(self) -> Sequence[str]:
@@ -33,7 +33,7 @@ class Traced:
 
 
 class Ended:
-    """What is left of a trace that has ended: the name of its function, and its program while somebody holds it."""
+    """Summary of a trace that has ended: the name of its function, and a weak reference to its program."""
 
     __slots__ = ("name", "program")
     alive: ClassVar[bool] = False
@@ -45,7 +45,7 @@ class Ended:
 
 
 def origin_text(tracer: Any) -> str:
-    """A sentence, with a space in front, that says which arguments a traced value depends on; or nothing."""
+    """Return a sentence, with a leading space, naming the arguments that a traced value depends on; or ""."""
     variable = _variable(tracer)
     mapped = " It stands for every example of a vmap at once." if _is_mapped(tracer) else ""
     return mapped if variable is None else _origin_of(tracer, variable) + mapped
@@ -109,20 +109,20 @@ def depends_on_nothing(tracer: Any) -> bool:
     traced: Traced | None = getattr(trace, "traced", None)
     if variable is None or trace is None or traced is None:
         return False
-    made = _made_by(variable, trace.equations)
-    if made is None:
+    eqn = _made_by(variable, trace.equations)
+    if eqn is None:
         return False
     return not _needed(variable, trace.equations) & {id(v) for v in traced.invars}
 
 
 def function_text(tracer: Any) -> str:
-    """The name of the function that is being traced for a value, where it is known: ``update``."""
+    """Return the name of the function that is being traced for a value; "the function" where it is not known."""
     traced = getattr(getattr(_variable(tracer), "_trace", None), "traced", None)
     return (traced is not None and traced.name) or "the function"
 
 
 def ended_text(value: Any) -> str:
-    """A sentence, with a space in front, that says where a value of an ended trace comes from; or nothing."""
+    """Return a sentence, with a leading space, about where a value of an ended trace comes from; or ""."""
     ended = value._trace
     if not isinstance(ended, Ended) or not ended.name:
         return ""
@@ -131,16 +131,16 @@ def ended_text(value: Any) -> str:
         return f" It belongs to {ended.name}."
     if value in program.jaxpr.invars:
         names = program.jaxpr.argument_names
-        place = program.jaxpr.invars.index(value)
-        return f" It is the argument {names[place]} of {ended.name}." if place < len(names) else ""
-    made = _made_by(value, program.jaxpr.raw)
-    if made is None:
+        index = program.jaxpr.invars.index(value)
+        return f" It is the argument {names[index]} of {ended.name}." if index < len(names) else ""
+    eqn = _made_by(value, program.jaxpr.raw)
+    if eqn is None:
         return f" It belongs to {ended.name}."
-    return f" It was computed by {made[0].name}{where_text(locate(made[3], made[4]))} while {ended.name} was traced."
+    return f" It was computed by {eqn[0].name}{where_text(locate(eqn[3], eqn[4]))} while {ended.name} was traced."
 
 
 def _variable(tracer: Any) -> Any:
-    """The variable of a program that a tracer ends in, through the transformations between; None if there is none."""
+    """Return the jaxpr variable under a tracer, looking through transformations; None if there is none."""
     while tracer is not None and not isinstance(tracer, Var):
         tracer = tracer.inner() if hasattr(tracer, "inner") else None
     return tracer
@@ -158,23 +158,23 @@ def _made_by(variable: Var, equations: Iterable[RawEquation]) -> RawEquation | N
     return next((raw for raw in equations if any(y is variable for y in raw[2])), None)
 
 
-def _elsewhere(made: RawEquation) -> str:
-    """Where an equation was recorded, unless it is the line that the error names already."""
-    place, here = locate(made[3], made[4]), user_line()
-    if place is None or (here is not None and (place.file, place.line) == (here.file, here.line)):
+def _elsewhere(eqn: RawEquation) -> str:
+    """Return where an equation was recorded, "" for the line that the error names already."""
+    location, user = locate(eqn[3], eqn[4]), user_line()
+    if location is None or (user is not None and (location.file, location.line) == (user.file, user.line)):
         return ""
-    return where_text(place)
+    return where_text(location)
 
 
 def _arguments(variable: Var, trace: Any, traced: Traced) -> list[str]:
-    """The names of the arguments that a variable depends on."""
+    """Return the names of the arguments that a variable depends on."""
     needed = _needed(variable, trace.equations)
     names = traced.argument_names()
     return [name for name, v in zip(names, traced.invars, strict=False) if id(v) in needed]
 
 
 def _needed(variable: Var, equations: Sequence[RawEquation]) -> set[int]:
-    """Return the ids of the values that a variable depends on, itself among them."""
+    """Return the ids of the values that a variable depends on, including its own."""
     needed = {id(variable)}
     for _, inputs, outputs, *_ in reversed(equations):
         if any(id(y) in needed for y in outputs):

@@ -1,4 +1,4 @@
-"""Scopes that users name, and running at once inside of a function that is being traced."""
+"""Named scopes, and compile-time evaluation inside of a function that is being traced."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class named_scope(contextlib.ContextDecorator):  # noqa: N801  (JAX's name)
-    """Operations inside (``with named_scope("layer"): …``, or in the decorated function) belong to a scope.
+    """Context manager and decorator that puts operations into a named scope.
 
-    The scope is part of the names that they have in the compiled program and in profiles, and of their records. Scopes
-    may stand inside each other. Raises TypeError for a name that is no string.
+    The scope is part of their names in the compiled program and in profiles, and of their records. Scopes may be
+    nested. Raises TypeError for a name that is not a string.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> @xs.named_scope("layer")
@@ -37,7 +37,7 @@ class named_scope(contextlib.ContextDecorator):  # noqa: N801  (JAX's name)
         self._outside: list[Origin | None] = []
 
     def _recreate_cm(self) -> named_scope:
-        """The scope for one call of a decorated function, which may be on another thread."""
+        """Return a new scope for one call of a decorated function, which may be on another thread."""
         return named_scope(self.name)
 
     def __enter__(self) -> None:
@@ -55,7 +55,7 @@ class named_scope(contextlib.ContextDecorator):  # noqa: N801  (JAX's name)
 
 
 def named_call(fun: Function, *, name: str | None = None) -> Function:
-    """``fun`` with its operations in a scope of that name, or of its own.
+    """Wrap ``fun`` so that its operations are in a scope of that name, by default the function's own.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> xs.make_jaxpr(xs.named_call(lambda x: x + 1, name="next"))(1).eqns[0].scope
@@ -64,18 +64,18 @@ def named_call(fun: Function, *, name: str | None = None) -> Function:
     scope = name if name is not None else getattr(fun, "__name__", type(fun).__name__)
 
     @functools.wraps(fun)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call_in_scope(*args: Any, **kwargs: Any) -> Any:
         with named_scope(scope):
             return fun(*args, **kwargs)
 
-    return call  # type: ignore[return-value]
+    return call_in_scope  # type: ignore[return-value]
 
 
 @contextlib.contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
-    """Operations inside run now, whatever is being traced: their values are known, and constants to the program.
+    """Run the operations inside now, whatever is being traced: their results are constants of the program.
 
-    They may not take values that are being traced.
+    Their operands must not be traced values.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> @xs.jit

@@ -1,4 +1,4 @@
-"""The user's line, for the layers from here on."""
+"""The user's source line, for this layer and those above it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["compose_message", "here", "user_frame", "user_line", "where_text", "
 
 
 def here() -> str:
-    """The user's line for the end of a sentence: `` at file.py:12 (in f)``, or nothing where it is not known."""
+    """Return the user's line as the end of a sentence, `` at file.py:12 (in f)``; "" where it is not known."""
     return where_text(user_line())
 
 
 def with_line(origin: Origin, depth: int = 1) -> Origin:
-    """An origin that says only which scopes are open, with the user's line."""
+    """Add the user's line to an origin that has only scopes."""
     code, lasti = user_frame(depth)
     return origin._replace(code=code, lasti=lasti)

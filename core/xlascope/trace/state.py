@@ -1,4 +1,4 @@
-"""What is current on this thread: the trace that operations go to, the origin of new equations, the named axes."""
+"""Thread-local state of tracing: the current trace, the origin of new equations, the named axes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class _State(threading.local):
     #: back (tests/core/robustness/test_injection.py).
     trace: Any = None
     origin: Origin | None = None
-    #: The named axes that a function may use where it is running.
+    #: The named axes in scope.
     axes: Axes = ()
-    #: The trace with a named axis that applies the rule of a composite operation; see ``transforms/batch.py``.
+    #: The trace with a named axis that is applying the rule of a composite operation; see ``transforms/batch.py``.
     batch: Any = None
 
 

@@ -1,4 +1,4 @@
-"""Operations to take one after the other: what plans are made of."""
+"""Sequences of operations, the content of recorded traces."""
 
 from __future__ import annotations
 
@@ -10,57 +10,60 @@ from ..ir.avals import ShapedArray
 from ..ir.operation import Operation
 from ..recent import Recent
 
-#: What gives the operands of a step from the values counted so far.
+#: Picks the operands of an operation from the values so far.
 Getter = Callable[[Sequence[Any]], Sequence[Any]]
-#: An operation to take: what gives its operands, and its results' types.
+#: An operation, how to pick its operands, and the types of its results.
 Step = tuple[Operation, Getter, tuple[ShapedArray, ...]]
 
-#: Ways to take the same steps that are kept: by the axes that are mapped.
+#: Generation size of the cache of batched forms of a sequence, one for each combination of mapped axes.
 _MOST = 16
 
 
 class Steps(tuple[Step, ...]):
-    """Operations to take in order. Values are counted: those that are there before, then what each step gives."""
+    """Operations to apply in order.
 
-    #: How many values are there before the first step, and how many after the last.
+    Values are numbered: the inputs first, then the results of each operation.
+    """
+
+    #: The number of values before the first operation, and after the last.
     first: int
     last: int
-    #: Whether each step gives one value.
+    #: Whether each operation has one result.
     single: bool
-    #: Which of those that are there before the steps are applied to, and which of these are constants.
+    #: The inputs that operations use, and the constants among those.
     needs: tuple[int, ...]
     constants: tuple[int, ...]
-    #: Which of the values that the steps give are asked for afterwards.
+    #: The results that are used afterwards.
     wanted: tuple[int, ...]
-    #: How to take them at once for all examples of a batch, by the kinds of the values needed.
+    #: The sequence for a whole batch, recorded once for each combination of kinds of its inputs.
     batched: Recent[Any, Any]
 
 
 def steps_of(
-    taken: Sequence[tuple[Operation, Sequence[int], tuple[ShapedArray, ...]]],
+    operations: Sequence[tuple[Operation, Sequence[int], tuple[ShapedArray, ...]]],
     first: int,
     constants: range,
     wanted: Collection[int],
 ) -> Steps:
-    """Steps from operations, the places of their operands among the values, and the types of their results.
+    """Build a sequence from operations, the indices of their operands among the values, and their result types.
 
-    ``first`` values are there before; those at ``constants`` are the same whenever the steps are taken.
+    There are ``first`` inputs; those at ``constants`` are the same whenever the sequence is applied.
     """
-    steps = Steps((operation, taken_from(places), avals) for operation, places, avals in taken)
+    steps = Steps((operation, taken_from(indices), avals) for operation, indices, avals in operations)
     steps.first = first
-    steps.last = first + sum(len(avals) for _, _, avals in taken)
-    steps.single = all(len(avals) == 1 for _, _, avals in taken)
-    before = sorted({place for _, places, _ in taken for place in places if place < first})
-    steps.needs = tuple(place for place in before if place not in constants)
-    steps.constants = tuple(place for place in before if place in constants)
-    steps.wanted = tuple(sorted({place for place in wanted if first <= place < steps.last}))
+    steps.last = first + sum(len(avals) for _, _, avals in operations)
+    steps.single = all(len(avals) == 1 for _, _, avals in operations)
+    before = sorted({index for _, indices, _ in operations for index in indices if index < first})
+    steps.needs = tuple(index for index in before if index not in constants)
+    steps.constants = tuple(index for index in before if index in constants)
+    steps.wanted = tuple(sorted({index for index in wanted if first <= index < steps.last}))
     steps.batched = Recent(_MOST)
     return steps
 
 
-def taken_from(places: Sequence[int]) -> Getter:
-    """What gives the values at those places, without a step of Python."""
-    if len(places) > 1:
-        return itemgetter(*places)
-    start = places[0] if places else 0
-    return itemgetter(slice(start, start + len(places)))
+def taken_from(indices: Sequence[int]) -> Getter:
+    """Return a function that picks the values at these indices, implemented in C."""
+    if len(indices) > 1:
+        return itemgetter(*indices)
+    start = indices[0] if indices else 0
+    return itemgetter(slice(start, start + len(indices)))

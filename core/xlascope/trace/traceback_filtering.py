@@ -1,13 +1,15 @@
-"""Short tracebacks: what reaches the user shows the user's frames, not ours.
+"""Traceback filtering: users see their own frames, not the library's.
 
-An exception leaves the library through functions marked :func:`api_boundary` (what users call: the trace of a jitted
-function, transformations, loops, the operators of arrays). On its way out the frames of the library are taken from its
-traceback. A call that raises nothing pays for a ``try``, which is nothing.
+An exception leaves the library through functions decorated with :func:`api_boundary` (what users call: the
+trace of a jitted function, transformations, loops, the operators of arrays). On its way out the frames of the
+library are removed from its traceback. A call that does not raise has no overhead but the ``try``, which is
+free.
 
-The setting ``traceback_filtering`` chooses. ``remove_frames`` does that and adds a note, ``quiet_remove_frames``
-leaves out the note. ``tracebackhide`` keeps the frames and marks them for tools that hide such frames (IPython,
-pytest), where a debugger can still go to them. ``off`` does nothing. ``auto`` is ``remove_frames``: IPython always
-shows the last frame of a traceback, hidden or not, and that one is where the library raised.
+The setting ``traceback_filtering`` selects the mode. ``remove_frames`` does that and adds a note,
+``quiet_remove_frames`` leaves out the note. ``tracebackhide`` keeps the frames and marks them for tools that
+hide such frames (IPython, pytest), where a debugger can still go to them. ``off`` does nothing. ``auto`` is
+``remove_frames``: IPython always shows the last frame of a traceback, hidden or not, and that one is where
+the library raised.
 """
 
 from __future__ import annotations
@@ -28,23 +30,23 @@ NOTE = "(xlascope has removed its own frames from this traceback; XLASCOPE_TRACE
 
 
 def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator for a function that users call: exceptions that leave it show no frames of the library."""
+    """Decorate a function that users call: exceptions that leave it show no frames of the library."""
 
     @functools.wraps(function)
-    def bounded(*args: P.args, **kwargs: P.kwargs) -> R:
+    def call_filtered(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except BaseException as error:
             filter_traceback(error)
             raise  # a bare raise adds no frame to the traceback that was just set
 
-    return bounded
+    return call_filtered
 
 
 def filter_traceback(error: BaseException, folders: tuple[str, ...] = ()) -> None:
-    """Take the library's frames from the traceback of an exception and of those that caused it, as the setting says.
+    """Remove the library's frames from the traceback of an exception and its causes, as the setting says.
 
-    For an ``except`` clause that raises the exception again with a bare ``raise``. Files below ``folders`` count as the
+    Call it in an ``except`` clause that ends with a bare ``raise``. Files below ``folders`` count as the
     library's too.
     """
     add_note(error)
@@ -52,44 +54,44 @@ def filter_traceback(error: BaseException, folders: tuple[str, ...] = ()) -> Non
     if mode == "off":
         return
     removed = False
-    for each in _chain(error):
+    for exception in _chain(error):
         if mode == "tracebackhide":
-            _hide(each.__traceback__, folders)
+            _hide(exception.__traceback__, folders)
         else:
-            short = _without_library(each.__traceback__, folders)
-            removed = removed or short is not each.__traceback__
-            each.__traceback__ = short
+            filtered = _without_library(exception.__traceback__, folders)
+            removed = removed or filtered is not exception.__traceback__
+            exception.__traceback__ = filtered
     if removed and mode != "quiet_remove_frames" and NOTE not in getattr(error, "__notes__", ()):
         error.add_note(NOTE)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An exception and those that a printed traceback shows before it."""
-    seen: set[int] = set()
+    """Yield an exception and those that its printed traceback includes."""
+    visited: set[int] = set()
     waiting = [error]
     while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
+        exception = waiting.pop()
+        if id(exception) in visited:
             continue
-        seen.add(id(one))
-        yield one
-        shown = one.__cause__ if one.__suppress_context__ else one.__context__
+        visited.add(id(exception))
+        yield exception
+        shown = exception.__cause__ if exception.__suppress_context__ else exception.__context__
         if shown is not None:
             waiting.append(shown)
-        if isinstance(one, BaseExceptionGroup):
-            waiting.extend(one.exceptions)
+        if isinstance(exception, BaseExceptionGroup):
+            waiting.extend(exception.exceptions)
 
 
 def _without_library(traceback: TracebackType | None, folders: tuple[str, ...]) -> TracebackType | None:
-    """The traceback without the frames of the library; the same object where there are none."""
+    """Return the traceback without the frames of the library; the same object where there are none."""
     entries = list(_entries(traceback))
-    kept = [entry for entry in entries if not _is_ours(entry, folders)]
-    if len(kept) == len(entries):
+    retained = [entry for entry in entries if not _is_ours(entry, folders)]
+    if len(retained) == len(entries):
         return traceback
-    short: TracebackType | None = None
-    for entry in reversed(kept):
-        short = TracebackType(short, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return short
+    filtered: TracebackType | None = None
+    for entry in reversed(retained):
+        filtered = TracebackType(filtered, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return filtered
 
 
 def _hide(traceback: TracebackType | None, folders: tuple[str, ...]) -> None:

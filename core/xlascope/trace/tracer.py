@@ -1,6 +1,6 @@
-"""The tracer: what a traced function computes with, and what it says when it is asked for a value it does not have.
+"""Base class of tracers, and the errors for uses that need a concrete value.
 
-Arithmetic, indexing and the rest of what arrays can do come from the method table (``methods.py``).
+Arithmetic, indexing and other array methods come from the method table (``methods.py``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ _TEXT_HELP = "To print it when the function runs use xlascope.debug.print('{x:.3
 
 
 class Tracer:
-    """Stands for an array while a function is traced. Subclasses say how; they have ``aval`` and ``_trace``."""
+    """Base class of values that stand for an array while a function is traced.
+
+    Subclasses define ``aval`` and ``_trace``.
+    """
 
     __slots__ = ()
     __array_priority__ = 1000
@@ -48,36 +51,36 @@ class Tracer:
     _trace: Any
 
     def concrete(self) -> Any:
-        """The array behind the tracer when its value is known, else None."""
+        """Return the array behind the tracer if its value is known, else None."""
         return None
 
     def inner(self) -> Any:
-        """The value that the transformation was given and this one stands for; None for a variable of a program."""
+        """Return the value that this tracer of a transformation wraps; None for a variable of a program."""
         return None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape."""
+        """Return the shape."""
         return self.aval.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the elements."""
+        """Return the dtype of the elements."""
         return self.aval.dtype
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self.aval.shape)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self.aval.size
 
     @property
     def weak_type(self) -> bool:
-        """Whether the dtype gives way to those of other operands."""
+        """Return whether the dtype yields to those of other operands."""
         return self.aval.weak_type
 
     def __len__(self) -> int:
@@ -104,7 +107,7 @@ class Tracer:
         return int(value.__index__())
 
     def item(self, *args: Any) -> Any:
-        """The element as a Python number; raises ConcretizationTypeError while it is not known."""
+        """Return the element as a Python number; raise ConcretizationTypeError while it is not known."""
         return np.asarray(self._value(ConcretizationTypeError, "the number in", number_advice)).item(*args)
 
     def tolist(self) -> NoReturn:
@@ -112,35 +115,35 @@ class Tracer:
         self._refuse_constant("the numbers in", "x.tolist()")
 
     def tobytes(self, order: str = "C") -> bytes:
-        """The elements as bytes; raises ConcretizationTypeError while they are not known."""
+        """Return the elements as bytes; raise ConcretizationTypeError while they are not known."""
         return np.asarray(self._value(ConcretizationTypeError, "the bytes of", _BYTES_HELP)).tobytes(order)  # type: ignore[arg-type]
 
     def devices(self) -> Any:
-        """The devices; raises ConcretizationTypeError while they are not known."""
+        """Return the devices; raise ConcretizationTypeError while they are not known."""
         return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).devices()
 
     def addressable_data(self, index: int) -> Any:
-        """The part on a device; raises ConcretizationTypeError while it is not known."""
+        """Return the shard on a device; raise ConcretizationTypeError while it is not known."""
         return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).addressable_data(index)
 
     @property
     def addressable_shards(self) -> Any:
-        """The parts on devices; raises ConcretizationTypeError while they are not known."""
+        """Return the shards of this process; raise ConcretizationTypeError while they are not known."""
         return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).addressable_shards
 
     @property
     def global_shards(self) -> Any:
-        """The parts on all devices; raises ConcretizationTypeError while they are not known."""
+        """Return the shards on all devices; raise ConcretizationTypeError while they are not known."""
         return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).global_shards
 
     @property
     def is_fully_addressable(self) -> Any:
-        """Whether all parts are in this process; raises ConcretizationTypeError while it is not known."""
+        """Return whether all shards are in this process; raise ConcretizationTypeError while it is not known."""
         return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).is_fully_addressable
 
     @property
     def is_fully_replicated(self) -> Any:
-        """Whether each device has the whole; raises ConcretizationTypeError while it is not known."""
+        """Return whether each device has all values; raise ConcretizationTypeError while it is not known."""
         return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).is_fully_replicated
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -148,20 +151,20 @@ class Tracer:
             raise leaked_error(self)
         raise TracerArrayConversionError(compose_message(*numpy_message(self, self.concrete() is not None)))
 
-    def _value(self, error: type[Exception], what: str, fix: Fix) -> Any:
+    def _value(self, error: type[Exception], description: str, fix: Fix) -> Any:
         value = self.concrete()
         if value is None:
-            raise error(_message(what, self, fix))
+            raise error(_message(description, self, fix))
         return value
 
-    def _refuse_constant(self, what: str, calls: str) -> NoReturn:
-        """Raise for what would make a constant of this value: its derivative would be lost, and nobody would know."""
-        self._value(ConcretizationTypeError, what, number_advice)
-        what = (
+    def _refuse_constant(self, description: str, calls: str) -> NoReturn:
+        """Raise for a conversion that would make a constant of this value and silently lose its derivative."""
+        self._value(ConcretizationTypeError, description, number_advice)
+        description = (
             f"{self!r} is differentiated, and a Python number ({calls}) would be a constant without a derivative."
             f"{origin_text(self)}"
         )
-        raise ConcretizationTypeError(compose_message(what, constant_advice()))
+        raise ConcretizationTypeError(compose_message(description, constant_advice()))
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         fix = "Instead of x[index] = y write x = x.at[index].set(y)."
@@ -172,11 +175,11 @@ class Tracer:
         raise TypeError(compose_message("traced arrays cannot be changed in place.", fix) + see("in-place-update"))
 
     def block_until_ready(self) -> Tracer:
-        """Nothing to wait for: the tracer itself."""
+        """Return the tracer itself: there is nothing to wait for."""
         return self
 
     def __copy__(self) -> Tracer:
-        """The tracer itself: a value that cannot be changed is its own copy."""
+        """Return the tracer itself: an immutable value is its own copy."""
         return self
 
     def __deepcopy__(self, memo: Any) -> Tracer:
@@ -194,16 +197,16 @@ class Tracer:
         return format(repr(self) if value is None else value, spec)
 
 
-def _message(what: str, tracer: Tracer, fix: Fix) -> str:
+def _message(description: str, tracer: Tracer, fix: Fix) -> str:
     return compose_message(
-        f"Abstract value passed where a concrete value is required: {what} {tracer!r} is not known while "
+        f"Abstract value passed where a concrete value is required: {description} {tracer!r} is not known while "
         f"{function_text(tracer)} is traced.{origin_text(tracer)}",
         fix(tracer) if callable(fix) else fix,
     )
 
 
 def leaked_error(value: Any) -> UnexpectedTracerError:
-    """The error for a tracer whose trace has ended, or does not reach the place where it is used."""
+    """Return the error for a tracer whose trace has ended, or does not enclose the code that uses it."""
     kind = value.aval.str_short()
     if getattr(value._trace, "alive", False):
         outside = UnexpectedTracerError(
@@ -227,7 +230,7 @@ def leaked_error(value: Any) -> UnexpectedTracerError:
 
 
 def reaches(trace: Any, inner: Any) -> bool:
-    """Whether values of ``trace`` may be used in ``inner``: whether it is that trace or one around it."""
+    """Return whether ``trace`` is ``inner`` or encloses it, so that its values may be used there."""
     while inner is not None:
         if inner is trace:
             return True

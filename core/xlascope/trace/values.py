@@ -1,4 +1,4 @@
-"""The types of operands: arrays and tracers at once, everything else by way of the gate (``gate.py``)."""
+"""Types of operands: directly for arrays and tracers, by coercion (``operand_coercion.py``) for all else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tracer import leaked_error
 
 __all__ = ["aval_of", "is_value", "not_a_result", "not_an_array", "scalar_literal"]
 
-#: The types of NumPy scalars that are the same whatever the settings say.
+#: Types of NumPy scalars that do not depend on settings.
 _SCALAR_AVALS = {
     kind: shaped((), np.dtype(kind))
     for kind in (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint32, np.float32)
@@ -24,20 +24,20 @@ _SAME = frozenset(aval.dtype for aval in _SCALAR_AVALS.values())
 
 
 def aval_of(x: Any) -> ShapedArray:
-    """The abstract value of an operand; raises TypeError when it is no array, scalar or tracer.
+    """Return the abstract value of an operand; raise TypeError if it is not an array, scalar or tracer.
 
     >>> aval_of(2.0)
     ShapedArray(float32[], weak_type=True)
     """
-    known = _SCALAR_AVALS.get(x.__class__)
-    if known is not None:
-        return known
+    scalar_aval = _SCALAR_AVALS.get(x.__class__)
+    if scalar_aval is not None:
+        return scalar_aval
     if x.__class__ is np.ndarray and x.dtype in _SAME:
         return shaped(x.shape, x.dtype)
     try:
         aval: ShapedArray = x.aval
     except AttributeError:
-        pass  # what is raised below is no consequence of this
+        pass  # so that errors raised below are not chained to this one
     else:
         if x.__class__ is Var:
             raise leaked_error(x)
@@ -46,6 +46,6 @@ def aval_of(x: Any) -> ShapedArray:
 
 
 def scalar_literal(x: Any, aval: ShapedArray) -> Literal:
-    """A literal for a scalar, with the value converted to the type; OverflowError for an integer too wide for it."""
+    """Return a literal with a scalar converted to the type; raise OverflowError for an integer too wide for it."""
     value = integer_array(x, aval.dtype) if x.__class__ is int else np.asarray(x).astype(aval.dtype)
     return Literal(value[()], aval)

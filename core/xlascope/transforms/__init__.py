@@ -1,1 +1,1 @@
-"""The transformations of programs, one interpreter a file."""
+"""Transformations of programs, one interpreter per file."""

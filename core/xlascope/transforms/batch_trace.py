@@ -1,8 +1,8 @@
-"""Vectorization: values with a mapped axis, each operation by its ``batch_rule``.
+"""Vectorization: values with a mapped axis, each operation applied by its ``batch_rule``.
 
-A mapped axis may have a name. Collectives that cross it are carried out by the trace that maps over it, whether or not
-their operands are mapped; so are the programs held by other operations (a jitted call, a loop) that contain such
-collectives. The rules of those operations learn of the name through ``STATE.batch``, while they run.
+A mapped axis may have a name. Collectives over it are evaluated by the trace that maps over it, whether or
+not their operands are mapped; so are the programs held by other operations (a jitted call, a loop) that
+contain such collectives. The rules of those operations read the name from ``STATE.batch`` while they run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..xla.running.eager import run
 
 
 class BatchTracer(Tracer):
-    """One example of a batch: ``value`` holds them all, along ``axis``."""
+    """One example of a batch: ``value`` holds all examples, along ``axis``."""
 
     __slots__ = ("_trace", "aval", "axis", "value")
 
@@ -39,8 +39,8 @@ class BatchTracer(Tracer):
         self._trace = trace
         self.value = value
         self.axis = axis
-        whole = aval_of(value)
-        self.aval = without_axis(whole, axis)
+        batch_aval = aval_of(value)
+        self.aval = without_axis(batch_aval, axis)
 
     def inner(self) -> Any:
         return self.value
@@ -51,20 +51,22 @@ _new: Callable[[type[BatchTracer]], BatchTracer] = object.__new__
 
 
 class _BatchedSteps(NamedTuple):
-    """What takes steps for all examples at once: a plan, and of the values that are wanted their places, those among
-    the values of the plan, the axes, and the types of one example.
+    """Batched form of a sequence of operations.
+
+    ``outputs`` has for each value that is used afterwards its index, its index among the recorded values, its
+    mapped axis, and the type of one example.
     """
 
     plan: Plan
     made: tuple[tuple[int, int, Any, ShapedArray], ...]
 
 
-#: Of steps whose rules have to run.
+#: The entry for operations whose rules have to run.
 _ONE_BY_ONE: Final = _BatchedSteps(NO_PLAN, ())
 
 
 class BatchTrace:
-    """Applies each operation to all examples at once."""
+    """Trace that applies each operation to all examples at once."""
 
     __slots__ = ("alive", "parent", "staging")
 
@@ -74,7 +76,7 @@ class BatchTrace:
         self.alive = True
 
     def take(self, steps: Steps, values: list[Any], used: Sequence[int]) -> None:
-        """Apply operations one after the other, by one plan for all of them."""
+        """Apply operations in order, by one recorded batched sequence for all of them."""
         origin = STATE.origin
         if origin is None:
             code, lasti = user_frame(2)
@@ -87,9 +89,9 @@ class BatchTrace:
     def take_from(
         self, steps: Steps, values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
     ) -> None:
-        """The same for who knows the user's line, and the origin if there is one."""
+        """Apply operations like :meth:`emit`, at a known user line and with a known origin, if there is one."""
         parent = self.parent
-        given: list[Any] = []
+        inputs: list[Any] = []
         kinds: list[Any] = [enable_x64.value, trace_settings.value and settings_of_traces()]
         mapped = False
         for i in steps.needs:
@@ -98,7 +100,7 @@ class BatchTrace:
                 kinds.append(x.axis)
                 x = x.value
                 mapped = True
-            given.append(x)
+            inputs.append(x)
             kinds.append(x.aval if x.__class__ in ARRAYS else kind_of(x))
         if not mapped:
             if parent is not None:
@@ -106,33 +108,33 @@ class BatchTrace:
             else:
                 _take_at_once(steps, values)
             return
-        key = tuple(kinds)  # as in found_plan, without a call
-        found = steps.batched.get(key) or steps.batched.again(key)
-        if found is None:
-            found = steps.batched.keep(key, _batched_steps(self, steps, given, values))
-        if found is _ONE_BY_ONE:
+        key = tuple(kinds)  # inlined find_trace key
+        entry = steps.batched.get(key) or steps.batched.again(key)
+        if entry is None:
+            entry = steps.batched.keep(key, _batched_steps(self, steps, inputs, values))
+        if entry is _ONE_BY_ONE:
             bind_each_from(self, steps, values, used, code, lasti, origin)
             return
-        plan, made = found
-        given += plan.literals if self.staging else plan.constants
+        recorded, outputs = entry
+        inputs += recorded.literals if self.staging else recorded.constants
         if parent is not None:
-            parent.take_from(plan.steps, given, plan.used, code, lasti, origin)
+            parent.take_from(recorded.steps, inputs, recorded.used, code, lasti, origin)
         else:
-            _take_at_once(plan.steps, given)
+            _take_at_once(recorded.steps, inputs)
         values += [None] * (steps.last - steps.first)
-        for place, result, axis, aval in made:
+        for index, result, axis, aval in outputs:
             if axis is NOT_MAPPED:
-                values[place] = given[result]
+                values[index] = inputs[result]
             else:
-                values[place] = tracer = _new(BatchTracer)
+                values[index] = tracer = _new(BatchTracer)
                 tracer._trace = self
-                tracer.value = given[result]
+                tracer.value = inputs[result]
                 tracer.axis = axis
                 tracer.aval = aval
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """The results of an operation, mapped where an operand is."""
-        if operation.stage_rule is not None:  # what its function closes over may be mapped as well
+        """Apply an operation and return its results, mapped if an operand is."""
+        if operation.stage_rule is not None:  # its function may close over mapped values
             return operation.stage_rule(self, operands)
         values: list[Any] = []
         axes: list[Any] = []
@@ -157,63 +159,63 @@ class BatchTrace:
 
 
 def _take_at_once(steps: Steps, values: list[Any]) -> None:
-    """Take steps where no trace is outside."""
+    """Run operations eagerly, where there is no enclosing trace."""
     for operation, operands_in, _ in steps:
         values += run(operation, operands_in(values))
 
 
-def _batched_steps(trace: BatchTrace, steps: Steps, given: Sequence[Any], values: Sequence[Any]) -> _BatchedSteps:
-    """How to take steps for operands mapped like these."""
+def _batched_steps(trace: BatchTrace, steps: Steps, inputs: Sequence[Any], values: Sequence[Any]) -> _BatchedSteps:
+    """Record the batched form of a sequence, for operands mapped like these."""
     if not all(operation.plannable and operation.stage_rule is None for operation, _, _ in steps):
         return _ONE_BY_ONE
-    made: list[tuple[Any, ShapedArray]] = []
+    outputs: list[tuple[Any, ShapedArray]] = []
 
     def rule(operands: Sequence[Any]) -> list[Any]:
         inner = BatchTrace(STATE.trace)
-        counted: list[Any] = [None] * steps.first
+        numbered: list[Any] = [None] * steps.first
         for i in steps.constants:
-            counted[i] = values[i]
+            numbered[i] = values[i]
         for i, x in zip(steps.needs, operands, strict=True):
             y = values[i]
-            counted[i] = BatchTracer(inner, x, y.axis) if y.__class__ is BatchTracer and y._trace is trace else x
-        bind_each(inner, steps, counted, ())
-        results = [counted[i] for i in steps.wanted]
-        mine = [y.__class__ is BatchTracer and y._trace is inner for y in results]
-        made[:] = [(y.axis if own else NOT_MAPPED, aval_of(y)) for y, own in zip(results, mine, strict=True)]
-        return [y.value if own else y for y, own in zip(results, mine, strict=True)]
+            numbered[i] = BatchTracer(inner, x, y.axis) if y.__class__ is BatchTracer and y._trace is trace else x
+        bind_each(inner, steps, numbered, ())
+        results = [numbered[i] for i in steps.wanted]
+        owned = [y.__class__ is BatchTracer and y._trace is inner for y in results]
+        outputs[:] = [(y.axis if is_own else NOT_MAPPED, aval_of(y)) for y, is_own in zip(results, owned, strict=True)]
+        return [y.value if is_own else y for y, is_own in zip(results, owned, strict=True)]
 
-    plan = work_out(Recent(1), None, rule, given)
-    if plan is NO_PLAN:
+    recorded = work_out(Recent(1), None, rule, inputs)
+    if recorded is NO_PLAN:
         return _ONE_BY_ONE
-    places = zip(steps.wanted, plan.results, made, strict=True)
-    return _BatchedSteps(plan, tuple((place, result, axis, aval) for place, result, (axis, aval) in places))
+    slots = zip(steps.wanted, recorded.results, outputs, strict=True)
+    return _BatchedSteps(recorded, tuple((index, result, axis, aval) for index, result, (axis, aval) in slots))
 
 
 def _batched(operation: Operation, values: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """What the operation's ``batch_rule`` gives."""
+    """Return the results and axes of the operation's ``batch_rule``, replayed where it is recorded."""
     if not operation.plannable:
         return operation.batch_rule(values, axes)
 
-    key, plan = found_plan(operation.batch_plans, (*map(kind_of, values), *axes))
-    if plan is None:
+    key, recorded = found_plan(operation.batch_plans, (*map(kind_of, values), *axes))
+    if recorded is None:
 
-        def rule(given: Sequence[Any]) -> list[Any]:
-            results, out_axes = operation.batch_rule(given, axes)
+        def rule(operands: Sequence[Any]) -> list[Any]:
+            results, out_axes = operation.batch_rule(operands, axes)
             return [*results, *out_axes]
 
-        plan = work_out(operation.batch_plans, key, rule, values)
-    if plan is NO_PLAN:
+        recorded = work_out(operation.batch_plans, key, rule, values)
+    if recorded is NO_PLAN:
         return operation.batch_rule(values, axes)
-    found = follow(plan, values)
-    half = len(found) // 2
-    return found[:half], found[half:]
+    flat = follow(recorded, values)
+    half = len(flat) // 2
+    return flat[:half], flat[half:]
 
 
 class NamedBatchTrace(BatchTrace):
-    """Applies each operation to all examples along an axis with a name, and carries out what crosses it."""
+    """Trace that maps over a named axis and evaluates the collectives over it."""
 
     __slots__ = ("name", "size")
-    take = bind_each  # an operation may cross the axis
+    take = bind_each  # an operation may be a collective over the axis
     take_from = bind_each_from
 
     def __init__(self, parent: Any, name: Hashable, size: int) -> None:
@@ -222,7 +224,7 @@ class NamedBatchTrace(BatchTrace):
         self.size = size
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """The results of an operation, mapped where an operand is or where the operation crosses the axis."""
+        """Apply an operation; its results are mapped if an operand is or if it is a collective over the axis."""
         if isinstance(operation, Collective) and self.name in operation.axes:
             return self._crossed(operation, operands)
         if not operation.composite:
@@ -237,7 +239,7 @@ class NamedBatchTrace(BatchTrace):
             STATE.batch = previous
 
     def _crossed(self, operation: Collective, operands: Sequence[Any]) -> list[Any]:
-        operation.abstract_eval([aval_of(x) for x in operands])  # says what does not fit
+        operation.abstract_eval([aval_of(x) for x in operands])  # raises for operands of wrong types
         previous = STATE.trace
         try:
             STATE.trace = self
@@ -250,10 +252,10 @@ class NamedBatchTrace(BatchTrace):
         return self._applied(rule, *self._apart(operands))
 
     def _apart(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        mine = [x.__class__ is BatchTracer and x._trace is self for x in operands]
+        owned = [x.__class__ is BatchTracer and x._trace is self for x in operands]
         return (
-            [x.value if own else x for x, own in zip(operands, mine, strict=True)],
-            [x.axis if own else NOT_MAPPED for x, own in zip(operands, mine, strict=True)],
+            [x.value if is_own else x for x, is_own in zip(operands, owned, strict=True)],
+            [x.axis if is_own else NOT_MAPPED for x, is_own in zip(operands, owned, strict=True)],
         )
 
     def _applied(self, rule: Callable[..., Any], values: list[Any], axes: list[Any]) -> list[Any]:
@@ -267,20 +269,20 @@ class NamedBatchTrace(BatchTrace):
 
 
 def axis_of_rule() -> tuple[Hashable, int] | None:
-    """The name and size of the axis that the running ``batch_rule`` of a composite operation maps over; None when the
-    axis has no name.
+    """Return the name and size of the axis that the running ``batch_rule`` of a composite operation maps over.
 
-    Rules that batch a function later have to keep it, and hand it to :func:`batch` then.
+    None when the axis has no name. Rules that batch a function later have to keep the result, and pass it to
+    :func:`batch` then.
     """
     trace: NamedBatchTrace | None = STATE.batch
-    # A rule binds to the trace outside of its own, which may batch as well: it is not the one that STATE.batch names.
+    # A rule binds to the enclosing trace, which may batch as well but is not the one that STATE.batch names.
     return (trace.name, trace.size) if trace is not None and trace.parent is STATE.trace else None
 
 
 def batch_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
-    """The number of examples, for a ``batch_rule``: the size of the mapped axes.
+    """Return the number of examples, for a ``batch_rule``: the size of the mapped axes.
 
-    No operand need be mapped when a program that the operation holds crosses the named axis.
+    No operand need be mapped when a program that the operation holds uses the named axis.
     """
     for x, axis in zip(operands, axes, strict=True):
         if axis is not NOT_MAPPED:
@@ -292,12 +294,12 @@ def batch_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
 
 
 def without_axis(aval: ShapedArray, axis: int) -> ShapedArray:
-    """The type of one example of a batch."""
-    found = shaped(aval.shape[:axis] + aval.shape[axis + 1 :], aval.dtype, aval.weak_type)
-    return found if aval.explicit is None else without_explicit_axis(aval, axis, found)
+    """Return the type of one example of a batch."""
+    example_aval = shaped(aval.shape[:axis] + aval.shape[axis + 1 :], aval.dtype, aval.weak_type)
+    return example_aval if aval.explicit is None else without_explicit_axis(aval, axis, example_aval)
 
 
 def with_axis(aval: ShapedArray, axis: int, size: int) -> ShapedArray:
-    """The type of a batch of ``size`` examples."""
-    found = shaped((*aval.shape[:axis], size, *aval.shape[axis:]), aval.dtype, aval.weak_type)
-    return found if aval.explicit is None else with_explicit_axis(aval, axis, found)
+    """Return the type of a batch of ``size`` examples."""
+    batch_aval = shaped((*aval.shape[:axis], size, *aval.shape[axis:]), aval.dtype, aval.weak_type)
+    return batch_aval if aval.explicit is None else with_explicit_axis(aval, axis, batch_aval)

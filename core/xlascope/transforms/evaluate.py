@@ -1,4 +1,4 @@
-"""Running a jaxpr: each equation bound again, to whatever trace is current."""
+"""Evaluation of a jaxpr: each equation is bound again, under the current trace."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..trace.state import STATE
 
 
 def evaluate(program: ClosedJaxpr, *operands: Any) -> list[Any]:
-    """The results of a program for flat operands, equation by equation under the current trace."""
+    """Evaluate a program on flat operands, equation by equation under the current trace, and return its results."""
     return evaluate_jaxpr(program.jaxpr, program.consts, operands)
 
 
 def evaluate_jaxpr(
     jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], apply: Callable[..., Sequence[Any]] = bind
 ) -> list[Any]:
-    """Like :func:`evaluate`, with the constants apart. New equations keep the lines and passes of the old ones.
+    """Evaluate a jaxpr with separate constants, like :func:`evaluate`; new equations keep the old lines and roles.
 
-    ``apply(operation, *operands)`` gives the results of an equation.
+    ``apply(operation, *operands)`` returns the results of an equation.
     """
     values: dict[int, Any] = {id(v): x for v, x in zip(jaxpr.constvars, consts, strict=True)}
     values.update((id(v), x) for v, x in zip(jaxpr.invars, operands, strict=True))

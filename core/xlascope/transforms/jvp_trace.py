@@ -1,8 +1,9 @@
-"""The trace that differentiates: values with tangents beside them.
+"""Forward differentiation: values paired with tangents.
 
-One interpreter serves both uses. With no recorder a tangent is computed beside its value (jvp). With a recorder the
-rules run under it: what touches a tangent is recorded as a linear program, the rest runs in the trace outside
-(linearize). A tangent is linear by where it lives, so no rule has to say which of its steps are.
+One interpreter serves both uses. With no recorder a tangent is computed beside its value (jvp). With a
+recorder the rules run under it: operations that touch a tangent are recorded as a linear program, the others
+run in the enclosing trace (linearize). A value is a tangent by its class, so no rule has to declare which of
+its steps are linear.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .recording import LinearTrace, LinearTracer
 
 
 class JVPTracer(Tracer):
-    """A value and its tangent."""
+    """Primal value and its tangent."""
 
     __slots__ = ("_trace", "aval", "primal", "tangent")
 
@@ -51,7 +52,7 @@ class JVPTracer(Tracer):
         return self.primal
 
     def innermost(self) -> Any:
-        """The value at the bottom of nested differentiation."""
+        """Return the primal value at the bottom of nested differentiation."""
         value: Any = self
         while value.__class__ is JVPTracer:
             value = value.primal
@@ -62,7 +63,7 @@ ARRAYS.add(JVPTracer)
 
 
 class JVPTrace:
-    """Differentiates each operation by its ``jvp`` rule; see the module's text for ``recorder``."""
+    """Trace that differentiates each operation by its ``jvp`` rule; the module docstring explains ``recorder``."""
 
     __slots__ = ("alive", "inner", "parent", "recorder", "staging")
 
@@ -74,7 +75,7 @@ class JVPTrace:
         self.alive = True
 
     def take(self, steps: Steps, values: list[Any], used: Sequence[int]) -> None:
-        """Operations one after the other, all from one line of the user's: look for it once."""
+        """Apply operations in order, all from one user line, which is looked up once."""
         previous = STATE.origin
         try:
             if previous is None:
@@ -87,44 +88,44 @@ class JVPTrace:
     take_from = bind_each_from
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """The results of an operation, with tangents where an operand has one."""
+        """Apply an operation and return its results, with tangents if an operand has one."""
         primals: list[Any] = []
         tangents: list[Any] = []
         kinds: list[Any] = []
         kind: Any
-        moving = False
+        has_tangent = False
         recorder = self.recorder
         for x in operands:
             if x.__class__ is JVPTracer and x._trace is self:
                 primal, tangent = x.primal, x.tangent
                 if tangent.__class__ is LinearTracer and tangent._trace is recorder:
                     kind = tangent.aval
-                    moving = True
+                    has_tangent = True
                 elif tangent is ZERO:
                     kind = ZERO
                 else:
                     kind = (kind_of(tangent),)
-                    moving = True
+                    has_tangent = True
             else:
-                primal, tangent = as_it_is(x, self) if isinstance(x, np.ndarray) else x, ZERO  # it may be kept
+                primal, tangent = as_it_is(x, self) if isinstance(x, np.ndarray) else x, ZERO  # a residual, perhaps
                 kind = ZERO
             primals.append(primal)
             tangents.append(tangent)
             kinds += (kind, primal.aval if primal.__class__ in ARRAYS else kind_of(primal))
-        if not moving:
+        if not has_tangent:
             return run(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
         origin = STATE.origin
-        if origin is None:  # all steps of the rule stand on one line of the user's: look for it once
-            here = origin_of("forward", None, *user_frame(2))
+        if origin is None:  # all operations of the rule are at one user line: look it up once
+            at = origin_of("forward", None, *user_frame(2))
         else:
-            here = with_line(origin, 2) if origin.lasti == NO_LINE else origin
-        found = None
+            at = with_line(origin, 2) if origin.lasti == NO_LINE else origin
+        replayed = None
         if recorder is not None and operation.plannable:
-            found = push(operation, kinds, primals, tangents, recorder, here)
-        results, moved = self._ruled(operation, kinds, primals, tangents, here) if found is None else found
+            replayed = push(operation, kinds, primals, tangents, recorder, at)
+        results, out_tangents = self._ruled(operation, kinds, primals, tangents, at) if replayed is None else replayed
         if len(results) == 1:
-            return [results[0] if moved[0] is ZERO else JVPTracer(self, results[0], moved[0])]
-        return [y if t is ZERO else JVPTracer(self, y, t) for y, t in zip(results, moved, strict=True)]
+            return [results[0] if out_tangents[0] is ZERO else JVPTracer(self, results[0], out_tangents[0])]
+        return [y if t is ZERO else JVPTracer(self, y, t) for y, t in zip(results, out_tangents, strict=True)]
 
     def _ruled(
         self,
@@ -134,7 +135,7 @@ class JVPTrace:
         tangents: Sequence[Any],
         origin: Origin,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The results of an operation and their tangents, by its rule."""
+        """Return the results of an operation and their tangents, by its rule."""
         recorder = self.recorder
         before = STATE.trace, STATE.origin
         try:
@@ -145,10 +146,10 @@ class JVPTrace:
                 return operation.jvp(primals, tangents)
             start = len(recorder.recorded)
             rule = operation.jvp if operation.linearize_rule is None else operation.linearize_rule
-            results, moved = rule(primals, tangents)
+            results, out_tangents = rule(primals, tangents)
             if len(recorder.recorded) > start:
                 recorder.forwards.append((start, innermost(results[0])))
-            return results, moved
+            return results, out_tangents
         finally:
             STATE.trace, STATE.origin = before
 
@@ -156,18 +157,18 @@ class JVPTrace:
 def _by_plan(
     operation: Operation, kinds: Sequence[Any], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """What the operation's ``jvp`` rule gives, by its plan."""
+    """Return the result of the operation's ``jvp`` rule, replayed where it is recorded."""
     values = [*primals, *tangents]
-    key, plan = found_plan(operation.jvp_plans, kinds)
+    key, recorded = found_plan(operation.jvp_plans, kinds)
     count = len(primals)
-    if plan is None:
+    if recorded is None:
 
-        def rule(given: Sequence[Any]) -> list[Any]:
-            results, moved = operation.jvp(given[:count], given[count:])
-            return [*results, *moved]
+        def rule(values_in: Sequence[Any]) -> list[Any]:
+            results, out_tangents = operation.jvp(values_in[:count], values_in[count:])
+            return [*results, *out_tangents]
 
-        plan = work_out(operation.jvp_plans, key, rule, values)
-    if plan is NO_PLAN:
+        recorded = work_out(operation.jvp_plans, key, rule, values)
+    if recorded is NO_PLAN:
         return operation.jvp(primals, tangents)
-    found = follow(plan, values)
-    return found[: len(found) // 2], found[len(found) // 2 :]
+    flat = follow(recorded, values)
+    return flat[: len(flat) // 2], flat[len(flat) // 2 :]

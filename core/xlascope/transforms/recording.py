@@ -1,4 +1,4 @@
-"""Tangents recorded: a linear program as a list of equations, and of pushforwards that stand for several."""
+"""Recording of tangents: a linear program as a list of equations, and of pushforwards that stand for several."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .dce import results_depending
 
 
 class LinearTracer(Tracer):
-    """A tangent: a variable of the linear program being recorded."""
+    """Tangent: a variable of the linear program being recorded."""
 
     __slots__ = ("_trace", "aval")
 
@@ -35,10 +35,10 @@ _new: Callable[[type[LinearTracer]], LinearTracer] = object.__new__
 
 
 class Pushforward:
-    """What one operation does to tangents, by a plan: equations that nobody has written down yet.
+    """Linear map of one operation's tangents, as a recorded rule whose equations are expanded on demand.
 
-    ``residuals`` are the values that the equations need, ``tangents`` those that they are applied to, ``results`` those
-    that they give; ``forward`` is the value of which it is the derivative.
+    ``residuals`` are the values that the equations need, ``tangents`` those that they are applied to, ``results``
+    those that they give; ``forward`` is the value of which it is the derivative.
     """
 
     __slots__ = ("forward", "origin", "plan", "residuals", "results", "tangents")
@@ -60,23 +60,23 @@ class Pushforward:
         self.forward = forward
 
     def equations(self) -> list[RawEquation]:
-        """The equations, written down."""
+        """Expand the pushforward to equations."""
         origin = self.origin
         values = [*self.residuals, *self.tangents]
-        made = iter(self.plan.made)
-        found: list[RawEquation] = []
+        positions = iter(self.plan.made)
+        expanded: list[RawEquation] = []
         for operation, operands_in, avals in self.plan.inside:
             outputs = [
-                LinearTracer(aval, self.tangents[0]._trace) if place is None else self.results[place]
-                for aval, place in zip(avals, made, strict=False)
+                LinearTracer(aval, self.tangents[0]._trace) if position is None else self.results[position]
+                for aval, position in zip(avals, positions, strict=False)
             ]
-            found.append((operation, operands_in(values), outputs, origin.code, origin.lasti, origin))  # type: ignore[arg-type]
+            expanded.append((operation, operands_in(values), outputs, origin.code, origin.lasti, origin))  # type: ignore[arg-type]
             values += outputs
-        return found
+        return expanded
 
 
 class LinearTrace:
-    """Records operations on tangents, and hands the others to the trace outside."""
+    """Trace that records operations on tangents, and passes the others on to the enclosing trace."""
 
     __slots__ = ("alive", "forwards", "parent", "recorded", "staging")
 
@@ -84,12 +84,12 @@ class LinearTrace:
         self.parent = parent
         self.staging: bool = parent is not None and parent.staging
         self.recorded: list[RawEquation | Pushforward] = []
-        #: For each stretch of equations, the index of its first and the forward value that it belongs to.
+        #: For each run of equations, the index of its first and the forward value that it belongs to.
         self.forwards: list[tuple[int, Any]] = []
         self.alive = True
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Record an operation if an operand is a tangent of this trace, else run it outside."""
+        """Record an operation if an operand is a tangent of this trace, else run it in the enclosing trace."""
         for x in operands:
             if x.__class__ is LinearTracer and x._trace is self:
                 break
@@ -105,7 +105,7 @@ class LinearTrace:
         return recorded
 
     def take(self, steps: Steps, values: list[Any], used: Sequence[int]) -> None:
-        """Like :meth:`bind` for operations whose results' types are known; adds the results to the values."""
+        """Record or run operations with known result types, like :meth:`bind`; append the results to ``values``."""
         for operation, operands_in, avals in steps:
             operands = operands_in(values)
             for x in operands:
@@ -118,7 +118,7 @@ class LinearTrace:
     def take_from(
         self, steps: Steps, values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
     ) -> None:
-        """The same for who knows the user's line, and the origin if there is one."""
+        """Record operations like :meth:`emit`, at a known user line and with a known origin, if there is one."""
         previous = STATE.origin
         try:
             STATE.origin = Origin("forward", None, code, lasti) if origin is None else origin
@@ -141,7 +141,7 @@ class LinearTrace:
         return outputs
 
     def _bind_composite(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Record an operation that holds a program; results that no tangent reaches are computed outside."""
+        """Record an operation that holds a program; results that depend on no tangent are computed outside."""
         if operation.expand is not None:
             previous = STATE.trace
             try:
@@ -157,20 +157,20 @@ class LinearTrace:
         if all(reached):
             return recorded
         assert operation.dce_rule is not None
-        known, kept, given = operation.dce_rule(tuple(not r for r in reached))
-        inputs = [x for x, keep in zip(operands, kept, strict=True) if keep]
-        values = iter(run(known, inputs) if self.parent is None else self.parent.bind(known, inputs))
-        found = [next(values) if g else None for g in given]
-        return [y if r else value for y, r, value in zip(recorded, reached, found, strict=True)]
+        eager, used_operands, is_computed = operation.dce_rule(tuple(not r for r in reached))
+        inputs = [x for x, keep in zip(operands, used_operands, strict=True) if keep]
+        values = iter(run(eager, inputs) if self.parent is None else self.parent.bind(eager, inputs))
+        eager_results = [next(values) if g else None for g in is_computed]
+        return [y if r else value for y, r, value in zip(recorded, reached, eager_results, strict=True)]
 
     def zeros(self, aval: ShapedArray) -> LinearTracer:
-        """A tangent of zeros that the recorded program makes itself."""
+        """Record a tangent of zeros."""
         zero = Literal(aval.dtype.type(0), shaped((), aval.dtype))
-        made: LinearTracer = self.record(BroadcastInDim(aval.shape, ()), [zero], [aval])[0]
-        return made
+        tangent: LinearTracer = self.record(BroadcastInDim(aval.shape, ()), [zero], [aval])[0]
+        return tangent
 
     def equations(self) -> Iterator[tuple[RawEquation, Any]]:
-        """Every equation, pushforwards written down, with the forward value that it belongs to."""
+        """Yield every equation, with pushforwards expanded, and the forward value that it belongs to."""
         for recorded, forward in zip(self.recorded, self.forward_of(), strict=True):
             if isinstance(recorded, Pushforward):
                 for equation in recorded.equations():
@@ -179,10 +179,10 @@ class LinearTrace:
                 yield recorded, forward
 
     def forward_of(self) -> list[Any]:
-        """For each equation, the forward value that it belongs to."""
-        found: list[Any] = [None] * len(self.recorded)
+        """Return the forward value of each recorded equation."""
+        values: list[Any] = [None] * len(self.recorded)
         end = len(self.recorded)
         for start, forward in reversed(self.forwards):
-            found[start:end] = [forward] * (end - start)
+            values[start:end] = [forward] * (end - start)
             end = start
-        return found
+        return values

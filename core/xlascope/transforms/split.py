@@ -1,4 +1,4 @@
-"""A program with a barrier between two of its equations, so that the compiler cannot make one kernel of both."""
+"""Insertion of an optimization barrier between two equations, so that the compiler cannot fuse them."""
 
 from __future__ import annotations
 
@@ -14,75 +14,76 @@ from .dce import spread_dependence
 
 
 def split_program(program: ClosedJaxpr, first: str, second: str) -> ClosedJaxpr:
-    """The program with a barrier before equation ``second`` on all that it takes from equation ``first``.
+    """Insert a barrier before equation ``second`` on all that it takes from equation ``first``.
 
-    Equations are named by their paths (``"3"``, ``"12/4"``). Of equations in different bodies those are split that hold
-    them in the body that both share; a body that several calls share is changed for this one alone. Raises ValueError
-    for a path that leads nowhere, and where nothing passes from one to the other.
+    Equations are named by their paths (``"3"``, ``"12/4"``). For equations in different bodies the barrier is
+    between the equations that hold them in their innermost common body; a body that several calls share is
+    changed for this one alone. Raises ValueError for an invalid path, and where no value passes from one equation
+    to the other.
     """
     steps = [_steps(program, path) for path in (first, second)]
     depth = next((i for i, (a, b) in enumerate(zip(*steps, strict=False)) if a != b), None)
     if depth is None:
         raise ValueError(f"there is nothing between equations {first} and {second}: one is in the other")
-    before, after = sorted((each[depth] for each in steps), key=lambda step: step.number)
+    before, after = sorted((path_steps[depth] for path_steps in steps), key=lambda step: step.number)
     if before.body != after.body:
         raise ValueError(f"equations {first} and {second} are in different branches: nothing passes between them")
-    found = _rewritten(program, steps[0][:depth], before, after)
-    if found is None:
+    rewritten = _rewritten(program, steps[0][:depth], before, after)
+    if rewritten is None:
         raise ValueError(f"nothing passes between equations {first} and {second}: neither uses what the other computes")
-    return found
+    return rewritten
 
 
 def _rewritten(program: ClosedJaxpr, outer: Sequence[Step], before: Step, after: Step) -> ClosedJaxpr | None:
-    """Go down the steps of ``outer``, split there, and on the way up hold each new body in a new operation."""
+    """Insert the barrier in the body at the path ``outer``, and rebuild the operations that hold that body."""
     raw = list(program.jaxpr.raw)
     if outer:
-        operation, *rest = raw[outer[0].number]
+        operation, *trailing = raw[outer[0].number]
         body = operation.bodies()[outer[1].body if len(outer) > 1 else before.body]
         inner = _rewritten(body, outer[1:], before, after)
         if inner is None:
             return None
-        raw[outer[0].number] = (_holding(operation, body, inner), *rest)
+        raw[outer[0].number] = (_holding(operation, body, inner), *trailing)
     else:
         barrier = _barrier(raw, before.number, after.number)
         if barrier is None:
             return None
         raw[after.number : after.number + 1] = barrier
     old = program.jaxpr
-    made = Jaxpr(old.constvars, old.invars, old.outvars, raw, old.name, lambda: old.argument_names)
-    return ClosedJaxpr(made, program.consts)
+    new_jaxpr = Jaxpr(old.constvars, old.invars, old.outvars, raw, old.name, lambda: old.argument_names)
+    return ClosedJaxpr(new_jaxpr, program.consts)
 
 
 def _barrier(raw: Sequence[RawEquation], before: int, after: int) -> list[RawEquation] | None:
-    """The later equation behind a barrier on what reaches it from the earlier one; None when nothing does."""
+    """Return the later equation preceded by a barrier on its inputs from the earlier one; None without any."""
     reached = {id(v) for v in raw[before][2]}
     spread_dependence(raw[before + 1 : after], reached)
     operation, inputs, outputs, code, lasti, origin = raw[after]
     crossing = list({id(x): x for x in inputs if id(x) in reached}.values())
     if not crossing:
         return None
-    passed = {id(x): Var(x.aval) for x in crossing}
-    barrier: RawEquation = (OptimizationBarrier(), crossing, list(passed.values()), code, lasti, origin)
-    return [barrier, (operation, [passed.get(id(x), x) for x in inputs], outputs, code, lasti, origin)]
+    barrier_outputs = {id(x): Var(x.aval) for x in crossing}
+    barrier: RawEquation = (OptimizationBarrier(), crossing, list(barrier_outputs.values()), code, lasti, origin)
+    return [barrier, (operation, [barrier_outputs.get(id(x), x) for x in inputs], outputs, code, lasti, origin)]
 
 
 def _holding(operation: Operation, old: ClosedJaxpr, new: ClosedJaxpr) -> Operation:
-    """The operation with one of the programs that it holds exchanged."""
+    """Return the operation with one of its programs replaced."""
 
-    def exchanged(value: Any) -> Any:
+    def replace_value(value: Any) -> Any:
         if value is old:
             return new
-        return tuple(map(exchanged, value)) if isinstance(value, tuple) else value
+        return tuple(map(replace_value, value)) if isinstance(value, tuple) else value
 
-    fields = {each.name: exchanged(getattr(operation, each.name)) for each in dataclasses.fields(operation)}  # type: ignore[arg-type]
-    made = dataclasses.replace(operation, **fields)  # type: ignore[type-var]
-    if all(body is not new for body in made.bodies()):
+    fields = {field.name: replace_value(getattr(operation, field.name)) for field in dataclasses.fields(operation)}  # type: ignore[arg-type]
+    replaced = dataclasses.replace(operation, **fields)  # type: ignore[type-var]
+    if all(body is not new for body in replaced.bodies()):
         raise ValueError(f"{operation.name} makes its program itself: equations inside of it cannot be split")
-    return made
+    return replaced
 
 
 def _steps(program: ClosedJaxpr, path: str) -> tuple[Step, ...]:
-    """The steps of a path; raises ValueError, naming it, when no equation is there."""
+    """Return the steps of a path; raise ValueError, naming it, when there is no such equation."""
     steps = EquationPath.parse(path).steps
     bodies: Sequence[ClosedJaxpr] = (program,)
     for body, number in steps:

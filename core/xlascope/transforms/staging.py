@@ -1,4 +1,4 @@
-"""Recording the programs that transformations make of programs that operations hold."""
+"""Staging of the programs that transformations derive from programs held by operations."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..trace.tracer import Tracer
 
 
 def stage_held(function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], name: str = "") -> ClosedJaxpr:
-    """Like ``stage``, with equations in place of constants.
+    """Stage a function like ``stage``, with constants as equations.
 
-    What the program is derived from has no constants: whoever holds it passes them as operands. Arrays that appear now
-    were made by a rule (a user's, or the indices of ``ppermute``), and nobody would pass them.
+    The program that this one is derived from has no constants: its holder passes them as operands. Arrays that
+    appear now were made by a rule (a user's, or the indices of ``ppermute``), and no operand would carry them.
     """
     program = stage(function, avals, name)
     if not program.consts or any(isinstance(c, Tracer) for c in program.consts):
         return program
     jaxpr = program.jaxpr
-    made: list[RawEquation] = [
+    constant_equations: list[RawEquation] = [
         (Constant(c), [], [v], None, -1, None) for c, v in zip(program.consts, jaxpr.constvars, strict=True)
     ]
-    return ClosedJaxpr(Jaxpr((), jaxpr.invars, jaxpr.outvars, [*made, *jaxpr.raw], jaxpr.name))
+    return ClosedJaxpr(Jaxpr((), jaxpr.invars, jaxpr.outvars, [*constant_equations, *jaxpr.raw], jaxpr.name))

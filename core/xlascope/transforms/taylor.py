@@ -1,15 +1,16 @@
-"""Taylor mode: values with the coefficients of a truncated power series beside them.
+"""Taylor mode: values with the coefficients of a truncated power series.
 
-An operation says how the coefficients of its results follow from its operands' (``taylor_rule``), or leaves it to its
-``jvp`` rule. That rule is a differential equation, y' = f'(x, y) x', and the coefficients of y follow from it one by
-one: coefficient k of y is coefficient k - 1 of the right-hand side, divided by k. What gives that coefficient are the
-operations in the rule, whose series are found in the same way. For e^x, sin and cos, log, tanh and their like this
-*is* the classical recurrence: A. Griewank, A. Walther, "Evaluating Derivatives", 2nd edition, SIAM 2008, chapter 13.
+An operation says how the coefficients of its results follow from its operands' (``taylor_rule``), or leaves
+it to its ``jvp`` rule. That rule is a differential equation, y' = f'(x, y) x', and the coefficients of y
+follow from it one by one: coefficient k of y is coefficient k - 1 of the right-hand side, divided by k. The
+right-hand side is computed by the operations in the rule, whose series are found in the same way. For e^x,
+sin and cos, log, tanh and similar functions this is the classical recurrence: A. Griewank, A. Walther,
+"Evaluating Derivatives", 2nd edition, SIAM 2008, chapter 13.
 
-So that a series can stand on both sides of its equation, rules run under a trace that leaves coefficients for later
-(M. D. McIlroy, "Power series, power serious", J. Functional Programming 9, 1999) and remembers its steps: sin finds
-the cosine of the same operand and the cosine finds this sine. The work is polynomial in the order, where nested
-forward differentiation doubles it with each.
+So that a series can stand on both sides of its equation, rules run under a trace that computes coefficients
+lazily (M. D. McIlroy, "Power series, power serious", J. Functional Programming 9, 1999) and memoizes its
+operations: sin finds the cosine of the same operand and the cosine finds this sine. The work is polynomial in
+the order, where nested forward differentiation doubles it with each.
 """
 
 from __future__ import annotations
@@ -38,9 +39,7 @@ from .staging import stage_held
 
 
 class TaylorTracer(Tracer):
-    """A value that moves: ``series[0]`` is the value, ``series[k]`` the coefficient of degree k, ZERO if there is
-    none.
-    """
+    """Value with a power series: ``series[0]`` is the value, ``series[k]`` the coefficient of degree k or ZERO."""
 
     __slots__ = ("_trace", "aval", "series")
 
@@ -58,7 +57,7 @@ class TaylorTracer(Tracer):
 
 
 class TaylorTrace:
-    """Gives the results of each operation all their coefficients, up to ``order``."""
+    """Trace that computes the coefficients of all results of each operation, up to ``order``."""
 
     __slots__ = ("alive", "order", "parent", "staging")
 
@@ -72,11 +71,11 @@ class TaylorTrace:
     take_from = bind_each_from
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """The results of an operation, with series where an operand has one."""
-        mine = [x.__class__ is TaylorTracer and x._trace is self for x in operands]
-        if not any(mine):
+        """Apply an operation and return its results, with series if an operand has one."""
+        owned = [x.__class__ is TaylorTracer and x._trace is self for x in operands]
+        if not any(owned):
             return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
-        _require_movable(operation, [x for x, own in zip(operands, mine, strict=True) if own])
+        _require_movable(operation, [x for x, is_own in zip(operands, owned, strict=True) if is_own])
         previous, origin = STATE.trace, STATE.origin
         try:
             if origin is None:
@@ -85,27 +84,27 @@ class TaylorTrace:
                 STATE.origin = with_line(origin, 2)
             if operation.taylor_program_rule is not None:
                 STATE.trace = self.parent
-                found = at_once(
-                    operation, [_series_of(x, own) for x, own in zip(operands, mine, strict=True)], self.order
+                all_terms = at_once(
+                    operation, [_series_of(x, is_own) for x, is_own in zip(operands, owned, strict=True)], self.order
                 )
             else:
-                steps = STATE.trace = _Steps(self.parent)
-                given = [TaylorTracer(steps, x.aval, x.series) if m else x for x, m in zip(operands, mine, strict=True)]
-                results = steps.bind(operation, given)
-                found = [[_series_of(y, steps.owns(y))[k] for k in range(self.order + 1)] for y in results]
+                memo = STATE.trace = _Steps(self.parent)
+                inner = [TaylorTracer(memo, x.aval, x.series) if m else x for x, m in zip(operands, owned, strict=True)]
+                results = memo.bind(operation, inner)
+                all_terms = [[_series_of(y, memo.owns(y))[k] for k in range(self.order + 1)] for y in results]
         finally:
             STATE.trace, STATE.origin = previous, origin
-        return [self.tracer(terms) for terms in found]
+        return [self.tracer(terms) for terms in all_terms]
 
     def tracer(self, terms: list[Any]) -> Any:
-        """A tracer for a value and its coefficients; the value alone when nothing moves it."""
+        """Return a tracer for a value and its coefficients; the value alone when all coefficients are ZERO."""
         if all(term is ZERO for term in terms[1:]):
             return terms[0]
         return TaylorTracer(self, aval_of(terms[0]), terms)
 
 
 def _require_movable(operation: Operation, moving: Sequence[TaylorTracer]) -> None:
-    """Raise TypeError where an integer that was given a series goes into more than a conversion."""
+    """Raise TypeError if an integer with a series is an operand of anything but a conversion."""
     for x in moving:
         if not is_differentiable(x.dtype) and not isinstance(operation, ConvertElementType):
             raise TypeError(
@@ -115,7 +114,7 @@ def _require_movable(operation: Operation, moving: Sequence[TaylorTracer]) -> No
 
 
 class _Fixed:
-    """The series of something that does not move."""
+    """Series of a constant."""
 
     __slots__ = ("value",)
 
@@ -131,7 +130,7 @@ def _series_of(x: Any, moves: bool) -> Any:
 
 
 class _Steps:
-    """The trace under which the rules for one operation run: each step is done once, coefficients when asked for."""
+    """Trace under which the rules for one operation run: memoizes operations and computes coefficients lazily."""
 
     __slots__ = ("alive", "done", "parent", "rates", "staging")
 
@@ -139,25 +138,25 @@ class _Steps:
         self.parent = parent
         self.staging: bool = parent is not None and parent.staging
         self.alive = True
-        #: Results by operation and operands; the operands are kept so that no other gets their identity.
+        #: Results by operation and ids of operands; operands are referenced so that their ids stay unique.
         self.done: dict[Any, tuple[Sequence[Any], list[Any]]] = {}
-        #: The derivative of each tracer that was differentiated.
+        #: The derivative of each tracer that was differentiated, by its id.
         self.rates: dict[int, TaylorTracer] = {}
 
     take = bind_each
     take_from = bind_each_from
 
     def owns(self, x: Any) -> bool:
-        """Whether a value is a tracer of this trace."""
+        """Return whether a value is a tracer of this trace."""
         return x.__class__ is TaylorTracer and x._trace is self
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """The results of an operation, those of the first time when it has been done before."""
+        """Apply an operation, or return the results of its first application to the same operands."""
         key = (operation, *map(id, operands))
-        found = self.done.get(key)
-        if found is None:
-            found = self.done[key] = (operands, self._first(operation, operands))
-        return list(found[1])
+        entry = self.done.get(key)
+        if entry is None:
+            entry = self.done[key] = (operands, self._first(operation, operands))
+        return list(entry[1])
 
     def _first(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         series = [_series_of(x, self.owns(x)) for x in operands]
@@ -172,17 +171,17 @@ class _Steps:
         ]
 
     def rate(self, x: Any) -> Any:
-        """The derivative of an operand: a tracer, one for each operand."""
+        """Return the derivative of an operand, as one tracer per operand."""
         if not self.owns(x) or not is_differentiable(x.dtype):
             return ZERO
-        found = self.rates.get(id(x))
-        if found is None:
-            found = self.rates[id(x)] = TaylorTracer(self, strengthened(x.aval), _Rate(x))
-        return found
+        derivative = self.rates.get(id(x))
+        if derivative is None:
+            derivative = self.rates[id(x)] = TaylorTracer(self, strengthened(x.aval), _Rate(x))
+        return derivative
 
 
 class _Rate:
-    """The series of the derivative of a tracer: coefficient k is k + 1 times the tracer's coefficient k + 1."""
+    """Series of the derivative of a tracer: coefficient k is k + 1 times the tracer's coefficient k + 1."""
 
     __slots__ = ("of", "terms")
 
@@ -202,7 +201,7 @@ class _Rate:
 
 
 class _Unknown:
-    """The series of one result of an operation."""
+    """Series of one result of an operation, computed lazily."""
 
     __slots__ = ("index", "solution")
 
@@ -218,19 +217,19 @@ class _Unknown:
 
 
 class _Solution:
-    """The series of the results of an operation, as far as they are known."""
+    """Series of the results of an operation, as far as they have been computed."""
 
     __slots__ = ("operands", "operation", "rates", "series", "steps", "terms")
 
     def __init__(
         self,
-        steps: _Steps,
+        trace: _Steps,
         operation: Operation,
         operands: Sequence[Any],
         series: Sequence[Any],
         results: Sequence[Any],
     ) -> None:
-        self.steps = steps
+        self.steps = trace
         self.operation = operation
         self.operands = operands
         self.series = series
@@ -238,24 +237,24 @@ class _Solution:
         self.rates: list[Any] | None = None
 
     def extend(self) -> None:
-        """Find the next coefficient of every result."""
+        """Compute the next coefficient of every result."""
         degree = len(self.terms[0])
         previous = STATE.trace
         try:
             STATE.trace = self.steps
             if self.operation.taylor_rule is not None:
-                found = self.operation.taylor_rule(degree, self.series, self.terms)
+                next_terms = self.operation.taylor_rule(degree, self.series, self.terms)
             elif self.operation.taylor_program_rule is not None:
-                found = [terms[degree] for terms in at_once(self.operation, self.series, degree)]
+                next_terms = [terms[degree] for terms in at_once(self.operation, self.series, degree)]
             else:
-                found = self._by_jvp(degree)
+                next_terms = self._by_jvp(degree)
         finally:
             STATE.trace = previous
-        for terms, term in zip(self.terms, found, strict=True):
+        for terms, term in zip(self.terms, next_terms, strict=True):
             terms.append(term)
 
     def _by_jvp(self, degree: int) -> list[Any]:
-        """The coefficients that solve y' = what the ``jvp`` rule says."""
+        """Return the next coefficients, which solve the differential equation of the ``jvp`` rule."""
         if self.rates is None:
             _, self.rates = self.operation.jvp(self.operands, [self.steps.rate(x) for x in self.operands])
         rates = [ZERO if r is ZERO else _series_of(r, self.steps.owns(r))[degree - 1] for r in self.rates]
@@ -263,19 +262,19 @@ class _Solution:
 
 
 def at_once(operation: Operation, series: Sequence[Any], order: int) -> list[list[Any]]:
-    """The series of an operation that holds programs, by its ``taylor_program_rule``."""
+    """Return the series of an operation that holds programs, by its ``taylor_program_rule``."""
     assert operation.taylor_program_rule is not None
     terms = [[x[k] for k in range(1, order + 1)] for x in series]
-    results, found = operation.taylor_program_rule([x[0] for x in series], terms)
-    return [[y, *of_y] for y, of_y in zip(results, found, strict=True)]
+    results, out_terms = operation.taylor_program_rule([x[0] for x in series], terms)
+    return [[y, *of_y] for y, of_y in zip(results, out_terms, strict=True)]
 
 
 def taylor(
     function: Callable[..., Sequence[Any]], primals: Sequence[Any], series: Sequence[Sequence[Any]]
 ) -> tuple[list[Any], list[list[Any]]]:
-    """The flat results of a flat function and their coefficients of degree 1, 2, … (ZERO where nothing moves).
+    """Return the flat results of a flat function and their coefficients of degree 1, 2, … (ZERO for constants).
 
-    ``series`` has the coefficients of each operand, as many for one as for another, without factorials.
+    ``series`` has the coefficients of each operand, the same number for all, without factorials.
     """
     previous = STATE.trace
     order = len(series[0]) if series else 0
@@ -287,40 +286,40 @@ def taylor(
     finally:
         STATE.trace = previous
         trace.alive = False
-    found = [_series_of(y, y.__class__ is TaylorTracer and y._trace is trace) for y in results]
-    return [y[0] for y in found], [[y[k] for k in range(1, order + 1)] for y in found]
+    out_series = [_series_of(y, y.__class__ is TaylorTracer and y._trace is trace) for y in results]
+    return [y[0] for y in out_series], [[y[k] for k in range(1, order + 1)] for y in out_series]
 
 
 def taylor_program(
-    program: ClosedJaxpr, order: int, moving: tuple[bool, ...], forced: tuple[bool, ...] | None = None
+    program: ClosedJaxpr, order: int, moving: tuple[bool, ...], instantiate: tuple[bool, ...] | None = None
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """A program of (operands, coefficients of the moving ones) to (results, those of the moving results); which move.
+    """Return the program of (operands, coefficients) to (results, coefficients), and which results have coefficients.
 
-    The coefficients of degree 1 to ``order`` follow each other, operand by operand. Results marked in ``forced`` get
-    coefficients, of zeros where nothing moves them.
+    ``moving`` marks the operands that have coefficients. Those of degree 1 to ``order`` follow each other,
+    operand by operand. Results marked in ``instantiate`` get coefficients in any case, of zeros if need be.
     """
-    key = ("taylor", order, moving, forced)
-    found = program.derived.get(key)
-    if found is None:
+    key = ("taylor", order, moving, instantiate)
+    entry = program.derived.get(key)
+    if entry is None:
         out_moving: list[bool] = []
 
-        def expanded(*arguments: Any) -> list[Any]:
+        def run_taylor(*arguments: Any) -> list[Any]:
             count = len(moving)
             series = separated(arguments[count:], moving, order)
             results, terms = taylor(lambda *xs: evaluate(program, *xs), arguments[:count], series)
-            moved = marked(terms)
-            out_moving[:] = moved if forced is None else [m or f for m, f in zip(moved, forced, strict=True)]
+            flags = marked(terms)
+            out_moving[:] = flags if instantiate is None else [m or f for m, f in zip(flags, instantiate, strict=True)]
             return [*results, *joined(results, terms, out_moving)]
 
         avals = program.in_avals
         coefficients = [strengthened(a) for a, m in zip(avals, moving, strict=True) if m for _ in range(order)]
-        made = stage_held(expanded, [*avals, *coefficients], program.name)
-        found = program.derived[key] = (made, tuple(out_moving))
-    return found
+        staged = stage_held(run_taylor, [*avals, *coefficients], program.name)
+        entry = program.derived[key] = (staged, tuple(out_moving))
+    return entry
 
 
 def joined(values: Sequence[Any], series: Sequence[Sequence[Any]], moving: Sequence[bool]) -> list[Any]:
-    """The coefficients of the moving values one after the other, with zeros for those that are ZERO."""
+    """Return the coefficients of the moving values in one list, with ZERO instantiated as arrays of zeros."""
     return [
         zeros_of(strengthened(aval_of(x))) if term is ZERO else term
         for x, terms, moves in zip(values, series, moving, strict=True)
@@ -330,18 +329,21 @@ def joined(values: Sequence[Any], series: Sequence[Sequence[Any]], moving: Seque
 
 
 def marked(series: Sequence[Sequence[Any]]) -> tuple[bool, ...]:
-    """Which values have a coefficient that is not ZERO."""
+    """Return for each value whether it has a coefficient that is not ZERO."""
     return tuple(any(term is not ZERO for term in terms) for terms in series)
 
 
 def in_groups(groups: Sequence[Sequence[int]], moving: Sequence[bool], order: int) -> list[int]:
-    """Places among values and their :func:`joined` coefficients: each group of values, then their coefficients."""
+    """Return indices into values and their flat coefficients that order them by group: values, then coefficients."""
     starts = itertools.accumulate((order * moves for moves in moving), initial=len(moving))
     terms = [range(at, at + order * moves) for at, moves in zip(starts, moving, strict=False)]
-    return [place for group in groups for place in (*group, *(k for i in group for k in terms[i]))]
+    return [index for group in groups for index in (*group, *(k for i in group for k in terms[i]))]
 
 
 def separated(terms: Sequence[Any], moving: Sequence[bool], order: int) -> list[list[Any]]:
-    """The reverse of :func:`joined`: the coefficients of each value, ZERO where it does not move."""
-    rest = iter(terms)
-    return [[next(rest) for _ in range(order)] if moves else [ZERO] * order for moves in moving]
+    """Return the coefficients of each value from a flat list, ZERO for values that do not move.
+
+    The inverse of :func:`flatten_coefficients`.
+    """
+    remaining = iter(terms)
+    return [[next(remaining) for _ in range(order)] if moves else [ZERO] * order for moves in moving]

@@ -1,1 +1,1 @@
-"""The seam to XLA: devices, StableHLO, compilation, dispatch, profiles. With runtime/, the only user of jaxlib."""
+"""Interface to XLA: devices, StableHLO, compilation, dispatch, profiles. With runtime/, the only user of jaxlib."""

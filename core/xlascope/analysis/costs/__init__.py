@@ -1,1 +1,1 @@
-"""What a kernel costs: the least time a chip could take, and how near the measured time came to it."""
+"""Costs of kernels: lower bounds on a chip, and measured times in relation to them."""

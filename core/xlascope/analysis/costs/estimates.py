@@ -1,7 +1,7 @@
-"""How long kernels take at the least on a chip: what they move at its bandwidth, or what they compute at its peak.
+"""Lower bounds of kernel times on a chip: memory traffic at its bandwidth, or computation at its peak.
 
-Our count, from the optimized HLO, for back ends whose compiler gives no estimate. Launches, caches and waiting are not
-in it.
+This is a roofline estimate from the optimized HLO, for back ends whose compiler gives no estimate. Launch
+overhead, caches and waiting are not included.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 _CONTRACTED = re.compile(r"lhs_contracting_dim(?:ension)?s\W*[{\[]([\d,\" ]*)[}\]]")
 _PRECISE = re.compile(r'operand_precision(?:=\{highest|":\["HIGHEST)')
 _LABELS = re.compile(r"dim_labels=\w+_(\w+)->")
-#: Opcodes that compute nothing: they name values, move them, or hold what computes.
+#: Opcodes that compute nothing: they rename or move values, or call computations.
 _NAMES = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"})
 _SHAPES = frozenset({"copy", "broadcast", "reshape", "transpose", "slice", "pad", "concatenate", "reverse", "iota"})
 _PARTS = frozenset({"dynamic-slice", "dynamic-update-slice", "gather"})
@@ -31,7 +31,7 @@ _LONG = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16
 
 
 class Peaks(NamedTuple):
-    """A chip: bytes per second, and operations per second in products by their factors' dtype, and elsewhere."""
+    """Peak rates of a chip: bytes per second, and operations per second in products by factor dtype, and elsewhere."""
 
     bandwidth: float
     products: Mapping[str, float]
@@ -46,7 +46,7 @@ class Work(NamedTuple):
 
 
 def kernel_seconds(kernel: Kernel, work: Work, peaks: Peaks) -> float:
-    """Seconds of one run: the longer of moving its operands and results and of computing.
+    """Return the estimated seconds of one run: the longer of memory traffic and computation.
 
     >>> from xlascope.readers.hlo import read_kernels
     >>> text = '''HloModule f
@@ -54,7 +54,7 @@ def kernel_seconds(kernel: Kernel, work: Work, peaks: Peaks) -> float:
     ...   %x = f32[1000]{0} parameter(0)
     ...   ROOT %sin.1 = f32[1000]{0} sine(%x)
     ... }'''
-    >>> kernel_seconds(read_kernels(text)[0], Work({}, 1000), Peaks(8e9, {}, 1e9))
+    >>> estimate_kernel_seconds(read_kernels(text)[0], KernelWork({}, 1000), ChipPeaks(8e9, {}, 1e9))
     1e-06
     """
     computing = sum(count / peaks.products.get(kind, peaks.vector) for kind, count in work.products.items())
@@ -63,38 +63,38 @@ def kernel_seconds(kernel: Kernel, work: Work, peaks: Peaks) -> float:
 
 
 def work_of(module: Module) -> dict[str, Work]:
-    """What each kernel of a module computes in one run, by the kernel's name."""
-    found = {}
-    for computation, each in running(module):
+    """Return the work of each kernel of a module in one run, by the kernel's name."""
+    work = {}
+    for computation, instruction in running(module):
         products: dict[str, int] = {}
         vector = 0
-        for where, step in ((computation, each), *called_by(module, each)):
-            kind, count = _product(where, step)
+        for parent, step in ((computation, instruction), *called_by(module, instruction)):
+            kind, count = _product(parent, step)
             if count:
                 products[kind] = products.get(kind, 0) + count
             elif step.opcode not in _MOVES:
-                vector += _elements(where, step)
-        found[each.name] = Work(products, vector)
-    return found
+                vector += _elements(parent, step)
+        work[instruction.name] = Work(products, vector)
+    return work
 
 
 def runs_of(module: Module) -> dict[str, int]:
-    """How often each kernel runs in one run of the program; in a loop of unknown length once.
+    """Return how often each kernel runs in one run of the program.
 
-    All branches of a conditional count.
+    A loop of unknown trip count counts once, and all branches of a conditional count.
     """
-    times = {module.entry.name: 1}
-    found = {}
-    for computation, each in running(module):
-        found[each.name] = times.get(computation.name, 1)
-        trips = _TRIPS.search(each.attributes) if each.opcode == "while" else None
-        for name in each.called:
-            times[name] = found[each.name] * (int(trips[1]) if trips else 1)
-    return found
+    computation_counts = {module.entry.name: 1}
+    counts = {}
+    for computation, instruction in running(module):
+        counts[instruction.name] = computation_counts.get(computation.name, 1)
+        trips = _TRIPS.search(instruction.attributes) if instruction.opcode == "while" else None
+        for name in instruction.called:
+            computation_counts[name] = counts[instruction.name] * (int(trips[1]) if trips else 1)
+    return counts
 
 
 def _product(computation: Computation, step: Instruction) -> tuple[str, int]:
-    """The dtype of a product's factors and its operations (a multiplication and an addition count as two)."""
+    """Return the dtype of a product's factors and its operations (a multiplication and an addition count as two)."""
     factor = computation.instructions.get(step.operands[0]) if step.operands else None
     if step.opcode not in _PRODUCTS or factor is None:
         return "", 0
@@ -107,18 +107,18 @@ def _product(computation: Computation, step: Instruction) -> tuple[str, int]:
         summed = _window(_shape(computation.instructions[step.operands[1]].type_text)[1], labels[1])
     else:
         return "", 0
-    precise = _PRECISE.search(step.attributes) is not None  # such factors are not rounded: no tensor cores
+    precise = _PRECISE.search(step.attributes) is not None  # unrounded factors do not use tensor cores
     return f"{kind} highest" if precise else kind, 2 * result * summed
 
 
 def _window(sizes: list[int], labels: str) -> int:
-    """How many products make one element of a convolution: the kernel's size without the result's features."""
+    """Return the number of products in one element of a convolution: the kernel's size without output features."""
     features = labels.find("o")
     return math.prod(size for axis, size in enumerate(sizes) if axis != features)
 
 
 def _elements(computation: Computation, step: Instruction) -> int:
-    """Results of an operation element by element; a reduction works on its operand's."""
+    """Return the number of elements that an elementwise operation computes, or that a reduction reads."""
     operand = computation.instructions.get(step.operands[0]) if step.opcode == "reduce" and step.operands else None
     return math.prod(_shape((operand or step).type_text)[1])
 
@@ -132,4 +132,4 @@ def _shape(type_text: str) -> tuple[str, list[int]]:
 
 
 def _numbers(text: str) -> Iterable[int]:
-    return (int(each) for each in re.findall(r"\d+", text))
+    return (int(number) for number in re.findall(r"\d+", text))

@@ -1,4 +1,4 @@
-"""What devices have to send each other at the least: our count, from the collectives of a compiled program."""
+"""Lower bounds of the bytes that devices send each other, from the collectives of a compiled program."""
 
 from __future__ import annotations
 
@@ -9,47 +9,50 @@ from ...records.scaled import Exchanged
 
 
 def least_sent(collective: Collective) -> float:
-    """The bytes that each of n devices has to send in one run, whichever way they go.
+    """Return the minimum bytes that each of n devices sends in one run, whatever the algorithm.
 
-    Of a gathered array it sends on the parts that others lack, (n - 1)/n of the whole; of one that is scattered the
-    parts that others get. A reduction of which everybody gets all is both, one after the other (Patarasuk and Yuan,
-    "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009). What is permuted is sent once.
+    For a gather, a device sends the part that the others lack, (n - 1)/n of the result; for a scatter, the part
+    that the others receive. An all-reduce is both, one after the other (Patarasuk and Yuan, "Bandwidth optimal
+    all-reduce algorithms for clusters of workstations", 2009). A permutation sends its operand once.
 
-    >>> least_sent(Collective("all-reduce", 4, 100, 100)), least_sent(Collective("all-gather", 4, 25, 100))
+    >>> min_bytes_sent(Collective("all-reduce", 4, 100, 100)), min_bytes_sent(Collective("all-gather", 4, 25, 100))
     (150.0, 75.0)
     """
     n = collective.devices
-    others = (n - 1) / n if n else 0.0
+    fraction = (n - 1) / n if n else 0.0
     match collective.kind:
         case "all-reduce":
-            return 2 * others * collective.operand_bytes
+            return 2 * fraction * collective.operand_bytes
         case "all-gather":
-            return others * collective.result_bytes
+            return fraction * collective.result_bytes
         case "reduce-scatter" | "all-to-all" | "ragged-all-to-all":
-            return others * collective.operand_bytes
+            return fraction * collective.operand_bytes
         case "collective-broadcast":
-            return collective.operand_bytes / n if n else 0.0  # one of them, at the least, sends it
+            return collective.operand_bytes / n if n else 0.0  # at least one device sends it
         case _:
             return float(collective.operand_bytes)
 
 
 def exchanged(kernels: Iterable[Kernel], runs: Mapping[str, int]) -> tuple[Exchanged, ...]:
-    """The collectives of one run of a program by kind, those with most to send first.
+    """Return the collectives of one run of a program by kind, sorted by bytes sent, largest first.
 
-    ``runs`` says how often each kernel runs (:func:`~.estimates.runs_of`).
+    ``runs`` gives the number of runs of each kernel (:func:`~.estimates.count_kernel_runs`).
     """
-    found: dict[str, tuple[int, int, int, float]] = {}
+    by_kind: dict[str, tuple[int, int, int, float]] = {}
     for kernel in kernels:
         collective = kernel.collective
         if collective is None:
             continue
         times = runs.get(kernel.name, 1)
-        count, given, got, sent = found.get(collective.kind, (0, 0, 0, 0.0))
-        found[collective.kind] = (
+        count, operand_bytes, result_bytes, sent_bytes = by_kind.get(collective.kind, (0, 0, 0, 0.0))
+        by_kind[collective.kind] = (
             count + times,
-            given + times * collective.operand_bytes,
-            got + times * collective.result_bytes,
-            sent + times * least_sent(collective),
+            operand_bytes + times * collective.operand_bytes,
+            result_bytes + times * collective.result_bytes,
+            sent_bytes + times * least_sent(collective),
         )
-    rows = [Exchanged(kind, count, given, got, round(sent)) for kind, (count, given, got, sent) in found.items()]
-    return tuple(sorted(rows, key=lambda each: -each.sent_bytes))
+    rows = [
+        Exchanged(kind, count, operand_bytes, result_bytes, round(sent_bytes))
+        for kind, (count, operand_bytes, result_bytes, sent_bytes) in by_kind.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.sent_bytes))

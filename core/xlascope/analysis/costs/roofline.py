@@ -1,8 +1,9 @@
-"""How near kernels came to what their device can do at most, and whether that is what limits them.
+"""Utilization of a device's peaks by kernels, and the resource that limits each kernel.
 
-A kernel is *bound* by memory or by compute when it reached at least :data:`BOUND` of that ceiling in its measured time.
-Below that something else limits it (launching, waiting, its own code), and it is bound by neither: both parts are said.
-Faster than memory is no fault of measuring: the data were in a cache, and memory is not what limits.
+A kernel is *bound* by memory or by compute when it reached at least :data:`BOUND_SHARE` of that ceiling in
+its measured time. Below that something else limits it (launch overhead, waiting, its own code) and both
+shares are reported. Exceeding the memory ceiling is not a measurement error: the data were in a cache, and
+memory is not the limit.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from ...records.paths import EquationPath
 from ...records.programs import Equation, Jaxpr
 from .call_times import DeviceCall, KernelCall
 
-#: The part of a ceiling from which on a kernel is said to be bound by it. Profilers of GPUs put it at 60 %, too.
+#: A kernel is bound by a resource from this fraction of its ceiling on. GPU profilers use 60 %, too.
 BOUND = 0.6
 #: Opcodes of kernels that compute nothing.
 _MOVES = frozenset({"copy", "transpose", "bitcast", "reshape", "copy-start"})
 
 
 class Reached(NamedTuple):
-    """The parts of the ceilings of compute and of memory that a kernel reached; None where its work, its bytes or the
-    ceilings are not known.
+    """Fractions of the compute and memory ceilings that a kernel reached.
+
+    They are None where its work, its bytes or the ceilings are unknown.
     """
 
     compute: float | None = None
@@ -34,10 +36,10 @@ class Reached(NamedTuple):
 
     @property
     def bound(self) -> Literal["compute", "memory", "neither", ""]:
-        """What limits the kernel, ``""`` where nothing is known.
+        """Return the resource that limits the kernel, ``""`` where it is unknown.
 
-        >>> Reached(0.02, 0.75).bound, Reached(0.01, 0.03).bound, Reached(0.01, 1.3).bound, Reached(0.7, 1.3).bound
-        ('memory', 'neither', 'neither', 'compute')
+        >>> [Utilization(*shares).limit for shares in ((0.02, 0.75), (0.01, 0.03), (0.01, 1.3), (0.7, 1.3))]
+        ['memory', 'neither', 'neither', 'compute']
         """
         compute, memory = round(self.compute or 0.0, 2), round(self.memory or 0.0, 2)  # as they are told
         if self.compute is None and self.memory is None:
@@ -48,9 +50,9 @@ class Reached(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The verdict with its figures, parts of the ceilings.
+        """Return the limiting resource with the fractions of the ceilings.
 
-        >>> Reached(0.02, 0.75).words, Reached(0.01, 0.03).words
+        >>> Utilization(0.02, 0.75).words, Utilization(0.01, 0.03).words
         ('memory, 75 %', 'neither (memory 3 %, compute 1 %)')
         """
         if not self.bound:
@@ -58,15 +60,16 @@ class Reached(NamedTuple):
         if self.bound != "neither":
             return f"{self.bound}, {_percent(self.compute if self.bound == 'compute' else self.memory)}"
         parts = (("memory", self.memory), ("compute", self.compute))
-        told = ", ".join(f"{name} {_percent(part)}" for name, part in parts if part is not None)
-        return f"neither{', in cache' if (self.memory or 0.0) > 1 else ''} ({told})"
+        shares = ", ".join(f"{name} {_percent(part)}" for name, part in parts if part is not None)
+        return f"neither{', in cache' if (self.memory or 0.0) > 1 else ''} ({shares})"
 
 
 @dataclass(frozen=True, slots=True)
 class HotKernel:
-    """One kernel in one call. ``flops`` and ``bytes`` are those of one run (our count; None where nothing is known),
-    ``flop_rate`` and ``byte_rate`` the same per second of its measured time, and ``reached`` says what that is of what
-    the device can do.
+    """Kernel in one call with its rates.
+
+    ``flops`` and ``bytes`` are those of one run (estimates; None where unknown), ``flop_rate`` and ``byte_rate``
+    the same per second of its measured time, and ``utilization`` relates these to the device's ceilings.
     """
 
     call: KernelCall
@@ -80,12 +83,15 @@ class HotKernel:
 def hottest(
     device: DeviceCall, compiled: Compiled | None, flops: Mapping[str, float], ceilings: Ceilings | None
 ) -> tuple[HotKernel, ...]:
-    """The kernels that a device ran, the one with most time first; ``flops`` is what :func:`kernel_flops` counts.
+    """Return the kernels that a device ran by time, largest first; ``flops`` comes from :func:`kernel_flops`.
 
     Without ceilings there are no bounds.
     """
     kernels = {kernel.name: kernel for kernel in compiled.kernels} if compiled is not None else {}
-    return tuple(_hot(each, kernels.get(each.kernel), flops.get(each.kernel), ceilings) for each in device.kernels)
+    return tuple(
+        _hot(kernel_call, kernels.get(kernel_call.kernel), flops.get(kernel_call.kernel), ceilings)
+        for kernel_call in device.kernels
+    )
 
 
 def _hot(call: KernelCall, kernel: Kernel | None, flops: float | None, ceilings: Ceilings | None) -> HotKernel:
@@ -100,11 +106,11 @@ def _hot(call: KernelCall, kernel: Kernel | None, flops: float | None, ceilings:
 
 
 def reached(flops: float | None, moved: int, seconds: float, ceilings: Ceilings | None) -> Reached:
-    """Which parts of the ceilings a kernel of so many operations and bytes reached in its time.
+    """Return the fractions of the ceilings that a kernel reached in its time.
 
     >>> ceilings = Ceilings(1, "f", 0.0, "cpu:0", flops=100e9, bytes_per_second=50e9, source="measured here")
-    >>> reached(0.0, 1_000_000, 40e-6, ceilings)
-    Reached(compute=0.0, memory=0.5)
+    >>> compute_utilization(0.0, 1_000_000, 40e-6, ceilings)
+    Utilization(compute=0.0, memory=0.5)
     """
     if ceilings is None or seconds <= 0:
         return Reached()
@@ -117,26 +123,26 @@ def _percent(part: float | None) -> str:
 
 
 def kernel_flops(kernels: Sequence[Kernel], jaxpr: Jaxpr, devices: int = 1) -> dict[str, float]:
-    """Floating-point operations of one run of each kernel: our count of its equations.
+    """Return the floating-point operations of one run of each kernel, estimated from its equations.
 
-    Those of an equation in several kernels are split by the bytes that these read: the second half of a reduction reads
-    little, and adds up little. Of repeats that were compiled once, as a loop, a run computes one.
+    The work of an equation in several kernels is split by the bytes that these read: the second half of a
+    reduction reads little, and adds up little. Of repeats that were compiled once, as a loop, a run computes one.
 
-    Nothing of a kernel without equations, and nothing where equations are known by their names alone. One that only
-    moves an operand into place (a transpose before a product) computes nothing of the equation that it works for.
-    Nothing where several ``devices`` share the program: equations speak of whole arrays, kernels have parts.
+    Kernels without equations have no entry, and there are none if equations are known by name only. A kernel that
+    only moves an operand into place (a transpose before a product) computes nothing of its equation. There are no
+    entries if several ``devices`` share the program: equations describe whole arrays, kernels have parts.
     """
     if jaxpr.by_names or devices > 1:
         return {}
-    equations: dict[EquationPath, Equation] = {each.path: each for each in jaxpr.walk()}
-    leaves = {path for path, each in equations.items() if not each.bodies}
+    equations: dict[EquationPath, Equation] = {equation.path: equation for equation in jaxpr.walk()}
+    leaves = {path for path, equation in equations.items() if not equation.bodies}
     working = [kernel for kernel in kernels if kernel.kind != "call" and kernel.equations]
     computing = [kernel for kernel in working if kernel.opcode not in _MOVES]
     read: Counter[EquationPath] = Counter()
     for kernel in computing:
         read.update(dict.fromkeys(kernel.equations, kernel.bytes_read + 1))
-    found = dict.fromkeys((kernel.name for kernel in working), 0.0)
+    flops = dict.fromkeys((kernel.name for kernel in working), 0.0)
     for kernel in computing:
-        counted = (equations[path].flops / read[path] for path in set(kernel.equations) & leaves)
-        found[kernel.name] = (kernel.bytes_read + 1) * sum(counted) / kernel.repeats
-    return found
+        portions = (equations[path].flops / read[path] for path in set(kernel.equations) & leaves)
+        flops[kernel.name] = (kernel.bytes_read + 1) * sum(portions) / kernel.repeats
+    return flops

@@ -1,6 +1,6 @@
-"""What a GPU or TPU did in the step shown beside computing: its queues, its copies, and how long it stood still.
+"""Streams, copies and idle time of a GPU or TPU in the profiled step.
 
-Everything here is of one step, as the profiler saw it. A device without streams (a CPU) has nothing of it.
+A device without streams (a CPU) has none of these.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PLACES = {"H": "host", "D": "device", "P": "device"}
 
 
 class Stream(NamedTuple):
-    """A queue of a device: the runs of kernels on it, and the seconds in which at least one of them ran."""
+    """Queue of a device: the number of kernel runs on it, and the seconds in which at least one of them ran."""
 
     name: str
     runs: int
@@ -26,7 +26,7 @@ class Stream(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """The copies of one kind: how many, their bytes (None where one does not say), and the sum of their times."""
+    """Copies of one kind: their number, bytes (None where one is unknown), and the sum of their times."""
 
     kind: str
     number: int
@@ -35,34 +35,34 @@ class Copies(NamedTuple):
 
 
 class Idle(NamedTuple):
-    """Seconds in which neither a kernel nor a copy ran, of the seconds of the step shown."""
+    """Seconds in which neither a kernel nor a copy ran, and the seconds of the profiled step."""
 
     seconds: float
     step: float
 
 
 def streams_of(device: DeviceTime) -> tuple[Stream, ...]:
-    """The queues of a device, in the order in which they began; none for one that has none."""
-    found: dict[str, list[Span]] = defaultdict(list)
+    """Return the streams of a device in the order in which they began."""
+    by_stream: dict[str, list[Span]] = defaultdict(list)
     for span in device.spans:
         if span.stream:
-            found[span.stream].append(span)
-    return tuple(Stream(name, len(spans), covered(spans)) for name, spans in found.items())
+            by_stream[span.stream].append(span)
+    return tuple(Stream(name, len(spans), covered(spans)) for name, spans in by_stream.items())
 
 
 def copies_of(device: DeviceTime) -> tuple[Copies, ...]:
-    """The copies of the step shown, by kind.
+    """Return the copies of the profiled step, by kind.
 
     >>> copies = (Span("MemcpyH2D", 0.0, 2e-6, "", 4000), Span("MemcpyH2D", 3e-6, 2e-6, "", 4000))
     >>> copies_of(DeviceTime("gpu:0", 0.0, (), (), copies))
     (Copies(kind='host → device', number=2, bytes=8000, seconds=4e-06),)
     """
-    found: dict[str, list[Span]] = defaultdict(list)
+    by_kind: dict[str, list[Span]] = defaultdict(list)
     for copy in device.transfers:
-        found[kind_of_copy(copy.kernel)].append(copy)
+        by_kind[kind_of_copy(copy.kernel)].append(copy)
     return tuple(
         Copies(kind, len(copies), _sum(copy.bytes for copy in copies), sum(copy.duration for copy in copies))
-        for kind, copies in found.items()
+        for kind, copies in by_kind.items()
     )
 
 
@@ -76,17 +76,17 @@ def _sum(values: Iterable[int | None]) -> int | None:
 
 
 def kind_of_copy(name: str) -> str:
-    """What a profiler's name for a copy means; the name without its number where it means nothing more.
+    """Return the direction in a profiler's name for a copy, or the name without its number.
 
     >>> kind_of_copy("MemcpyH2D"), kind_of_copy("MemcpyP2P"), kind_of_copy("copy-start.12")
     ('host → device', 'device → device', 'copy-start')
     """
-    found = _KIND.search(name)
-    return f"{_PLACES[found[1]]} → {_PLACES[found[2]]}" if found else re.sub(r"\.\d+$", "", name)
+    match = _KIND.search(name)
+    return f"{_PLACES[match[1]]} → {_PLACES[match[2]]}" if match else re.sub(r"\.\d+$", "", name)
 
 
 def idle_of(device: DeviceTime) -> Idle:
-    """How long a device stood still in the step shown, from its own first kernel until its last.
+    """Return the idle time of a device in the profiled step, from its first kernel until its last.
 
     >>> spans = (Span("a", 0.0, 1.0, "Stream #1"), Span("b", 3.0, 1.0, "Stream #1"))
     >>> idle_of(DeviceTime("gpu:0", 0.0, (), spans, (Span("MemcpyH2D", 0.5, 1.5),)))
@@ -101,7 +101,7 @@ def idle_of(device: DeviceTime) -> Idle:
 
 
 def covered(spans: Iterable[Span], began: float = 0.0, ended: float = float("inf")) -> float:
-    """The time between two moments that is covered by at least one of the spans."""
+    """Return the time between two moments that is covered by at least one of the spans."""
     total, until = 0.0, began
     for span in sorted(spans, key=lambda span: span.start):
         stop = min(span.start + span.duration, ended)
@@ -111,21 +111,23 @@ def covered(spans: Iterable[Span], began: float = 0.0, ended: float = float("inf
 
 
 def copies_words(copies: Copies) -> str:
-    """Copies in words, with their rate.
+    """Return a description of copies with their rate.
 
-    >>> copies_words(Copies("host → device", 2, 8000, 4e-6))
+    >>> describe_copies(Copies("host → device", 2, 8000, 4e-6))
     '2 copies host → device: 8 kB in 4 µs, 2 GB/s'
-    >>> copies_words(Copies("device → host", 1, None, 4e-6))
+    >>> describe_copies(Copies("device → host", 1, None, 4e-6))
     '1 copy device → host: 4 µs, bytes unknown'
     """
     number = "1 copy" if copies.number == 1 else f"{copies.number:,} copies"
     if copies.bytes is None:
         return f"{number} {copies.kind}: {seconds(copies.seconds)}, bytes unknown"
-    fast = f", {rate(copies.bytes / copies.seconds, 'B')}" if copies.seconds > 0 else ""
-    return f"{number} {copies.kind}: {size(copies.bytes)} in {seconds(copies.seconds)}{fast}"
+    speed = f", {rate(copies.bytes / copies.seconds, 'B')}" if copies.seconds > 0 else ""
+    return f"{number} {copies.kind}: {size(copies.bytes)} in {seconds(copies.seconds)}{speed}"
 
 
 def streams_words(device: DeviceTime) -> str:
-    """The queues of a device in words, ``""`` where it has none."""
+    """Return a description of a device's streams, ``""`` if it has none."""
     streams = streams_of(device)
-    return ", ".join(f"{each.name} {seconds(each.seconds)} ({plural(each.runs, 'kernel run')})" for each in streams)
+    return ", ".join(
+        f"{stream.name} {seconds(stream.seconds)} ({plural(stream.runs, 'kernel run')})" for stream in streams
+    )

@@ -1,8 +1,9 @@
-"""Waiting told apart from working: how much of a collective's time a device spends until the last one has come.
+"""Waiting time in collectives: how long a device waits until the last device of its group has begun.
 
-Derived, not measured: in the step shown the profiler says when each device began a collective and when it was done.
-XLA's CPU devices meet before they exchange anything, so until the last of a group has begun the others wait; what comes
-after is called work. A device of which the collective was not seen, or not as often, tells nothing: nor does its group.
+It is derived, not measured: in the profiled step, the profiler reports when each device began a collective
+and when it was done. XLA's CPU devices synchronize before they exchange anything, so until the last of a
+group has begun the others wait; the remaining time is work. A group is skipped if the collective was not
+recorded equally often on all of its devices.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ...records.events import Compiled, Executed, Span
 
 
 class Waits(NamedTuple):
-    """A collective in the step shown, the mean over the devices: seconds from begin to end, and those of waiting.
+    """Collective in the profiled step, the mean over the devices: seconds from begin to end, and seconds of waiting.
 
     ``last`` is the device that the others waited for longest.
     """
@@ -27,19 +28,19 @@ class Waits(NamedTuple):
 
 
 def waiting_spans(compiled: Compiled, run: Executed) -> dict[str, list[Span]]:
-    """For each device the stretches of the step shown in which it waits for another, named by the collective."""
-    found: dict[str, list[Span]] = defaultdict(list)
+    """Return for each device the spans of the profiled step in which it waits, named by the collective."""
+    waiting: dict[str, list[Span]] = defaultdict(list)
     for members in _meetings(compiled, run):
-        everybody = max(span.start for span in members.values())
+        last_start = max(span.start for span in members.values())
         for device, span in members.items():
-            waits = min(everybody - span.start, span.duration)
+            waits = min(last_start - span.start, span.duration)
             if waits > 0:
-                found[device].append(Span(span.kernel, span.start, waits))
-    return dict(found)
+                waiting[device].append(Span(span.kernel, span.start, waits))
+    return dict(waiting)
 
 
 def waits_of(compiled: Compiled, run: Executed) -> tuple[Waits, ...]:
-    """The collectives of the step shown, those with most waiting first; none where nobody can tell.
+    """Return the collectives of the profiled step by waiting time, largest first; none where it is unknown.
 
     >>> from xlascope.records import Collective, DeviceTime, Kernel
     >>> sums = Kernel("all-reduce", "all-reduce", "single", "f32[4]", (), 1, 0, 16, 16, 0,
@@ -50,12 +51,12 @@ def waits_of(compiled: Compiled, run: Executed) -> tuple[Waits, ...]:
     >>> waits_of(program, Executed(1, "f", 0.0, 1, 4.0, 4.0, 1, 4.0, seen))
     (Waits(kernel='all-reduce', seconds=2.0, waiting=1.0, last='cpu:1'),)
     """
-    meetings = list(_meetings(compiled, run))
+    collective_runs = list(_meetings(compiled, run))
     count = len(run.devices)
     total: dict[str, float] = defaultdict(float)
     waiting: dict[str, float] = defaultdict(float)
     longest: dict[str, tuple[float, str]] = {}
-    for members in meetings:
+    for members in collective_runs:
         last = max(members, key=lambda device: members[device].start)
         for span in members.values():
             waits = max(0.0, min(members[last].start - span.start, span.duration))
@@ -63,30 +64,30 @@ def waits_of(compiled: Compiled, run: Executed) -> tuple[Waits, ...]:
             waiting[span.kernel] += waits / count
             longest[span.kernel] = max(longest.get(span.kernel, (0.0, last)), (waits, last))
     rows = [Waits(kernel, total[kernel], waiting[kernel], longest[kernel][1]) for kernel in total]
-    return tuple(sorted(rows, key=lambda each: -each.waiting))
+    return tuple(sorted(rows, key=lambda row: -row.waiting))
 
 
 def waits_json(compiled: Compiled, run: Executed) -> list[dict[str, Any]]:
-    """The same as JSON can hold it."""
-    return [each._asdict() for each in waits_of(compiled, run)]
+    """Return the collectives as JSON-compatible dicts."""
+    return [row._asdict() for row in waits_of(compiled, run)]
 
 
 def _meetings(compiled: Compiled, run: Executed) -> Iterator[Mapping[str, Span]]:
-    """Each run of a collective by each group of devices: what each of them was seen to do."""
+    """Yield the span of each device for each run of a collective by a group of devices."""
     if compiled.platform != "cpu" or not all(device.whole for device in run.devices):
         return
     names = compiled.devices
     for kernel in compiled.kernels:
         if kernel.collective is None:
             continue
-        seen = {each.device: _runs(each.spans, kernel.name) for each in run.devices}
+        runs_by_device = {device_time.device: _runs(device_time.spans, kernel.name) for device_time in run.devices}
         for group in kernel.collective.groups:
             members = [names[i] for i in group if i < len(names)]
-            counts = {len(seen.get(device, ())) for device in members}
+            counts = {len(runs_by_device.get(device, ())) for device in members}
             if len(members) < 2 or len(members) < len(group) or len(counts) != 1:
                 continue
             for i in range(counts.pop()):
-                yield {device: seen[device][i] for device in members}
+                yield {device: runs_by_device[device][i] for device in members}
 
 
 def _runs(spans: tuple[Span, ...], kernel: str) -> list[Span]:

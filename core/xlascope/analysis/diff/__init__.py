@@ -1,4 +1,4 @@
-"""Two programs compared as plain data: equations, kernels, numbers, timing. See :func:`compare`."""
+"""Comparison of two programs as plain data: equations, kernels, numbers, timing. See :func:`compare`."""
 
 from .changes import EquationChange as EquationChange
 from .changes import KernelChange as KernelChange

@@ -1,4 +1,4 @@
-"""What a comparison says, as plain data: one change for each equation and kernel, numbers side by side, timing."""
+"""Result of a comparison as plain data: changes of equations and kernels, numbers side by side, timing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Regrouping = Literal["same", "changed", "merged", "split", "regrouped", "appeare
 
 @dataclass(frozen=True, slots=True)
 class EquationChange:
-    """An equation of either program, or the same one in both: ``=`` alike, ``~`` changed, ``+`` added, ``-`` removed.
+    """Equation of either program or both: ``=`` alike, ``~`` changed, ``+`` added, ``-`` removed.
 
     ``before`` and ``after`` are its paths. ``changed`` names what differs (``dtype``, ``shape``, ``parameters``,
-    ``operands``), and ``detail`` says it (``f32[8] → bf16[8]``).
+    ``operands``), and ``detail`` describes it (``f32[8] → bf16[8]``).
     """
 
     sign: Sign
@@ -28,7 +28,7 @@ class EquationChange:
 
 @dataclass(frozen=True, slots=True)
 class KernelChange:
-    """What became of kernels: ``before`` and ``after`` are the names of those that hold the same equations."""
+    """Change of kernels: ``before`` and ``after`` are the names of those that hold the same equations."""
 
     kind: Regrouping
     before: tuple[str, ...]
@@ -38,7 +38,7 @@ class KernelChange:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number of both programs, with its unit and who says so; None where it is not known."""
+    """Number of both programs, with its unit and source; None where it is unknown."""
 
     name: str
     before: float | None
@@ -49,7 +49,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Both programs measured in turn: seconds per call, and how the second compares with the first.
+    """Interleaved measurements of both programs: seconds per call, and the ratio of the second to the first.
 
     ``ratio`` is the median over rounds of after ÷ before; it lies between ``low`` and ``high`` with a confidence of at
     least 99 %. With fewer than eight rounds no such bounds exist, and they are 0 and infinity.
@@ -64,5 +64,5 @@ class Timing:
 
     @property
     def within_noise(self) -> bool:
-        """Whether the measurements leave open which of both is faster."""
+        """Return whether the measurements leave open which program is faster."""
         return self.low <= 1.0 <= self.high

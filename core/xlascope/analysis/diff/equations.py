@@ -1,4 +1,4 @@
-"""Which equation of one program is which of another: by the source line, the operation, and the place."""
+"""Matching of the equations of two programs by source line, operation and position."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PARAMETER = re.compile(r" (?=\w+=)")
 
 
 class Flat:
-    """A program as the list of its equations, bodies included, with their types and lines."""
+    """Program as a flat list of its equations, bodies included, with their types and lines."""
 
     def __init__(self, traced: Traced) -> None:
         self.traced = traced
         self.jaxpr = traced.jaxpr
         self.equations: list[Equation] = list(traced.jaxpr.walk())
         self.variables: dict[str, Variable] = {}
-        self._lines = {each.file: (each.first_line, each.text.splitlines()) for each in traced.sources}
+        self._lines = {source.file: (source.first_line, source.text.splitlines()) for source in traced.sources}
         self._alias: dict[str, str] = {}
         self._take(traced.jaxpr)
 
@@ -37,29 +37,29 @@ class Flat:
                 self._same(equation.outputs, body.outputs)
 
     def _same(self, names: Sequence[str], stand_for: Sequence[str]) -> None:
-        """A body that is called twice has one set of names: those stand for themselves."""
+        """Record that names stand for others; names of a body that is called twice stand for themselves."""
         if len(names) == len(stand_for):
-            for name, other in zip(names, stand_for, strict=True):
-                self._alias[name] = other if self._alias.get(name, other) == other else name
+            for name, target in zip(names, stand_for, strict=True):
+                self._alias[name] = target if self._alias.get(name, target) == target else name
 
     def value(self, name: str) -> str:
-        """The variable that a body's input, or a call's result, stands for."""
+        """Return the variable that a body's input or a call's result stands for."""
         for _ in range(len(self._alias)):
-            other = self._alias.get(name, name)
-            if other == name:
+            target = self._alias.get(name, name)
+            if target == name:
                 break
-            name = other
+            name = target
         return name
 
     def line(self, equation: Equation) -> str:
-        """The text of the line that made an equation, without its indentation; ``""`` where it is not known."""
+        """Return the source line of an equation without indentation, or ``""`` where it is unknown."""
         source = equation.source
         first, lines = self._lines.get(source.file, (1, [])) if source else (1, [])
-        at = source.line - first if source else -1
-        return lines[at].strip() if 0 <= at < len(lines) else ""
+        index = source.line - first if source else -1
+        return lines[index].strip() if 0 <= index < len(lines) else ""
 
     def types(self, equation: Equation) -> tuple[str, ...]:
-        """The types of an equation's results."""
+        """Return the types of an equation's results."""
         return tuple(self.variables[name].type_text for name in equation.outputs if name in self.variables)
 
 
@@ -79,50 +79,48 @@ def _by_operation(program: Flat, equation: Equation) -> Hashable:
 
 
 def compare_equations(before: Flat, after: Flat) -> tuple[EquationChange, ...]:
-    """Every equation of both programs, once, in their common order; what is removed stands before what is added."""
+    """Return every equation of both programs once, in their common order, removed ones before added ones."""
     pairs = pair_equations(before, after)
     same = _same_values(before, after, pairs)
     return tuple(_merged(before, after, pairs, same))
 
 
 def pair_equations(before: Flat, after: Flat) -> list[Pair]:
-    """Pairs of indices into both lists of equations, ascending in both.
+    """Return pairs of indices into both lists of equations, ascending in both.
 
-    First what the user's functions do; then what was derived from it, for which the forward equation that each one
-    transposes says which of many alike it is; then what else does the same, and what does the same operation. None
-    crosses the pairs made before it.
+    Equations are paired in this order: those of the user's functions; derived ones, which are distinguished by
+    the forward equation that each one transposes; those with the same content; those with the same operation. No
+    pair crosses an earlier one.
     """
-    known = _forward_pairs(before, after)
+    forward_pairs = _forward_pairs(before, after)
     pairs: list[Pair] = []
-    for key in (lambda side, each: _by_origin(side, each, known), _by_line, _by_content, _by_operation):
+    for key in (lambda side, equation: _by_origin(side, equation, forward_pairs), _by_line, _by_content, _by_operation):
         pairs = _closer(before, after, pairs, key)
     return pairs
 
 
 def _closer(before: Flat, after: Flat, pairs: list[Pair], key: Key) -> list[Pair]:
-    """These pairs, and those of equations between them that have the same key."""
-    found = list(pairs)
+    """Return the pairs, extended by equations between them that have the same key."""
+    result = list(pairs)
     for left, right in gaps(pairs, (len(before.equations), len(after.equations))):
         a = [key(before, before.equations[i]) for i in left]
         b = [key(after, after.equations[j]) for j in right]
-        found += [(left.start + i, right.start + j) for i, j in align(a, b)]
-    return sorted(found)
+        result += [(left.start + i, right.start + j) for i, j in align(a, b)]
+    return sorted(result)
 
 
 def _forward_pairs(before: Flat, after: Flat) -> dict[tuple[Flat, str], int]:
-    """The number of the pair that a forward equation belongs to, by its program and path."""
-    old, new = ([each for each in side.equations if each.role == "forward"] for side in (before, after))
-    pairs = align([_by_line(before, each) for each in old], [_by_line(after, each) for each in new])
-    return {
-        place: number for number, (i, j) in enumerate(pairs) for place in ((before, old[i].path), (after, new[j].path))
-    }
+    """Return the number of the pair that a forward equation belongs to, by its program and path."""
+    old, new = ([equation for equation in side.equations if equation.role == "forward"] for side in (before, after))
+    pairs = align([_by_line(before, equation) for equation in old], [_by_line(after, equation) for equation in new])
+    return {key: number for number, (i, j) in enumerate(pairs) for key in ((before, old[i].path), (after, new[j].path))}
 
 
-def _by_origin(program: Flat, equation: Equation, known: dict[tuple[Flat, str], int]) -> Hashable:
+def _by_origin(program: Flat, equation: Equation, forward_pairs: dict[tuple[Flat, str], int]) -> Hashable:
     if equation.role == "forward":
-        return known.get((program, equation.path), (program, equation.path))
+        return forward_pairs.get((program, equation.path), (program, equation.path))
     origin = equation.transposes
-    return *_by_line(program, equation), known.get((program, origin), (program, origin)) if origin else None
+    return *_by_line(program, equation), forward_pairs.get((program, origin), (program, origin)) if origin else None
 
 
 def _merged(before: Flat, after: Flat, pairs: list[Pair], same: dict[str, str]) -> Iterator[EquationChange]:
@@ -179,32 +177,32 @@ def _parameter_changes(old: str, new: str) -> list[str]:
 
 
 def _same_values(before: Flat, after: Flat, pairs: list[Pair]) -> dict[str, str]:
-    """The variables of ``after`` by the variables of ``before`` that hold the same, as far as pairs tell."""
+    """Return the variables of ``after`` by the equal variables of ``before``, as far as the pairs show."""
     same: dict[str, str] = {}
 
-    def take(old: Sequence[str], new: Sequence[str]) -> None:
+    def add_pairs(old: Sequence[str], new: Sequence[str]) -> None:
         for a, b in zip(old, new, strict=False):
             same.setdefault(before.value(a), after.value(b))
 
-    take(*_arguments(before.jaxpr, after.jaxpr))
-    take(before.jaxpr.constants, after.jaxpr.constants)
+    add_pairs(*_arguments(before.jaxpr, after.jaxpr))
+    add_pairs(before.jaxpr.constants, after.jaxpr.constants)
     for i, j in pairs:
         old, new = before.equations[i], after.equations[j]
-        take(old.outputs, new.outputs)
+        add_pairs(old.outputs, new.outputs)
         for a, b in zip(old.bodies, new.bodies, strict=False):
-            take(a.inputs, b.inputs)
+            add_pairs(a.inputs, b.inputs)
     return same
 
 
 def _arguments(before: Jaxpr, after: Jaxpr) -> tuple[Sequence[str], Sequence[str]]:
-    """Arguments that their users call the same; the others by position, where there are equally many of them."""
+    """Return matching arguments: those with the same label, then the others by position if equally many."""
     old, new = ({j.variables[n].label or n: n for n in j.inputs if n in j.variables} for j in (before, after))
     if len(old) < len(before.inputs) or len(new) < len(after.inputs):
         return before.inputs, after.inputs
     common = [label for label in old if label in new]
-    left, right = ([n for label, n in names.items() if label not in common] for names in (old, new))
-    rest = (left, right) if len(left) == len(right) else ([], [])
-    return [*(old[label] for label in common), *rest[0]], [*(new[label] for label in common), *rest[1]]
+    old_only, new_only = ([n for label, n in names.items() if label not in common] for names in (old, new))
+    unmatched = (old_only, new_only) if len(old_only) == len(new_only) else ([], [])
+    return [*(old[label] for label in common), *unmatched[0]], [*(new[label] for label in common), *unmatched[1]]
 
 
 def _operands_alike(before: Flat, after: Flat, old: Equation, new: Equation, same: dict[str, str]) -> bool:
@@ -220,7 +218,7 @@ def _operands_alike(before: Flat, after: Flat, old: Equation, new: Equation, sam
 
 
 def _literals_alike(a: str, b: str) -> bool:
-    """Whether ``2.0:f32[]`` and ``2:bf16[]`` are the same number; their types are told by the results' types."""
+    """Return whether ``2.0:f32[]`` and ``2:bf16[]`` are the same number; the result types show the types."""
     a, b = a.partition(":")[0], b.partition(":")[0]
     try:
         return a == b or float(a) == float(b)

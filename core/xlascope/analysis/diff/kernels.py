@@ -1,4 +1,4 @@
-"""Which kernels of one compiled program do the work of which of another: by the equations that are in them."""
+"""Matching of the kernels of two compiled programs by the equations in them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...records.paths import EquationPath
 from .changes import EquationChange, KernelChange, Regrouping
 from .sequences import align
 
-#: Two kernels belong together when they share this part of the equations of one of them.
+#: Two kernels correspond when they share this fraction of the equations of one of them.
 SHARED = 0.5
 
 
 def compare_kernels(before: Compiled, after: Compiled, equations: Sequence[EquationChange]) -> tuple[KernelChange, ...]:
-    """What became of every kernel: unchanged, changed, merged, split, regrouped, vanished; and which appeared.
+    """Return the change of every kernel: same, changed, merged, split, regrouped, vanished or appeared.
 
-    In the order in which they run, those of ``before`` first.
+    The changes are in execution order, those with kernels of ``before`` first.
     """
     return tuple(_Comparison(before.kernels, after.kernels, equations).changes())
 
@@ -30,8 +30,8 @@ class _Comparison:
 
     def changes(self) -> Iterator[KernelChange]:
         pairs = align(
-            [_signature(each, work) for each, work in zip(self.before, self.old_work, strict=True)],
-            [_signature(each, work) for each, work in zip(self.after, self.new_work, strict=True)],
+            [_signature(kernel, work) for kernel, work in zip(self.before, self.old_work, strict=True)],
+            [_signature(kernel, work) for kernel, work in zip(self.after, self.new_work, strict=True)],
         )
         old, new = [i for i, _ in pairs], [j for _, j in pairs]
         groups = [([i], [j]) for i, j in pairs]
@@ -43,7 +43,7 @@ class _Comparison:
             yield self._change([self.before[i] for i in olds], [self.after[j] for j in news])
 
     def _by_work(self, left: list[int], right: list[int]) -> list[tuple[list[int], list[int]]]:
-        """Groups of kernels that share equations; those without any go together by what they are."""
+        """Return groups of kernels that share equations; kernels without equations are grouped by name."""
         group: dict[tuple[int, int], int] = {}
         members: list[tuple[list[int], list[int]]] = []
         for side, indices in enumerate((left, right)):
@@ -62,16 +62,17 @@ class _Comparison:
     def _edges(self, left: list[int], right: list[int]) -> Iterator[tuple[int, int]]:
         holders: dict[object, list[int]] = {}
         for j in right:
-            for each in self.new_work[j]:
-                holders.setdefault(each, []).append(j)
+            for position in self.new_work[j]:
+                holders.setdefault(position, []).append(j)
         for i in left:
-            for j in dict.fromkeys(j for each in self.old_work[i] for j in holders.get(each, ())):
+            for j in dict.fromkeys(j for position in self.old_work[i] for j in holders.get(position, ())):
                 shared = len(self.old_work[i] & self.new_work[j])
                 if shared >= SHARED * min(len(self.old_work[i]), len(self.new_work[j])):
                     yield i, j
         without = [[k for k in side if not work[k]] for side, work in ((left, self.old_work), (right, self.new_work))]
         keys = [
-            [_likeness(all_[k]) for k in side] for side, all_ in zip(without, (self.before, self.after), strict=True)
+            [_likeness(kernels[k]) for k in side]
+            for side, kernels in zip(without, (self.before, self.after), strict=True)
         ]
         yield from ((without[0][i], without[1][j]) for i, j in align(*keys))
 
@@ -85,12 +86,14 @@ class _Comparison:
 
 
 def _work(kernels: Sequence[Kernel], equations: Sequence[EquationChange], side: str) -> list[frozenset[object]]:
-    """For each kernel the places of its equations in the common list; what holds others (a loop) is left out."""
-    place: dict[EquationPath | None, object] = {getattr(each, side): at for at, each in enumerate(equations)}
-    # Records that somebody made by hand may hold plain texts.
-    holders = {EquationPath(path).parent for path in place if path is not None}
+    """Return for each kernel the positions of its equations in the common list, without loops and calls."""
+    positions: dict[EquationPath | None, object] = {
+        getattr(change, side): index for index, change in enumerate(equations)
+    }
+    # Records that were created by hand may hold plain strings.
+    holders = {EquationPath(path).parent for path in positions if path is not None}
     return [
-        frozenset(place.get(path, (side, path)) for path in kernel.equations if path not in holders)
+        frozenset(positions.get(path, (side, path)) for path in kernel.equations if path not in holders)
         for kernel in kernels
     ]
 
@@ -104,7 +107,7 @@ def _likeness(kernel: Kernel) -> object:
 
 
 def _base(name: str) -> str:
-    """XLA numbers namesakes: ``wrapped_add.1``."""
+    """Return a name without the number by which XLA distinguishes equal names: ``wrapped_add.1``."""
     return re.sub(r"[.\d]+$", "", name)
 
 
@@ -124,18 +127,18 @@ def _kind(old: int, new: int, differ: bool) -> Regrouping:
 
 
 def _details(old: Kernel, new: Kernel, same_work: bool) -> list[str]:
-    found = []
+    details = []
     if old.kind != new.kind:
-        found.append(f"{old.kind} → {new.kind}")
+        details.append(f"{old.kind} → {new.kind}")
     if old.type_text != new.type_text:
-        found.append(f"{old.type_text} → {new.type_text}")
+        details.append(f"{old.type_text} → {new.type_text}")
     if not same_work:
-        found.append(
+        details.append(
             f"{len(set(old.equations))} → {len(set(new.equations))} equations"
             if len(set(old.equations)) != len(set(new.equations))
             else "other equations"
         )
     was, now = old.bytes_read + old.bytes_written, new.bytes_read + new.bytes_written
-    if was != now and not found:
-        found.append(f"{was:,} → {now:,} B read and written")
-    return found
+    if was != now and not details:
+        details.append(f"{was:,} → {now:,} B read and written")
+    return details

@@ -1,4 +1,4 @@
-"""Comparisons from files: what ``Diff.to_json`` wrote, compared anew."""
+"""Comparisons read from files that ``Diff.to_json`` wrote, computed anew."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _KEY = "xlascope_diff"
 
 
 def load_shown(file: str | os.PathLike[str]) -> tuple[Record, ...] | Diff:
-    """The records, or the comparison, that a file holds.
+    """Return the records or the comparison that a file holds.
 
     Raises ValueError, naming the file, when it is damaged, holds something else, or has another version.
     """
-    with Path(file).open("rb") as opened:
-        begin = opened.read(200)
+    with Path(file).open("rb") as stream:
+        begin = stream.read(200)
     if f'"{_KEY}"'.encode() not in begin:
         return load(file)
     try:
@@ -34,15 +34,15 @@ def load_shown(file: str | os.PathLike[str]) -> tuple[Record, ...] | Diff:
 
 
 def diff_from_json(data: dict[str, Any]) -> Diff:
-    """The comparison that :meth:`Diff.to_json` made a dict of; raises ValueError for a dict that is not one."""
+    """Return the comparison in a dict of :meth:`Diff.to_json`; raise ValueError for any other dict."""
     if data.get(_KEY) != VERSION:
         raise ValueError(f"a comparison of version {data.get(_KEY)!r}; this xlascope reads version {VERSION}")
     labels, sides = data.get("labels"), [data.get("before"), data.get("after")]
-    if not (isinstance(labels, list) and len(labels) == 2 and all(isinstance(each, str) for each in labels)):
+    if not (isinstance(labels, list) and len(labels) == 2 and all(isinstance(item, str) for item in labels)):
         raise ValueError("labels: expected two texts")
     if not all(isinstance(side, list) for side in sides):
         raise ValueError("before and after: expected lists of records")
-    before, after = ([from_json(each) for each in side or ()] for side in sides)
+    before, after = ([from_json(item) for item in side or ()] for side in sides)
     return compare(before, after, labels=(labels[0], labels[1]), timing=_timing(data.get("timing")))
 
 
@@ -50,7 +50,7 @@ def _timing(data: Any) -> Timing | None:
     if data is None:
         return None
     try:
-        sides = [[float(each) for each in data[name]] for name in ("before", "after")]
+        sides = [[float(value) for value in data[name]] for name in ("before", "after")]
         return timing(sides[0], sides[1], str(data["source"]))
     except (KeyError, TypeError) as error:
         raise ValueError("timing: expected measurements of both programs") from error

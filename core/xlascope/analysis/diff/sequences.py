@@ -1,4 +1,4 @@
-"""Two sequences, aligned: which items of one are which items of the other, in order."""
+"""Alignment of two sequences: which items of one correspond to which items of the other, in order."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Hashable, Iterator, Sequence
 
 Pair = tuple[int, int]
 
-#: Differences up to which the shortest script is searched for; the search costs the square of it.
+#: The shortest edit script is searched for up to this number of differences; the cost is quadratic in it.
 MOST_DIFFERENCES = 1200
 
 
 def align(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
-    """Pairs of indices of equal items, ascending in both: a longest such list, or a long one where that is dear.
+    """Return pairs of indices of equal items, ascending in both.
+
+    The result is a longest such list, or just a long one where the search would be expensive.
 
     >>> align("abcd", "axcd")
     [(0, 0), (2, 2), (3, 3)]
@@ -23,7 +25,7 @@ def align(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
 
 
 def gaps(pairs: Sequence[Pair], end: Pair) -> Iterator[tuple[range, range]]:
-    """What lies between pairs: the indices of both sides, where either has any.
+    """Yield the index ranges between pairs, where either side has any.
 
     >>> list(gaps([(0, 0), (2, 1)], (3, 2)))
     [(range(1, 2), range(1, 1))]
@@ -36,7 +38,7 @@ def gaps(pairs: Sequence[Pair], end: Pair) -> Iterator[tuple[range, range]]:
 
 
 def _shortest(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair] | None:
-    """Myers' greedy search for the shortest edit script; None when there are too many differences.
+    """Return the pairs of a shortest edit script (Myers), or None when there are too many differences.
 
     ``reached[k]`` is how far into ``before`` a script of ``d`` edits can get on the diagonal k = i - j.
     """
@@ -57,7 +59,7 @@ def _shortest(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pai
 
 
 def _walked_back(steps: Sequence[dict[int, int]], i: int, j: int) -> list[Pair]:
-    """The pairs that the shortest script leaves in place, from the end to the start."""
+    """Return the pairs that the shortest edit script leaves in place, from the end to the start."""
     pairs: list[Pair] = []
     for d in range(len(steps) - 1, -1, -1):
         reached, k = steps[d], i - j
@@ -73,42 +75,42 @@ def _walked_back(steps: Sequence[dict[int, int]], i: int, j: int) -> list[Pair]:
 
 
 def _anchored(before: Sequence[Hashable], after: Sequence[Hashable]) -> Iterator[Pair]:
-    """Items that occur equally often on both sides, matched by rank; between those the search starts again."""
+    """Yield pairs from items that occur equally often on both sides, and from searches between these."""
     anchors = _ascending(_ranked(before, after))
     inner = list(gaps(anchors, (len(before), len(after)))) if anchors else []
-    found = set(anchors)
+    pairs = set(anchors)
     for left, right in inner:
         closer = _shortest(before[left.start : left.stop], after[right.start : right.stop]) or []
-        found.update((left.start + i, right.start + j) for i, j in closer)
-    yield from sorted(found)
+        pairs.update((left.start + i, right.start + j) for i, j in closer)
+    yield from sorted(pairs)
 
 
 def _ranked(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
-    places: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    occurrences: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, items in enumerate((before, after)):
         for index, item in enumerate(items):
-            places[item][side].append(index)
-    equal = (sides for sides in places.values() if len(sides[0]) == len(sides[1]))
+            occurrences[item][side].append(index)
+    equal = (sides for sides in occurrences.values() if len(sides[0]) == len(sides[1]))
     return sorted(pair for sides in equal for pair in zip(*sides, strict=True))
 
 
 def _ascending(pairs: Sequence[Pair]) -> list[Pair]:
-    """The longest list of pairs whose second indices ascend; the first ones do."""
+    """Return the longest list of pairs whose second indices ascend, as the first ones do."""
     ends: list[int] = []
     last: list[int] = []
     previous: list[int | None] = []
-    for at, (_, j) in enumerate(pairs):
+    for index, (_, j) in enumerate(pairs):
         length = bisect_left(ends, j)
         if length == len(ends):
             ends.append(j)
-            last.append(at)
+            last.append(index)
         else:
-            ends[length], last[length] = j, at
+            ends[length], last[length] = j, index
         previous.append(last[length - 1] if length else None)
-    found: list[Pair] = []
-    at_ = last[-1] if last else None
-    while at_ is not None:
-        found.append(pairs[at_])
-        at_ = previous[at_]
-    found.reverse()
-    return found
+    longest: list[Pair] = []
+    cursor = last[-1] if last else None
+    while cursor is not None:
+        longest.append(pairs[cursor])
+        cursor = previous[cursor]
+    longest.reverse()
+    return longest

@@ -1,4 +1,4 @@
-"""A comparison as text. Signs stand in front of lines: ``=`` alike, ``~`` changed, ``+`` added, ``-`` removed."""
+"""Text form of a comparison: lines begin with ``=`` alike, ``~`` changed, ``+`` added or ``-`` removed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .changes import EquationChange, KernelChange, Number, Sign, Timing
 from .equations import Flat
 from .timing import quartiles
 
-#: Equations and kernels told one by one.
+#: Number of equations, and of kernels, that are listed.
 MOST_LINES = 60
-#: Names told of one side of a regrouping.
+#: Number of names listed for one side of a regrouping.
 MOST_NAMES = 6
-#: Characters of a label up to which it stands for its program in tables and sentences.
+#: Labels up to this number of characters are used in tables and sentences.
 LONGEST_NAME = 24
 BOTH = ("before", "after")
 
@@ -28,24 +28,24 @@ _SIGNS = {"same": "=", "appeared": "+", "vanished": "-"}
 
 
 def heading(labels: tuple[str, str]) -> str:
-    """What is compared with what."""
-    told = [plain(label, 120) for label in labels]
+    """Return the heading that names both programs."""
+    texts = [plain(label, 120) for label in labels]
     if names(labels) == BOTH:
-        return "\n".join(f"{name}: {label}" for name, label in zip(BOTH, told, strict=True))
-    return "  →  ".join(told)
+        return "\n".join(f"{name}: {label}" for name, label in zip(BOTH, texts, strict=True))
+    return "  →  ".join(texts)
 
 
 def names(labels: tuple[str, str]) -> tuple[str, str]:
-    """The labels where they are short, and else ``before`` and ``after``."""
+    """Return the labels if they are short, otherwise ``before`` and ``after``."""
     return labels if max(map(len, labels)) <= LONGEST_NAME and all(map(str.isprintable, labels)) else BOTH
 
 
 def equation_lines(changes: Sequence[EquationChange], before: Flat, after: Flat) -> Iterator[str]:
-    """The counts, and every equation that is not alike."""
-    counts = Counter(each.sign for each in changes)
-    told = ", ".join(f"{counts[sign]:,} {word}" for sign, word in _WORDS.items() if counts[sign])
-    yield f"equations: {told or 'none'}"
-    old, new = ({each.path: each for each in side.equations} for side in (before, after))
+    """Yield the counts and every equation that is not alike."""
+    counts = Counter(item.sign for item in changes)
+    summary = ", ".join(f"{counts[sign]:,} {word}" for sign, word in _WORDS.items() if counts[sign])
+    yield f"equations: {summary or 'none'}"
+    old, new = ({item.path: item for item in side.equations} for side in (before, after))
     sides = {True: (new, after), False: (old, before)}
     rows: list[tuple[str, ...]] = []
     alike = more = 0
@@ -74,15 +74,15 @@ def _equation_row(change: EquationChange, equation: Equation, program: Flat) -> 
 
 
 def kernel_lines(changes: Sequence[KernelChange]) -> Iterator[str]:
-    """The counts, and every kernel that is not the same."""
+    """Yield the counts and every kernel that is not the same."""
     if not changes:
         return
-    counts = Counter(each.kind for each in changes)
+    counts = Counter(item.kind for item in changes)
     yield "kernels: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
-    others = [each for each in changes if each.kind != "same"]
-    yield from _aligned([_kernel_row(each) for each in others[:MOST_LINES]])
-    if len(others) > MOST_LINES:
-        yield f"    {len(others) - MOST_LINES:,} more"
+    different = [item for item in changes if item.kind != "same"]
+    yield from _aligned([_kernel_row(item) for item in different[:MOST_LINES]])
+    if len(different) > MOST_LINES:
+        yield f"    {len(different) - MOST_LINES:,} more"
 
 
 def _kernel_row(change: KernelChange) -> tuple[str, ...]:
@@ -97,27 +97,27 @@ def _names(names: Sequence[str]) -> str:
 
 
 def number_lines(numbers: Sequence[Number], labels: tuple[str, str]) -> Iterator[str]:
-    """Every number of both, how they compare, and who says so."""
+    """Yield every number of both programs with the change and the source."""
     if numbers:
         rows = [("", *names(labels), "change", "source")]
-        rows += [(each.name, value(each.before, each.unit), value(each.after, each.unit), change(each), each.source)
-                 for each in numbers]  # fmt: skip
+        rows += [(row.name, value(row.before, row.unit), value(row.after, row.unit), change(row), row.source)
+                 for row in numbers]  # fmt: skip
         yield from _aligned(rows, right=(1, 2, 3))
 
 
 def timing_lines(timing: Timing | None, labels: tuple[str, str]) -> Iterator[str]:
-    """Medians with their spread, and whether the difference is more than noise."""
+    """Yield the medians with their spread, and whether the difference exceeds the noise."""
     if timing is None:
         return
     for label, seconds in zip(names(labels), (timing.before, timing.after), strict=True):
-        low, middle, high = (value(each, "s") for each in quartiles(seconds))
+        low, middle, high = (value(quartile, "s") for quartile in quartiles(seconds))
         yield f"{label}: {middle} per call (median; half of the rounds between {low} and {high})"
     yield verdict(timing, labels)
     yield f"({timing.source}, {len(timing.before)} rounds of both in turn)"
 
 
 def verdict(timing: Timing, labels: tuple[str, str]) -> str:
-    """One sentence: which is faster, by how much, and how sure that is."""
+    """Return a sentence that says which program is faster, by how much, and how certain that is."""
     before, after = names(labels)
     if math.isinf(timing.high):
         return f"{after} takes {timing.ratio:.3g} times as long as {before}; too few rounds to tell that from noise"
@@ -128,7 +128,7 @@ def verdict(timing: Timing, labels: tuple[str, str]) -> str:
 
 
 def value(number: float | None, unit: str) -> str:
-    """A number with its unit.
+    """Return a number with its unit.
 
     >>> value(1.5e6, "B"), value(0.0012, "s"), value(12.0, ""), value(None, "B")
     ('1.5 MB', '1.2 ms', '12', '–')
@@ -143,7 +143,7 @@ def value(number: float | None, unit: str) -> str:
 
 
 def change(number: Number) -> str:
-    """How the second compares with the first: ``+12 %``, ``−3``, ``=``."""
+    """Return how the second number compares with the first: ``+12 %``, ``−3``, ``=``."""
     if number.before is None or number.after is None:
         return ""
     if number.before == number.after:
@@ -158,11 +158,11 @@ def change(number: Number) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> Iterator[str]:
-    whole = [row for row in rows if len(row) > 1]
-    widths = [max(map(len, column)) for column in zip(*whole, strict=True)]
+    full_rows = [row for row in rows if len(row) > 1]
+    widths = [max(map(len, column)) for column in zip(*full_rows, strict=True)]
     for row in rows:
         cells = [
-            cell.rjust(width) if at in right else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=False))
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=False))
         ]
         yield "  ".join(cells).rstrip()

@@ -1,4 +1,4 @@
-"""Two programs measured in turn: medians, spread, and whether the difference is more than noise."""
+"""Statistics of two programs measured interleaved: medians, spread, and significance of the difference."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from statistics import median
 
 from .changes import Timing
 
-#: The probability that the true median of the ratios lies outside of what is said.
+#: The probability that the true median of the ratios lies outside of the reported interval.
 DOUBT = 0.01
 
 
 def timing(before: Sequence[float], after: Sequence[float], source: str) -> Timing:
-    """What paired rounds say; round i measured both programs right after each other, in seconds per call.
+    """Return the comparison of paired rounds; round i measured both programs in succession, in seconds per call.
 
     Raises ValueError unless both have the same number of rounds, at least one.
 
-    >>> found = timing([1.0, 1.1, 1.0, 0.9, 1.0, 1.2, 1.0, 1.0], [0.5, 0.5, 0.6, 0.5, 0.5, 0.6, 0.5, 0.5], "host clock")
-    >>> found.ratio, found.within_noise
+    >>> after = [0.5, 0.5, 0.6, 0.5, 0.5, 0.6, 0.5, 0.5]
+    >>> result = compare_timings([1.0, 1.1, 1.0, 0.9, 1.0, 1.2, 1.0, 1.0], after, "host clock")
+    >>> result.ratio, result.within_noise
     (0.5, False)
     """
     if not before or len(before) != len(after):
@@ -30,7 +31,7 @@ def timing(before: Sequence[float], after: Sequence[float], source: str) -> Timi
 
 
 def quartiles(seconds: Sequence[float]) -> tuple[float, float, float]:
-    """First quartile, median, third quartile of measurements, all of them measured ones.
+    """Return first quartile, median and third quartile of measurements; quartiles are actual measurements.
 
     >>> quartiles([3.0, 1.0, 2.0])
     (1.0, 2.0, 3.0)
@@ -41,10 +42,10 @@ def quartiles(seconds: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _rank(rounds: int) -> int | None:
-    """The k for which the median lies between the k-th smallest and k-th largest ratio with enough confidence.
+    """Return k so that the k-th smallest and k-th largest ratio enclose the median with enough confidence.
 
-    Each ratio lies below the true median with probability 1/2, so their number is binomial; nothing is assumed of
-    the noise but that rounds are independent.
+    Each ratio lies below the true median with probability 1/2, so their number is binomial. The only assumption
+    about the noise is that rounds are independent.
     """
     below = 0.0
     for k in range(rounds // 2 + 1):

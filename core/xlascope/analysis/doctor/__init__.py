@@ -1,4 +1,4 @@
-"""The doctor: a table of rules, each of which looks for one disease in a program's records."""
+"""The doctor: a table of rules, each of which looks for one performance problem in a program's records."""
 
 from .evidence import Copied, Evidence
 from .rule import Rule

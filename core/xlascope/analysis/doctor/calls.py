@@ -1,4 +1,4 @@
-"""What happens around a program: traces and copies that could be spared, and a device that waits."""
+"""Rules about the surroundings of a program: avoidable traces and copies, and a device that waits."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ from ..retraces import Retrace, made_from
 from .evidence import Evidence
 from .rule import CLOCK, COUNT, PROFILER, WORTH_SECONDS, WORTH_SHARE
 
-#: Traces that could have been spared, and the seconds that they cost.
+#: Minimum number of avoidable traces, and of the seconds that they cost.
 TRACES, LOST = 5, 0.1
-#: Calls, their seconds, and the part of these that the device waits, from which on it waits too long.
+#: Minimum number of calls, of their seconds, and of the fraction of these that the device waits.
 CALLS, LASTED, WAITING = 100, 1.0, 0.7
 
 
 def traced_again(evidence: Evidence) -> Iterator[Finding]:
-    """A function that was traced again and again, since something about its arguments changed."""
+    """Find a function that was traced again, because something about its arguments changed."""
     yield from _retraced(evidence, "traced again", new=False)
 
 
 def jit_in_a_loop(evidence: Evidence) -> Iterator[Finding]:
-    """A function that is made and jitted anew each time, so that nothing is found again."""
+    """Find a function that is created and jitted anew each time, so that caches miss."""
     yield from _retraced(evidence, "jit in a loop", new=True)
 
 
 def _retraced(evidence: Evidence, rule: str, *, new: bool) -> Iterator[Finding]:
-    found = [each for each in evidence.retraces if bool(made_from(each.reason)) == new and not each.inside]
-    lost = sum(each.seconds for each in found)
-    if len(found) < TRACES or lost < LOST or _is_of_a_library(evidence.traced):
+    retraces = [
+        retrace for retrace in evidence.retraces if bool(made_from(retrace.reason)) == new and not retrace.inside
+    ]
+    lost = sum(retrace.seconds for retrace in retraces)
+    if len(retraces) < TRACES or lost < LOST or _is_of_a_library(evidence.traced):
         return
-    latest = found[0]
+    latest = retraces[0]
     ran = evidence.executed.seconds if evidence.executed is not None else 0.0
     at = f" at {latest.where}" if latest.where else ""
     site = evidence.traced.call_site
     yield Finding(
         rule,
-        f"{evidence.traced.function} was traced again {len(found):,} times{at}, {seconds(lost)} of tracing and "
+        f"{evidence.traced.function} was traced again {len(retraces):,} times{at}, {seconds(lost)} of tracing and "
         f"compiling; the last time: {latest.reason}",
         latest.fix,
         lost / (lost + ran),
@@ -45,12 +47,12 @@ def _retraced(evidence: Evidence, rule: str, *, new: bool) -> Iterator[Finding]:
         site if evidence.at(site) == latest.where else None,
         "",
         None,
-        (Measure("traces that could have been spared", len(found), "", COUNT), *_parts(found)),
+        (Measure("traces that could have been spared", len(retraces), "", COUNT), *_parts(retraces)),
     )
 
 
 def _is_of_a_library(traced: Traced) -> bool:
-    """Whether all of a function stands where it was called: its code is not the user's, and he wrote one line of it."""
+    """Return whether all equations stem from the call site: the function is a library's, not the user's."""
     site = traced.call_site
     if site is None:
         return False
@@ -58,13 +60,13 @@ def _is_of_a_library(traced: Traced) -> bool:
     return lines <= {(site.file, site.line, site.function)}
 
 
-def _parts(found: list[Retrace]) -> Iterator[Measure]:
+def _parts(retraces: list[Retrace]) -> Iterator[Measure]:
     for name in ("trace", "lower", "compile"):
-        yield Measure(f"{name} again", sum(getattr(each, name) for each in found), "s", CLOCK)
+        yield Measure(f"{name} again", sum(getattr(retrace, name) for retrace in retraces), "s", CLOCK)
 
 
 def copied_arguments(evidence: Evidence) -> Iterator[Finding]:
-    """Arguments in NumPy's memory, which every call copies to the device."""
+    """Find arguments in NumPy's memory, which every call copies to the device."""
     copied = evidence.copied
     if copied is None or not copied.slower:
         return
@@ -93,31 +95,31 @@ def copied_arguments(evidence: Evidence) -> Iterator[Finding]:
 
 
 def waits(evidence: Evidence) -> Iterator[Finding]:
-    """A device that waits from call to call: for Python, for data, for somebody who looks at each result."""
+    """Find a device that waits between calls: for Python, for data, or for code that reads each result."""
     run, account = evidence.executed, evidence.account
     if run is None or account is None or account.whole is None or run.at_most or not evidence.traced.seconds:
         return
     if run.calls < CALLS or run.seconds < LASTED or not run.observed_calls:
         return
-    # The smaller of two: the pace between the calls that were timed, and the time that passed by all that were counted.
-    every = min(max(run.window / run.observed_calls, run.step), run.seconds / run.calls)
+    # The smaller of two: the interval between profiled calls, and the mean interval between all counted calls.
+    interval = min(max(run.window / run.observed_calls, run.step), run.seconds / run.calls)
     working = account.whole.running_seconds
-    waiting = 1 - working / every
+    waiting = 1 - working / interval
     if waiting < WAITING:
         return
     yield Finding(
         "waits",
         f"The device waits during {percent(waiting)} of the loop: a call keeps it busy for {seconds(working)}, and "
-        f"calls come every {seconds(every)} ({plural(run.calls, 'call')})",
+        f"calls come every {seconds(interval)} ({plural(run.calls, 'call')})",
         "do more in one call (lax.scan or lax.fori_loop over several steps), and nothing between calls that waits for "
         "a result or copies data, such as float(loss) in every step",
         waiting,
-        every - working,
+        interval - working,
         evidence.traced.call_site,
         "",
         None,
         (
-            Measure("time from call to call", every, "s", CLOCK),
+            Measure("time from call to call", interval, "s", CLOCK),
             Measure("time per call in which a kernel runs", working, "s", PROFILER),
             Measure("calls", run.calls, "", COUNT),
         ),

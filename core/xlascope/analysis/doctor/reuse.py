@@ -1,4 +1,4 @@
-"""Memory that could be used again: new values beside the old ones that they replace."""
+"""Rule for arguments whose memory could be reused by results (donation)."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from ..memory import live_bytes
 from .evidence import Evidence, Level
 from .rule import COUNT
 
-#: Bytes that could be used again, and what part of the memory needed at most they have to be.
+#: Minimum number of reusable bytes, and minimum fraction of the peak memory.
 BYTES, PART = 16_000_000, 0.2
-#: How many elementwise equations may lie between an old value and the new one.
+#: Maximum number of elementwise equations between the old value and the new one.
 DEPTH = 8
 _PLAN = "XLA's plan of memory"
 
 
 def not_donated(evidence: Evidence) -> Iterator[Finding]:
-    """Arguments that are replaced by results of the same types, and keep their memory all the same."""
+    """Find arguments that are replaced by results of the same types without being donated."""
     compiled, level = evidence.compiled, evidence.levels[0]
     if compiled is None or compiled.memory is None or not compiled.memory.buffers:
         return
     if "input_output_alias" in compiled.hlo.partition("\n")[0]:
         return
     replaced = _replaced(level)
-    saved = sum(each.bytes for each in replaced)
+    saved = sum(variable.bytes for variable in replaced)
     needed = max(live_bytes(compiled.memory.buffers, len(compiled.kernels)), default=0)
     if len(replaced) < 2 or saved < BYTES or not needed or saved < PART * needed:
         return
-    names = list(dict.fromkeys(re.split(r"[\[.]", each.label)[0] for each in replaced))
-    told = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    names = list(dict.fromkeys(re.split(r"[\[.]", variable.label)[0] for variable in replaced))
+    text = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     yield Finding(
         "not donated",
-        f"{told} ({size(saved)}) {'is' if len(names) == 1 else 'are'} replaced by results of the same types, which get "
+        f"{text} ({size(saved)}) {'is' if len(names) == 1 else 'are'} replaced by results of the same types, which get "
         f"memory of their own: {percent(saved / needed)} of the {size(needed)} that a call needs",
         "if the old values are not used after the call, give their memory away: "
         f"jit(..., donate_argnames={tuple(names)!r})",
@@ -50,12 +50,14 @@ def not_donated(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _replaced(level: Level) -> list[Variable]:
-    """The arguments of which a result of the same type is made, number by number, each with a result of its own."""
+    """Return the arguments from which a result of the same type is derived, each with a result of its own."""
     free = [name for name in level.jaxpr.outputs if name in level.made]
     replaced = []
     for name in level.jaxpr.inputs:
         old = level.jaxpr.variables[name]
-        new = next((each for each in free if _same_type(level, each, old) and _is_made_of(level, each, old)), None)
+        new = next(
+            (result for result in free if _same_type(level, result, old) and _is_made_of(level, result, old)), None
+        )
         if new is not None and old.label:
             free.remove(new)
             replaced.append(old)
@@ -68,13 +70,13 @@ def _same_type(level: Level, name: str, old: Variable) -> bool:
 
 
 def _is_made_of(level: Level, name: str, old: Variable) -> bool:
-    """Whether a result is made of an old value by few elementwise equations, each with its shape."""
-    looked = [name]
+    """Return whether a result is derived from an old value by few elementwise equations of its shape."""
+    frontier = [name]
     for _ in range(DEPTH):
-        made = [level.made[each] for each in looked if each in level.made]
-        used = [each for each in made if level.traced.has(each, Trait.ELEMENTWISE) and each.role == "forward"]
-        taken = [x for each in used for x in each.inputs]
-        if old.name in taken:
+        producers = [level.made[item] for item in frontier if item in level.made]
+        used = [item for item in producers if level.traced.has(item, Trait.ELEMENTWISE) and item.role == "forward"]
+        operands = [x for item in used for x in item.inputs]
+        if old.name in operands:
             return True
-        looked = [x for x in dict.fromkeys(taken) if x in level.made and _same_type(level, x, old)]
+        frontier = [x for x in dict.fromkeys(operands) if x in level.made and _same_type(level, x, old)]
     return False

@@ -1,4 +1,4 @@
-"""What a rule is, and what all rules about the time of a call have in common."""
+"""Type of a rule, and common parts of all rules about the time of a call."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ...records import Equation, EquationPath, Finding, Measure
 from ..figures import percent, seconds
 from .evidence import Evidence
 
-#: Less than this part of the kernels' time, or of a call, is no finding, nor are fewer seconds per call.
+#: Minimum fraction of the kernels' time or of a call, and minimum seconds per call, of a finding.
 WORTH_SHARE, WORTH_SECONDS = 0.2, 100e-6
-#: Nor are fewer seconds in all calls that were made.
+#: Minimum seconds of a finding in all calls.
 WORTH_IN_ALL = 0.05
 
 PROFILER, CLOCK, COUNT = "profiler", "host clock", "our count"
@@ -19,32 +19,36 @@ PROFILER, CLOCK, COUNT = "profiler", "host clock", "our count"
 
 @dataclass(frozen=True)
 class Rule:
-    """One disease: its ``name``, from where on it counts (``threshold``, in words), and what looks for it."""
+    """Rule of the doctor: its ``name``, its ``threshold`` in words, and the function that finds the problem."""
 
     name: str
     threshold: str
     find: Callable[[Evidence], Iterator[Finding]]
 
 
-def written_apart(one: Equation, other: Equation) -> bool:
-    """Whether the user wrote two equations one by one: those of one call of a library's function are not his to change.
+def written_apart(first: Equation, second: Equation) -> bool:
+    """Return whether the user wrote two equations separately: those of one library call cannot be changed.
 
     >>> sort, part = (Equation(EquationPath(path), "", "", (), ()) for path in "01")
-    >>> written_apart(sort, part)
+    >>> are_written_separately(sort, part)
     False
     """
-    return one.source is not None and one.source != other.source
+    return first.source is not None and first.source != second.source
 
 
-def is_worth(evidence: Evidence, taken: float) -> bool:
-    """Whether so many seconds of a call are worth a finding: of the call, by themselves, and in all calls made."""
+def is_worth(evidence: Evidence, call_seconds: float) -> bool:
+    """Return whether seconds of a call are significant: as a share, by themselves, and in all calls."""
     calls = evidence.executed.calls if evidence.executed is not None else 0
-    return evidence.share_of(taken) >= WORTH_SHARE and taken >= WORTH_SECONDS and taken * max(calls, 1) >= WORTH_IN_ALL
+    return (
+        evidence.share_of(call_seconds) >= WORTH_SHARE
+        and call_seconds >= WORTH_SECONDS
+        and call_seconds * max(calls, 1) >= WORTH_IN_ALL
+    )
 
 
 @dataclass(frozen=True)
 class Stake:
-    """What equations take of a call, measured: seconds, their part of the kernels' time, and the kernel to look at."""
+    """Measured cost of equations in a call: seconds, their share of the kernels' time, and the main kernel."""
 
     seconds: float
     share: float
@@ -52,20 +56,20 @@ class Stake:
 
     @classmethod
     def of(cls, evidence: Evidence, paths: Iterable[EquationPath]) -> Stake | None:
-        """What these equations take; None where it is not known, or not worth a finding."""
+        """Return the cost of these equations; None where it is unknown or not significant."""
         chosen = tuple(paths)
-        taken = evidence.seconds_of(chosen)
-        share = evidence.share_of(taken)
-        return cls(taken, share, evidence.kernel_of(chosen)) if is_worth(evidence, taken) else None
+        call_seconds = evidence.seconds_of(chosen)
+        share = evidence.share_of(call_seconds)
+        return cls(call_seconds, share, evidence.kernel_of(chosen)) if is_worth(evidence, call_seconds) else None
 
     @property
     def words(self) -> str:
-        """``84 % of the kernels' time (1.2 ms a call)``."""
+        """Return the cost as text, such as ``84 % of the kernels' time (1.2 ms a call)``."""
         return f"{percent(self.share)} of the kernels' time ({seconds(self.seconds)} a call)"
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The numbers."""
+        """Return the cost as measures."""
         return Measure("time per call", self.seconds, "s", PROFILER), Measure(
             "part of the kernels' time", self.share, "", PROFILER
         )
@@ -79,7 +83,7 @@ class Stake:
         *more: Measure,
         what_if: tuple[str, ...] = (),
     ) -> Finding:
-        """A finding about these equations, of which ``equation`` stands for the rest."""
+        """Return a finding about these equations, located at ``equation``."""
         return Finding(
             rule,
             sentence,

@@ -1,4 +1,4 @@
-"""The table of all diseases, and the diagnosis: at most three findings, what matters most first."""
+"""The table of all rules, and the diagnosis: at most three findings, the largest share first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import again, calls, loops, products, reuse, values
 from .evidence import Evidence
 from .rule import WORTH_IN_ALL, WORTH_SECONDS, WORTH_SHARE, Rule
 
-#: Findings of one diagnosis. More would be a list, and nobody works one off.
+#: Maximum number of findings in a diagnosis.
 MOST = 3
 
 _A_CALL = f"{percent(WORTH_SHARE)} of the kernels' time, {seconds(WORTH_SECONDS)} a call"
@@ -86,22 +86,24 @@ RULES = (
 
 
 def diagnose(evidence: Evidence) -> Diagnosis:
-    """What the rules find, at most :data:`MOST` findings, those with the largest share first; and what they lacked."""
-    found = sorted(_found(evidence), key=lambda each: -each.share)
+    """Return the findings of the rules, at most :data:`MOST` by share, and notes on missing data."""
+    findings = sorted(_found(evidence), key=lambda item: -item.share)
     traced = evidence.traced
-    names = tuple(each.name for each in RULES)
-    return Diagnosis(traced.program, traced.function, traced.time, tuple(found[:MOST]), names, tuple(_notes(evidence)))
+    names = tuple(item.name for item in RULES)
+    return Diagnosis(
+        traced.program, traced.function, traced.time, tuple(findings[:MOST]), names, tuple(_notes(evidence))
+    )
 
 
 def _found(evidence: Evidence) -> Iterator[Finding]:
     for rule in RULES:
-        largest = max(rule.find(evidence), key=lambda each: each.share, default=None)
+        largest = max(rule.find(evidence), key=lambda finding: finding.share, default=None)
         if largest is not None:
             yield largest
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:
-    """What could not be judged."""
+    """Yield notes about what could not be examined."""
     if evidence.traced.jaxpr.by_names:
         yield "of this program the names of equations are known, and nothing of their operands"
     if not evidence.kernel_seconds:
@@ -112,7 +114,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
 
 
 def diagnosis_text(diagnosis: Diagnosis, evidence: Evidence) -> str:
-    """A diagnosis for people."""
+    """Return a diagnosis as text."""
     return "\n".join(_lines(diagnosis, evidence))
 
 
@@ -121,10 +123,10 @@ def _lines(diagnosis: Diagnosis, evidence: Evidence) -> Iterator[str]:
     measured = f", {seconds(run.step)} per call (measured)" if run is not None and run.step else ""
     number = plural(len(diagnosis.findings), "finding") if diagnosis.findings else "no finding"
     yield f"{diagnosis.function}: {number}, by {len(diagnosis.rules)} rules{measured}"
-    for count, each in enumerate(diagnosis.findings, 1):
-        places = (evidence.at(each.source), f"kernel {each.kernel}" if each.kernel else "")
-        where = ", ".join(filter(None, places))
-        yield f"{count}. {each.sentence}{f' ({where})' if where else ''}"
-        yield f"   do: {each.action}"
+    for count, finding in enumerate(diagnosis.findings, 1):
+        places = (evidence.at(finding.source), f"kernel {finding.kernel}" if finding.kernel else "")
+        location = ", ".join(filter(None, places))
+        yield f"{count}. {finding.sentence}{f' ({location})' if location else ''}"
+        yield f"   do: {finding.action}"
     for note in diagnosis.notes:
         yield f"note: {note}"

@@ -1,4 +1,4 @@
-"""Values that are wider than anybody meant, sorted for a few of them, or moved without being used."""
+"""Rules about values: unintended float64, whole sorts for few results, and copies without computation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..figures import percent, plural, seconds, size
 from .evidence import Evidence, Level, name_of, parameter
 from .rule import COUNT, PROFILER, Stake, is_worth, written_apart
 
-#: Elements from which on an array is no parameter but data.
+#: Minimum number of elements of an array that counts as data, not as a parameter.
 MANY = 1024
-#: A sort of at least so many elements along its axis, of which at most this part is kept.
+#: Minimum number of sorted elements along the axis, and maximum fraction of them that is used.
 SORTED, KEPT = 1000, 1 / 8
-#: The part of the kernels' time that has to compute something, for copies to be found beside it.
+#: Minimum fraction of the kernels' time that computes something, for a finding about copies.
 COMPUTING = 0.3
 
 _SMALL_FLOATS = frozenset({"float32", "bfloat16", "float16"})
@@ -24,62 +24,63 @@ _MOVED_BY = frozenset({"transpose", "copy", "reshape", "rev", "broadcast_in_dim"
 
 
 def float64(evidence: Evidence) -> Iterator[Finding]:
-    """Data in float32 that become float64 because they meet a number of that type."""
+    """Find float32 data that become float64 because they meet a number of that type."""
     outer = evidence.levels[0]
-    given = [outer.jaxpr.variables[name] for name in (*outer.jaxpr.constants, *outer.jaxpr.inputs)]
-    data = [each for each in given if "float" in each.dtype and math.prod(each.shape) >= MANY]
-    if not data or any(each.dtype not in _SMALL_FLOATS for each in data):
+    inputs = [outer.jaxpr.variables[name] for name in (*outer.jaxpr.constants, *outer.jaxpr.inputs)]
+    data = [item for item in inputs if "float" in item.dtype and math.prod(item.shape) >= MANY]
+    if not data or any(item.dtype not in _SMALL_FLOATS for item in data):
         return
-    met = next((found for level in evidence.levels for found in _promotions(level)), None)
-    wide = [each.path for level in evidence.levels for each in level.jaxpr.equations if _is_wide(level, each)]
-    stake = Stake.of(evidence, wide) if met is not None else None
-    if met is None or stake is None:
+    first_promotion = next((promotion for level in evidence.levels for promotion in _promotions(level)), None)
+    wide = [item.path for level in evidence.levels for item in level.jaxpr.equations if _is_wide(level, item)]
+    cost = Stake.of(evidence, wide) if first_promotion is not None else None
+    if first_promotion is None or cost is None:
         return
-    level, user, other = met
-    what = name_of(level, other, "something" if level.type_of(other) else other.split(":")[0])
-    it = "it" if what == "something" else what
-    yield stake.finding(
+    level, user, operand = first_promotion
+    operand_name = name_of(level, operand, "something" if level.type_of(operand) else operand.split(":")[0])
+    pronoun = "it" if operand_name == "something" else operand_name
+    yield cost.finding(
         "float64",
         user,
         f"{plural(len(wide), 'equation')} compute{'s' * (len(wide) == 1)} in float64, though the data come in "
-        f"{data[0].dtype}, since they meet {what} in float64: that takes {stake.words}",
-        f"make {it} a {data[0].dtype}: jnp.{data[0].dtype}(...), or a Python number, which takes the array's type",
+        f"{data[0].dtype}, since they meet {operand_name} in float64: that takes {cost.words}",
+        f"make {pronoun} a {data[0].dtype}: jnp.{data[0].dtype}(...), or a Python number, which takes the array's type",
         Measure("equations in float64", len(wide), "", COUNT),
     )
 
 
 def _promotions(level: Level) -> Iterator[tuple[Level, Equation, str]]:
-    """Data that are converted for an operation of the user's line with something of float64, and that."""
-    for each in level.jaxpr.equations:
-        if each.operation != "convert_element_type" or each.role != "forward" or not _is_wide(level, each):
+    """Yield the conversions of data for an operation with a float64 operand on the same line, and the operand."""
+    for equation in level.jaxpr.equations:
+        if equation.operation != "convert_element_type" or equation.role != "forward" or not _is_wide(level, equation):
             continue
-        before = level.type_of(each.inputs[0])
-        user = level.only_user(each.outputs[0])
-        if before is None or before.dtype not in _SMALL_FLOATS or user is None or user.source != each.source:
+        before = level.type_of(equation.inputs[0])
+        user = level.only_user(equation.outputs[0])
+        if before is None or before.dtype not in _SMALL_FLOATS or user is None or user.source != equation.source:
             continue
-        others = [x for x in user.inputs if x != each.outputs[0]]
-        if len(others) == 1 and _is_float64(level, others[0]):
-            yield level, user, others[0]
+        operands = [x for x in user.inputs if x != equation.outputs[0]]
+        if len(operands) == 1 and _is_float64(level, operands[0]):
+            yield level, user, operands[0]
 
 
 def _is_float64(level: Level, name: str) -> bool:
-    """Whether an operand is float64 of its own, and was not converted for the operation."""
-    variable, made = level.type_of(name), level.made.get(name)
+    """Return whether an operand is float64 itself and was not converted for the operation."""
+    variable, producer = level.type_of(name), level.made.get(name)
     if variable is None:
         return ":f64[" in name
-    return variable.dtype == "float64" and not (made is not None and made.operation == "convert_element_type")
+    return variable.dtype == "float64" and not (producer is not None and producer.operation == "convert_element_type")
 
 
 def _is_wide(level: Level, equation: Equation) -> bool:
-    """Whether an equation computes data in float64."""
+    """Return whether an equation computes data in float64."""
     results = [level.type_of(name) for name in (*equation.outputs, *equation.inputs)]
     return not equation.bodies and any(
-        each is not None and each.dtype == "float64" and math.prod(each.shape) >= MANY for each in results
+        variable is not None and variable.dtype == "float64" and math.prod(variable.shape) >= MANY
+        for variable in results
     )
 
 
 class _End(NamedTuple):
-    """So many values of a sorted axis, from one of its ends; alone: only the last of them."""
+    """Values from one end of a sorted axis that are used; ``alone`` means only the last of them."""
 
     few: int
     length: int
@@ -88,113 +89,121 @@ class _End(NamedTuple):
 
 
 def sorted_for_few(evidence: Evidence) -> Iterator[Finding]:
-    """A whole axis sorted, to keep a few values from its end."""
+    """Find sorts of a whole axis of which only a few values at one end are used."""
     for level in evidence.levels:
-        for each in level.jaxpr.equations:
-            kept = _kept(level, each) if each.operation == "sort" and each.role == "forward" else None
-            stake = Stake.of(evidence, (each.path,)) if kept is not None else None
-            if kept is not None and stake is not None:
-                yield stake.finding(
+        for sort in level.jaxpr.equations:
+            end = _kept(level, sort) if sort.operation == "sort" and sort.role == "forward" else None
+            cost = Stake.of(evidence, (sort.path,)) if end is not None else None
+            if end is not None and cost is not None:
+                yield cost.finding(
                     "sorted for few",
-                    each,
-                    f"{kept.length:,} values are sorted to keep {'one' if kept.alone else f'{kept.few:,}'} of them: "
-                    f"sorting takes {stake.words}",
-                    _instead(kept, "" if level.users(each.outputs[0]) else "[1]"),
-                    Measure("values sorted", kept.length, "", COUNT),
-                    Measure("values kept", 1 if kept.alone else kept.few, "", COUNT),
+                    sort,
+                    f"{end.length:,} values are sorted to keep {'one' if end.alone else f'{end.few:,}'} of them: "
+                    f"sorting takes {cost.words}",
+                    _instead(end, "" if level.users(sort.outputs[0]) else "[1]"),
+                    Measure("values sorted", end.length, "", COUNT),
+                    Measure("values kept", 1 if end.alone else end.few, "", COUNT),
                 )
 
 
 def _instead(end: _End, indices: str) -> str:
-    """What to do: XLA makes a sort of ``top_k(...)[0][-1]`` again, so the value that is wanted is a minimum of them."""
-    found = f"lax.top_k({'x' if end.largest else '-x'}, {end.few})"
+    """Return the suggested action.
+
+    XLA turns ``top_k(...)[0][-1]`` back into a sort, so a single value is selected by a minimum.
+    """
+    call = f"lax.top_k({'x' if end.largest else '-x'}, {end.few})"
     if not end.alone:
-        return f"take these alone: {found}{indices}"
-    return f"take those from the end up to it, and of these the last: {'' if end.largest else '-'}{found}[0].min(-1)"
+        return f"take these alone: {call}{indices}"
+    return f"take those from the end up to it, and of these the last: {'' if end.largest else '-'}{call}[0].min(-1)"
 
 
 def _kept(level: Level, sort: Equation) -> _End | None:
-    """What is kept of a sorted axis, if that is a few values from one end, or one of these."""
+    """Return the end of a sorted axis that is used, if that is all that is used of it."""
     counter = level.made.get(sort.inputs[-1])
     if len(sort.inputs) > 2 or (len(sort.inputs) == 2 and (counter is None or counter.operation != "iota")):
         return None
     axis = int(parameter(sort, "dimension") or 0)
-    kept: list[_End] = []
+    ends: list[_End] = []
     for name in sort.outputs:
         if not level.users(name) and name not in level.jaxpr.outputs:
             continue
-        found = _end(level, name, axis)
+        end = _end(level, name, axis)
         user = level.only_user(name)
-        if found is None or user is None or not written_apart(sort, user) or (found.alone and len(sort.inputs) > 1):
+        if end is None or user is None or not written_apart(sort, user) or (end.alone and len(sort.inputs) > 1):
             return None
-        kept.append(found)
-    return kept[0] if kept and all(each == kept[0] for each in kept) else None
+        ends.append(end)
+    return ends[0] if ends and all(item == ends[0] for item in ends) else None
 
 
 def _end(level: Level, name: str, axis: int) -> _End | None:
-    """What is kept of an axis of a sorted value; None for all that is not near one of its ends."""
-    user, whole, turned = level.only_user(name), level.type_of(name), False
+    """Return the end of the axis of a sorted value that its only user slices, or None."""
+    user, sorted_type, is_reversed = level.only_user(name), level.type_of(name), False
     while user is not None and user.operation == "rev" and parameter(user, "dimensions") == f"({axis},)":
-        user, turned = level.only_user(user.outputs[0]), not turned
-    if user is None or user.operation != "slice" or whole is None or parameter(user, "strides") not in ("", "None"):
+        user, is_reversed = level.only_user(user.outputs[0]), not is_reversed
+    if (
+        user is None
+        or user.operation != "slice"
+        or sorted_type is None
+        or parameter(user, "strides") not in ("", "None")
+    ):
         return None
     part = level.type_of(user.outputs[0])
     starts = _numbers(user, "start_indices")
-    if part is None or len(starts) != len(whole.shape):
+    if part is None or len(starts) != len(sorted_type.shape):
         return None
-    length, few, start = whole.shape[axis], part.shape[axis], starts[axis]
+    length, few, start = sorted_type.shape[axis], part.shape[axis], starts[axis]
     at_end = start + few == length if few > 1 else 2 * start >= length
     alone = few == 1 and start not in (0, length - 1)
     if alone:
         few = length - start if at_end else start + 1
     if length < SORTED or few > KEPT * length or not (alone or at_end or start == 0) or few < 1:
         return None
-    return _End(few, length, at_end != turned, alone)
+    return _End(few, length, at_end != is_reversed, alone)
 
 
 def _numbers(equation: Equation, name: str) -> list[int]:
-    """A parameter that is a tuple of numbers; its text has spaces in it."""
-    _, _, rest = equation.parameters.partition(f"{name}=(")
-    numbers = rest.partition(")")[0].split(",")
-    return [int(each) for each in numbers if each.strip().isdigit()]
+    """Return a parameter that is a tuple of integers; its text contains spaces."""
+    _, _, tail = equation.parameters.partition(f"{name}=(")
+    numbers = tail.partition(")")[0].split(",")
+    return [int(number) for number in numbers if number.strip().isdigit()]
 
 
 def copies(evidence: Evidence) -> Iterator[Finding]:
-    """Kernels that write down in another order what other kernels read: no number is computed in them."""
+    """Find kernels that only write data in another order for other kernels."""
     if evidence.account is None or evidence.account.whole is None:
         return
-    told = [
-        (each, evidence.kernels[each.kernel])
-        for each in evidence.account.whole.kernels
-        if each.kernel in evidence.kernels
+    kernel_calls = [
+        (kernel_call, evidence.kernels[kernel_call.kernel])
+        for kernel_call in evidence.account.whole.kernels
+        if kernel_call.kernel in evidence.kernels
     ]
-    moving = [(call, kernel) for call, kernel in told if _only_moves(evidence, kernel)]
-    taken = sum(call.seconds for call, _ in moving)
-    share = evidence.share_of(taken)
-    if not moving or share > 1 - COMPUTING or not is_worth(evidence, taken):
+    copying = [(call, kernel) for call, kernel in kernel_calls if _only_moves(evidence, kernel)]
+    copy_seconds = sum(call.seconds for call, _ in copying)
+    share = evidence.share_of(copy_seconds)
+    if not copying or share > 1 - COMPUTING or not is_worth(evidence, copy_seconds):
         return
-    call, longest = moving[0]
+    call, longest = copying[0]
     readers = [kernel for kernel in evidence.kernels.values() if any(x.kernel == longest.name for x in kernel.reads)]
     paths = (*longest.equations, *longest.moves, *(path for kernel in readers for path in kernel.equations))
-    known = [path for path in paths if path in evidence.equations]
-    equation = evidence.equations[known[0]] if known else None
-    if equation is None or equation.role != "forward":  # the order of what differentiation makes is not the user's
+    matched_paths = [path for path in paths if path in evidence.equations]
+    equation = evidence.equations[matched_paths[0]] if matched_paths else None
+    if equation is None or equation.role != "forward":  # the user does not control the order of derived equations
         return
-    moved = sum(kernel.bytes_read + kernel.bytes_written for _, kernel in moving)
+    moved = sum(kernel.bytes_read + kernel.bytes_written for _, kernel in copying)
     yield Finding(
         "copies",
-        f"{percent(share)} of the kernels' time ({seconds(taken)} a call) only writes arrays in another order: "
-        f"{plural(len(moving), 'kernel')}, {size(moved)} read and written; the longest writes {longest.type_text} "
+        f"{percent(share)} of the kernels' time ({seconds(copy_seconds)} a call) only writes arrays in another order: "
+        f"{plural(len(copying), 'kernel')}, {size(moved)} read and written; the longest writes {longest.type_text} "
         f"for {equation.operation}",
         "keep the array in the order in which it is used: transpose it once, before the step, or name its axes in the "
         "product (jnp.einsum) instead of transposing",
         share,
-        taken,
+        copy_seconds,
         equation.source,
         call.kernel,
         equation.path,
         (
-            Measure("time of copies per call", taken, "s", PROFILER),
+            Measure("time of copies per call", copy_seconds, "s", PROFILER),
             Measure("part of the kernels' time", share, "", PROFILER),
             Measure("bytes moved per run", moved, "B", COUNT),
         ),
@@ -202,11 +211,11 @@ def copies(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _only_moves(evidence: Evidence, kernel: Kernel) -> bool:
-    """Whether a kernel computes nothing: by its operation, or by what XLA calls it and the equations in it."""
+    """Return whether a kernel computes nothing, by its opcode, or by its name and equations."""
     if kernel.kind == "call" or abs(kernel.bytes_read - kernel.bytes_written) > 0.01 * kernel.bytes_written:
         return False
-    by = {evidence.equations[path].operation for path in kernel.equations if path in evidence.equations}
+    operations = {evidence.equations[path].operation for path in kernel.equations if path in evidence.equations}
     words = {word for word in kernel.name.partition(".")[0].split("_") if word not in ("fusion", "wrapped")}
-    return by <= _MOVED_BY and (
+    return operations <= _MOVED_BY and (
         kernel.opcode in _COPIES or (bool(words) and words <= _COPIES and kernel.instructions <= 4)
     )

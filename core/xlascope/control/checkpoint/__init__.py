@@ -1,1 +1,1 @@
-"""Functions whose values are computed again for the derivative instead of being kept."""
+"""Functions whose values are recomputed for the derivative instead of being stored."""

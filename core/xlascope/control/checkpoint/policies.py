@@ -1,4 +1,4 @@
-"""Policies for checkpoint: which values are kept for the derivative although they could be computed again."""
+"""Policies for checkpoint: which values are saved for the derivative although they could be recomputed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from ...ir.avals import ShapedArray
 from ...ir.operation import Operation
 
-#: Of (primitive, *operands' types, **parameters): whether the equation's results are saved.
+#: Function of (primitive, *operands' types, **parameters) that returns whether the equation's results are saved.
 Policy = Callable[..., Any]
 
 
 class Offloadable:
-    """A policy's answer for a value to be kept in another memory, named as the device's memories are."""
+    """A policy's answer for a value to be stored in another memory; memories are named as the device names them."""
 
     def __init__(self, src: str, dst: str) -> None:
         self.src = src
@@ -22,22 +22,22 @@ class Offloadable:
 
 
 def saves(policy: Policy, operation: Operation, operands: Sequence[ShapedArray]) -> bool:
-    """Whether a policy saves an equation's results. What it wants to offload is saved where it is."""
+    """Return whether a policy saves an equation's results; results to offload are saved in device memory."""
     return bool(policy(operation.primitive, *operands, **operation.params))
 
 
 def everything_saveable(*_: Any, **__: Any) -> bool:
-    """Save all values: no memory is gained."""
+    """Save all values: checkpoint then saves no memory."""
     return True
 
 
 def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """Save no values: everything is computed again."""
+    """Save no values: everything is recomputed."""
     return False
 
 
 def dots_saveable(primitive: Any, *_: Any, **__: Any) -> bool:
-    """Save the results of matrix products and convolutions, which are dear to compute again."""
+    """Save the results of matrix products and convolutions, which are expensive to recompute."""
     return primitive.name in ("dot_general", "conv_general_dilated")
 
 
@@ -50,11 +50,11 @@ def dots_with_no_batch_dims_saveable(primitive: Any, *_: Any, **params: Any) -> 
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
-    """Like :func:`dots_with_no_batch_dims_saveable`, offloading the results to another memory."""
+    """Offload the results that :func:`dots_with_no_batch_dims_saveable` saves to another memory."""
 
     def policy(primitive: Any, *operands: Any, **params: Any) -> Any:
-        found = dots_with_no_batch_dims_saveable(primitive, *operands, **params)
-        return Offloadable(offload_src, offload_dst) if found else False
+        is_saveable = dots_with_no_batch_dims_saveable(primitive, *operands, **params)
+        return Offloadable(offload_src, offload_dst) if is_saveable else False
 
     return policy
 
@@ -65,10 +65,10 @@ def _name_of(primitive: Any, params: dict[str, Any]) -> Any:
 
 def save_only_these_names(*names: str) -> Policy:
     """Save values named by ``checkpoint_name``, if the name is one of these."""
-    wanted = frozenset(names)
+    saved_names = frozenset(names)
 
     def policy(primitive: Any, *_: Any, **params: Any) -> bool:
-        return _name_of(primitive, params) in wanted
+        return _name_of(primitive, params) in saved_names
 
     return policy
 

@@ -1,4 +1,4 @@
-"""checkpoint: a function whose values are computed again for its derivative instead of being kept."""
+"""checkpoint: a function whose values are recomputed for its derivative instead of being stored."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from .policies import Policy
 
 
 class Remat(Calling, name="remat2"):
-    """The results of a program that keeps nothing for its derivative but its operands and what ``policy`` lets it.
+    """Operation that calls a program which saves only its operands and what ``policy`` allows for its derivative.
 
-    ``differentiated`` marks a program that computes something again. ``prevent_cse`` keeps the compiler from finding
-    out that it has been computed before.
+    ``differentiated`` marks a recomputation. ``prevent_cse`` keeps the compiler from merging it with the first
+    computation.
     """
 
     traits = CALL | {Trait.BARRIER}
@@ -56,20 +56,20 @@ class Remat(Calling, name="remat2"):
         return super().to_stablehlo(builder, operands)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the program now, keeping what the policy lets it, and record what computes the rest again."""
-        halves = halves_of(self.jaxpr, moving(tangents), self.policy)
-        results = evaluate(halves.forward, *primals)
-        count = len(halves.out_moving)
-        kept = chosen((*primals, *results[count:]), halves.kept)
-        if not any(halves.out_moving):
+        """Run the program now, saving what the policy allows, and record the recomputation of the rest."""
+        split = halves_of(self.jaxpr, moving(tangents), self.policy)
+        results = evaluate(split.forward, *primals)
+        count = len(split.out_moving)
+        recompute_inputs = chosen((*primals, *results[count:]), split.kept)
+        if not any(split.out_moving):
             return results[:count], [ZERO] * count
-        again = Remat(halves.again, True, self.policy, self.prevent_cse)
-        moved = STATE.trace.record(again, [*kept, *present(tangents)], halves.again.out_avals)
-        return results[:count], in_places(moved, halves.out_moving)
+        recomputation = Remat(split.again, True, self.policy, self.prevent_cse)
+        tangents_out = STATE.trace.record(recomputation, [*recompute_inputs, *present(tangents)], split.again.out_avals)
+        return results[:count], in_places(tangents_out, split.out_moving)
 
 
 class Name(Linear, name="name"):
-    """The operand itself, under a name by which a policy can save it."""
+    """Identity operation that names its operand, so that a policy can save it."""
 
     traits = KEEPS_ORDER
     label: str
@@ -91,11 +91,11 @@ class Name(Linear, name="name"):
         return bind(self, *operands), list(axes)
 
 
-# As users call it ---------------------------------------------------------------------------------------------------
+# Public functions ---------------------------------------------------------------------------------------------------
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """A tree of arrays as it is, named for policies such as ``checkpoint_policies.save_only_these_names``."""
+    """Return a tree of arrays unchanged, named for policies such as ``checkpoint_policies.save_only_these_names``."""
     return tree.map(lambda leaf: bind1(Name(name), leaf), x)
 
 
@@ -108,11 +108,12 @@ def checkpoint(
     static_argnames: str | Iterable[str] = (),
     concrete: bool = False,
 ) -> Any:
-    """``fun``, but under reverse-mode differentiation its values are computed again instead of being kept.
+    """Return ``fun`` with its values recomputed instead of stored under reverse-mode differentiation.
 
-    Memory against time: what is kept is the arguments, and what ``policy`` saves (see ``checkpoint_policies``).
-    ``prevent_cse=False`` is for functions inside ``scan``, where the compiler cannot undo it anyway. Static arguments
-    are passed to ``fun`` as they are. Works as a decorator, with and without arguments; ``remat`` is another name.
+    It trades time for memory: only the arguments are stored, and what ``policy`` saves (see
+    ``checkpoint_policies``). ``prevent_cse=False`` is for functions inside ``scan``, where the compiler cannot
+    undo it anyway. Static arguments are passed to ``fun`` unchanged. Works as a decorator, with and without
+    arguments; ``remat`` is another name.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> f = xs.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
@@ -140,32 +141,36 @@ def checkpoint(
 
     @called_as(fun)
     @api_boundary
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def call_checkpointed(*args: Any, **kwargs: Any) -> Any:
         static = set(places_of(numbers, len(args), f"static_argnums of the checkpointed {name_of(fun)}"))
         body, operands = _body_of_call(fun, args, kwargs, static, names)
         operation = Remat(body.opened, False, policy, bool(prevent_cse))
         return body.structure.unflatten(bind(operation, *body.consts, *operands))
 
-    return checkpointed
+    return call_checkpointed
 
 
 def _body_of_call(
     fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: set[int], static_names: set[str]
 ) -> tuple[Body, list[Any]]:
-    """The program of a function for the arguments of a call that are not static, and these, flat."""
-    moving_args = tuple(x for i, x in enumerate(args) if i not in static)
+    """Return the program of a function for a call's arguments that are not static, and these as flat operands."""
+    dynamic_positional = tuple(x for i, x in enumerate(args) if i not in static)
     plain = not static and not kwargs
-    given = moving_args if plain else (moving_args, {k: v for k, v in kwargs.items() if k not in static_names})
-    operands, structure = tree.flatten(given)
+    dynamic_args = (
+        dynamic_positional
+        if plain
+        else (dynamic_positional, {k: v for k, v in kwargs.items() if k not in static_names})
+    )
+    operands, structure = tree.flatten(dynamic_args)
     avals = [operand_aval(f"an argument of the checkpointed {name_of(fun)}", x) for x in operands]
     if plain:  # a body that is called again is traced once
         return body_of(fun, structure, avals), operands
 
-    def of_moving(positional: Sequence[Any], named: dict[str, Any]) -> Any:
-        rest = iter(positional)
-        return fun(*[x if i in static else next(rest) for i, x in enumerate(args)], **{**kwargs, **named})
+    def call_with_dynamic(positional: Sequence[Any], named: dict[str, Any]) -> Any:
+        remaining = iter(positional)
+        return fun(*[x if i in static else next(remaining) for i, x in enumerate(args)], **{**kwargs, **named})
 
-    return staged(of_moving, structure, avals, name_of(fun)), operands
+    return staged(call_with_dynamic, structure, avals, name_of(fun)), operands
 
 
 remat = checkpoint

@@ -1,4 +1,4 @@
-"""print_saved_residuals: what reverse-mode differentiation of a function keeps, and where it comes from."""
+"""print_saved_residuals: the values that reverse-mode differentiation of a function saves, and their origins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..programs.values import operand_aval
 
 
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
-    """What is kept between the forward and the backward pass of ``f``: the type of each value, and where it is from.
+    """Return the values saved between the forward and the backward pass of ``f``: the type and origin of each.
 
     Scalars that are known while tracing are not listed.
 
@@ -32,24 +32,26 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     avals = [operand_aval(f"an argument of {name_of(f)}", x) for x in operands]
 
     def forward(*values: Any) -> list[Any]:
-        def flat(*given: Any) -> list[Any]:
-            positional, named = structure.unflatten(given)
+        def flat(*leaves: Any) -> list[Any]:
+            positional, named = structure.unflatten(leaves)
             return tree.leaves(f(*positional, **named))
 
         return linearize(flat, values)[1].program()[1]
 
     jaxpr = stage(forward, avals, name_of(f)).jaxpr
-    kept = {id(x) for x in jaxpr.outvars if x.__class__ is not Literal}
+    residual_ids = {id(x) for x in jaxpr.outvars if x.__class__ is not Literal}
     names = _argument_names(f, args, kwargs)
-    found = [(v.aval, f"from the argument {n}") for v, n in zip(jaxpr.invars, names, strict=True) if id(v) in kept]
-    found += [(v.aval, "from a constant") for v in jaxpr.constvars if id(v) in kept]
+    residuals = [
+        (v.aval, f"from the argument {n}") for v, n in zip(jaxpr.invars, names, strict=True) if id(v) in residual_ids
+    ]
+    residuals += [(v.aval, "from a constant") for v in jaxpr.constvars if id(v) in residual_ids]
     for _, _, outputs, *_ in jaxpr.raw:
-        found += [(v.aval, f"output of {_maker(jaxpr, v)}") for v in outputs if id(v) in kept]
-    return found
+        residuals += [(v.aval, f"output of {_maker(jaxpr, v)}") for v in outputs if id(v) in residual_ids]
+    return residuals
 
 
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Print what is kept between the forward and the backward pass of ``f``, one line a value.
+    """Print the values saved between the forward and the backward pass of ``f``, one per line.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> from xlascope.ad_checkpoint import print_saved_residuals
@@ -68,14 +70,14 @@ def _argument_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
         bound = dict(inspect.signature(f).bind(*args, **kwargs).arguments)
     except (TypeError, ValueError):
         bound = {f"args[{i}]": x for i, x in enumerate(args)} | kwargs
-    given = {id(x): name for name, x in bound.items()}
-    names = [given.get(id(x), f"args[{i}]") for i, x in enumerate(args)]
+    name_by_id = {id(x): name for name, x in bound.items()}
+    names = [name_by_id.get(id(x), f"args[{i}]") for i, x in enumerate(args)]
     parts = [*zip(names, args, strict=True), *((name, kwargs[name]) for name in sorted(kwargs))]
     return [name + tree.keystr(path) for name, x in parts for path, _ in tree.leaves_with_path(x)]
 
 
 def _maker(jaxpr: Jaxpr, variable: Any) -> str:
-    """The operation that makes a value, looked for inside of jitted functions, and its line."""
+    """Return the operation that computes a value, searched within jitted functions, and its line."""
     for operation, _, outputs, code, lasti, _ in jaxpr.raw:
         for i, v in enumerate(outputs):
             if v is not variable:

@@ -1,4 +1,4 @@
-"""Looking into what a call has run: where a value that should not be there came from."""
+"""Checks of a call's results: the origin of a NaN or an infinity, and the reuse of random keys."""
 
 from ...names import lazy
 

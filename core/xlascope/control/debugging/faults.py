@@ -1,8 +1,9 @@
-"""Which operation made a NaN or an infinity: what ``debug_nans`` and ``debug_infs`` do with the results of a call.
+"""The origin of a NaN or an infinity: the check that ``debug_nans`` and ``debug_infs`` do of a call's results.
 
-The results of a compiled call say that there is one. Where it comes from is found by running the program again, one
-operation at a time, and walking back from the result through operands that have one too, to the first operation that
-has none among its operands. What that operation runs (a jitted function, the steps of a loop) is gone through likewise.
+The results of a compiled call show that there is one. Its origin is found by running the program again, one
+operation at a time, and walking back from the result through operands that also have one, to the first
+operation without one among its operands. Programs that this operation runs (a jitted function, the steps of a
+loop) are searched likewise.
 """
 
 from __future__ import annotations
@@ -31,28 +32,29 @@ _MOST_OPERANDS = 4
 
 
 class Fault(NamedTuple):
-    """Where a value first was: an equation with its operands and results, or (no equation) the name of an argument."""
+    """Origin of an invalid value: an equation with its operands and results, or else the name of an argument."""
 
     equation: RawEquation | None
     operands: Sequence[Any]
     results: Sequence[Any]
-    #: The programs it was found in, from the outside in.
+    #: The names of the enclosing programs, outermost first.
     inside: tuple[str, ...]
     argument: str = ""
 
 
 def check_results(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], results: Sequence[Any]) -> None:
-    """Raise FloatingPointError if a result has a NaN or an infinity and the settings ask for that; it says which
-    operation made it.
+    """Raise FloatingPointError if a result has a NaN or an infinity and the settings ask for the check.
+
+    The message names the operation that produced it.
     """
-    for kind, wanted, test in (("nan", boot.debug_nans.value, _has_nan), ("inf", boot.debug_infs.value, _has_inf)):
-        if not wanted or not any(test(y) for y in results):
+    for kind, is_enabled, test in (("nan", boot.debug_nans.value, _has_nan), ("inf", boot.debug_infs.value, _has_inf)):
+        if not is_enabled or not any(test(y) for y in results):
             continue
         origin = STATE.origin
-        here = user_frame() if origin is None or origin.code is None else (origin.code, origin.lasti)
+        call_frame = user_frame() if origin is None or origin.code is None else (origin.code, origin.lasti)
         with undisturbed():
-            fault = _find(jaxpr, consts, operands, test, (jaxpr.name,))
-        raise FloatingPointError(_message(kind, fault, here, jaxpr) + see("nan-found"))
+            value_origin = _find(jaxpr, consts, operands, test, (jaxpr.name,))
+        raise FloatingPointError(_message(kind, value_origin, call_frame, jaxpr) + see("nan-found"))
 
 
 def _has_nan(x: Any) -> bool:
@@ -69,7 +71,7 @@ def _is_inexact(x: Any) -> bool:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Run operations at once, whatever is being traced, and without looking at their results."""
+    """Run operations eagerly, whatever is being traced, and without checks of their results."""
     trace, origin, in_trace = STATE.trace, STATE.origin, boot.in_trace.swap_local(False)
     try:
         STATE.trace = STATE.origin = None
@@ -83,26 +85,28 @@ def undisturbed() -> Iterator[None]:
 def _find(
     jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], test: Test, inside: tuple[str, ...]
 ) -> Fault | None:
-    """The first equation with such a result and no such operand, behind a result of a program; None if there is none
-    when its operations run one by one.
+    """Return the first equation with an invalid result and no invalid operand.
+
+    The search begins at an invalid result of the program. Returns None if there is none when its operations run
+    one by one.
     """
     values = {id(v): x for v, x in zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *operands), strict=True)}
-    makers: dict[int, RawEquation] = {}
+    producers: dict[int, RawEquation] = {}
     for equation in jaxpr.raw:
         operation, inputs, outputs, *_ = equation
         results = bind(operation, *(_value(x, values) for x in inputs))
         for variable, result in zip(outputs, results, strict=True):
             values[id(variable)] = result
-            makers[id(variable)] = equation
-    at = next((x for x in jaxpr.outvars if test(_value(x, values))), None)
-    while at is not None:
-        maker = makers.get(id(at))
-        if maker is None:
-            return Fault(None, (), (), inside, _argument(jaxpr, at))
-        before = next((x for x in maker[1] if x.__class__ is not Literal and test(values[id(x)])), None)
-        if before is None:
-            return _within(maker, values, test, inside)
-        at = before
+            producers[id(variable)] = equation
+    variable_at = next((x for x in jaxpr.outvars if test(_value(x, values))), None)
+    while variable_at is not None:
+        producer = producers.get(id(variable_at))
+        if producer is None:
+            return Fault(None, (), (), inside, _argument(jaxpr, variable_at))
+        invalid_input = next((x for x in producer[1] if x.__class__ is not Literal and test(values[id(x)])), None)
+        if invalid_input is None:
+            return _within(producer, values, test, inside)
+        variable_at = invalid_input
     return None
 
 
@@ -111,18 +115,18 @@ def _value(x: Any, values: dict[int, Any]) -> Any:
 
 
 def _argument(jaxpr: Jaxpr, variable: Any) -> str:
-    """What a program takes a value as."""
+    """Return a description of a program's input."""
     if variable.__class__ is Literal:
         return "a number that it returns"
     if variable in jaxpr.constvars:
         return "an array that it closes over"
-    place = jaxpr.invars.index(variable)
+    index = jaxpr.invars.index(variable)
     names = jaxpr.argument_names
-    return f"its argument {names[place]}" if place < len(names) and names[place] else f"its operand {place}"
+    return f"its argument {names[index]}" if index < len(names) and names[index] else f"its operand {index}"
 
 
 def _within(equation: RawEquation, values: dict[int, Any], test: Test, inside: tuple[str, ...]) -> Fault:
-    """The fault of an equation, or of what it runs where that can be told."""
+    """Return the origin within the programs that an equation runs, or the equation itself."""
     operation, inputs, outputs, *_ = equation
     operands = [_value(x, values) for x in inputs]
     steps = steps_of(operation, operands)
@@ -142,11 +146,11 @@ def _within(equation: RawEquation, values: dict[int, Any], test: Test, inside: t
     return Fault(equation, operands, [values[id(y)] for y in outputs], inside)
 
 
-# What is said about it ----------------------------------------------------------------------------------------------
+# Messages ------------------------------------------------------------------------------------------------------------
 
 
-def _message(kind: str, fault: Fault | None, here: tuple[Any, int], jaxpr: Jaxpr) -> str:
-    called = where_text(locate(*here))
+def _message(kind: str, fault: Fault | None, call_frame: tuple[Any, int], jaxpr: Jaxpr) -> str:
+    called = where_text(locate(*call_frame))
     if fault is None:
         return (
             f"invalid value ({kind}) encountered in the results of {jaxpr.name}{called}. Its operations give none when "
@@ -158,16 +162,16 @@ def _message(kind: str, fault: Fault | None, here: tuple[Any, int], jaxpr: Jaxpr
             "operation made it"
         )
     operation, _, _, code, lasti, origin = fault.equation
-    place = locate(code, lasti) if code is not None else locate(*here)
+    location = locate(code, lasti) if code is not None else locate(*call_frame)
     role = f" in the {origin.role} pass" if origin is not None and origin.role in ("backward", "tangent") else ""
-    inside = [
+    enclosing = [
         name
         for name, inner in zip(fault.inside, (*fault.inside[1:], operation.name), strict=True)
         if name and name != inner and not inner.endswith(f"of {name}")  # an operation that ran on its own
     ]
-    within = f" It is an operation of {', '.join(reversed(inside))}." if inside else ""
+    enclosing_text = f" It is an operation of {', '.join(reversed(enclosing))}." if enclosing else ""
     return (
-        f"invalid value ({kind}) encountered in {operation.name}{where_text(place)}{role}.{within} "
+        f"invalid value ({kind}) encountered in {operation.name}{where_text(location)}{role}.{enclosing_text} "
         f"{_values_text(fault, kind)}"
     )
 
@@ -177,13 +181,15 @@ def _values_text(fault: Fault, kind: str) -> str:
     more = ", …" if len(fault.operands) > _MOST_OPERANDS else ""
     test = np.isnan if kind == "nan" else np.isinf
     bad = next(np.asarray(y) for y in fault.results if _is_inexact(y) and test(np.asarray(y)).any())
-    made = f"Of the {bad.size} elements of its result {int(test(bad).sum())} are" if bad.ndim else "Its result is"
+    result_text = (
+        f"Of the {bad.size} elements of its result {int(test(bad).sum())} are" if bad.ndim else "Its result is"
+    )
     listed = "; its operand is" if len(fault.operands) == 1 else "; its operands are"
-    return f"{made} {kind}{listed} {operands}{more}." if operands else f"{made} {kind}."
+    return f"{result_text} {kind}{listed} {operands}{more}." if operands else f"{result_text} {kind}."
 
 
 def _value_text(x: Any) -> str:
-    """A scalar, or the type and range of an array."""
+    """Return the value of a scalar, or the type and range of an array."""
     value, aval = np.asarray(x), aval_of(x)
     if value.ndim == 0:
         return str(value)

@@ -1,10 +1,11 @@
-"""Keys that are used twice: what ``debug_key_reuse`` does with each call.
+"""Detection of random keys that are used twice: the check that ``debug_key_reuse`` does of each call.
 
-Every key is followed by a *cell*, which knows who has used it up. Arrays of keys carry the cells of their elements, and
-what moves elements about moves their cells: it is run on their numbers. So a key is known again however it was taken
-out of an array, and two halves of a split are told apart. In a program the cells go from equation to equation, through
-calls into what is called, into each branch of a ``cond`` by itself, and through two rounds of a loop, which finds what
-every round would use again. What a program computes places of keys from is not always known: nothing is said then.
+Every key has a *cell*, which records the function that consumed it. Arrays of keys carry the cells of their
+elements, and an operation that moves elements moves their cells: it is run on the cells' numbers. So a key is
+recognized however it was taken out of an array, and the two halves of a split are different keys. In a
+program the cells are propagated from equation to equation, into called programs, into each branch of a
+``cond`` separately, and through two iterations of a loop, which finds the keys that every iteration would
+reuse. If the positions of keys depend on unknown values, nothing is reported.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from ..flow.scan import Scan
 from ..flow.while_loop import While
 from .faults import undisturbed
 
-#: Numbers of so many elements are worked out, to know which keys are taken.
+#: Maximum number of elements of values that are computed to know which keys are indexed.
 _MOST_ELEMENTS = 1024
 
 
 class Cell:
-    """One key, and who has used it up: the function's name and the user's line."""
+    """State of one key: the function that consumed it and the user's line, or None."""
 
     __slots__ = ("use",)
 
@@ -45,7 +46,7 @@ class Cell:
 
 
 class _Known(NamedTuple):
-    """What is known of a value: the cells of keys, the value of numbers; None where nothing is."""
+    """Tracked knowledge about a value: the cells of keys, the value of numbers; None for unknown."""
 
     cells: Any = None
     value: Any = None
@@ -55,26 +56,26 @@ _NOTHING = _Known()
 
 
 def check_keys(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], results: Sequence[Any]) -> None:
-    """Note which keys a call has used up; raises KeyReuseError for one that was used up before, and notes nothing."""
+    """Mark the keys that a call consumes; raise KeyReuseError, and mark none, if one was consumed before."""
     if not _has_keys(jaxpr):
         return
     origin = STATE.origin
-    here = user_frame() if origin is None or origin.code is None else (origin.code, origin.lasti)
-    following = _Following(where_text(locate(*here)))
-    given = [_Known(cells_of(x)) if x.__class__ is KeyArray else _Known(None, x) for x in (*consts, *operands)]
+    call_frame = user_frame() if origin is None or origin.code is None else (origin.code, origin.lasti)
+    tracker = _Following(where_text(locate(*call_frame)))
+    tracked_inputs = [_Known(cells_of(x)) if x.__class__ is KeyArray else _Known(None, x) for x in (*consts, *operands)]
     with undisturbed():
         try:
-            found = following.program(jaxpr, given)
+            tracked_results = tracker.program(jaxpr, tracked_inputs)
         except BaseException:
-            following.forget_from(0)
+            tracker.forget_from(0)
             raise
-    for y, known in zip(results, found, strict=True):
+    for y, tracked in zip(results, tracked_results, strict=True):
         if y.__class__ is KeyArray:
-            y.uses = known.cells
+            y.uses = tracked.cells
 
 
 def cells_of(keys: KeyArray) -> Any:
-    """The cells of an array of keys, made when somebody first asks for them."""
+    """Return the cells of an array of keys, which are created on first use."""
     if keys.uses is None:
         keys.uses = _new_cells(keys.shape)
     return keys.uses
@@ -82,8 +83,8 @@ def cells_of(keys: KeyArray) -> Any:
 
 def _new_cells(shape: tuple[int, ...]) -> Any:
     cells = np.empty(shape, object)
-    for place in np.ndindex(*shape):
-        cells[place] = Cell()
+    for index in np.ndindex(*shape):
+        cells[index] = Cell()
     return cells
 
 
@@ -95,41 +96,41 @@ def _has_keys(jaxpr: Jaxpr) -> bool:
 
 
 class _Following:
-    """Follows keys through the equations of one call, from the line ``here``."""
+    """Propagation of keys through the equations of one call, from the line ``call_location``."""
 
-    def __init__(self, here: str) -> None:
-        self.here = here
-        #: The cells that were used up meanwhile, in order.
+    def __init__(self, call_location: str) -> None:
+        self.here = call_location
+        #: The cells that were consumed so far, in order.
         self.used: list[Cell] = []
-        #: Within what computes something again: the cells that it used up, which may have been before; else None.
+        #: Within a recomputation: the cells that it consumed, which may have been consumed before; else None.
         self.again: set[Cell] | None = None
 
     def forget_from(self, count: int) -> list[tuple[Cell, Any]]:
-        """Take back all uses but the first ``count``; returns them."""
-        taken = [(cell, cell.use) for cell in self.used[count:]]
-        for cell, _ in taken:
+        """Undo all uses after the first ``count`` and return them."""
+        undone = [(cell, cell.use) for cell in self.used[count:]]
+        for cell, _ in undone:
             cell.use = None
         del self.used[count:]
-        return taken
+        return undone
 
     def program(self, jaxpr: Jaxpr, operands: Sequence[_Known]) -> list[_Known]:
-        """What is known of a program's results, given its constants and operands."""
-        found: dict[Any, _Known] = dict(zip((*jaxpr.constvars, *jaxpr.invars), operands, strict=True))
+        """Return the tracked results of a program, given its tracked constants and operands."""
+        tracked: dict[Any, _Known] = dict(zip((*jaxpr.constvars, *jaxpr.invars), operands, strict=True))
 
-        def known(x: Any) -> _Known:
-            return _Known(None, x.val) if x.__class__ is Literal else found[x]
+        def lookup(x: Any) -> _Known:
+            return _Known(None, x.val) if x.__class__ is Literal else tracked[x]
 
         for operation, inputs, outputs, code, lasti, _ in jaxpr.raw:
-            place = self.here if code is None else where_text(locate(code, lasti))
-            results = self._equation(operation, [known(x) for x in inputs], outputs, place)
-            found.update(zip(outputs, results, strict=True))
-        return [known(x) for x in jaxpr.outvars]
+            location = self.here if code is None else where_text(locate(code, lasti))
+            results = self._equation(operation, [lookup(x) for x in inputs], outputs, location)
+            tracked.update(zip(outputs, results, strict=True))
+        return [lookup(x) for x in jaxpr.outvars]
 
     def _equation(
-        self, operation: Operation, operands: Sequence[_Known], outputs: Sequence[Any], place: str
+        self, operation: Operation, operands: Sequence[_Known], outputs: Sequence[Any], location: str
     ) -> Sequence[_Known]:
         if isinstance(operation, ConsumeKey):
-            self._use(operands[0].cells, operation.user, place)
+            self._use(operands[0].cells, operation.user, location)
             return operands
         if operation.composite:
             results = self._inside(operation, operands)
@@ -138,27 +139,27 @@ class _Following:
         else:
             results = _computed(operation, operands, outputs)
         return [
-            _Known(_new_cells(v.aval.shape)) if is_key(v.aval.dtype) and known.cells is None else known
-            for v, known in zip(outputs, results or [_NOTHING] * len(outputs), strict=True)
+            _Known(_new_cells(v.aval.shape)) if is_key(v.aval.dtype) and tracked.cells is None else tracked
+            for v, tracked in zip(outputs, results or [_NOTHING] * len(outputs), strict=True)
         ]
 
-    def _use(self, cells: Any, user: str, place: str) -> None:
+    def _use(self, cells: Any, user: str, line: str) -> None:
         for cell in cells.flat:
             if self.again is not None and cell not in self.again:
                 self.again.add(cell)
                 if cell.use is not None:  # the same numbers a second time
                     continue
             if cell.use is not None:
-                before, there = cell.use
+                before, where = cell.use
                 raise KeyReuseError(
-                    f"a key is used up by random.{user}{place}, and was by random.{before}{there} before: what comes "
+                    f"a key is used up by random.{user}{line}, and was by random.{before}{where} before: what comes "
                     "of both is not independent. Split it first (key, now = random.split(key)), or fold a number in; "
                     "where the same numbers are wanted again, use random.clone(key)."
                 )
-            cell.use = user, place
+            cell.use = user, line
             self.used.append(cell)
 
-    # What operations hold -------------------------------------------------------------------------------------------
+    # Composite operations -------------------------------------------------------------------------------------------
 
     def _inside(self, operation: Operation, operands: Sequence[_Known]) -> Sequence[_Known] | None:
         if isinstance(operation, Cond):
@@ -167,9 +168,9 @@ class _Following:
             return self._rounds(operation, operands)
         if isinstance(operation, While):
             return self._while(operation, operands)
-        whole = operation.whole()
+        called_program = operation.whole()
         bodies = operation.bodies()
-        body = whole if whole is not None else bodies[0] if len(bodies) == 1 else None
+        body = called_program if called_program is not None else bodies[0] if len(bodies) == 1 else None
         if body is None or len(body.in_avals) != len(operands):
             return None
         if isinstance(operation, Remat) and operation.differentiated:
@@ -177,7 +178,7 @@ class _Following:
         return self._closed(body, operands)
 
     def _again(self, body: ClosedJaxpr, operands: Sequence[_Known]) -> list[_Known]:
-        """What a checkpoint computes again from the same keys gives the same numbers: no key is used twice by it."""
+        """Track a checkpoint's recomputation, which reuses its keys to compute the same numbers again."""
         outside, self.again = self.again, set()
         try:
             return self._closed(body, operands)
@@ -189,7 +190,7 @@ class _Following:
         return self.program(body.jaxpr, [*consts, *operands])
 
     def _branches(self, branches: Sequence[ClosedJaxpr], operands: Sequence[_Known]) -> list[_Known]:
-        """One of the branches runs: what any of them uses up may be used up afterwards."""
+        """Track all branches, of which one runs: the keys that any of them consumes count as consumed afterwards."""
         count, uses, results = len(self.used), {}, []
         for branch in branches:
             results.append(self._closed(branch, operands))
@@ -197,7 +198,7 @@ class _Following:
         for cell, use in uses.items():
             cell.use = use
             self.used.append(cell)
-        return [_in_common(each) for each in zip(*results, strict=True)]
+        return [_in_common(branch_results) for branch_results in zip(*results, strict=True)]
 
     def _rounds(self, scan: Scan, operands: Sequence[_Known]) -> list[_Known]:
         consts, carry, xs = scan.split(operands)
@@ -208,7 +209,7 @@ class _Following:
             results = self._closed(scan.jaxpr, [*consts, *carry, *slices])
             carry = results[: scan.num_carry]
         by_rounds = set(self.used[before:])
-        for i in order[2:]:  # each round uses up its own
+        for i in order[2:]:  # each iteration consumes the keys of its own slice
             for x in xs:
                 self._use_like(x.cells, order[0], i, by_rounds)
         return [*carry, *[_NOTHING] * (len(scan.jaxpr.out_avals) - len(carry))]
@@ -216,9 +217,9 @@ class _Following:
     def _use_like(self, cells: Any, first: int, i: int, used: set[Cell]) -> None:
         if cells is None:
             return
-        for one, other in zip(_row(cells, first).flat, _row(cells, i).flat, strict=True):
-            if one in used and one.use is not None:
-                self._use(_of_one(other), *one.use)
+        for first_cell, cell in zip(_row(cells, first).flat, _row(cells, i).flat, strict=True):
+            if first_cell in used and first_cell.use is not None:
+                self._use(_of_one(cell), *first_cell.use)
 
     def _while(self, loop: While, operands: Sequence[_Known]) -> list[_Known]:
         cond_consts, body_consts, carry = loop.split(operands)
@@ -229,7 +230,7 @@ class _Following:
 
 
 def _row(cells: Any, i: int) -> Any:
-    """The cells of a slice along the leading axis, as an array also where it is one cell."""
+    """Return the cells of a slice along the leading axis, as an array even if it is one cell."""
     row = cells[i : i + 1]
     return row.reshape(row.shape[1:])
 
@@ -241,48 +242,48 @@ def _of_one(cell: Cell) -> Any:
 
 
 def _in_common(results: Sequence[_Known]) -> _Known:
-    """What is known whichever branch ran: a key that may be one or another is followed no further."""
-    first, *others = results
+    """Return what all branches' results have in common; a key that differs between branches gets a new cell."""
+    first, *remaining = results
     if first.cells is None:
         return _NOTHING
     cells = first.cells.copy()
-    for place in np.ndindex(*cells.shape):
-        if any(other.cells is None or other.cells[place] is not cells[place] for other in others):
-            cells[place] = Cell()
+    for index in np.ndindex(*cells.shape):
+        if any(tracked.cells is None or tracked.cells[index] is not cells[index] for tracked in remaining):
+            cells[index] = Cell()
     return _Known(cells)
 
 
-# Where elements go --------------------------------------------------------------------------------------------------
+# Positions of elements ----------------------------------------------------------------------------------------------
 
 
 def _moved(operation: Operation, operands: Sequence[_Known]) -> list[_Known] | None:
-    """The cells of an operation's results, where the operands that say what moves are known."""
+    """Return the cells of an operation's results, if the operands that determine positions are known."""
     flat: list[Cell] = []
-    given: list[Any] = []
+    arguments: list[Any] = []
     for cells, value in operands:
         if cells is not None:
-            given.append(np.arange(len(flat), len(flat) + cells.size, dtype=np.int32).reshape(cells.shape))
+            arguments.append(np.arange(len(flat), len(flat) + cells.size, dtype=np.int32).reshape(cells.shape))
             flat += cells.flat
         elif value is not None:
-            given.append(value)
+            arguments.append(value)
         else:
             return None
     if not flat:
         return None
-    return [_Known(_cells_at(np.asarray(y), flat)) for y in bind(operation, *given)]
+    return [_Known(_cells_at(np.asarray(y), flat)) for y in bind(operation, *arguments)]
 
 
 def _cells_at(numbers: Any, flat: list[Cell]) -> Any:
-    """The cells of those numbers, new ones where a number is none of a cell's (it was filled in)."""
+    """Return the cells with those numbers, new ones for numbers of no cell (filled-in elements)."""
     cells = np.empty(numbers.shape, object)
-    for place in np.ndindex(*numbers.shape):
-        number = int(numbers[place])
-        cells[place] = flat[number] if 0 <= number < len(flat) else Cell()
+    for index in np.ndindex(*numbers.shape):
+        number = int(numbers[index])
+        cells[index] = flat[number] if 0 <= number < len(flat) else Cell()
     return cells
 
 
 def _computed(operation: Operation, operands: Sequence[_Known], outputs: Sequence[Any]) -> list[_Known] | None:
-    """The numbers that an operation gives, where its operands are known and it is quickly done."""
+    """Return the numbers that an operation computes, if its operands are known and small."""
     if operation.effects or not operands or any(x.value is None for x in operands):
         return None
     if sum(v.aval.size for v in outputs) + sum(aval_of(x.value).size for x in operands) > _MOST_ELEMENTS:

@@ -1,4 +1,4 @@
-"""The programs that an operation runs, one after the other, each on its own: for whoever wants to look inside."""
+"""The programs that an operation runs, one after the other, so that they can be inspected one by one."""
 
 from __future__ import annotations
 
@@ -20,23 +20,26 @@ from ..rules.linear_solve import LinearSolve
 
 
 class Step(NamedTuple):
-    """One run of a program that an operation holds: which it is, in words, and what it runs on."""
+    """One run of a program that an operation holds: a label, the program and its operands."""
 
     label: str
     program: ClosedJaxpr
     operands: Sequence[Any]
 
 
-#: Gives each step, and is sent the step's results.
+#: Generator that yields each run and is sent the run's results.
 Steps = Generator[Step, list[Any], None]
 
 
 @singledispatch
 def steps_of(operation: Operation, operands: Sequence[Any]) -> Steps:
-    """What an operation runs, step by step, on concrete operands; nothing for one that holds no program."""
-    whole = operation.whole()
-    if whole is not None:
-        yield Step(whole.name, whole, operands)
+    """Yield the runs of an operation's programs on concrete operands, in order.
+
+    An operation without programs yields nothing.
+    """
+    called_program = operation.whole()
+    if called_program is not None:
+        yield Step(called_program.name, called_program, operands)
 
 
 @steps_of.register

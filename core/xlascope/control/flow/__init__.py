@@ -1,1 +1,1 @@
-"""Control flow: branches and loops."""
+"""Control flow operations: branches, loops and reductions."""

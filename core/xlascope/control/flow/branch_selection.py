@@ -1,12 +1,13 @@
-"""A choice that differs from example to example: all branches run for all examples, and results are selected.
+"""Batching of cond with a mapped index: compute all branches for all examples and select the results.
 
-An example must not get the NaN of a branch that it does not take, in derivatives either. The derivative of a branch is
-0 · inf there, so tangents are selected where they enter a branch, which selects the cotangents that leave it:
+An example must not get the NaN of a branch that it does not take, in derivatives either. The derivative of a
+branch is 0 · inf there, so tangents are selected where they enter a branch, which selects the cotangents that
+leave it:
 
 - an operand that differs from example to example passes through ``mask_tangent``;
-- an operand that is the same for all examples (weights that the branch closes over) has a tangent of its own for each
-  example where it meets values that differ. Products and gathers are heavy, so their operand stays as it is there, and
-  the tangent of their result is masked instead; factors of examples that do not take the branch are replaced by 0.
+- an operand that is the same for all examples (weights that the branch closes over) has a tangent for each
+  example where it meets values that differ. Products and gathers are expensive, so their operand is unchanged,
+  and the tangent of their result is masked instead; factors of examples that do not take the branch become 0.
 """
 
 from __future__ import annotations
@@ -45,82 +46,84 @@ def select_branches(
     branches: Sequence[ClosedJaxpr], operands: Sequence[Any], axes: Sequence[Any], size: int
 ) -> tuple[list[Any], list[Any]]:
     """Compute all branches for all examples and select each example's results by its index, the first operand."""
-    which = mapped_in_front(operands[0], axes[0], size)
-    forced = (True,) * len(branches[0].out_avals)
+    index = mapped_in_front(operands[0], axes[0], size)
+    force_mapped = (True,) * len(branches[0].out_avals)
     cases = len(branches)
     results = []
     for case, branch in enumerate(branches):
         if STATE.trace is None or cases == 1:  # nothing can differentiate what is computed at once
-            program, given, inner = branch, operands[1:], tuple(axes[1:])
+            program, masked_operands, inner = branch, operands[1:], tuple(axes[1:])
         else:
-            program, given, inner = _guarded(branch, which, operands[1:], tuple(axes[1:]), size, case, cases)
-        results.append(evaluate(batch_program(program, inner, size, forced)[0], *given))
-    return [selected(which, *of_cases) for of_cases in zip(*results, strict=True)], [0] * len(forced)
+            program, masked_operands, inner = _guarded(branch, index, operands[1:], tuple(axes[1:]), size, case, cases)
+        results.append(evaluate(batch_program(program, inner, size, force_mapped)[0], *masked_operands))
+    return [selected(index, *case_results) for case_results in zip(*results, strict=True)], [0] * len(force_mapped)
 
 
 def _guarded(
-    branch: ClosedJaxpr, which: Any, operands: Sequence[Any], axes: tuple[Any, ...], size: int, case: int, cases: int
+    branch: ClosedJaxpr, index: Any, operands: Sequence[Any], axes: tuple[Any, ...], size: int, case: int, cases: int
 ) -> tuple[ClosedJaxpr, Sequence[Any], tuple[Any, ...]]:
-    """Return a branch, its operands and their axes, whose tangents are masked where an example does not take it."""
-    given: list[Any] = []
+    """Return a branch, its operands and their axes, with tangents masked for examples that do not take the branch."""
+    masked_operands: list[Any] = []
     inner: list[Any] = []
     for x, axis in zip(operands, axes, strict=True):
         if not is_differentiable(aval_of(x).dtype):
-            given.append(x)
+            masked_operands.append(x)
             inner.append(axis)
         elif axis is NOT_MAPPED:
-            given.append(mask_tangent(reduce_or(_takes(which, case, cases), (0,)), x, 1, 2))
+            masked_operands.append(mask_tangent(reduce_or(_takes(index, case, cases), (0,)), x, 1, 2))
             inner.append(NOT_MAPPED)
         else:
             x = mapped_in_front(x, axis, size)
             rank = len(aval_of(x).shape)
-            given.append(mask_tangent(expand_dims(which, tuple(range(1, rank))) if rank > 1 else which, x, case, cases))
+            masked_operands.append(
+                mask_tangent(expand_dims(index, tuple(range(1, rank))) if rank > 1 else index, x, case, cases)
+            )
             inner.append(0)
     marks = mapped(axes)
     shared = tuple(not m and is_differentiable(aval_of(x).dtype) for m, x in zip(marks, operands, strict=True))
     if not any(shared):
-        return branch, given, tuple(inner)
-    scalar = shaped((), aval_of(which).dtype)
-    return _guard_shared(branch, scalar, marks, shared, case, cases), [which, *given], (0, *inner)
+        return branch, masked_operands, tuple(inner)
+    scalar = shaped((), aval_of(index).dtype)
+    return _guard_shared(branch, scalar, marks, shared, case, cases), [index, *masked_operands], (0, *inner)
 
 
-def _takes(which: Any, case: int, cases: int) -> Any:
-    """Compare indices with a case; what is beyond the ends is the first or the last one."""
+def _takes(index: Any, case: int, cases: int) -> Any:
+    """Return whether each index selects this case; indices out of range are clamped to the first or the last case."""
     compare = le if case == 0 else ge if case == cases - 1 else eq
-    return compare(which, typed_scalar(case, aval_of(which).dtype))
+    return compare(index, typed_scalar(case, aval_of(index).dtype))
 
 
 def _guard_shared(
     program: ClosedJaxpr, index: ShapedArray, marks: Marks, shared: Marks, case: int, cases: int
 ) -> ClosedJaxpr:
-    """Return the program that takes the index of an example's case before its operands, and masks tangents.
+    """Return a program that takes an example's branch index before its operands and masks tangents.
 
-    Those of the operands in ``shared``, which are the same for all examples, where they meet values that differ from
-    example to example; the operands in ``marks`` are such.
+    It masks the tangents of the operands in ``shared``, which are the same for all examples, where they meet
+    values that differ from example to example, such as the operands in ``marks``.
     """
     key = ("guard shared", index, marks, shared, case, cases)
-    found = program.derived.get(key)
-    if found is None:
+    masked_program = program.derived.get(key)
+    if masked_program is None:
 
-        def guarded(which: Any, *operands: Any) -> list[Any]:
-            guard = _SharedGuard(which, case, cases)
+        def masked_branch(branch_index: Any, *operands: Any) -> list[Any]:
+            guard = _SharedGuard(branch_index, case, cases)
             guard.mark(operands, marks, shared)
             return evaluate_jaxpr(program.jaxpr, program.consts, operands, guard)
 
-        found = program.derived[key] = stage(guarded, [index, *program.in_avals], program.name)
-    return found
+        masked_program = program.derived[key] = stage(masked_branch, [index, *program.in_avals], program.name)
+    return masked_program
 
 
 class _SharedGuard:
-    """Applies equations of a branch for one example, and masks tangents of what is the same for all examples."""
+    """Evaluator of a branch's equations for one example that masks tangents of values shared by all examples."""
 
-    def __init__(self, which: Any, case: int, cases: int) -> None:
-        self.which, self.case, self.cases = which, case, cases
+    def __init__(self, index: Any, case: int, cases: int) -> None:
+        self.which, self.case, self.cases = index, case, cases
         self.mapped: set[int] = set()
         self.shared: set[int] = set()
 
     def mark(self, values: Sequence[Any], mapped: Sequence[bool], shared: Sequence[bool]) -> None:
-        """Note which values differ from example to example, and which are the same and may have tangents."""
+        """Record which values differ from example to example, and which are shared and may have tangents."""
         for x, differs, same in zip(values, mapped, shared, strict=True):
             if differs:
                 self.mapped.add(id(x))
@@ -138,22 +141,22 @@ class _SharedGuard:
     def _of_results(
         self, operation: Operation, differs: Sequence[bool], same: Sequence[bool], results: Sequence[Any]
     ) -> tuple[Sequence[bool], Sequence[bool]]:
-        every = len(results)
+        count = len(results)
         if operation.surrounded:
-            return [True] * every, [False] * every
-        of_mapped = operation.dependence(differs) if any(differs) else [False] * every
-        of_shared = operation.dependence(same) if any(same) else [False] * every
+            return [True] * count, [False] * count
+        of_mapped = operation.dependence(differs) if any(differs) else [False] * count
+        of_shared = operation.dependence(same) if any(same) else [False] * count
         types = [is_differentiable(aval_of(y).dtype) for y in results]
-        shared = [True] * every if of_shared is None else of_shared
+        shared = [True] * count if of_shared is None else of_shared
         return (
-            [True] * every if of_mapped is None else of_mapped,
+            [True] * count if of_mapped is None else of_mapped,
             [s and t for s, t in zip(shared, types, strict=True)],
         )
 
     def _mixed(
         self, operation: Operation, operands: Sequence[Any], differs: Sequence[bool], same: Sequence[bool]
     ) -> list[Any]:
-        """The results where operands that are the same for all examples meet others."""
+        """Apply an operation whose operands include both shared and per-example values."""
         if isinstance(operation, Call):
             program = self._program(operation.jaxpr, differs, same)
             return bind(operation.of(program), self.which, *operands)
@@ -188,5 +191,5 @@ class _SharedGuard:
         return mask_tangent(self.which, x, self.case, self.cases) if is_differentiable(aval_of(x).dtype) else x
 
     def _zero_elsewhere(self, x: Any) -> Any:
-        """The value in examples that take the branch, and zero in others, whose results nobody uses."""
+        """Return the value in examples that take the branch, and zero in others, whose results are not used."""
         return select(_takes(self.which, self.case, self.cases), x, zeros_of(aval_of(x)))

@@ -1,4 +1,4 @@
-"""What a loop carries along: its types, and whether the body returns what it was given."""
+"""Types of a loop's carry, and the check that the body returns a carry of these types."""
 
 from __future__ import annotations
 
@@ -15,63 +15,63 @@ from ..programs.names import name_of
 
 
 def carry_types(
-    what: str,
+    operation_name: str,
     function: Callable[..., Any],
-    staged: Callable[[list[ShapedArray]], Body],
+    stage_for: Callable[[list[ShapedArray]], Body],
     structure: Any,
     avals: Sequence[ShapedArray],
 ) -> tuple[list[ShapedArray], Body]:
-    """The types of a loop's carry, and the body staged for them; raises TypeError where it does not come back as it
-    went in.
+    """Return the types of a loop's carry and the body staged for them.
 
-    A Python number that comes back as another type (0 as a float) is an array of that type from the start.
+    A Python number that the body returns as another type (0 as a float) is an array of that type from the start.
+    Raises TypeError where the body returns a carry of another structure or other types.
     """
     avals = list(avals)
     while True:
-        body = staged(avals)
-        out = body.program.out_avals[: len(avals)]
+        body = stage_for(avals)
+        out_avals = body.program.out_avals[: len(avals)]
         if body.structure != structure:
             break
-        wider = [strengthened(b) if _gives_way(a, b) else a for a, b in zip(avals, out, strict=True)]
+        wider = [strengthened(b) if _gives_way(a, b) else a for a, b in zip(avals, out_avals, strict=True)]
         if wider == avals:
             break
         avals = wider
-    check_carry(what, function, structure, avals, body)
+    check_carry(operation_name, function, structure, avals, body)
     return avals, body
 
 
 def _gives_way(a: ShapedArray, b: ShapedArray) -> bool:
-    """Whether a weak type becomes another when it meets it."""
+    """Return whether a weak type is promoted to the other type when the two are combined."""
     if not a.weak_type or a.dtype == b.dtype or a.shape != b.shape:
         return False
     return promote(((a.dtype, True), (b.dtype, b.weak_type)))[0] == b.dtype
 
 
 def check_carry(
-    what: str, function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray], body: Body
+    operation_name: str, function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray], body: Body
 ) -> None:
-    """Raise TypeError unless a loop's body returns the carry as it was given it."""
+    """Raise TypeError unless a loop's body returns a carry with the structure and types of its input."""
     name = name_of(function)
-    # What a loop adds to the carry, such as a counter, is not its user's: the rest has a name of its own.
-    task = f"the body of {getattr(function, 'loop', what)} ({name}) has to return what it carries along"
+    # A loop may add values to the carry, such as a counter. Messages name only the user's part.
+    task = f"the body of {getattr(function, 'loop', operation_name)} ({name}) has to return what it carries along"
     words = ("it goes in as", "comes out as")
     in_structure = f"{task} in the structure in which it got it"
-    within = getattr(function, "place_of_value", None)
-    if within is None:
+    value_index = getattr(function, "place_of_value", None)
+    if value_index is None:
         check_same_structure(in_structure, "the carry", words, structure, body.structure)
     elif body.structure != structure:
-        inner = structure.children()[within], body.structure.children()[within]
+        inner = structure.children()[value_index], body.structure.children()[value_index]
         check_same_structure(in_structure, "the carry", words, *inner)
     out = body.program.out_avals[: len(avals)]
-    found = differing_places(structure, avals, out)
-    if not found:
+    diff = differing_places(structure, avals, out)
+    if not diff:
         return
-    shown = [(f"carry{path}".replace(f"carry[{within}]", "carry"), avals[i], out[i]) for path, i in found]
+    shown = [(f"carry{path}".replace(f"carry[{value_index}]", "carry"), avals[i], out[i]) for path, i in diff]
     body_name = "the body" if name == "<lambda>" else name
     listed = "; ".join(
         f"{path} starts as {a.str_short()} but {body_name} returns it as {b.str_short()}" for path, a, b in shown
     )
-    said = f"{getattr(function, 'loop', what)}: {listed}; a carry has to keep its type."
+    said = f"{getattr(function, 'loop', operation_name)}: {listed}; a carry has to keep its type."
     fix = " ".join(_way_to_same_type(path, a, b, body_name) for path, a, b in shown[:_MOST_FIXES])
     raise TypeError(compose_message(said, fix) + see("loop-types"))
 

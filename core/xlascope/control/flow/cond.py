@@ -1,4 +1,4 @@
-"""The cond operation: one of several programs, chosen by a value."""
+"""The cond operation: run one of several programs, selected by an index."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .cond_halves import halves_of
 
 
 class Cond(Operation, name="cond"):
-    """The results of the program with the number that the first operand gives, of the other operands."""
+    """Operation that applies the branch selected by the first operand to the other operands."""
 
     composite = True
 
@@ -48,63 +48,70 @@ class Cond(Operation, name="cond"):
         return self.branches[0].out_avals
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        index, *rest = operands
-        branches = [functools.partial(builder.call_body, b, rest, n) for n, b in enumerate(self.branches)]
+        index, *branch_operands = operands
+        branches = [functools.partial(builder.call_body, b, branch_operands, n) for n, b in enumerate(self.branches)]
         return builder.case(index, branches, with_token=builder.passes_token(self.effects))  # type: ignore[no-any-return]
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
         index, *marks = operands
-        found = [dependence(branch, marks) for branch in self.branches]
-        return [index or any(of_branches) for of_branches in zip(*found, strict=True)]
+        dependences = [dependence(branch, marks) for branch in self.branches]
+        return [index or any(marks_of_result) for marks_of_result in zip(*dependences, strict=True)]
 
     def dce_rule(self, used: Marks) -> tuple[Operation, Marks, Marks]:
-        """The choice between what the used results need; an operand is needed if any branch needs it."""
-        kept = any_of([dce_program(branch, used)[1] for branch in self.branches])
-        return Cond(tuple(restricted_program(branch, used, kept) for branch in self.branches)), (True, *kept), used
+        """Return the cond that computes only the used results; an operand is needed if any branch needs it."""
+        needed = any_of([dce_program(branch, used)[1] for branch in self.branches])
+        return Cond(tuple(restricted_program(branch, used, needed) for branch in self.branches)), (True, *needed), used
 
-    def _derived(self, derive: Callable[[ClosedJaxpr, Marks | None], tuple[ClosedJaxpr, Marks]]) -> tuple[Cond, Marks]:
-        """The choice between derived branches, and the marks of its results: a result is marked if any branch's is.
+    def _derived(
+        self, transform: Callable[[ClosedJaxpr, Marks | None], tuple[ClosedJaxpr, Marks]]
+    ) -> tuple[Cond, Marks]:
+        """Return the cond of transformed branches, and the mask of its results (the union of the branches' masks).
 
-        ``derive(branch, forced)`` gives a program and its marks, those that are ``forced`` among them.
+        ``transform(branch, forced)`` returns a program and its mask, in which the results marked in ``forced`` are
+        set.
         """
-        marks = any_of([derive(branch, None)[1] for branch in self.branches])
-        return Cond(tuple([derive(branch, marks)[0] for branch in self.branches])), marks
+        marks = any_of([transform(branch, None)[1] for branch in self.branches])
+        return Cond(tuple([transform(branch, marks)[0] for branch in self.branches])), marks
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moves = moving(tangents[1:])
-        choice, out_moving = self._derived(lambda branch, forced: jvp_program(branch, moves, forced))
+        nonzero = moving(tangents[1:])
+        choice, out_moving = self._derived(lambda branch, instantiate: jvp_program(branch, nonzero, instantiate))
         return split_tangents(bind(choice, *primals, *present(tangents[1:])), out_moving)
 
     def taylor_program_rule(
         self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
     ) -> tuple[list[Any], list[list[Any]]]:
-        moves, order = marked(series[1:]), len(series[0])
-        choice, out_moving = self._derived(lambda branch, forced: taylor_program(branch, order, moves, forced))
-        results = bind(choice, *primals, *taylor_terms(primals[1:], series[1:], moves))
+        nonzero, order = marked(series[1:]), len(series[0])
+        choice, out_moving = self._derived(
+            lambda branch, instantiate: taylor_program(branch, order, nonzero, instantiate)
+        )
+        results = bind(choice, *primals, *taylor_terms(primals[1:], series[1:], nonzero))
         count = len(out_moving)
         return results[:count], separated(results[count:], out_moving, order)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the branches' forward halves now, and record the choice between their linear halves."""
-        moves = moving(tangents[1:])
-        out_moving = any_of([linearize_program(branch, moves).out_moving for branch in self.branches])
-        halves = halves_of([linearize_program(branch, moves, out_moving) for branch in self.branches])
-        results = bind(Cond(halves.forward), *primals)
+        nonzero = moving(tangents[1:])
+        out_moving = any_of([linearize_program(branch, nonzero).out_moving for branch in self.branches])
+        split = halves_of([linearize_program(branch, nonzero, out_moving) for branch in self.branches])
+        results = bind(Cond(split.forward), *primals)
         count = len(out_moving)
         if not any(out_moving):
             return results[:count], [ZERO] * count
-        given = [primals[1 + place] for place in halves.operands]
-        moved = bind(Cond(halves.linear), primals[0], *results[count:], *given, *present(tangents))
-        return results[:count], in_places(moved, out_moving)
+        primal_operands = [primals[1 + index] for index in split.operands]
+        tangents_out = bind(Cond(split.linear), primals[0], *results[count:], *primal_operands, *present(tangents))
+        return results[:count], in_places(tangents_out, out_moving)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        index, *rest = operands
-        linear = tuple(is_linear(x) for x in rest)
-        arriving = moving(cotangents)
-        choice, moved = self._derived(lambda branch, forced: transpose_program(branch, linear, arriving, forced))
-        known = [x for x in rest if not is_linear(x)]
-        results = bind(choice, index, *known, *present(cotangents))
-        return [None, *in_places(in_places(results, moved), linear, None)]
+        index, *branch_operands = operands
+        linear = tuple(is_linear(x) for x in branch_operands)
+        nonzero = moving(cotangents)
+        choice, nonzero_out = self._derived(
+            lambda branch, instantiate: transpose_program(branch, linear, nonzero, instantiate)
+        )
+        nonlinear_operands = [x for x in branch_operands if not is_linear(x)]
+        results = bind(choice, index, *nonlinear_operands, *present(cotangents))
+        return [None, *in_places(in_places(results, nonzero_out), linear, None)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = batch_size(operands, axes)
@@ -113,15 +120,15 @@ class Cond(Operation, name="cond"):
             return select_branches(self.branches, operands, axes, size)
         inner = tuple(axes[1:])
 
-        def batched(branch: ClosedJaxpr, forced: Marks | None) -> tuple[ClosedJaxpr, Marks]:
-            program, out_axes = batch_program(branch, inner, size, forced)
+        def batch_branch(branch: ClosedJaxpr, force_mapped: Marks | None) -> tuple[ClosedJaxpr, Marks]:
+            program, out_axes = batch_program(branch, inner, size, force_mapped)
             return program, mapped(out_axes)
 
-        choice, out_mapped = self._derived(batched)
+        choice, out_mapped = self._derived(batch_branch)
         return bind(choice, *operands), axes_in_front(out_mapped)
 
     def _require_no_io(self) -> None:
-        """Raise NotImplementedError where the branches call Python: all of them are computed for all examples."""
+        """Raise NotImplementedError if the branches have IO effects, because all of them run for all examples."""
         if is_io(self.effects):
             raise NotImplementedError(
                 f"IO effect not supported in vmap-of-cond{here()}: where each example chooses for itself all branches "

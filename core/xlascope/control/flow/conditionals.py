@@ -1,4 +1,4 @@
-"""Branches as users write them: cond and switch."""
+"""cond and switch, as users call them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ def cond(
     operand: Any = _NO_OPERAND,
     linear: Any = None,
 ) -> Any:
-    """``true_fun(*operands)`` if ``pred`` (a scalar) is true, else ``false_fun(*operands)``.
+    """Return ``true_fun(*operands)`` if ``pred`` (a scalar) is true, else ``false_fun(*operands)``.
 
-    Both functions are traced, and have to return trees of one structure with leaves of the same types (the results are
-    weak where those of ``false_fun`` are); only the chosen one runs, except under vmap with a predicate that differs
-    from example to example. A predicate that is a number is true unless it is 0. ``operand=`` and ``linear`` are older
-    spellings. Raises TypeError where the predicate is no scalar or the results do not agree.
+    Both functions are traced, and have to return trees of one structure with leaves of the same types (the
+    results are weak where those of ``false_fun`` are). Only the chosen one runs, except under vmap with a
+    predicate that differs from example to example. A predicate that is a number is true unless it is 0.
+    ``operand=`` and ``linear`` are older spellings. Raises TypeError if the predicate is not a scalar or the
+    results do not agree.
 
     >>> import xlascope as xs
     >>> f = lambda x: xs.lax.cond(x >= 0.0, lambda y: y + 3.0, lambda y: y - 3.0, x)
@@ -53,15 +54,15 @@ def cond(
         return _cond_with_two_operands(pred, true_fun, false_fun, *operands)
     operands = _operands("cond", operands, operand)
     pred = _truth(pred)
-    known = concrete(pred) if disable_jit.value else None
-    if known is not None:
-        return true_fun(*operands) if known else false_fun(*operands)
+    concrete_pred = concrete(pred) if disable_jit.value else None
+    if concrete_pred is not None:
+        return true_fun(*operands) if concrete_pred else false_fun(*operands)
     index = convert_element_type(pred, np.dtype(np.int32))
     return _choose("cond", index, (false_fun, true_fun), operands, ("false_fun", "true_fun"))
 
 
 def _truth(pred: Any) -> Any:
-    """A predicate as a truth value; raises TypeError where it is none."""
+    """Return a predicate as a boolean; raise TypeError if it is not a boolean or real number."""
     _check_scalar("cond", "predicate", pred)
     dtype = aval_of(pred).dtype
     if dtype == np.bool_:
@@ -71,17 +72,17 @@ def _truth(pred: Any) -> Any:
     return pred != 0
 
 
-def _operands(what: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    """The operands, however they were given."""
+def _operands(api_name: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """Return the operands, given either by position or as ``operand=``."""
     if operand is _NO_OPERAND:
         return operands
     if operands:
-        raise TypeError(f"{what} takes operands either by position or as operand=, not both{here()}")
+        raise TypeError(f"{api_name} takes operands either by position or as operand=, not both{here()}")
     return (operand,)
 
 
 def _cond_with_two_operands(pred: Any, true_operand: Any, true_fun: Any, *rest: Any) -> Any:
-    """The older spelling, ``cond(pred, true_operand, true_fun, false_operand, false_fun)``."""
+    """Apply the older form ``cond(pred, true_operand, true_fun, false_operand, false_fun)``."""
     if len(rest) != 2 or not callable(true_fun) or not callable(rest[1]):
         odd = true_operand if not callable(true_operand) else true_fun
         raise TypeError(f"cond takes two functions, cond(pred, true_fun, false_fun, *operands); got {odd!r}{here()}")
@@ -93,11 +94,11 @@ def _cond_with_two_operands(pred: Any, true_operand: Any, true_fun: Any, *rest: 
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NO_OPERAND, linear: Any = None
 ) -> Any:
-    """``branches[index](*operands)``, with ``index`` (an integer scalar) clamped to the branches there are.
+    """Return ``branches[index](*operands)``, with ``index`` (an integer scalar) clamped to the number of branches.
 
-    All branches are traced, and have to return trees of one structure with leaves of the same types (the results are
-    weak where those of the first are). Raises TypeError where the index is no integer scalar or the results do not
-    agree, ValueError without any branch.
+    All branches are traced, and have to return trees of one structure with leaves of the same types (the results
+    are weak where those of the first are). Raises TypeError if the index is not an integer scalar or the results
+    do not agree, ValueError without any branch.
 
     >>> import xlascope as xs
     >>> print(xs.lax.switch(1, [lambda x: x, lambda x: x * 10.0], 2.0))
@@ -114,32 +115,32 @@ def switch(
         raise TypeError(f"switch takes an index of integer type, got {aval_of(index).dtype.name}{here()}")
     if len(branches) == 1:
         return tree.map(unchanged, branches[0](*tree.map(unchanged, operands)))
-    known = concrete(index) if disable_jit.value else None
-    if known is not None:
-        return branches[min(max(int(known), 0), len(branches) - 1)](*operands)
-    chosen = clamp(np.int32(0), convert_element_type(index, np.dtype(np.int32)), np.int32(len(branches) - 1))
-    return _choose("switch", chosen, branches, operands, [f"branches[{i}]" for i in range(len(branches))])
+    concrete_index = concrete(index) if disable_jit.value else None
+    if concrete_index is not None:
+        return branches[min(max(int(concrete_index), 0), len(branches) - 1)](*operands)
+    clamped_index = clamp(np.int32(0), convert_element_type(index, np.dtype(np.int32)), np.int32(len(branches) - 1))
+    return _choose("switch", clamped_index, branches, operands, [f"branches[{i}]" for i in range(len(branches))])
 
 
 def _choose(
-    what: str, index: Any, functions: Sequence[Callable[..., Any]], operands: Sequence[Any], names: Sequence[str]
+    api_name: str, index: Any, functions: Sequence[Callable[..., Any]], operands: Sequence[Any], names: Sequence[str]
 ) -> Any:
     leaves, structure = tree.flatten(tuple(operands))
-    avals = [operand_aval(f"an operand of {what}", x) for x in leaves]
+    avals = [operand_aval(f"an operand of {api_name}", x) for x in leaves]
     bodies = [body_of(function, structure, avals) for function in functions]
     labels = [f"{name} ({name_of(function)})" for name, function in zip(names, functions, strict=True)]
     for label, body in zip(labels[1:], bodies[1:], strict=True):
-        _check_alike(what, labels[0], label, bodies[0], body)
+        _check_alike(api_name, labels[0], label, bodies[0], body)
     consts, branches = alike(bodies)
     results = bind(Cond(tuple(branches)), index, *consts, *leaves)
     return bodies[0].structure.unflatten(results)
 
 
-def _check_alike(what: str, first_name: str, name: str, first: Body, body: Body) -> None:
+def _check_alike(api_name: str, first_name: str, name: str, first: Body, body: Body) -> None:
     """Raise TypeError unless two branches return trees of one structure with leaves of the same types."""
     words = (f"that of {first_name} is", f"that of {name} is")
     check_same_structure(
-        f"the functions of {what} have to return trees of one structure",
+        f"the functions of {api_name} have to return trees of one structure",
         "the result",
         words,
         first.structure,
@@ -148,14 +149,14 @@ def _check_alike(what: str, first_name: str, name: str, first: Body, body: Body)
         "it returns as zeros (xlascope.numpy.zeros_like).",
         "loop-types",
     )
-    found = differing_places(first.structure, first.program.out_avals, body.program.out_avals)
-    if found:
+    diff = differing_places(first.structure, first.program.out_avals, body.program.out_avals)
+    if diff:
         pairs = [(first_name, first), (name, body)]
-        fixes = [_way_to_same_types(pairs, i) for _, i in found[:_MOST_FIXES]]
-        if what == "cond":
+        fixes = [_way_to_same_types(pairs, i) for _, i in diff[:_MOST_FIXES]]
+        if api_name == "cond":
             pairs.reverse()  # as its arguments are
-        listed = "; ".join(_types_text(pairs, path, i) for path, i in found)
-        said = f"{what}: {listed}; its functions have to return the same types."
+        listed = "; ".join(_types_text(pairs, path, i) for path, i in diff)
+        said = f"{api_name}: {listed}; its functions have to return the same types."
         raise TypeError(compose_message(said, " ".join(dict.fromkeys(fixes))) + see("loop-types"))
 
 
@@ -217,13 +218,13 @@ def _conversion(name: str, body: Body, i: int, dtype: np.dtype[Any]) -> str:
     return f"Convert the result of {plain}: xlascope.numpy.asarray(y, {dtype.name!r})."
 
 
-def _check_scalar(what: str, role: str, x: Any) -> None:
+def _check_scalar(api_name: str, role: str, x: Any) -> None:
     try:
         shape = aval_of(x).shape
     except TypeError:
-        fix = f"Call it: {what} takes what it returns." if callable(x) else ""
-        said = f"{what} takes a scalar {role}, got {x!r} of type {type(x).__name__}."
+        fix = f"Call it: {api_name} takes what it returns." if callable(x) else ""
+        said = f"{api_name} takes a scalar {role}, got {x!r} of type {type(x).__name__}."
         raise TypeError(compose_message(said, fix)) from None
     if shape:
         fix = "To choose element by element use xlascope.numpy.where; to choose for each example of a batch, vmap."
-        raise TypeError(compose_message(f"{what} takes a scalar {role}, got one of shape {shape}.", fix))
+        raise TypeError(compose_message(f"{api_name} takes a scalar {role}, got one of shape {shape}.", fix))

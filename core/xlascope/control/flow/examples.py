@@ -1,4 +1,4 @@
-"""One value or the other, example by example."""
+"""Selection between batched values, example by example."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...operations.shapes import expand_dims
 from ...trace.values import aval_of
 
 
-def selected(which: Any, *cases: Any) -> Any:
-    """For each example, along the leading axis, one of the cases, all of which are mapped along it."""
+def selected(index: Any, *cases: Any) -> Any:
+    """Select one of the cases for each example; all cases are mapped along the leading axis."""
     rank = len(aval_of(cases[0]).shape)
-    return select_n(expand_dims(which, tuple(range(1, rank))) if rank > 1 else which, *cases)
+    return select_n(expand_dims(index, tuple(range(1, rank))) if rank > 1 else index, *cases)

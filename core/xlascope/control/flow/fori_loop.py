@@ -1,4 +1,4 @@
-"""fori_loop: a scan that counts, or a while_loop where it is not known how far."""
+"""fori_loop: a scan where the number of steps is known during tracing, else a while_loop."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .loops import scan, while_loop
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
-    """``init_val`` taken through ``body_fun(i, value)`` for i from ``lower`` up to (not including) ``upper``.
+    """Apply ``body_fun(i, value)`` to ``init_val`` for i from ``lower`` up to (not including) ``upper``.
 
-    With bounds that are known while tracing it is a scan, i counts as a Python integer (its type is weak), and it can
-    be differentiated in reverse mode; else it is a while_loop, and i has the type of the bounds. Raises TypeError where
-    the bounds are no whole numbers of one type or the body does not return what it got, ValueError for ``unroll``
-    where the bounds are not known.
+    With bounds that are known while tracing it is a scan, i counts as a Python integer (its type is weak), and it
+    can be differentiated in reverse mode; else it is a while_loop, and i has the type of the bounds. Raises
+    TypeError if the bounds are not whole numbers of one type or the body does not return the types it got,
+    ValueError for ``unroll`` if the bounds are not known.
 
     >>> import xlascope as xs
     >>> print(xs.lax.fori_loop(0, 4, lambda i, total: total + i, 0))
@@ -53,14 +53,14 @@ def fori_loop(
 
 
 def _for_in_python(start: int, end: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
-    """The same, step by step, for ``disable_jit``."""
+    """Run the loop step by step in Python, for ``disable_jit``."""
     for i in range(start, end):
         value = body(i, value)
     return value
 
 
 class _CountedStep:
-    """The body of a fori_loop as the body of a scan that carries the counter along."""
+    """Body of a fori_loop as the body of a scan that also carries the counter."""
 
     loop = "fori_loop"
     place_of_value = 1
@@ -71,12 +71,12 @@ class _CountedStep:
 
     def __call__(self, carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         i, value = carry
-        following = _plus_one(i)
-        return (following, self.user_function(i, value)), None
+        next_i = _plus_one(i)
+        return (next_i, self.user_function(i, value)), None
 
 
 class _Advance:
-    """The body of a fori_loop as the body of a while_loop that carries the counter and its end along."""
+    """Body of a fori_loop as the body of a while_loop that also carries the counter and its end."""
 
     loop = "fori_loop"
     place_of_value = 2
@@ -99,10 +99,10 @@ def _plus_one(i: Any) -> Any:
 
 
 def _whole(name: str, bound: Any) -> int:
-    found = int(bound)
-    if not is_integer(aval_of(bound).dtype) and found != float(bound):
+    number = int(bound)
+    if not is_integer(aval_of(bound).dtype) and number != float(bound):
         raise TypeError(f"fori_loop takes whole numbers as bounds; {name} is {bound}{here()}")
-    return found
+    return number
 
 
 def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:

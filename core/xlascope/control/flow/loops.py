@@ -1,4 +1,4 @@
-"""Loops as users write them: scan and while_loop."""
+"""scan and while_loop, as users call them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def scan(
     unroll: int | bool = 1,
     _split_transpose: bool = False,
 ) -> tuple[Any, Any]:
-    """Take ``init`` through ``f`` once for each slice of ``xs`` along its leading axis.
+    """Apply ``f`` once for each slice of ``xs`` along its leading axis, carrying ``init`` along.
 
-    Returns the last carry, and what each step gave.
+    Returns the last carry, and the stacked results of the steps.
 
-    ``f(carry, x)`` returns (carry, y); the carry keeps its structure and types, the ys are stacked along a new leading
-    axis. ``xs`` is a tree of arrays with leading axes of one size, or None with ``length`` given. ``reverse`` begins
-    at the end. ``unroll`` steps (all for True) are written out in each round of the compiled loop. Raises TypeError
-    where ``f`` does not fit, ValueError where the lengths do not agree.
+    ``f(carry, x)`` returns (carry, y); the carry keeps its structure and types, the ys are stacked along a new
+    leading axis. ``xs`` is a tree of arrays with leading axes of one size, or None if ``length`` is given.
+    ``reverse`` begins at the end. ``unroll`` steps (all for True) are written out in each round of the compiled
+    loop. Raises TypeError if ``f`` does not fit, ValueError if the lengths do not agree.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> total, sums = xs.lax.scan(lambda total, x: (total + x, total + x), 0.0, jnp.arange(1.0, 4.0))
@@ -68,8 +68,8 @@ def scan(
 
     def stage_for(types: list[ShapedArray]) -> Body:
         nonlocal body
-        found = body = body_of(f, arguments, [*types, *slice_avals])
-        return found._replace(structure=returns_pair.carry(found.structure))
+        staged_body = body = body_of(f, arguments, [*types, *slice_avals])
+        return staged_body._replace(structure=returns_pair.carry(staged_body.structure))
 
     carry_avals, _ = carry_types("scan", f, stage_for, structure, carry_avals)
     ys_structure = returns_pair.second(body.structure)
@@ -80,13 +80,13 @@ def scan(
 
 
 class _Pair:
-    """Takes the structure of what a scan's body returned apart, which has to be a pair."""
+    """Structure of the pair that a scan's body has to return."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def carry(self, structure: Any) -> Any:
-        """The structure of the carry; raises TypeError unless the body returned a pair."""
+        """Return the structure of the carry; raise TypeError unless the body returned a pair."""
         children, node = structure.children(), structure.node_data()
         if len(children) != 2 or not issubclass(node[0], (tuple, list)):
             said = (
@@ -97,7 +97,7 @@ class _Pair:
         return children[0]
 
     def second(self, structure: Any) -> Any:
-        """The structure of what is stacked."""
+        """Return the structure of the stacked results."""
         return structure.children()[1]
 
 
@@ -146,7 +146,7 @@ def _unroll(unroll: int | bool, length: int) -> int:
 def _scan_in_python(
     f: Callable[..., Any], init: Any, slices: Sequence[Any], structure: Any, length: int, reverse: bool
 ) -> tuple[Any, Any]:
-    """The same, step by step, for ``disable_jit``."""
+    """Run the scan step by step in Python, for ``disable_jit``."""
     if not length:
         raise ValueError(f"scan over no steps is not possible while jit is disabled{here()}")
     carry, ys = init, []
@@ -160,10 +160,10 @@ def _scan_in_python(
 
 @api_boundary
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
-    """``init_val`` taken through ``body_fun`` as long as ``cond_fun`` of it is true.
+    """Apply ``body_fun`` to ``init_val`` repeatedly as long as ``cond_fun`` of the value is true.
 
-    ``body_fun`` returns a tree like its argument, with leaves of the same types; ``cond_fun`` a boolean scalar. Can be
-    differentiated in forward mode. Raises TypeError where the functions do not fit.
+    ``body_fun`` returns a tree like its argument, with leaves of the same types; ``cond_fun`` a boolean scalar.
+    Can be differentiated in forward mode. Raises TypeError if the functions do not fit.
 
     >>> import xlascope as xs
     >>> print(xs.lax.while_loop(lambda x: x < 100, lambda x: 3 * x, 1))
@@ -189,21 +189,21 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
 
 def _while_in_python(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], value: Any) -> Any:
-    """The same, step by step, for ``disable_jit``."""
+    """Run the loop step by step in Python, for ``disable_jit``."""
     while cond_fun(value):
         value = body_fun(value)
     return value
 
 
 def _check_condition(cond_fun: Callable[..., Any], condition: Body) -> None:
-    found = condition.program.out_avals
+    out_avals = condition.program.out_avals
     if condition.structure != tree.structure(0):
         raise TypeError(
             f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns a tree with "
             f"structure {condition.structure}{here()}"
         )
-    if found[0].shape or found[0].dtype != np.bool_:
+    if out_avals[0].shape or out_avals[0].dtype != np.bool_:
         raise TypeError(
             f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns "
-            f"{found[0].str_short()}{here()}"
+            f"{out_avals[0].str_short()}{here()}"
         )

@@ -1,4 +1,4 @@
-"""Reductions by a program: of axes, and of windows."""
+"""Operations that reduce axes or windows by a program of two elements."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ from ...xla.mlir.builder import integers
 
 
 class _Combining(Operation):
-    """Several arrays of one shape, reduced together by a program of two elements of each. The operands are the arrays,
-    then the values that the program begins with.
+    """Base of reductions by a program.
+
+    Several arrays of one shape are reduced together by a program that takes two elements of each. The operands
+    are the arrays, then the initial values.
     """
 
     traits = KERNEL
@@ -44,19 +46,19 @@ class _Combining(Operation):
 
     @property
     def count(self) -> int:
-        """How many arrays are reduced."""
+        """Return the number of arrays that are reduced."""
         return len(self.jaxpr.out_avals)
 
     def in_front(self) -> Operation:
-        """The same for arrays with one more axis in front, which is kept."""
+        """Return the same reduction for arrays with one more leading axis, which is not reduced."""
         raise NotImplementedError
 
     def unrolled(self, *operands: Any) -> list[Any]:
-        """The same by operations on whole arrays, which have derivatives."""
+        """Compute the reduction by operations on whole arrays, which can be differentiated."""
         raise NotImplementedError
 
     def combine(self, builder: Any, *values: Any) -> list[Any]:
-        """Two elements of each array combined, within a region."""
+        """Combine two elements of each array within a region."""
         return builder.call_body(self.jaxpr, list(values))  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -75,31 +77,31 @@ class _Combining(Operation):
         return bind(self.in_front(), *arrays, *operands[self.count :]), [0] * self.count
 
     def combined(self, first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
-        """Elements of arrays of one shape, combined one by one."""
+        """Combine arrays of one shape element by element."""
         shape = shape_of(first[0])
         flat = [reshape(x, (math.prod(shape),)) for x in (*first, *second)]
         results, axes = batch(lambda *xs: evaluate(self.jaxpr, *xs), flat, [0] * len(flat))
-        spread = [
+        mapped_results = [
             broadcast_in_dim(y, (math.prod(shape),), ()) if axis is NOT_MAPPED else moveaxis(y, axis, 0)
             for y, axis in zip(results, axes, strict=True)
         ]
-        return [reshape(y, shape) for y in spread]
+        return [reshape(y, shape) for y in mapped_results]
 
     def folded(self, arrays: Sequence[Any]) -> list[Any]:
-        """What stands along the leading axis combined: halves with each other, what is left over at the end."""
+        """Reduce the leading axis by combining its two halves repeatedly; an odd element is added to the next round."""
         while (size := shape_of(arrays[0])[0]) > 1:
             half = size // 2
             firsts = [slice_in_dim(x, 0, half) for x in arrays]
             seconds = [slice_in_dim(x, half, 2 * half) for x in arrays]
-            rest = [slice_in_dim(x, 2 * half, size) for x in arrays]
+            remainder = [slice_in_dim(x, 2 * half, size) for x in arrays]
             arrays = self.combined(firsts, seconds)
             if size % 2:
-                arrays = [concatenate([x, y], 0) for x, y in zip(arrays, rest, strict=True)]
+                arrays = [concatenate([x, y], 0) for x, y in zip(arrays, remainder, strict=True)]
         return [reshape(x, shape_of(x)[1:]) for x in arrays]
 
 
 class Reduce(_Combining, name="reduce"):
-    """Arrays of one shape, reduced together along axes."""
+    """Operation that reduces arrays of one shape together along axes."""
 
     dimensions: tuple[int, ...]
 
@@ -111,9 +113,11 @@ class Reduce(_Combining, name="reduce"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         scalars = [shaped((), x.dtype) for x in builder.out_avals]
-        made = builder.operation("stablehlo.reduce", operands, {"dimensions": integers(self.dimensions)}, regions=1)
-        builder.fill_region(made, [*scalars, *scalars], lambda *values: self.combine(builder, *values))
-        return list(made.results)
+        reduce_op = builder.operation(
+            "stablehlo.reduce", operands, {"dimensions": integers(self.dimensions)}, regions=1
+        )
+        builder.fill_region(reduce_op, [*scalars, *scalars], lambda *values: self.combine(builder, *values))
+        return list(reduce_op.results)
 
     def in_front(self) -> Operation:
         return Reduce(self.jaxpr, tuple(axis + 1 for axis in self.dimensions))
@@ -121,18 +125,21 @@ class Reduce(_Combining, name="reduce"):
     def unrolled(self, *operands: Any) -> list[Any]:
         arrays, starts = operands[: self.count], operands[self.count :]
         shape = shape_of(arrays[0])
-        kept = [axis for axis in range(len(shape)) if axis not in self.dimensions]
-        sizes = [shape[axis] for axis in kept]
+        retained_axes = [axis for axis in range(len(shape)) if axis not in self.dimensions]
+        sizes = [shape[axis] for axis in retained_axes]
         lead = math.prod(shape[axis] for axis in self.dimensions)
-        begun = []
+        with_init_values = []
         for x, start in zip(arrays, starts, strict=True):
-            flat = reshape(transpose(x, (*self.dimensions, *kept)), (lead, *sizes))
-            begun.append(concatenate([broadcast_in_dim(start, (1, *sizes), ()), flat], 0))
-        return self.folded(begun)
+            flat = reshape(transpose(x, (*self.dimensions, *retained_axes)), (lead, *sizes))
+            with_init_values.append(concatenate([broadcast_in_dim(start, (1, *sizes), ()), flat], 0))
+        return self.folded(with_init_values)
 
 
 class ReduceWindow(_Combining, Windows, name="reduce_window"):
-    """Arrays of one shape, reduced together in each window; holes and padding are what the program begins with."""
+    """Operation that reduces arrays of one shape together in each window.
+
+    Holes and padding have the initial value.
+    """
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         arrays = operands[: self.count]
@@ -150,21 +157,21 @@ class ReduceWindow(_Combining, Windows, name="reduce_window"):
         arrays, starts = operands[: self.count], operands[self.count :]
         shape = self.windows(shape_of(arrays[0]))
         config = [(low, high, base - 1) for (low, high), base in zip(self.padding, self.base_dilation, strict=True)]
-        begun = []
+        with_init_values = []
         for x, start in zip(arrays, starts, strict=True):
             x = pad(x, start, config)
             first = broadcast_in_dim(start, (1, *shape), ())
             if not math.prod(shape):
-                begun.append(first)
+                with_init_values.append(first)
                 continue
-            places = itertools.product(*(range(size) for size in self.window_dimensions))
-            parts = [expand_dims(self._at(x, place, shape), (0,)) for place in places]
-            begun.append(concatenate([first, *parts], 0))
-        return self.folded(begun)
+            all_offsets = itertools.product(*(range(size) for size in self.window_dimensions))
+            parts = [expand_dims(self._at(x, offsets, shape), (0,)) for offsets in all_offsets]
+            with_init_values.append(concatenate([first, *parts], 0))
+        return self.folded(with_init_values)
 
-    def _at(self, x: Any, place: Sequence[int], shape: tuple[int, ...]) -> Any:
-        """The element at that place of each window."""
-        starts = [k * dilation for k, dilation in zip(place, self.window_dilation, strict=True)]
+    def _at(self, x: Any, offsets: Sequence[int], shape: tuple[int, ...]) -> Any:
+        """Return the element at those offsets in each window."""
+        starts = [k * dilation for k, dilation in zip(offsets, self.window_dilation, strict=True)]
         limits = [
             start + (count - 1) * stride + 1
             for start, count, stride in zip(starts, shape, self.window_strides, strict=True)

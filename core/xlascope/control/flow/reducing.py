@@ -1,4 +1,4 @@
-"""reduce and reduce_window: what users call with a function of two elements."""
+"""reduce and reduce_window, as users call them with a function of two elements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _everything(dtype: np.dtype[Any]) -> Any:
     return True if kind_of(dtype) == "b" else np.invert(np.zeros((), dtype))
 
 
-#: Functions whose reductions are operations of their own, with the value that they begin with.
+#: Functions with specialized reductions: (reduction, its initial value for a dtype, supported kinds of dtypes).
 _REDUCTIONS: dict[Callable[..., Any], tuple[Callable[..., Any], Callable[[np.dtype[Any]], Any], str]] = {
     arithmetic.add: (reduce_sum, lambda dtype: 0, "ifc"),
     arithmetic.mul: (reductions.reduce_prod, lambda dtype: 1, "ifc"),
@@ -51,12 +51,12 @@ _WINDOWS: dict[Callable[..., Any], type[Windows]] = {
 
 @api_boundary
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]) -> Any:
-    """Arrays reduced along the axes ``dimensions`` by a function of two elements, in any order.
+    """Reduce arrays along the axes ``dimensions`` by a function of two elements, in any order.
 
-    ``operands`` is an array, or a tree of arrays of one shape, which are reduced together: ``computation`` is then a
-    function of two such trees of scalars. It has to be associative, and ``init_values``, of the same tree, a scalar
-    each that changes nothing. The results have the operands' dtypes. Raises TypeError where trees or dtypes do not fit,
-    ValueError for an axis that there is not.
+    ``operands`` is an array, or a tree of arrays of one shape, which are reduced together: ``computation`` is
+    then a function of two such trees of scalars. It has to be associative, and ``init_values``, of the same tree,
+    has for each array a scalar that is the function's identity. The results have the operands' dtypes. Raises
+    TypeError if trees or dtypes do not fit, ValueError for an axis that does not exist.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.reduce(jnp.arange(1.0, 5.0), 1.0, lax.mul, (0,)))
@@ -64,9 +64,9 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     """
     arrays, structure, starts = _operands("reduce", operands, init_values)
     axes = whole_numbers(dimensions, "dimensions of reduce")
-    known = _REDUCTIONS.get(computation) if _hashable(computation) else None
-    if known is not None and len(arrays) == 1:
-        function, start, kinds = known
+    specialized = _REDUCTIONS.get(computation) if _hashable(computation) else None
+    if specialized is not None and len(arrays) == 1:
+        function, start, kinds = specialized
         aval = operand_aval("the operand of reduce", arrays[0])
         if kind_of(aval.dtype).replace("u", "i") in kinds and _is(starts[0], start(aval.dtype)):
             return structure.unflatten([function(arrays[0], axes)])
@@ -85,14 +85,16 @@ def reduce_window(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> Any:
-    """Each window of ``window_dimensions`` elements, reduced by a function of two elements, in any order.
+    """Reduce each window of ``window_dimensions`` elements by a function of two elements, in any order.
 
-    Windows slide by ``window_strides``. ``padding`` is "VALID", "SAME", "SAME_LOWER" or (low, high) for each axis,
-    negative numbers crop. ``base_dilation`` of d puts d - 1 holes between neighbours, ``window_dilation`` has windows
-    take each d-th element. Holes and padding are ``init_value``. As for :func:`reduce`, operands may be trees of arrays
-    of one shape. Raises TypeError where trees, dtypes or numbers of axes do not fit, ValueError for numbers below 1.
+    Windows slide by ``window_strides``. ``padding`` is "VALID", "SAME", "SAME_LOWER" or (low, high) for each
+    axis, negative numbers crop. ``base_dilation`` of d puts d - 1 holes between neighbours, ``window_dilation``
+    has windows take each d-th element. Holes and padding are ``init_value``. As for :func:`reduce`, operands may
+    be trees of arrays of one shape. Raises TypeError if trees, dtypes or numbers of axes do not fit, ValueError
+    for numbers below 1.
 
-    The derivative of :func:`max` and :func:`min` is that of the first of the most extreme elements of each window.
+    The derivative of :func:`max` and :func:`min` is that of the first of the most extreme elements of each
+    window.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.reduce_window(jnp.arange(6.0), 0.0, lax.add, (2,), (2,)))
@@ -107,16 +109,16 @@ def reduce_window(
     base = _factors(base_dilation, rank, f"base_dilation {name}")
     dilation = _factors(window_dilation, rank, f"window_dilation {name}")
     if isinstance(padding, str):
-        spread = [dilated(size, each) for size, each in zip(shape, base, strict=True)]
-        windows = [dilated(size, each) for size, each in zip(sizes, dilation, strict=True)]
-        pairs = pads_of(spread, windows, strides, padding_word(padding, f"padding {name}"))
+        dilated_shape = [dilated(size, dilation_factor) for size, dilation_factor in zip(shape, base, strict=True)]
+        windows = [dilated(size, dilation_factor) for size, dilation_factor in zip(sizes, dilation, strict=True)]
+        pairs = pads_of(dilated_shape, windows, strides, padding_word(padding, f"padding {name}"))
     else:
         pairs = padding_pairs(padding, rank, f"padding {name}")
     parameters = (sizes, strides, pairs, base, dilation)
-    known = _WINDOWS.get(computation) if _hashable(computation) else None
-    if known is not None and len(arrays) == 1:
+    specialized = _WINDOWS.get(computation) if _hashable(computation) else None
+    if specialized is not None and len(arrays) == 1:
         aval = operand_aval("the operand of reduce_window", arrays[0])
-        operation = known(*parameters)
+        operation = specialized(*parameters)
         if kind_of(aval.dtype) != "b" and _is(starts[0], operation.start(aval.dtype)):  # type: ignore[attr-defined]
             return structure.unflatten([bind1(operation, arrays[0])])
     program = _program("reduce_window", computation, structure, arrays)
@@ -131,11 +133,11 @@ def reduce_window(
     return structure.unflatten(bind(general, *arrays, *_typed("reduce_window", starts, arrays)))
 
 
-def _factors(given: Any, rank: int, name: str) -> tuple[int, ...]:
-    found = (1,) * rank if given is None else whole_numbers(given, name)
-    if len(found) != rank:
-        raise TypeError(f"{name} are as many as the operand has axes, {rank}; got {found}{here()}")
-    return factors(found, rank, name)
+def _factors(factors_argument: Any, rank: int, name: str) -> tuple[int, ...]:
+    axis_factors = (1,) * rank if factors_argument is None else whole_numbers(factors_argument, name)
+    if len(axis_factors) != rank:
+        raise TypeError(f"{name} are as many as the operand has axes, {rank}; got {axis_factors}{here()}")
+    return factors(axis_factors, rank, name)
 
 
 def _hashable(computation: Any) -> bool:
@@ -143,46 +145,47 @@ def _hashable(computation: Any) -> bool:
 
 
 def _is(start: Any, value: Any) -> bool:
-    """Whether a value is known, and that one."""
-    found = concrete(start)
-    return found is not None and bool(np.asarray(found) == np.asarray(value))
+    """Return whether an initial value is known during tracing and equals ``value``."""
+    concrete_start = concrete(start)
+    return concrete_start is not None and bool(np.asarray(concrete_start) == np.asarray(value))
 
 
 def _operands(name: str, operands: Any, init_values: Any) -> tuple[list[Any], Any, list[Any]]:
-    """The arrays, their tree, and what they begin with; raises TypeError for what does not fit."""
+    """Return the arrays, their tree structure, and the initial values; raise TypeError for those that do not fit."""
     arrays, structure = tree.flatten(operands)
-    starts, of_starts = tree.flatten(init_values)
+    starts, starts_structure = tree.flatten(init_values)
     if not arrays:
         raise ValueError(f"{name} takes at least one array{here()}")
     words = f"{name} takes init values like the operands"
-    check_same_structure(words, "tree", ("the operands are", "the init values"), structure, of_starts)
+    check_same_structure(words, "tree", ("the operands are", "the init values"), structure, starts_structure)
     avals = [operand_aval(f"an operand of {name}", x) for x in arrays]
     if len({aval.shape for aval in avals}) > 1:
         raise ValueError(f"{name} takes arrays of one shape, got {' and '.join(str(a.shape) for a in avals)}{here()}")
     for start in starts:
-        own = operand_aval(f"an init value of {name}", start)
-        if own.shape:
-            raise TypeError(f"{name} begins with scalars, got an init value of shape {own.shape}{here()}")
+        start_aval = operand_aval(f"an init value of {name}", start)
+        if start_aval.shape:
+            raise TypeError(f"{name} begins with scalars, got an init value of shape {start_aval.shape}{here()}")
     return arrays, structure, starts
 
 
 def _typed(name: str, starts: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """The values to begin with in the operands' dtypes; raises TypeError for what has another dtype of its own."""
-    begun = []
+    """Return the initial values in the operands' dtypes; raise TypeError for an array of another dtype."""
+    cast_starts = []
     for start, x in zip(starts, arrays, strict=True):
-        own, dtype = operand_aval("", start), operand_aval("", x).dtype
-        if own.dtype != dtype and start.__class__ not in PYTHON_SCALARS:
+        start_aval, dtype = operand_aval("", start), operand_aval("", x).dtype
+        if start_aval.dtype != dtype and start.__class__ not in PYTHON_SCALARS:
             raise TypeError(
-                f"{name} begins with values of the operands' dtypes, got {own.dtype.name} for an operand of "
+                f"{name} begins with values of the operands' dtypes, got {start_aval.dtype.name} for an operand of "
                 f"{dtype.name}{here()}; convert one of them with astype"
             )
-        begun.append(as_type(start, shaped((), dtype)))
-    return begun
+        cast_starts.append(as_type(start, shaped((), dtype)))
+    return cast_starts
 
 
 def _program(name: str, computation: Any, structure: Any, arrays: Sequence[Any]) -> ClosedJaxpr:
-    """The program of a computation; raises TypeError where it does not return what it is given, or closes over
-    arrays.
+    """Return the program of a computation.
+
+    Raises TypeError if it returns other types than those of its elements, or closes over arrays.
     """
     if not callable(computation):
         raise TypeError(f"computation of {name} is a function of two elements, got {computation!r}{here()}")

@@ -1,4 +1,4 @@
-"""The scan operation: a program repeated over the leading axis of its operands, carrying values along."""
+"""The scan operation: a program repeated over the leading axis of its operands, with a carry."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from .slices import stacked
 
 
 class Scan(Operation, name="scan"):
-    """The carry after ``length`` steps of a program, and what each step gave, stacked.
+    """Operation that returns the carry after ``length`` steps of a program, and the stacked results of the steps.
 
-    The operands are constants of the loop, the carry at the start, and arrays of which each step gets one slice. The
-    program takes (constants, carry, slices) to (carry, what is stacked).
+    The operands are constants of the loop, the carry at the start, and arrays of which each step gets one slice.
+    The program maps (constants, carry, slices) to (carry, results to stack).
     """
 
     traits = LOOP
@@ -55,11 +55,11 @@ class Scan(Operation, name="scan"):
         return self.length * sum(flops)
 
     def of(self, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int) -> Scan:
-        """A scan over the same steps of another program."""
+        """Return a scan over the same steps with another body."""
         return Scan(jaxpr, self.length, num_carry, num_consts, self.reverse, self.unroll)
 
     def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Constants, carry and stacked operands (or what belongs to them)."""
+        """Split the operands (or values that correspond to them) into constants, carry and arrays to slice."""
         first, second = self.num_consts, self.num_consts + self.num_carry
         return operands[:first], operands[first:second], operands[second:]
 
@@ -75,38 +75,40 @@ class Scan(Operation, name="scan"):
         return [*carry, *dependence(self.jaxpr, (*consts, *carry, *xs))[count:]]
 
     def dce_rule(self, used: Marks) -> tuple[Scan, Marks, Marks]:
-        """The scan of what the used results need; a part of the carry that another part needs is kept."""
+        """Return the scan that computes only the used results and the parts of the carry they depend on."""
         count, first = self.num_carry, self.num_consts
         ys = used[count:]
 
-        def needed(carry: Marks) -> Marks:
+        def find_needed_carry(carry: Marks) -> Marks:
             return dce_program(self.jaxpr, (*carry, *ys))[1][first : first + count]
 
-        carry = fixed_point(needed, used[:count])
+        carry = fixed_point(find_needed_carry, used[:count])
         consts, _, xs = self.split(dce_program(self.jaxpr, (*carry, *ys))[1])
-        kept = (*consts, *carry, *xs)
-        body = restricted_program(self.jaxpr, (*carry, *ys), kept)
-        return self.of(body, sum(consts), sum(carry)), kept, (*carry, *ys)
+        needed_operands = (*consts, *carry, *xs)
+        body = restricted_program(self.jaxpr, (*carry, *ys), needed_operands)
+        return self.of(body, sum(consts), sum(carry)), needed_operands, (*carry, *ys)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return ScanLowering(builder, self.jaxpr, self.length, self.reverse, self.unroll, self.split).results(operands)
 
     # Derivatives ----------------------------------------------------------------------------------------------------
 
-    def _moving(self, marks: Marks, reached: Callable[[Marks], Sequence[bool]]) -> tuple[Marks, Marks, Marks]:
-        """Which operands of a step move when the marked operands do, which parts of the carry are among them, and which
-        results of a step therefore have to. ``reached`` says which results move when operands of a step do.
+    def _moving(self, marks: Marks, propagate: Callable[[Marks], Sequence[bool]]) -> tuple[Marks, Marks, Marks]:
+        """Propagate a mask of operands through the carry to a fixed point.
+
+        Returns the mask of a step's operands, that of the carry, and the mask of results that must be set as a
+        consequence. ``propagate`` maps a mask of a step's operands to the mask of its results.
         """
         consts, start, xs = self.split(marks)
         count = self.num_carry
-        carry = fixed_point(lambda carried: reached((*consts, *carried, *xs))[:count], tuple(start))
+        carry = fixed_point(lambda carry_mask: propagate((*consts, *carry_mask, *xs))[:count], tuple(start))
         return (*consts, *carry, *xs), carry, (*carry, *(False,) * (len(self.jaxpr.out_avals) - count))
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         consts, init, xs = self.split(primals)
         const_t, init_t, xs_t = self.split(tangents)
-        marks, carry, forced = self._moving(moving(tangents), lambda marks: jvp_program(self.jaxpr, marks)[1])
-        program, out_moving = jvp_program(self.jaxpr, marks, forced)
+        marks, carry, instantiate = self._moving(moving(tangents), lambda marks: jvp_program(self.jaxpr, marks)[1])
+        program, out_moving = jvp_program(self.jaxpr, marks, instantiate)
         n, c, m = len(consts), len(init), len(primals)
         tangent = {i: m + k for k, i in enumerate(i for i, go in enumerate(marks) if go)}
         order = interleaved(range(n), range(n, n + c), range(n + c, m), tangent)
@@ -115,114 +117,127 @@ class Scan(Operation, name="scan"):
         out_order = interleaved((), range(c), range(c, r), out_tangent)
         body = permuted(program, order, out_order)
         init_t = chosen(instantiated(init_t, self.jaxpr.in_avals[n : n + c], carry), carry)
-        known_t, slices_t = present(const_t), present(xs_t)
-        scan = self.of(body, n + len(known_t), c + len(init_t))
-        results = bind(scan, *consts, *known_t, *init, *init_t, *xs, *slices_t)
+        consts_t, slices_t = present(const_t), present(xs_t)
+        scan = self.of(body, n + len(consts_t), c + len(init_t))
+        results = bind(scan, *consts, *consts_t, *init, *init_t, *xs, *slices_t)
         values: list[Any] = [ZERO] * (r + len(out_tangent))
-        for place, y in zip(out_order, results, strict=True):
-            values[place] = y
+        for index, y in zip(out_order, results, strict=True):
+            values[index] = y
         return split_tangents(values, out_moving)
 
     def taylor_program_rule(
         self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
     ) -> tuple[list[Any], list[list[Any]]]:
         order = len(series[0])
-        marks, carry, forced = self._moving(marked(series), lambda m: taylor_program(self.jaxpr, order, m)[1])
-        program, out_moving = taylor_program(self.jaxpr, order, marks, forced)
+        marks, carry, instantiate = self._moving(marked(series), lambda m: taylor_program(self.jaxpr, order, m)[1])
+        program, out_moving = taylor_program(self.jaxpr, order, marks, instantiate)
         consts, _, _ = self.split(marks)
         n, c, count = len(consts), len(carry), len(out_moving)
-        places = in_groups([range(n), range(n, n + c), range(n + c, len(primals))], marks, order)
-        out_places = in_groups([range(c), range(c, count)], out_moving, order)
-        body = permuted(program, places, out_places)
+        operand_order = in_groups([range(n), range(n, n + c), range(n + c, len(primals))], marks, order)
+        result_order = in_groups([range(c), range(c, count)], out_moving, order)
+        body = permuted(program, operand_order, result_order)
         operands = [*primals, *taylor_terms(primals, series, marks)]
         scan = self.of(body, n + order * sum(consts), c + order * sum(carry))
-        results = dict(zip(out_places, bind(scan, *(operands[place] for place in places)), strict=True))
-        terms = [results[place] for place in range(count, len(results))]
-        return [results[place] for place in range(count)], separated(terms, out_moving, order)
+        results = dict(zip(result_order, bind(scan, *(operands[index] for index in operand_order)), strict=True))
+        terms = [results[index] for index in range(count, len(results))]
+        return [results[index] for index in range(count)], separated(terms, out_moving, order)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run a scan that stacks what the tangents will need, and record the scan of the tangents."""
+        """Run a scan that stacks the residuals, and record the scan of the tangents."""
         const_t, init_t, xs_t = self.split(tangents)
-        marks, carry, forced = self._moving(
+        marks, carry, instantiate = self._moving(
             moving(tangents), lambda marks: linearize_program(self.jaxpr, marks).out_moving
         )
-        halves = halves_of(self.jaxpr, self.num_consts, self.num_carry, marks, forced)
+        split_body = halves_of(self.jaxpr, self.num_consts, self.num_carry, marks, instantiate)
         consts, _, _ = self.split(primals)
-        results = bind(self.of(halves.forward, self.num_consts, self.num_carry), *primals)
-        count = len(halves.out_moving)
-        out_moving = halves.out_moving
+        results = bind(self.of(split_body.forward, self.num_consts, self.num_carry), *primals)
+        count = len(split_body.out_moving)
+        out_moving = split_body.out_moving
         if not any(out_moving):
             return results[:count], [ZERO] * count
-        invariant = evaluate(halves.invariant, *(consts[i] for i in halves.invariant_operands))
-        whole = [primals[i] for i in halves.whole]
-        sliced = [primals[i] for i in halves.sliced]
+        invariant = evaluate(split_body.invariant, *(consts[i] for i in split_body.invariant_operands))
+        unsliced = [primals[i] for i in split_body.whole]
+        sliced = [primals[i] for i in split_body.sliced]
         init_avals = self.jaxpr.in_avals[self.num_consts : self.num_consts + self.num_carry]
         init_t = chosen(instantiated(init_t, init_avals, carry), carry)
         const_t, xs_t = present(const_t), present(xs_t)
-        linear = self.of(halves.linear, len(invariant) + len(whole) + len(const_t), len(init_t))
-        stacks = [results[i] for i in halves.stacked]
-        moved = bind(linear, *invariant, *whole, *const_t, *init_t, *stacks, *sliced, *xs_t)
-        return results[:count], in_places(moved, out_moving)
+        linear = self.of(split_body.linear, len(invariant) + len(unsliced) + len(const_t), len(init_t))
+        stacks = [results[i] for i in split_body.stacked]
+        tangents_out = bind(linear, *invariant, *unsliced, *const_t, *init_t, *stacks, *sliced, *xs_t)
+        return results[:count], in_places(tangents_out, out_moving)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        smaller, kept, given = self.dce_rule(moving(cotangents))
-        if not (all(kept) and all(given)):  # what no cotangent reaches is not gone through backward
-            found = iter(smaller.transpose_rule(chosen(cotangents, given), chosen(operands, kept)))
-            return [next(found) if k else ZERO if is_linear(x) else None for x, k in zip(operands, kept, strict=True)]
+        smaller, needed_operands, used_results = self.dce_rule(moving(cotangents))
+        if not (all(needed_operands) and all(used_results)):  # skip the parts that no cotangent reaches
+            input_cotangents = iter(
+                smaller.transpose_rule(chosen(cotangents, used_results), chosen(operands, needed_operands))
+            )
+            return [
+                next(input_cotangents) if k else ZERO if is_linear(x) else None
+                for x, k in zip(operands, needed_operands, strict=True)
+            ]
         linear = tuple(is_linear(x) for x in operands)
         const_l, init_l, xs_l = self.split(linear)
-        reached = self.dependence(linear)[: self.num_carry]
-        if not all(reached):
-            return self._transpose_beside_known(reached, cotangents, operands)
+        is_linear_carry = self.dependence(linear)[: self.num_carry]
+        if not all(is_linear_carry):
+            return self._transpose_beside_known(is_linear_carry, cotangents, operands)
         inside = (*const_l, *(True,) * self.num_carry, *xs_l)
         ct_carry, ct_ys = cotangents[: self.num_carry], cotangents[self.num_carry :]
         out_avals = self.jaxpr.out_avals
         of_carry = instantiated(ct_carry, out_avals[: self.num_carry])
-        arriving = (*(True,) * self.num_carry, *moving(ct_ys))
+        nonzero = (*(True,) * self.num_carry, *moving(ct_ys))
         consts, _, xs = self.split(operands)
-        body = backward_body(self.jaxpr, inside, arriving, self.num_consts, self.num_carry)
+        body = backward_body(self.jaxpr, inside, nonzero, self.num_consts, self.num_carry)
         starts = [zeros_of(type_of(x)) for x in consts if is_linear(x)]
-        known = [x for x in consts if not is_linear(x)]
-        known_xs = [x for x in xs if not is_linear(x)]
-        scan = Scan(body, self.length, len(starts) + self.num_carry, len(known), not self.reverse, self.unroll)
-        results = bind(scan, *known, *starts, *of_carry, *known_xs, *present(ct_ys))
+        nonlinear_consts = [x for x in consts if not is_linear(x)]
+        nonlinear_xs = [x for x in xs if not is_linear(x)]
+        scan = Scan(
+            body, self.length, len(starts) + self.num_carry, len(nonlinear_consts), not self.reverse, self.unroll
+        )
+        results = bind(scan, *nonlinear_consts, *starts, *of_carry, *nonlinear_xs, *present(ct_ys))
         s, c = len(starts), self.num_carry
         of_consts, of_init, of_xs = iter(results[:s]), results[s : s + c], iter(results[s + c :])
         return [
-            *(next(of_consts) if one else None for one in const_l),
-            *(ct if one else None for one, ct in zip(init_l, of_init, strict=True)),
-            *(next(of_xs) if one else None for one in xs_l),
+            *(next(of_consts) if is_lin else None for is_lin in const_l),
+            *(ct if is_lin else None for is_lin, ct in zip(init_l, of_init, strict=True)),
+            *(next(of_xs) if is_lin else None for is_lin in xs_l),
         ]
 
     def _transpose_beside_known(
-        self, reached: Sequence[bool], cotangents: Sequence[Any], operands: Sequence[Any]
+        self, is_linear_carry: Sequence[bool], cotangents: Sequence[Any], operands: Sequence[Any]
     ) -> list[Any]:
-        """Transpose a scan that carries something that is not linear along (a counter): compute that part first, with
-        its value at each step stacked, and give it to the linear part as one more operand to slice.
+        """Transpose a scan whose carry has nonlinear parts, such as a counter.
+
+        The nonlinear part is computed first, with its value at each step stacked, and is one more operand to slice
+        for the linear part.
         """
         count, first = self.num_carry, self.num_consts
-        known = tuple(not r for r in reached)
-        forward, kept, given = self.dce_rule((*known, *(False,) * (len(self.jaxpr.out_avals) - count)))
-        inputs = chosen(operands, kept)
+        nonlinear = tuple(not r for r in is_linear_carry)
+        forward, needed_operands, used_results = self.dce_rule(
+            (*nonlinear, *(False,) * (len(self.jaxpr.out_avals) - count))
+        )
+        inputs = chosen(operands, needed_operands)
         body = with_carry_stacked(forward.jaxpr, forward.num_consts, forward.num_carry)
         stacks = bind(forward.of(body, forward.num_consts, forward.num_carry), *inputs)[forward.num_carry :]
-        order = [i for i, keep in enumerate(known) if keep]
-        assert [i for i, g in enumerate(given[:count]) if g] == order
-        carried = [i for i in range(count) if not known[i]]
+        order = [i for i, keep in enumerate(nonlinear) if keep]
+        assert [i for i, g in enumerate(used_results[:count]) if g] == order
+        linear_carry = [i for i in range(count) if not nonlinear[i]]
         n = len(self.jaxpr.in_avals)
         body = permuted(
             self.jaxpr,
-            [*range(first), *(first + i for i in carried), *(first + i for i in order), *range(first + count, n)],
-            [*carried, *range(count, len(self.jaxpr.out_avals))],
+            [*range(first), *(first + i for i in linear_carry), *(first + i for i in order), *range(first + count, n)],
+            [*linear_carry, *range(count, len(self.jaxpr.out_avals))],
         )
-        scan = self.of(body, first, len(carried))
+        scan = self.of(body, first, len(linear_carry))
         consts, init, xs = self.split(operands)
-        rest = [*consts, *(init[i] for i in carried), *stacks, *xs]
-        found = scan.transpose_rule([*(cotangents[i] for i in carried), *cotangents[count:]], rest)
+        all_operands = [*consts, *(init[i] for i in linear_carry), *stacks, *xs]
+        input_cotangents = scan.transpose_rule(
+            [*(cotangents[i] for i in linear_carry), *cotangents[count:]], all_operands
+        )
         of_init: list[Any] = [None] * count
-        for i, ct in zip(carried, found[first : first + len(carried)], strict=True):
+        for i, ct in zip(linear_carry, input_cotangents[first : first + len(linear_carry)], strict=True):
             of_init[i] = ct
-        return [*found[:first], *of_init, *found[first + len(carried) + len(stacks) :]]
+        return [*input_cotangents[:first], *of_init, *input_cotangents[first + len(linear_carry) + len(stacks) :]]
 
     # Batching -------------------------------------------------------------------------------------------------------
 
@@ -239,11 +254,11 @@ class Scan(Operation, name="scan"):
             inner = (*const_axes, *axes_in_front(marks), *slice_axes)
             return mapped(batch_program(self.jaxpr, inner, size)[1][:count])
 
-        carried = fixed_point(step, mapped(init_axes))
-        inner = (*const_axes, *axes_in_front(carried), *slice_axes)
+        carry_mask = fixed_point(step, mapped(init_axes))
+        inner = (*const_axes, *axes_in_front(carry_mask), *slice_axes)
         out_axes = batch_program(self.jaxpr, inner, size)[1]
-        forced = (*carried, *mapped(out_axes[count:]))
-        body, _ = batch_program(self.jaxpr, inner, size, forced)
-        init = [mapped_in_front(x, a, size) if m else x for x, a, m in zip(init, init_axes, carried, strict=True)]
+        force_mapped = (*carry_mask, *mapped(out_axes[count:]))
+        body, _ = batch_program(self.jaxpr, inner, size, force_mapped)
+        init = [mapped_in_front(x, a, size) if m else x for x, a, m in zip(init, init_axes, carry_mask, strict=True)]
         results = bind(self.of(body, self.num_consts, count), *consts, *init, *xs)
-        return results, [*axes_in_front(carried), *(1 if f else NOT_MAPPED for f in forced[count:])]
+        return results, [*axes_in_front(carry_mask), *(1 if f else NOT_MAPPED for f in force_mapped[count:])]

@@ -1,4 +1,4 @@
-"""What a scan's rules make of its body: the halves for reverse mode, and one step backward."""
+"""Reverse mode of scan: the forward and linear halves of its body, and the body of the backward scan."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ..programs.rearranged import permuted
 
 
 def interleaved(consts: Any, carry: Any, xs: Any, tangent: dict[int, int]) -> list[int]:
-    """Places of values and their tangents in a scan's order: constants, carry, slices, each with its tangents."""
-    return [place for group in (consts, carry, xs) for place in (*group, *(tangent[i] for i in group if i in tangent))]
+    """Return indices in a scan's order: constants, carry, slices, each group followed by its tangents."""
+    return [index for group in (consts, carry, xs) for index in (*group, *(tangent[i] for i in group if i in tangent))]
 
 
 class Halves(NamedTuple):
     """A scan's body split for reverse mode.
 
-    ``forward`` gives the results and residuals that differ from step to step; ``stacked`` are their places among its
-    results. ``linear`` takes residuals that are the same in all steps (computed by ``invariant`` once, and operands
-    ``whole``), tangents of constants and carry, the stacked residuals, operands ``sliced`` again, and tangents of
-    slices.
+    ``forward`` returns the results and the residuals that differ from step to step; ``stacked_results`` are the
+    indices of these among its results. ``linear`` takes the residuals that are the same in all steps (computed
+    once by ``invariant``, and ``unsliced_operands``), tangents of constants and carry, the stacked residuals,
+    ``sliced_operands``, and tangents of slices.
     """
 
     forward: ClosedJaxpr
@@ -42,47 +42,50 @@ class Halves(NamedTuple):
     out_moving: Sequence[bool]
 
 
-def halves_of(program: ClosedJaxpr, consts: int, carry: int, moving: Marks, forced: Marks) -> Halves:
-    """The halves of a scan's body with so many constants and parts of the carry, of which the marked operands move."""
-    key = ("scan halves", consts, carry, moving, forced)
-    found = program.derived.get(key)
-    if found is None:
-        split = linearize_program(program, moving, forced)
-        found = program.derived[key] = _split_halves(consts, carry, split, moving)
-    return found
+def halves_of(program: ClosedJaxpr, consts: int, carry: int, nonzero: Marks, instantiate: Marks) -> Halves:
+    """Return a scan's body, with that many constants and carry values, split for tangents of the marked operands."""
+    key = ("scan halves", consts, carry, nonzero, instantiate)
+    split_body = program.derived.get(key)
+    if split_body is None:
+        split = linearize_program(program, nonzero, instantiate)
+        split_body = program.derived[key] = _split_halves(consts, carry, split, nonzero)
+    return split_body
 
 
-def _split_halves(consts: int, carry: int, split: SplitProgram, moving: Marks) -> Halves:
+def _split_halves(consts: int, carry: int, split: SplitProgram, nonzero: Marks) -> Halves:
     jaxpr = split.forward.jaxpr
     first = consts + carry
     extra = jaxpr.outvars[len(split.out_moving) :]
     same = _same_in_all_steps(jaxpr, extra, consts)
-    differing = [j for j in range(len(extra)) if j not in same]
-    whole = sorted(p for p in split.residuals if 0 <= p < consts)
-    carried = sorted(p for p in split.residuals if consts <= p < first)  # nobody stacks a part of the carry by itself
+    varying = [j for j in range(len(extra)) if j not in same]
+    unsliced = sorted(p for p in split.residuals if 0 <= p < consts)
+    carry_residuals = sorted(
+        p for p in split.residuals if consts <= p < first
+    )  # the carry has to be stacked by this body
     sliced = sorted(p for p in split.residuals if p >= first)
     outvars = list(jaxpr.outvars[: len(split.out_moving)])
     stacked_places = [
-        _place_in(outvars, x, carry) for x in (*(extra[j] for j in differing), *(jaxpr.invars[p] for p in carried))
+        _place_in(outvars, x, carry)
+        for x in (*(extra[j] for j in varying), *(jaxpr.invars[p] for p in carry_residuals))
     ]
     once, needed = dce_program(_program(jaxpr, [extra[j] for j in same], effects=False), (True,) * len(same))
-    order = _order_of_linear(split.residuals, same, whole, differing, [*carried, *sliced], moving, first)
+    order = _order_of_linear(split.residuals, same, unsliced, varying, [*carry_residuals, *sliced], nonzero, first)
     return Halves(
         _program(jaxpr, outvars),
         stacked_places,
         once,
         [i for i, keep in enumerate(needed) if keep],
         permuted(split.linear, order, range(len(split.linear.out_avals))),
-        whole,
+        unsliced,
         sliced,
         split.out_moving,
     )
 
 
 def _same_in_all_steps(jaxpr: Jaxpr, values: Sequence[Any], consts: int) -> list[int]:
-    """The numbers of those values that the constants of a loop are enough to compute, once for all steps."""
+    """Return the indices of values that can be computed from the loop's constants alone, once for all steps."""
     varying = {id(v) for v in jaxpr.invars[consts:]}
-    # What has an effect happens in each step, and may give something else each time.
+    # An operation with an effect runs in each step, and its result may differ each time.
     varying.update(id(v) for operation, _, outputs, *_ in jaxpr.raw if operation.effects for v in outputs)
     spread_dependence(jaxpr.raw, varying)
     return _computable(jaxpr, [j for j, x in enumerate(values) if id(x) not in varying], values, consts)
@@ -91,27 +94,27 @@ def _same_in_all_steps(jaxpr: Jaxpr, values: Sequence[Any], consts: int) -> list
 def _order_of_linear(
     residuals: Sequence[int],
     same: Sequence[int],
-    whole: Sequence[int],
-    differing: Sequence[int],
+    unsliced: Sequence[int],
+    varying: Sequence[int],
     sliced: Sequence[int],
-    moving: Marks,
+    nonzero: Marks,
     first: int,
 ) -> list[int]:
-    """The places of a linear half's operands (residuals, then tangents of what moves) in the order of a scan's."""
-    operand = {where: i for i, where in enumerate(residuals)}
-    before = len(operand) + sum(moving[:first])
+    """Return the order of a linear half's operands (residuals, then tangents) that a scan requires."""
+    operand = {residual: i for i, residual in enumerate(residuals)}
+    before = len(operand) + sum(nonzero[:first])
     return [
         *(operand[-1 - j] for j in same),
-        *(operand[p] for p in whole),
+        *(operand[p] for p in unsliced),
         *range(len(operand), before),
-        *(operand[-1 - j] for j in differing),
+        *(operand[-1 - j] for j in varying),
         *(operand[p] for p in sliced),
-        *range(before, len(operand) + sum(moving)),
+        *range(before, len(operand) + sum(nonzero)),
     ]
 
 
 def _place_in(outvars: list[Any], x: Any, start: int) -> int:
-    """Where a value is among the stacked results (those from ``start`` on), to which it is added if it is not there."""
+    """Return the index of a value among the stacked results (from ``start`` on), and append it if it is missing."""
     for i in range(start, len(outvars)):
         if outvars[i] is x:
             return i
@@ -120,22 +123,22 @@ def _place_in(outvars: list[Any], x: Any, start: int) -> int:
 
 
 def _computable(jaxpr: Jaxpr, candidates: list[int], values: Sequence[Any], count: int) -> list[int]:
-    """Those of ``candidates`` whose values the first ``count`` operands are enough to compute, all together.
+    """Return those ``candidates`` whose values can all be computed from the first ``count`` operands.
 
-    An operation may need more operands than its result depends on, and more for two results than for each by itself.
+    An operation may need more operands than its result depends on, and more for two results than for each alone.
     """
 
-    def enough(chosen: list[int]) -> bool:
-        program = _program(jaxpr, [values[j] for j in chosen], effects=False)
-        return not any(dce_program(program, (True,) * len(chosen))[1][count:])
+    def is_enough(indices: list[int]) -> bool:
+        program = _program(jaxpr, [values[j] for j in indices], effects=False)
+        return not any(dce_program(program, (True,) * len(indices))[1][count:])
 
-    if enough(candidates):
+    if is_enough(candidates):
         return candidates
-    found: list[int] = []
+    computable: list[int] = []
     for j in candidates:
-        if enough([*found, j]):
-            found.append(j)
-    return found
+        if is_enough([*computable, j]):
+            computable.append(j)
+    return computable
 
 
 def _program(jaxpr: Jaxpr, outvars: Sequence[Any], *, effects: bool = True) -> ClosedJaxpr:
@@ -144,51 +147,53 @@ def _program(jaxpr: Jaxpr, outvars: Sequence[Any], *, effects: bool = True) -> C
 
 
 def with_carry_stacked(program: ClosedJaxpr, consts: int, carry: int) -> ClosedJaxpr:
-    """A scan's body that also gives the carry as it was at the start of the step, to be stacked."""
+    """Return a scan's body that also returns the carry at the start of the step, to be stacked."""
     key = ("carry stacked", consts, carry)
-    found = program.derived.get(key)
-    if found is None:
+    stacked_program = program.derived.get(key)
+    if stacked_program is None:
         jaxpr = program.jaxpr
         before = jaxpr.invars[consts : consts + carry]
-        found = program.derived[key] = _program(jaxpr, [*jaxpr.outvars, *before])
-    return found
+        stacked_program = program.derived[key] = _program(jaxpr, [*jaxpr.outvars, *before])
+    return stacked_program
 
 
-def backward_body(program: ClosedJaxpr, linear: Marks, arriving: Marks, num_consts: int, num_carry: int) -> ClosedJaxpr:
-    """One step backward: (known constants, cotangents of linear constants so far, cotangent of the carry, known
-    slices, cotangents of what was stacked) to (cotangents of linear constants, of the carry, of linear slices).
+def backward_body(program: ClosedJaxpr, linear: Marks, nonzero: Marks, num_consts: int, num_carry: int) -> ClosedJaxpr:
+    """Return the body of the backward scan.
+
+    It maps (nonlinear constants, cotangents of linear constants so far, cotangent of the carry, nonlinear slices,
+    cotangents of the stacked results) to (cotangents of linear constants, of the carry, of linear slices).
     """
-    key = ("backward body", linear, arriving, num_consts, num_carry)
-    found = program.derived.get(key)
-    if found is None:
+    key = ("backward body", linear, nonzero, num_consts, num_carry)
+    body = program.derived.get(key)
+    if body is None:
         consts, xs = linear[:num_consts], linear[num_consts + num_carry :]
-        forced = (*(False,) * sum(consts), *(True,) * (num_carry + sum(xs)))
-        step, moved = transpose_program(program, linear, arriving, forced)
+        instantiate = (*(False,) * sum(consts), *(True,) * (num_carry + sum(xs)))
+        step, nonzero_out = transpose_program(program, linear, nonzero, instantiate)
         avals, count = program.in_avals, num_consts + num_carry
-        known = [a for a, one in zip(avals[:num_consts], consts, strict=True) if not one]
-        sums = [a for a, one in zip(avals[:num_consts], consts, strict=True) if one]
-        known_xs = [a for a, one in zip(avals[count:], xs, strict=True) if not one]
+        nonlinear_consts = [a for a, is_lin in zip(avals[:num_consts], consts, strict=True) if not is_lin]
+        sums = [a for a, is_lin in zip(avals[:num_consts], consts, strict=True) if is_lin]
+        nonlinear_xs = [a for a, is_lin in zip(avals[count:], xs, strict=True) if not is_lin]
         carry = program.out_avals[:num_carry]
-        ys = [a for a, there in zip(program.out_avals[num_carry:], arriving[num_carry:], strict=True) if there]
+        ys = [a for a, is_nonzero in zip(program.out_avals[num_carry:], nonzero[num_carry:], strict=True) if is_nonzero]
 
         def backward(*operands: Any) -> list[Any]:
-            own = _Taker(operands)
-            known_values, so_far = own.take(len(known)), own.take(len(sums))
-            ct_carry, slices, ct_ys = own.take(num_carry), own.take(len(known_xs)), own.take(len(ys))
-            found = in_places(evaluate(step, *known_values, *slices, *ct_carry, *ct_ys), moved)
+            reader = _Taker(operands)
+            known_values, so_far = reader.take(len(nonlinear_consts)), reader.take(len(sums))
+            ct_carry, slices, ct_ys = reader.take(num_carry), reader.take(len(nonlinear_xs)), reader.take(len(ys))
+            step_cotangents = in_places(evaluate(step, *known_values, *slices, *ct_carry, *ct_ys), nonzero_out)
             added = [
                 total if ct is ZERO else bind1(ADD_ANY, total, ct)
-                for total, ct in zip(so_far, found[: len(sums)], strict=True)
+                for total, ct in zip(so_far, step_cotangents[: len(sums)], strict=True)
             ]
-            return [*added, *found[len(sums) :]]
+            return [*added, *step_cotangents[len(sums) :]]
 
-        made = stage(backward, [*known, *sums, *carry, *known_xs, *ys], program.name)
-        found = program.derived[key] = made
-    return found
+        staged = stage(backward, [*nonlinear_consts, *sums, *carry, *nonlinear_xs, *ys], program.name)
+        body = program.derived[key] = staged
+    return body
 
 
 class _Taker:
-    """Hands out a list in pieces."""
+    """Reader that returns a sequence in consecutive pieces."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values

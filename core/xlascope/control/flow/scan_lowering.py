@@ -1,4 +1,4 @@
-"""A scan as StableHLO: a while over a counter."""
+"""Lowering of scan to StableHLO: a while loop with a counter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTER = shaped((), np.dtype(np.int32))
 
 
 class ScanLowering(NamedTuple):
-    """Writes a scan; ``split`` parts what belongs to its operands into constants, carry and what is sliced."""
+    """Lowering of one scan; ``split_operands`` splits its operands into constants, carry and arrays to slice."""
 
     builder: Any
     jaxpr: ClosedJaxpr
@@ -25,34 +25,34 @@ class ScanLowering(NamedTuple):
     split: Callable[[Sequence[Any]], tuple[Sequence[Any], Sequence[Any], Sequence[Any]]]
 
     def results(self, operands: Sequence[Any]) -> list[Any]:
-        """The carry after all steps, and what each step gave, stacked."""
+        """Lower the scan and return the final carry and the stacked results."""
         builder = self.builder
         consts, carry, xs = self.split(list(operands))
         ys = [builder.constant(0, a) for a in self.stacked_avals(len(carry))]
-        rounds, rest = divmod(self.length, self.unroll) if self.length else (0, 0)
+        rounds, remainder = divmod(self.length, self.unroll) if self.length else (0, 0)
         if rounds == 1:
-            rounds, rest = 0, self.length
+            rounds, remainder = 0, self.length
         state = [*carry, *ys]
         if rounds:
             state = self._rounds(rounds, consts, xs, state)
-        for step in range(self.length - rest, self.length):
+        for step in range(self.length - remainder, self.length):
             index = builder.constant(np.int32(step), _COUNTER)
             state = self._step(index, consts, xs, state)
         return state
 
     def stacked_avals(self, num_carry: int) -> list[ShapedArray]:
-        """The types of what is stacked, of keys as words."""
+        """Return the types of the stacked results, with keys as arrays of words."""
         return [in_words(stacked(a, self.length)) for a in self.jaxpr.out_avals[num_carry:]]
 
     def _rounds(self, rounds: int, consts: Sequence[Any], xs: Sequence[Any], state: Sequence[Any]) -> list[Any]:
-        """The loop over all steps but those left over by unrolling."""
+        """Lower the loop over all steps except those that unrolling leaves over."""
         builder = self.builder
         in_consts, in_carry, in_xs = self.split(builder.in_avals)
         avals = [_COUNTER, *in_consts, *in_carry, *self.stacked_avals(len(in_carry)), *in_xs]
         first, last = len(consts), len(state)
         start = builder.constant(np.int32(0), _COUNTER)
 
-        def going_on(counter: Any, *_: Any) -> list[Any]:
+        def is_not_finished(counter: Any, *_: Any) -> list[Any]:
             end = builder.constant(np.int32(rounds), _COUNTER)
             return [builder.compare("LT", counter, end)]
 
@@ -61,16 +61,16 @@ class ScanLowering(NamedTuple):
             own_state = list(values[first : first + last])
             for part in range(self.unroll):
                 own_state = self._step(self._index(counter, part), own_consts, own_xs, own_state)
-            one = builder.constant(np.int32(1), _COUNTER)
-            return [builder.emit1("stablehlo.add", [counter, one], _COUNTER), *own_consts, *own_state, *own_xs]
+            increment = builder.constant(np.int32(1), _COUNTER)
+            return [builder.emit1("stablehlo.add", [counter, increment], _COUNTER), *own_consts, *own_state, *own_xs]
 
         operands = [start, *consts, *state, *xs]
         with_token = builder.passes_token(self.jaxpr.effects)
-        results = builder.while_loop(operands, avals, going_on, body, with_token=with_token)
+        results = builder.while_loop(operands, avals, is_not_finished, body, with_token=with_token)
         return results[1 + first : 1 + first + last]  # type: ignore[no-any-return]
 
     def _index(self, counter: Any, part: int) -> Any:
-        """The number of a step: the ``part``-th of the round that the counter says."""
+        """Return the index of the ``part``-th step in the round that the counter gives."""
         builder = self.builder
         if self.unroll == 1:
             return counter
@@ -79,7 +79,7 @@ class ScanLowering(NamedTuple):
         return builder.emit1("stablehlo.add", [first, builder.constant(np.int32(part), _COUNTER)], _COUNTER)
 
     def _step(self, index: Any, consts: Sequence[Any], xs: Sequence[Any], state: Sequence[Any]) -> list[Any]:
-        """One step: slices out of ``xs``, the body, what it gave into the stacked results."""
+        """Lower one step: slice ``xs``, call the body, and write its results into the stacked ones."""
         builder = self.builder
         _, carry, in_slices = self.split(self.jaxpr.in_avals)
         count = len(carry)
@@ -89,7 +89,7 @@ class ScanLowering(NamedTuple):
         slices = [builder.slice_leading(x, index, in_words(aval)) for x, aval in zip(xs, in_slices, strict=True)]
         results = builder.call_body(self.jaxpr, [*consts, *state[:count], *slices], 0)
         stacks = [
-            builder.update_leading(whole, y, index, aval)
-            for whole, y, aval in zip(state[count:], results[count:], self.stacked_avals(count), strict=True)
+            builder.update_leading(stack, y, index, aval)
+            for stack, y, aval in zip(state[count:], results[count:], self.stacked_avals(count), strict=True)
         ]
         return [*results[:count], *stacks]

@@ -1,4 +1,4 @@
-"""The while operation: a program repeated as long as another one says so."""
+"""The while operation: a program repeated as long as a condition program returns true."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from .examples import selected
 
 
 class While(Operation, name="while"):
-    """The last operands (the carry) taken through the body as long as the condition holds.
+    """Operation that applies the body to the last operands (the carry) as long as the condition holds.
 
-    The operands are what the condition closes over, what the body closes over, and the carry.
+    The operands are the condition's constants, the body's constants, and the carry.
     """
 
     traits = LOOP
@@ -58,7 +58,7 @@ class While(Operation, name="while"):
         return self.body_jaxpr, self.cond_jaxpr
 
     def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Operands (or what belongs to them) of the condition, of the body, and the carry."""
+        """Split the operands (or values that correspond to them) into the condition's, the body's, and the carry."""
         first, second = self.cond_nconsts, self.cond_nconsts + self.body_nconsts
         return operands[:first], operands[first:second], operands[second:]
 
@@ -85,21 +85,23 @@ class While(Operation, name="while"):
     def _decide(self, builder: Any, values: Sequence[Any]) -> list[Any]:
         cond_consts, _, carry = self.split(values)
         # XLA ends the process over a condition that calls a function of an array without elements.
-        whole = all(aval.size for aval in self.cond_jaxpr.in_avals)
-        ask = builder.call_body if whole else builder.write_body
-        return ask(self.cond_jaxpr, [*cond_consts, *carry], 1)  # type: ignore[no-any-return]
+        has_elements = all(aval.size for aval in self.cond_jaxpr.in_avals)
+        emit_call = builder.call_body if has_elements else builder.write_body
+        return emit_call(self.cond_jaxpr, [*cond_consts, *carry], 1)  # type: ignore[no-any-return]
 
     def _with_answer_carried(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """The loop in XLA's terms for a condition that calls Python: nothing but an answer can come out of a
-        condition there, so the condition is asked before the loop and at the end of the body, and its answer carried.
+        """Lower a loop whose condition calls Python.
+
+        In XLA a condition returns nothing but its boolean result. So the condition is evaluated before the loop and
+        at the end of the body, and its result is carried.
         """
         avals = [*self.cond_jaxpr.out_avals, *builder.in_avals]
 
         def body(_: Any, *values: Any) -> list[Any]:
             cond_consts, body_consts, carry = self.split(values)
             carry = builder.call_body(self.body_jaxpr, [*body_consts, *carry], 0)
-            following = [*cond_consts, *body_consts, *carry]
-            return [*self._decide(builder, following), *following]
+            next_values = [*cond_consts, *body_consts, *carry]
+            return [*self._decide(builder, next_values), *next_values]
 
         start = [*self._decide(builder, operands), *operands]
         results = builder.while_loop(start, avals, lambda answer, *_: [answer], body, with_token=True)
@@ -108,26 +110,29 @@ class While(Operation, name="while"):
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
         cond_consts, body_consts, carry = self.split(tuple(operands))
         carry = fixed_point(lambda marks: dependence(self.body_jaxpr, (*body_consts, *marks)), tuple(carry))
-        deciding = dependence(self.cond_jaxpr, (*cond_consts, *carry))[0]
-        return self._decided(carry) if deciding else list(carry)
+        condition_depends = dependence(self.cond_jaxpr, (*cond_consts, *carry))[0]
+        return self._decided(carry) if condition_depends else list(carry)
 
     def _decided(self, marks: Sequence[bool]) -> list[bool]:
-        """Which parts of the carry depend on how often the body runs: all that it changes, and the marked ones."""
+        """Return the mask of carry values that the body changes, or that are marked.
+
+        The values that the body changes depend on the number of steps.
+        """
         jaxpr = self.body_jaxpr.jaxpr
         start = jaxpr.invars[self.body_nconsts :]
         return [m or y is not x for m, x, y in zip(marks, start, jaxpr.outvars, strict=True)]
 
     def dce_rule(self, used: Marks) -> tuple[Operation, Marks, Marks]:
-        """The loop of what the used results and the condition need."""
+        """Return the loop that computes only what the used results and the condition need."""
         first, second = self.cond_nconsts, self.body_nconsts
         needed_by_cond = dce_program(self.cond_jaxpr, (True,))[1]
-        wanted = tuple(a or b for a, b in zip(used, needed_by_cond[first:], strict=True))
-        wanted = fixed_point(lambda marks: dce_program(self.body_jaxpr, marks)[1][second:], wanted)
-        cond_consts, body_consts = needed_by_cond[:first], dce_program(self.body_jaxpr, wanted)[1][:second]
-        body = restricted_program(self.body_jaxpr, wanted, (*body_consts, *wanted))
-        condition = restricted_program(self.cond_jaxpr, (True,), (*cond_consts, *wanted))
+        used_carry = tuple(a or b for a, b in zip(used, needed_by_cond[first:], strict=True))
+        used_carry = fixed_point(lambda marks: dce_program(self.body_jaxpr, marks)[1][second:], used_carry)
+        cond_consts, body_consts = needed_by_cond[:first], dce_program(self.body_jaxpr, used_carry)[1][:second]
+        body = restricted_program(self.body_jaxpr, used_carry, (*body_consts, *used_carry))
+        condition = restricted_program(self.cond_jaxpr, (True,), (*cond_consts, *used_carry))
         loop = While(body, sum(body_consts), condition, sum(cond_consts))
-        return loop, (*cond_consts, *body_consts, *wanted), wanted
+        return loop, (*cond_consts, *body_consts, *used_carry), used_carry
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         loop, operands, out_moving = self._moving(primals, tangents)
@@ -139,21 +144,25 @@ class While(Operation, name="while"):
         cond_consts, consts, carry = self.split(primals)
         _, marks, start = self.split(marked(series))
         order, n, count = len(series[0]), len(consts), len(carry)
-        carried = fixed_point(lambda m: taylor_program(self.body_jaxpr, order, (*marks, *m))[1], tuple(start))
-        body, _ = taylor_program(self.body_jaxpr, order, (*marks, *carried), carried)
-        places = in_groups([range(n), range(n, n + count)], (*marks, *carried), order)
-        known = [*consts, *carry]
-        operands = [*known, *taylor_terms(known, series[len(cond_consts) :], (*marks, *carried))]
-        body = permuted(body, places, range(count + order * sum(carried)))
+        carry_marks = fixed_point(lambda m: taylor_program(self.body_jaxpr, order, (*marks, *m))[1], tuple(start))
+        body, _ = taylor_program(self.body_jaxpr, order, (*marks, *carry_marks), carry_marks)
+        operand_order = in_groups([range(n), range(n, n + count)], (*marks, *carry_marks), order)
+        primal_operands = [*consts, *carry]
+        operands = [
+            *primal_operands,
+            *taylor_terms(primal_operands, series[len(cond_consts) :], (*marks, *carry_marks)),
+        ]
+        body = permuted(body, operand_order, range(count + order * sum(carry_marks)))
         leading = n + order * sum(marks)
         condition = _with_more(self.cond_jaxpr, body.in_avals[leading + count :])
         loop = While(body, leading, condition, self.cond_nconsts)
-        results = bind(loop, *cond_consts, *(operands[place] for place in places))
-        return results[:count], separated(results[count:], carried, order)
+        results = bind(loop, *cond_consts, *(operands[index] for index in operand_order))
+        return results[:count], separated(results[count:], carry_marks, order)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the loop now, and record one that runs it again with tangents: the number of steps is not known, so
-        there is no room to keep residuals.
+        """Run the loop now, and record a loop that runs it again with tangents.
+
+        The number of steps is not known, so residuals cannot be allocated.
         """
         loop, operands, out_moving = self._moving(primals, tangents)
         results = bind(self, *primals)
@@ -163,20 +172,20 @@ class While(Operation, name="while"):
         return results, split_tangents(STATE.trace.record(loop, operands, types), out_moving)[1]
 
     def _moving(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[While, list[Any], Marks]:
-        """The loop that carries tangents along, its operands, and which parts of the carry move."""
+        """Return the loop that also carries tangents, its operands, and the mask of carry values with tangents."""
         cond_consts, consts, carry = self.split(primals)
         _, const_tangents, carry_tangents = self.split(tangents)
         marks = moving(const_tangents)
-        carried = fixed_point(lambda m: jvp_program(self.body_jaxpr, (*marks, *m))[1], moving(carry_tangents))
-        body, _ = jvp_program(self.body_jaxpr, (*marks, *carried), carried)
+        carry_marks = fixed_point(lambda m: jvp_program(self.body_jaxpr, (*marks, *m))[1], moving(carry_tangents))
+        body, _ = jvp_program(self.body_jaxpr, (*marks, *carry_marks), carry_marks)
         # The derivative takes (consts, carry, their tangents); a loop wants its consts' tangents before the carry.
         n, m, k = len(consts), len(carry), sum(marks)
-        order = [*range(n), *range(n + m, n + m + k), *range(n, n + m), *range(n + m + k, n + m + k + sum(carried))]
-        body = permuted(body, order, range(m + sum(carried)))
+        order = [*range(n), *range(n + m, n + m + k), *range(n, n + m), *range(n + m + k, n + m + k + sum(carry_marks))]
+        body = permuted(body, order, range(m + sum(carry_marks)))
         condition = _with_more(self.cond_jaxpr, body.in_avals[n + k + m :])
-        moved = chosen(instantiated(carry_tangents, self.body_jaxpr.out_avals, carried), carried)
+        carry_tangents_in = chosen(instantiated(carry_tangents, self.body_jaxpr.out_avals, carry_marks), carry_marks)
         loop = While(body, n + k, condition, self.cond_nconsts)
-        return loop, [*cond_consts, *consts, *present(const_tangents), *carry, *moved], carried
+        return loop, [*cond_consts, *consts, *present(const_tangents), *carry, *carry_tangents_in], carry_marks
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         _cannot_reverse()
@@ -187,12 +196,12 @@ class While(Operation, name="while"):
         cond_axes, const_axes, carry_axes = self.split(tuple(axes))
         marks = self._mapped(cond_axes, const_axes, mapped(carry_axes), size)
         inner = tuple(axes_in_front(marks))
-        condition, (deciding,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)
+        condition, (condition_axis,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)
         body = batch_program(self.body_jaxpr, (*const_axes, *inner), size, marks)[0]
         carry = [mapped_in_front(x, a, size) if m else x for x, a, m in zip(carry, carry_axes, marks, strict=True)]
         count = len(cond_consts)
         out_axes = axes_in_front(marks)
-        if deciding is NOT_MAPPED:
+        if condition_axis is NOT_MAPPED:
             loop = While(body, len(consts), condition, count)
             return bind(loop, *cond_consts, *consts, *carry), out_axes
         if is_io(self.effects):
@@ -205,12 +214,12 @@ class While(Operation, name="while"):
         return bind(loop, *cond_consts, *cond_consts, *consts, *carry), out_axes
 
     def _mapped(self, cond_axes: Sequence[Any], const_axes: Sequence[Any], start: Marks, size: int) -> Marks:
-        """Which parts of the carry differ from example to example: all that change, where the condition does."""
+        """Return which parts of the carry are mapped; if the condition is mapped, all parts that change are."""
 
         def step(marks: Marks) -> Sequence[bool]:
             inner = axes_in_front(marks)
-            (deciding,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)[1]
-            if deciding is not NOT_MAPPED:
+            (condition_axis,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)[1]
+            if condition_axis is not NOT_MAPPED:
                 return self._decided(marks)
             return mapped(batch_program(self.body_jaxpr, (*const_axes, *inner), size)[1])
 
@@ -218,48 +227,48 @@ class While(Operation, name="while"):
 
 
 def _with_more(condition: ClosedJaxpr, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """The condition of a loop that carries more, of which it takes no notice."""
+    """Return the condition of a loop that carries more values, which the condition ignores."""
     key = ("with more", tuple(avals))
-    found = condition.derived.get(key)
-    if found is None:
+    extended = condition.derived.get(key)
+    if extended is None:
         jaxpr = condition.jaxpr
         invars = [*jaxpr.invars, *(Var(a) for a in avals)]
-        found = condition.derived[key] = ClosedJaxpr(Jaxpr((), invars, jaxpr.outvars, jaxpr.raw, jaxpr.name))
-    return found
+        extended = condition.derived[key] = ClosedJaxpr(Jaxpr((), invars, jaxpr.outvars, jaxpr.raw, jaxpr.name))
+    return extended
 
 
 def _any(condition: ClosedJaxpr) -> ClosedJaxpr:
-    """The condition of a loop over a batch: it goes on as long as any example wants to."""
-    found = condition.derived.get("any")
-    if found is None:
+    """Return the condition of a batched loop: it continues as long as any example's condition holds."""
+    batched_condition = condition.derived.get("any")
+    if batched_condition is None:
 
-        def wanted(*operands: Any) -> list[Any]:
+        def is_any_true(*operands: Any) -> list[Any]:
             return [reduce_or(evaluate(condition, *operands)[0], (0,))]
 
-        found = condition.derived["any"] = stage(wanted, condition.in_avals, condition.name)
-    return found
+        batched_condition = condition.derived["any"] = stage(is_any_true, condition.in_avals, condition.name)
+    return batched_condition
 
 
 def _where_going_on(body: ClosedJaxpr, condition: ClosedJaxpr, cond_consts: int, consts: int) -> ClosedJaxpr:
-    """The body of a loop over a batch: an example that has come to its end keeps its carry."""
+    """Return the body of a batched loop, in which an example whose condition is false keeps its carry."""
     key = ("where going on", body, condition, cond_consts, consts)
-    keeper = youngest([body, condition])
-    found = keeper.derived.get(key)
-    if found is None:
-        decisive = condition.in_avals[:cond_consts]
+    owner = youngest([body, condition])
+    masked_body = owner.derived.get(key)
+    if masked_body is None:
+        cond_const_avals = condition.in_avals[:cond_consts]
 
         def step(*operands: Any) -> list[Any]:
             carry = operands[cond_consts + consts :]
-            (going,) = evaluate(condition, *operands[:cond_consts], *carry)
+            (is_active,) = evaluate(condition, *operands[:cond_consts], *carry)
             results = evaluate(body, *operands[cond_consts:])
-            return [y if y is x else selected(going, x, y) for y, x in zip(results, carry, strict=True)]
+            return [y if y is x else selected(is_active, x, y) for y, x in zip(results, carry, strict=True)]
 
-        found = keeper.derived[key] = stage(step, [*decisive, *body.in_avals], body.name)
-    return found
+        masked_body = owner.derived[key] = stage(step, [*cond_const_avals, *body.in_avals], body.name)
+    return masked_body
 
 
 def _cannot_reverse() -> NoReturn:
-    origin = STATE.origin  # the equation that is transposed: where the loop stands, not where grad was called
+    origin = STATE.origin  # the transposed equation: the line of the loop, not that of grad
     loop = None if origin is None else locate(origin.code, origin.lasti)
     said = (
         "reverse-mode differentiation (grad, vjp) does not work through a while_loop, or a fori_loop whose bounds are "

@@ -1,1 +1,1 @@
-"""jit: what is traced and compiled once per kind of arguments, and why it was done again."""
+"""jit: tracing and compilation, once per kind of arguments, and explanations of why they were repeated."""

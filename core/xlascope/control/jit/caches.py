@@ -1,4 +1,4 @@
-"""Forgetting what was traced and compiled."""
+"""Clearing of all caches of traces and compiled programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .traces import clear_traces
 
 
 def clear_all() -> None:
-    """Forget the traces of all functions, with what was derived from them and compiled, and the single operations."""
+    """Clear the traces of all functions, everything derived and compiled from them, and the single operations."""
     clear_traces()
     forget_bodies()
     eager.clear()

@@ -1,4 +1,4 @@
-"""The warning for donated arguments whose memory no result can reuse."""
+"""Warning for donated arguments whose memory no result can reuse."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from ...trace.source import user_line, where_text
 from ...xla.arrays.failures import argument_name, size_text
 from ...xla.arrays.room import bytes_of
 
-#: Arguments that one warning names.
+#: Maximum number of arguments that one warning names.
 MAX_NAMED = 8
 
-#: So many warnings are remembered as told.
+#: Maximum number of warnings that are remembered, so that they are not repeated.
 MAX_REMEMBERED = 1_000
-#: What ``warnings`` keeps for who warns: a dictionary of its own making, such as modules have.
+#: Registry for ``warnings``, like the ``__warningregistry__`` of a module.
 _already_warned: dict[Any, Any] = {}
 
 
 def warn_of_unusable_donations(program: ClosedJaxpr, donated: Sequence[bool]) -> None:
-    """Warn, once for a line, of donated arguments whose memory XLA cannot give to a result.
+    """Warn, once per line, about donated arguments whose memory XLA cannot give to a result.
 
-    XLA gives a result the memory of a donated argument of the same size. Arguments that the program does not use are
-    dropped before, and need no memory in it.
+    XLA gives a result the memory of a donated argument of the same size. Arguments that the program does not use
+    are dropped before, and need no memory in it.
     """
     unusable = unusable_donations(program, donated)
     if not unusable:
         return
     if len(_already_warned) > MAX_REMEMBERED:
         _already_warned.clear()
-    place, jaxpr = user_line(), program.jaxpr
+    line, jaxpr = user_line(), program.jaxpr
     sizes = {bytes_of([aval]) for aval in program.out_avals}
     listed = [
         f"{argument_name(jaxpr, index)}: {aval.str_short()} ({_reason(aval, sizes)})"
@@ -42,12 +42,12 @@ def warn_of_unusable_donations(program: ClosedJaxpr, donated: Sequence[bool]) ->
     if len(unusable) > MAX_NAMED:
         listed.append(f"and {len(unusable) - MAX_NAMED:,} more")
     warnings.warn_explicit(
-        f"Some donated buffers were not usable in {jaxpr.name or 'the function'}{where_text(place)}: "
+        f"Some donated buffers were not usable in {jaxpr.name or 'the function'}{where_text(line)}: "
         f"{'; '.join(listed)}. A result reuses the memory of a donated argument of its size. Take these arguments out "
         "of donate_argnums (donate_argnames).",
         UserWarning,
-        "" if place is None else place.file,
-        0 if place is None else place.line,
+        "" if line is None else line.file,
+        0 if line is None else line.line,
         registry=_already_warned,
     )
 

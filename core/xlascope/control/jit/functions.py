@@ -1,4 +1,4 @@
-"""A jitted function as users have it: a callable of jaxlib's, with methods to go through its stages."""
+"""Jitted functions as users see them: a callable of jaxlib with methods for the stages."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from .stages import Lowered, Traced
 
 @api_boundary
 def jit_function(function: Callable[..., Any], options: Options) -> Any:
-    """A function that traces, compiles and runs ``function`` through jaxlib's call cache."""
+    """Return a function that traces, compiles and runs ``function`` through jaxlib's call cache."""
     if not callable(function):
         raise TypeError(f"jit takes a function, got {function!r} of type {type(function).__name__}{here()}")
     options = complete_options(function, options)
     jitted = Jitted(function, options)
     cache_miss = api_boundary(jitted.cache_miss if jitted.apart is None else jitted.cache_miss_apart)
     direct = _Direct(function, cache_miss)
-    made = make_pjit(jitted.name, direct, cache_miss, options.static_argnums, options.static_argnames, options)
-    functools.update_wrapper(made, function)
-    made._jitted = jitted
-    methods = _Methods(jitted, weakref.proxy(made))
-    made.trace, made.lower = methods.trace, methods.lower
-    made.eval_shape, made.clear_cache = methods.eval_shape, methods.clear_cache
-    made.__reduce_ex__ = methods.reduce
-    return made
+    wrapped = make_pjit(jitted.name, direct, cache_miss, options.static_argnums, options.static_argnames, options)
+    functools.update_wrapper(wrapped, function)
+    wrapped._jitted = jitted
+    methods = _Methods(jitted, weakref.proxy(wrapped))
+    wrapped.trace, wrapped.lower = methods.trace, methods.lower
+    wrapped.eval_shape, wrapped.clear_cache = methods.eval_shape, methods.clear_cache
+    wrapped.__reduce_ex__ = methods.reduce
+    return wrapped
 
 
 class _Direct:
-    """What jaxlib calls where it is told not to compile. Beside jax it is jax's setting that it looks at."""
+    """Function that jaxlib calls if jit is disabled; beside jax, jaxlib reads jax's setting."""
 
     def __init__(self, function: Callable[..., Any], cache_miss: Callable[..., Any]) -> None:
         self._function, self._cache_miss = function, cache_miss
@@ -51,41 +51,45 @@ class _Direct:
 
 
 class _Methods:
-    """Methods of one jitted function. They are no methods of jaxlib's class because jax gives it methods of its own."""
+    """Methods of one jitted function.
+
+    They are not methods of jaxlib's class, because jax sets its own methods there.
+    """
 
     def __init__(self, jitted: Jitted, function: Any) -> None:
         self._jitted, self._function = jitted, function
 
     def reduce(self, protocol: object) -> Any:
-        """Pickle the function: by its name where it is imported by that, or else the function and the options.
+        """Pickle the function: by its name if it can be imported by that, else as the function and the options.
 
-        Whoever unpickles it traces and compiles by itself. What a script defines is not found by its name elsewhere.
+        It is traced and compiled again where it is unpickled. Functions that a script defines cannot be imported
+        elsewhere.
         """
         name, module = getattr(self._function, "__qualname__", ""), getattr(self._function, "__module__", "")
-        found: Any = sys.modules.get(module)
+        named_object: Any = sys.modules.get(module)
         for part in name.split("."):
-            found = getattr(found, part, None)
-        # A proxy is told from what it stands for by the method, of which each jitted function has one.
-        if module != "__main__" and getattr(found, "__reduce_ex__", None) == self.reduce:
+            named_object = getattr(named_object, part, None)
+        # Compare the bound method, since a proxy is not identical with its target; each jitted function has its own.
+        if module != "__main__" and getattr(named_object, "__reduce_ex__", None) == self.reduce:
             return name
         return jit_function, (self._jitted.function, self._jitted.options)
 
     @api_boundary
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """The call traced to a jaxpr but not compiled; arguments may be ShapeDtypeStructs."""
+        """Trace a call to a jaxpr without compiling it; arguments may be ShapeDtypeStructs."""
         return self._jitted.stage_traced(args, kwargs)
 
     @api_boundary
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """The call as StableHLO, not compiled; arguments may be ShapeDtypeStructs."""
+        """Lower a call to StableHLO without compiling it; arguments may be ShapeDtypeStructs."""
         return self._jitted.stage_traced(args, kwargs).lower()
 
     @api_boundary
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """A tree like the result with shapes and dtypes in place of arrays."""
+        """Return a tree like the result with shapes and dtypes in place of arrays."""
         return self._jitted.stage_traced(args, kwargs).out_info
 
     def clear_cache(self) -> None:
-        """Forget the function's traces and compiled programs."""
+        """Clear the function's traces and compiled programs."""
         self._jitted.clear()
         self._function._clear_cache()

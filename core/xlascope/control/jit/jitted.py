@@ -1,4 +1,4 @@
-"""jit: trace once per kind of arguments, compile once, then stay in jaxlib's C++."""
+"""The Python side of jit: trace once per kind of arguments, compile once, then repeat calls in jaxlib's C++."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST_KINDS = 32
 
 
 class Jitted:
-    """The Python side of a jitted function: everything that happens when jaxlib's cache has no answer."""
+    """Python side of a jitted function, which runs when jaxlib's call cache misses."""
 
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         self.function = function
@@ -54,43 +54,50 @@ class Jitted:
         note_keeper(self)
 
     def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
-        """Run a call for jaxlib; returns the result, and how to repeat it without Python when that can be."""
-        if disable_jit.value:  # beside jax it is jax's setting that jaxlib looks at
+        """Run a call for jaxlib; return the result, and how to repeat it without Python if possible."""
+        if disable_jit.value:  # beside jax, jaxlib reads jax's setting
             return self.function(*args, **kwargs), None, False
         arguments = self.split(args, kwargs)
         avals = self.avals(arguments)
-        traced, new = self._trace_of(arguments, avals)
+        traced, is_new = self._trace_of(arguments, avals)
         program = traced.program
         if STATE.trace is not None or any(isinstance(c, Tracer) for c in program.consts):
             results = self._within(traced, arguments)
             return traced.out_structure.unflatten(results), None, False
         arguments = arguments._replace(operands=[opened(x) for x in arguments.operands])
         for x in arguments.operands:
-            if isinstance(x, Tracer):  # no trace is current, so its own has ended
+            if isinstance(x, Tracer):  # no trace is current, so the tracer's trace has ended
                 raise leaked_error(x)
-        if new and (self.options.donate_argnums or self.options.donate_argnames):
+        if is_new and (self.options.donate_argnums or self.options.donate_argnames):
             warn_of_unusable_donations(program, self.donated(arguments))
         executable, operands = self.executable(traced, arguments, avals)
         repeatable = self.options.device is None and not executable.compilation.calls_python
-        awaiting = executable.awaits_better
-        if not awaiting:
-            self._note_kinds(traced, arguments, new, repeatable)
+        is_pending = executable.awaits_better
+        if not is_pending:
+            self._note_kinds(traced, arguments, is_new, repeatable)
         if watchers:
             records.publish(records.Started(traced.number, self.name, "run", time.time()))
         results = executable(operands, avals)
         if dispatched:
             tell_dispatched(traced.number, results)
         fast = executable.fastpath(traced.out_structure, operands) if repeatable else None
-        return traced.out_structure.unflatten(results), fast, awaiting  # jaxlib has to ask again for a better version
+        return (
+            traced.out_structure.unflatten(results),
+            fast,
+            is_pending,
+        )  # jaxlib must miss again to get the optimized version
 
     def _within(self, traced: TracedCall, arguments: Arguments) -> list[Any]:
-        """The results of a call within another program, where it becomes an equation."""
+        """Return the results of a call within another program, where it becomes an equation."""
         program, operands = traced.program, constrained_operands(self.function, self.options, arguments)
         results = evaluate(program, *operands) if self.options.inline else call(program, operands)
         return constrained_results(self.name, self.options, traced.out_structure, results)
 
     def cache_miss_apart(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
-        """Like :meth:`cache_miss`, for a function with static arguments: jaxlib might confuse their values."""
+        """Run a call of a function with static arguments, whose values jaxlib might confuse.
+
+        See :meth:`cache_miss`.
+        """
         if STATE.trace is None and self.apart is not None:
             statics = self.apart.confusable(args, kwargs)
             if statics is not None:
@@ -100,52 +107,52 @@ class Jitted:
     def executable(
         self, traced: TracedCall, arguments: Arguments, avals: Sequence[ShapedArray]
     ) -> tuple[Executable, Sequence[Any]]:
-        """The executable for a call, and the operands where it wants them."""
+        """Return the executable for a call, and the operands on its device."""
         operands: Sequence[Any] = arguments.operands
-        chosen = self.options.device
-        if chosen is not None:
-            operands = [put(x, aval, chosen) for x, aval in zip(operands, avals, strict=True)]
+        device = self.options.device
+        if device is not None:
+            operands = [put(x, aval, device) for x, aval in zip(operands, avals, strict=True)]
         request = self.request(traced, arguments)
         executable = executable_of(request, self.place(arguments, avals, traced))
         return executable, operands
 
     def request(self, traced: TracedCall, arguments: Arguments) -> CompileRequest:
-        """What a call asks the compiler for."""
+        """Return the compile request of a call."""
         return CompileRequest(traced.program, self.options.compile, self.donated(arguments), traced.number)
 
     def place(self, arguments: Arguments, avals: Sequence[ShapedArray], traced: TracedCall) -> Place:
-        """Where a call runs."""
-        chosen, given, wanted = self.options.device, self.options.in_shardings, self.options.out_shardings
-        if given is not None or wanted is not None:
-            out = traced.out_structure, traced.program.out_avals
-            return place_told(self.function, arguments, avals, out, given, wanted)
-        return place_of(arguments.operands) if chosen is None else Place(chosen, True)
+        """Return where a call runs."""
+        device, in_shardings, out_shardings = self.options.device, self.options.in_shardings, self.options.out_shardings
+        if in_shardings is not None or out_shardings is not None:
+            result_types = traced.out_structure, traced.program.out_avals
+            return place_told(self.function, arguments, avals, result_types, in_shardings, out_shardings)
+        return place_of(arguments.operands) if device is None else Place(device, True)
 
     def split(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
-        """Flatten a call's arguments, the static ones apart."""
+        """Flatten a call's dynamic arguments and separate the static ones."""
         return split(self.function, self.options, args, kwargs)
 
     def avals(self, arguments: Arguments) -> tuple[ShapedArray, ...]:
-        """The types of the operands; raises TypeError naming the argument that is none."""
-        found = avals_of(self.function, arguments)
-        given = self.options.in_shardings
-        return found if given is None else types_told(self.function, arguments, found, given)
+        """Return the types of the operands; raise TypeError naming an argument that is not an array."""
+        avals = avals_of(self.function, arguments)
+        in_shardings = self.options.in_shardings
+        return avals if in_shardings is None else types_told(self.function, arguments, avals, in_shardings)
 
     def trace(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> TracedCall:
-        """The trace for a call's signature: a kept one, or a new one."""
+        """Return the trace for a call's signature, cached or new."""
         return self._trace_of(arguments, avals)[0]
 
     def _trace_of(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> tuple[TracedCall, bool]:
         changes = process_changes.value
         signature = Signature(arguments.structure, avals, arguments.positional, arguments.named, settings_of_trace())
-        found = self.traces.get(signature)
-        if found is not None:
-            return found, False
-        found = self._trace(arguments, signature)
-        is_of_one_setting = unchanged_since(changes)
-        if is_of_one_setting and not any(isinstance(c, Tracer) for c in found.program.consts):
-            self.traces[signature] = found
-        return found, True
+        traced_call = self.traces.get(signature)
+        if traced_call is not None:
+            return traced_call, False
+        traced_call = self._trace(arguments, signature)
+        settings_unchanged = unchanged_since(changes)
+        if settings_unchanged and not any(isinstance(c, Tracer) for c in traced_call.program.consts):
+            self.traces[signature] = traced_call
+        return traced_call, True
 
     def _trace(self, arguments: Arguments, signature: Signature) -> TracedCall:
         number = records.next_program()
@@ -164,7 +171,7 @@ class Jitted:
         return TracedCall(program, structure, number, began, seconds, reason, [])
 
     def _staged(self, arguments: Arguments, avals: Sequence[ShapedArray]) -> tuple[ClosedJaxpr, Any]:
-        """The program for a call's arguments, and the structure of its results."""
+        """Return the program for a call's arguments, and the structure of its results."""
         structures: list[Any] = []
 
         def flat(*operands: Any) -> list[Any]:
@@ -177,13 +184,15 @@ class Jitted:
         return program, structures[0]
 
     def _names_for(self, structure: Any) -> Callable[[], list[str]]:
-        """Finds the operands' names when asked. It knows neither the function nor the arguments: whoever keeps the
-        program would keep them as well, and a trace that holds its function never goes away (see ``traces.py``).
+        """Return a function that computes the operands' names on request.
+
+        It references neither the function nor the arguments, because a program would keep them alive with it, and a
+        trace that references its function is never freed (see ``traces.py``).
         """
         return functools.partial(names_of_leaves, self.parameter_names(number_of_arguments(structure)), structure)
 
     def _note_kinds(self, traced: TracedCall, arguments: Arguments, new: bool, repeatable: bool) -> None:
-        """Remember which calls jaxlib's cache will know, and say why it did not know this one."""
+        """Record the kinds of operands that jaxlib's cache will have, and report why it did not have this call."""
         kinds = kinds_of(arguments.operands)
         if not new and traced.kinds and somebody_listens():
             names = functools.partial(self.argument_names, arguments)
@@ -193,44 +202,54 @@ class Jitted:
             traced.kinds.append(kinds)
 
     def argument_names(self, arguments: Arguments) -> list[str]:
-        """What the user calls each operand, such as ``params[0]['w']``."""
+        """Return the user's name of each operand, such as ``params[0]['w']``."""
         return operand_names(self.function, arguments.structure)
 
     def parameter_names(self, count: int) -> list[str]:
-        """What the user calls the first ``count`` positional arguments."""
+        """Return the names of the first ``count`` positional arguments."""
         return parameter_names(self.function, count)
 
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
-        """Which operands' memory may be reused."""
+        """Return the mask of operands whose memory may be reused."""
         return donated(self.options, arguments)
 
-    # What users may ask of a jitted function -------------------------------------------------------------------------
+    # Methods of jitted functions -------------------------------------------------------------------------------------
 
     def stage_traced(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Traced:
-        """The call traced, as a stage to go on from."""
+        """Trace a call and return it as the first stage."""
         arguments = self.split(args, kwargs)
-        known = [_known(x) for x in arguments.operands]
-        types = self.avals(arguments._replace(operands=known))
+        values_or_types = [_known(x) for x in arguments.operands]
+        types = self.avals(arguments._replace(operands=values_or_types))
         traced = self.trace(arguments, types)
-        place = self.place(arguments._replace(operands=known), types, traced)
-        kept = arguments._replace(operands=[None] * len(arguments.operands))  # stages need their number, not the data
-        return Traced(self.function, self.options, kept, traced.program, traced.out_structure, traced.number, place)
+        execution_place = self.place(arguments._replace(operands=values_or_types), types, traced)
+        arguments_without_data = arguments._replace(
+            operands=[None] * len(arguments.operands)
+        )  # stages need the number of operands, not the data
+        return Traced(
+            self.function,
+            self.options,
+            arguments_without_data,
+            traced.program,
+            traced.out_structure,
+            traced.number,
+            execution_place,
+        )
 
     def clear(self) -> None:
-        """Forget the traces, and with them what was compiled."""
+        """Clear the traces and everything compiled from them."""
         self.traces.clear()
         if self.apart is not None:
             self.apart.clear()
 
 
 class _TypeOnly:
-    """An operand of which nothing is known but its type."""
+    """Operand of which only the type is known."""
 
     def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
 
 def _known(x: Any) -> Any:
-    """What is known of an operand that nothing is computed with: its value, or its type alone."""
+    """Return an operand that is not computed with: its value, or its type alone."""
     aval = None if is_value(x) else described(x)
     return x if aval is None else _TypeOnly(aval)

@@ -1,4 +1,4 @@
-"""The call that led to a program, found again by the program's number."""
+"""Lookup of the call that led to a program, by the program's number."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .traces import kept_calls
 
 
 class KnownCall(NamedTuple):
-    """What led to a program: the function, its options, and the call's signature (types only, no arrays)."""
+    """Call that led to a program: the function, its options, and the call's signature (types only, no arrays)."""
 
     function: Callable[..., Any]
     options: Options
     signature: Signature
 
     def remade(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-        """The jitted function and the arguments of a call like it, with types in place of arrays."""
+        """Return the jitted function and the arguments of an equivalent call, with types in place of arrays."""
         _, avals, positional, named, _ = self.signature
         types_only = [ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in avals]
         arguments = Arguments(types_only, self.signature.structure, positional, named)
@@ -29,7 +29,7 @@ class KnownCall(NamedTuple):
 
 
 def known_call(number: int) -> KnownCall | None:
-    """The call that led to a program, by the program's number; None when its function or its trace is gone."""
+    """Return the call that led to a program; None if its function or its trace no longer exists."""
     for function, options, signature, traced in kept_calls():
         if traced.number == number:
             return KnownCall(function, options, signature)

@@ -1,4 +1,4 @@
-"""Calls that are not traced again, but that jaxlib's cache does not know: why that is."""
+"""Reasons for calls that miss jaxlib's call cache although their trace exists."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...xla.devices.backend import ArrayImpl
 from ...xla.devices.faces import is_foreign
 from .signatures import Reason
 
-#: What jaxlib's cache tells operands apart by, beside their types.
+#: What jaxlib's cache distinguishes operands by, besides their types.
 Kind = tuple[str, ...]
 _OF_JAX = "an array of jax"
 
 
 def kinds_of(operands: Sequence[Any]) -> Kind:
-    """How jaxlib's cache sees the operands of a call."""
+    """Return how jaxlib's cache distinguishes the operands of a call."""
     return tuple([_kind(x) for x in operands])
 
 
@@ -34,7 +34,7 @@ def _kind(x: Any) -> str:
 
 
 def miss_reason(earlier: Sequence[Kind], new: Kind, names: Callable[[], Sequence[str]], repeatable: bool) -> Reason:
-    """Why jaxlib's cache did not know a call whose trace was there."""
+    """Return why a call missed jaxlib's cache although its trace exists."""
     if not repeatable:
         return Reason("calls of this function always pass through Python: a device was chosen, or it calls Python")
     if _OF_JAX in new:

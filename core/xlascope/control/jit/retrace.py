@@ -1,4 +1,4 @@
-"""Why a call was traced again: what differs from the nearest earlier call, and what can be done."""
+"""Explanation of retracing: the difference from the nearest earlier call, and advice."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..programs.names import number_of_arguments
 from .signatures import Reason, Signature, structure_difference
 
 FIRST = Reason(FIRST_CALL, "", "first")
-#: The codes of functions that have been traced, and how many function objects had them. The file is told apart as well:
-#: two cells with the same text are not one loop, and equal code objects may come from two files.
+#: The codes of functions that have been traced, and the number of function objects with them. The key has the file as
+#: well: two cells with the same text are not one loop, and equal code objects may come from two files.
 _codes: RecentlyUsed[tuple[tuple[str, types.CodeType], ...], int] = RecentlyUsed(4096)
 
 
 def note_function(function: Callable[..., Any]) -> None:
-    """Remember that a function object is traced for the first time."""
+    """Record that a function object is traced for the first time."""
     codes = _codes_of(function)
     if codes:
         key = tuple((code.co_filename, code) for code in codes)
@@ -30,9 +30,9 @@ def note_function(function: Callable[..., Any]) -> None:
 
 
 def _codes_of(function: Any) -> tuple[types.CodeType, ...]:
-    """The code of a function of the user's, last; before it that of the transformations around it.
+    """Return the code of a user's function, after the codes of the transformations around it.
 
-    ``grad(f)`` and ``grad(g)`` have the code of ``grad`` in common, which says nothing about a loop that makes them.
+    ``grad(f)`` and ``grad(g)`` share the code of ``grad``, which does not indicate a loop that creates functions.
     Empty if no code of the user's is found.
     """
     codes: list[types.CodeType] = []
@@ -44,13 +44,16 @@ def _codes_of(function: Any) -> tuple[types.CodeType, ...]:
             return ()
         if not is_library[code.co_filename]:
             return (*codes, code)
-        # What users call is wrapped once more (`api_boundary`), all in the same code: what it wraps tells which it is.
+        # Public functions have a wrapper (`api_boundary`) that shares one code object: use the wrapped function's code.
         codes += [cell.cell_contents.__code__ for cell in function.__closure__ or () if _is_function(cell)]
         function = getattr(function, "__wrapped__", None)
 
 
 def is_of_library(function: Any) -> bool:
-    """Return whether a function is ours and has no code of the user's in it: advice about its calls helps nobody."""
+    """Return whether a function belongs to this package and contains no user code.
+
+    Advice about calls of such a function would not help a user.
+    """
     while hasattr(function, "func"):
         function = function.func
     return isinstance(getattr(function, "__code__", None), types.CodeType) and not _codes_of(function)
@@ -70,24 +73,24 @@ def reason_of(
     operand_names: Callable[[], Sequence[str]],
     parameter_names: Callable[[int], Sequence[str]],
 ) -> Reason:
-    """Return why a signature needs a trace: what differs from the nearest one of ``earlier``, the latest of several.
+    """Return why a signature needs a trace: the difference from the nearest, latest signature of ``earlier``.
 
     There is no fix for functions of the library, such as the one that draws the numbers of `random.normal`.
     """
     signatures = list(earlier)[::-1]
     if not signatures:
         return _first(function)
-    old = min(signatures, key=lambda other: _distance(other, new))
+    old = min(signatures, key=lambda signature: _distance(signature, new))
     changes = [
         *_changed_arguments(old, new, operand_names, parameter_names),
         *_changed_static(old, new, parameter_names),
     ]
     if not changes and (old.positional, old.named) != (new.positional, new.named):
-        found = "a static argument was given by name that was given by position before, or the other way round"
-        changes.append(Reason(found, "Give it the same way in every call."))
+        text = "a static argument was given by name that was given by position before, or the other way round"
+        changes.append(Reason(text, "Give it the same way in every call."))
     if old.settings != new.settings:
-        found = "a setting changed: " + _settings_difference(old.settings, new.settings)
-        changes.append(Reason(found, "Set it once, before the first call."))
+        text = "a setting changed: " + _settings_difference(old.settings, new.settings)
+        changes.append(Reason(text, "Set it once, before the first call."))
     if not changes:
         return Reason(
             "the earlier trace was not kept: the function closes over values of an enclosing transformation",
@@ -103,7 +106,7 @@ def _changed_arguments(
     operand_names: Callable[[], Sequence[str]],
     parameter_names: Callable[[int], Sequence[str]],
 ) -> list[Reason]:
-    """What differs in the arguments that are not static: their structure, or else their types."""
+    """Return the differences in dynamic arguments: in their structure, or else in their types."""
     if old.structure != new.structure:
         names = parameter_names(number_of_arguments(new.structure))
         metadata = argument_metadata(old.structure, new.structure, names)
@@ -148,13 +151,13 @@ def _static_values(signature: Signature, parameter_names: Callable[[int], Sequen
 
 def _first(function: Callable[..., Any]) -> Reason:
     codes = _codes_of(function)
-    made = _codes.get(tuple((code.co_filename, code) for code in codes)) or 0
-    if made < 2:
+    count = _codes.get(tuple((code.co_filename, code) for code in codes)) or 0
+    if count < 2:
         return FIRST
     code = codes[-1]
-    place = f"{title_of(code.co_filename) or code.co_filename}:{code.co_firstlineno}"
+    location = f"{title_of(code.co_filename) or code.co_filename}:{code.co_firstlineno}"
     name = code.co_name if len(codes) == 1 else f"a transformed {code.co_name}"
-    return Reason(*made_again(name, made, place))
+    return Reason(*made_again(name, count, location))
 
 
 def _distance(old: Signature, new: Signature) -> int:

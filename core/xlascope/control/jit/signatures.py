@@ -1,4 +1,4 @@
-"""What a trace depends on, and how two calls differ in it."""
+"""Signature of a call, which its trace depends on, and descriptions of how two signatures differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...records import Origin
 
 
 class Signature(NamedTuple):
-    """What a trace depends on: two calls with equal signatures share it."""
+    """Everything that a trace depends on: calls with equal signatures share a trace."""
 
     structure: Any
     avals: tuple[ShapedArray, ...]
@@ -22,7 +22,7 @@ class Signature(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why a call was traced (again), and what would have spared it."""
+    """Reason for a trace, and what would have avoided it."""
 
     text: str
     fix: str = ""
@@ -30,7 +30,7 @@ class Reason(NamedTuple):
 
 
 def structure_difference(old: Signature, new: Signature, parameter_names: Callable[[int], Sequence[str]]) -> str:
-    """Which arguments have another structure, in words."""
+    """Return a description of the arguments whose structure differs."""
     before, after = _structures(old, parameter_names), _structures(new, parameter_names)
     parts = []
     for name in dict.fromkeys((*before, *after)):
@@ -45,13 +45,13 @@ def structure_difference(old: Signature, new: Signature, parameter_names: Callab
 
 
 def _structures(signature: Signature, parameter_names: Callable[[int], Sequence[str]]) -> dict[str, str]:
-    """The structure of each argument that is not static, as text."""
+    """Return the structure of each dynamic argument, as text."""
     args, kwargs = signature.structure.children()
     names = parameter_names(len(args.children()))
     static = {i for i, _ in signature.positional}
-    found = {names[i]: child for i, child in enumerate(args.children()) if i not in static}
-    found.update(zip(kwargs.node_data()[1], kwargs.children(), strict=True))
+    structures = {names[i]: child for i, child in enumerate(args.children()) if i not in static}
+    structures.update(zip(kwargs.node_data()[1], kwargs.children(), strict=True))
     return {
         name: shortened(str(structure).removeprefix("PyTreeDef(").removesuffix(")"))
-        for name, structure in found.items()
+        for name, structure in structures.items()
     }

@@ -1,4 +1,4 @@
-"""The stages of a jitted call, one at a time: traced, lowered, compiled, with JAX's names."""
+"""The stages of a jitted call: traced, lowered, compiled, with JAX's names."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _keys = itertools.count()
 
 
 class ArgInfo(NamedTuple):
-    """What is known of one argument: its type, and whether its memory may be reused."""
+    """Information about one argument: its type, and whether its memory may be reused."""
 
     aval: ShapedArray
     donated: bool
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape."""
+        """Return the shape."""
         return self.aval.shape
 
     @property
     def dtype(self) -> Any:
-        """The type of the elements."""
+        """Return the dtype."""
         return self.aval.dtype
 
 
 class Stage:
-    """What all stages of a call know: the arguments and the results."""
+    """Base of the stages of a call, with information about arguments and results."""
 
     def __init__(
         self, function: Any, options: Options, arguments: Arguments, program: ClosedJaxpr, out_tree: Any
@@ -57,39 +57,39 @@ class Stage:
 
     @property
     def fun_name(self) -> str:
-        """The name of the function."""
+        """Return the name of the function."""
         return self._program.name
 
     @property
     def in_avals(self) -> tuple[Any, dict[str, Any]]:
-        """The types of the arguments, as (positional, named)."""
+        """Return the types of the arguments, as (positional, named)."""
         return self._per_argument(self._program.in_avals)
 
     @property
     def out_avals(self) -> Any:
-        """The types of the results, as the function returns them."""
+        """Return the types of the results, as the function returns them."""
         return self.out_tree.unflatten(self._program.out_avals)
 
     @property
     def args_info(self) -> tuple[Any, dict[str, Any]]:
-        """What is known of the arguments, as (positional, named)."""
+        """Return the types and donation of the arguments, as (positional, named)."""
         marks = self._donated or (False,) * len(self._program.in_avals)
         return self._per_argument([ArgInfo(a, d) for a, d in zip(self._program.in_avals, marks, strict=True)])
 
     @property
     def out_info(self) -> Any:
-        """Shapes and dtypes of the results, as the function returns them."""
+        """Return shapes and dtypes of the results, as the function returns them."""
         infos = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in self._program.out_avals]
         return self.out_tree.unflatten(infos)
 
     @property
     def in_tree(self) -> Any:
-        """The structure of the arguments that are not static, as (positional, named)."""
+        """Return the structure of the dynamic arguments, as (positional, named)."""
         return tree.structure(self._per_argument(range(len(self._program.in_avals))))
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
-        """Which flat arguments' memory may be reused."""
+        """Return the indices of flat arguments whose memory may be reused."""
         return tuple(i for i, mark in enumerate(self._donated) if mark)
 
     @property
@@ -103,7 +103,7 @@ class Stage:
 
 
 class Traced(Stage):
-    """A function traced for arguments of certain types: what ``f.trace(*args)`` gives."""
+    """A function traced for arguments of certain types: the result of ``f.trace(*args)``."""
 
     def __init__(
         self,
@@ -113,19 +113,19 @@ class Traced(Stage):
         program: ClosedJaxpr,
         out_tree: Any,
         number: int,
-        place: Place,
+        execution_place: Place,
     ) -> None:
         super().__init__(function, options, arguments, program, out_tree)
         self._number = number
-        self._place = with_meshes(program, place)
+        self._place = with_meshes(program, execution_place)
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
-        """The program."""
+        """Return the program."""
         return self._program
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
-        """The program as StableHLO, for the platform that it would run on or the one that is named."""
+        """Lower the program to StableHLO, for the platform that it would run on or the named one."""
         platform = self._place.device.platform
         if lowering_platforms is not None:
             if len(lowering_platforms) != 1:
@@ -143,7 +143,7 @@ class Traced(Stage):
 
 
 class Lowered(Stage):
-    """A function as StableHLO: what ``f.lower(*args)`` gives."""
+    """A function as StableHLO: the result of ``f.lower(*args)``."""
 
     def __init__(self, traced: Traced, lowered: LoweredProgram, platform: str) -> None:
         super().__init__(traced._function, traced._options, traced._arguments, traced._program, traced.out_tree)
@@ -152,11 +152,11 @@ class Lowered(Stage):
         self._platform = platform
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The module as text: ``stablehlo`` (the default) or ``hlo``, with names and lines if ``debug_info``."""
+        """Return the module as text: ``stablehlo`` (the default) or ``hlo``, with names and lines if ``debug_info``."""
         return self._lowered.text(dialect or "stablehlo", debug_info=debug_info)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The module as the object that the compiler takes (MLIR), or an XLA computation for ``hlo``."""
+        """Return the module as the object that the compiler takes (MLIR), or an XLA computation for ``hlo``."""
         return self._lowered.object(dialect or "stablehlo")
 
     def cost_analysis(self) -> dict[str, float]:
@@ -169,41 +169,41 @@ class Lowered(Stage):
         Raises CompilationError when XLA refuses the program, its own error for an option that it does not know.
         """
         flags = overrides_of({**dict(self._options.compile.flags), **(compiler_options or {})})
-        place = self._traced._place
-        compilation = compile_lowered(self._lowered.with_flags(flags), place.device)
-        executable = Executable(compilation, self._program, place.committed, self._donated)
+        execution_place = self._traced._place
+        compilation = compile_lowered(self._lowered.with_flags(flags), execution_place.device)
+        executable = Executable(compilation, self._program, execution_place.committed, self._donated)
         return Compiled(self, executable)
 
 
 class Compiled(Stage):
-    """A compiled function for arguments of certain types: what ``f.lower(*args).compile()`` gives."""
+    """A compiled function for arguments of certain types: the result of ``f.lower(*args).compile()``."""
 
     def __init__(self, lowered: Lowered, executable: Executable) -> None:
         super().__init__(lowered._function, lowered._options, lowered._arguments, lowered._program, lowered.out_tree)
         self._executable = executable
         self._in_tree = self.in_tree
-        # jaxlib repeats a call that was made once, like that of a jitted function.
+        # jaxlib's call cache repeats calls, as for jitted functions.
         key = (self._program.name, next(_keys))
         self.call = make_pjit(self._program.name, self._without_jit, self._cache_miss, (), (), key)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run on arguments of the types it was compiled for, the static ones left out; raises TypeError for others."""
+        """Run on dynamic arguments of the types it was compiled for; raise TypeError for others."""
         return self.call(*args, **kwargs)
 
     def _without_jit(self, *args: Any, **kwargs: Any) -> Any:
-        """What jaxlib calls while ``disable_jit`` is set: there is nothing here to run operation by operation."""
+        """Run the compiled program for jaxlib if ``disable_jit`` is set, since there is no function to run eagerly."""
         return self._cache_miss(*args, **kwargs)[0]
 
     @api_boundary
     def _cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
-        """The call, and how to repeat it; raises TypeError for arguments that it was not compiled for."""
+        """Run a call and return how to repeat it; raise TypeError for arguments of other types."""
         operands, structure = tree.flatten((args, kwargs))
         avals = self._checked(operands, structure)
         results = self.out_tree.unflatten(self._executable(operands, avals))
         return results, self._executable.fastpath(self.out_tree, operands), False
 
     def _checked(self, operands: list[Any], structure: Any) -> tuple[ShapedArray, ...]:
-        """The types of the operands, which have to be those it was compiled for."""
+        """Return the types of the operands; raise TypeError unless they are those it was compiled for."""
         if structure != self._in_tree:
             raise TypeError(
                 f"{self.fun_name} was compiled for arguments of another structure{here()}: "
@@ -211,11 +211,11 @@ class Compiled(Stage):
             )
         avals = avals_of(self._function, Arguments(operands, structure, (), ()))
         wrong = [
-            f"{name} is {found.str_short()}, compiled for {wanted.str_short()}"
-            for name, found, wanted in zip(
+            f"{name} is {actual.str_short()}, compiled for {expected.str_short()}"
+            for name, actual, expected in zip(
                 operand_names(self._function, structure), avals, self._program.in_avals, strict=True
             )
-            if (found.shape, found.dtype) != (wanted.shape, wanted.dtype)
+            if (actual.shape, actual.dtype) != (expected.shape, expected.dtype)
         ]
         if wrong:
             raise TypeError(f"{self.fun_name} was compiled for arguments of other types{here()}: {'; '.join(wrong)}")
@@ -227,7 +227,7 @@ class Compiled(Stage):
         return avals
 
     def as_text(self) -> str:
-        """The optimized HLO."""
+        """Return the optimized HLO."""
         return self._executable.compilation.text()
 
     def cost_analysis(self) -> dict[str, float]:
@@ -238,31 +238,31 @@ class Compiled(Stage):
         return self._executable.compilation.cost()
 
     def memory_analysis(self) -> Any:
-        """The compiler's memory statistics, in bytes; None where the back end has none."""
+        """Return the compiler's memory statistics, in bytes; None if the back end has none."""
         return self._executable.compilation.memory()
 
     def runtime_executable(self) -> Any:
-        """Jaxlib's executable."""
+        """Return jaxlib's executable."""
         return self._executable.compilation.executable
 
     @property
     def input_shardings(self) -> Any:
-        """Where the arguments have to be, as (positional, named)."""
+        """Return the shardings of the arguments, as (positional, named)."""
         return self._per_argument(list(map(of_users, self._executable.operand_shardings)))
 
     @property
     def output_shardings(self) -> Any:
-        """Where the results are."""
+        """Return the shardings of the results."""
         return self.out_tree.unflatten(map(of_users, self._executable.out_shardings))
 
 
-def _difference(wanted: Any, found: Any) -> str:
-    before, after = (Signature(structure, (), (), (), None) for structure in (wanted, found))
+def _difference(expected: Any, actual: Any) -> str:
+    before, after = (Signature(structure, (), (), (), None) for structure in (expected, actual))
     return structure_difference(before, after, lambda count: [f"args[{i}]" for i in range(count)])
 
 
 def overrides_of(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Compiler options as the compiler takes them."""
+    """Convert compiler options to the form that the compiler takes."""
     return tuple((name, _as_flag(value)) for name, value in sorted(options.items()))
 
 

@@ -1,4 +1,4 @@
-"""What is said about traces: to whoever watches, and to whoever asked for explanations."""
+"""Events of traces and calls, published to watchers and logged for users who asked for explanations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .signatures import Reason
 
 _log = logging.getLogger("xlascope.jit")
 
-#: Who wants the results of a call that came through Python, with its program's number, once it is on its way. What is
-#: called here may wait for them elsewhere, and has to let go of them then.
+#: Listeners that get the program's number and the results of each dispatched call that came through Python. A listener
+#: may wait for the results in another thread, and has to release them then.
 dispatched: list[Callable[[int, Any], None]] = []
 
 
 def tell_dispatched(number: int, out: Any) -> None:
-    """Say that a call is on its way; what fails there does not reach it."""
+    """Notify listeners that a call was dispatched; exceptions of listeners are logged."""
     for listener in tuple(dispatched):
         try:
             listener(number, out)
@@ -34,50 +34,54 @@ def tell_dispatched(number: int, out: Any) -> None:
 
 
 def somebody_listens() -> bool:
-    """Whether anybody watches or asked for explanations."""
+    """Return whether events are watched or explanations were requested."""
     return bool(watchers) or boot.explain_cache_misses.value
 
 
 def tell_failed(name: str, number: int, began: float, error: BaseException) -> None:
-    """Say that a function could not be traced."""
+    """Publish that a function could not be traced."""
     if watchers:
-        place = _innermost_user_line(error)
-        failure = (type(error).__name__, str(error), place, excerpt(place))
+        location = _innermost_user_line(error)
+        failure = (type(error).__name__, str(error), location, excerpt(location))
         records.publish(records.Failure(number, name, "trace", began, *failure))
 
 
 def _innermost_user_line(error: BaseException) -> records.SourceRange | None:
-    from_frames = error.__traceback__
-    found = None
-    while from_frames is not None:
-        code = from_frames.tb_frame.f_code
-        place = locate(code, from_frames.tb_lasti)
-        if place is not None and not is_library[code.co_filename]:
-            found = place
-        from_frames = from_frames.tb_next
-    return found
+    frame = error.__traceback__
+    innermost = None
+    while frame is not None:
+        code = frame.tb_frame.f_code
+        location = locate(code, frame.tb_lasti)
+        if location is not None and not is_library[code.co_filename]:
+            innermost = location
+        frame = frame.tb_next
+    return innermost
 
 
 def tell_traced(name: str, program: ClosedJaxpr, number: int, began: float, seconds: float, reason: Reason) -> None:
-    """Say that a function was traced."""
+    """Publish that a function was traced, and log an explanation if requested."""
     if not somebody_listens():
         return
-    place = locate(*user_frame())
+    location = locate(*user_frame())
     if watchers:
-        records.publish(traced_record(program, number, began, seconds, reason.text, reason.fix, place, reason.origin))
+        records.publish(
+            traced_record(program, number, began, seconds, reason.text, reason.fix, location, reason.origin)
+        )
     if boot.explain_cache_misses.value:
-        _log.warning("%s was traced%s in %.3g s: %s.%s", name, where_text(place), seconds, reason.text, _after(reason))
+        _log.warning(
+            "%s was traced%s in %.3g s: %s.%s", name, where_text(location), seconds, reason.text, _after(reason)
+        )
 
 
 def tell_missed(name: str, number: int, reason: Reason) -> None:
-    """Say that jaxlib's cache did not know a call."""
-    place = locate(*user_frame())
+    """Publish that a call missed jaxlib's cache, and log an explanation if requested."""
+    location = locate(*user_frame())
     if watchers:
-        records.publish(records.Missed(number, name, time.time(), reason.text, reason.fix, place))
+        records.publish(records.Missed(number, name, time.time(), reason.text, reason.fix, location))
     if boot.explain_cache_misses.value:
         _log.warning(
             "a call of %s%s was not known to the call cache: %s.%s",
-            name, where_text(place), reason.text, _after(reason),
+            name, where_text(location), reason.text, _after(reason),
         )  # fmt: skip
 
 

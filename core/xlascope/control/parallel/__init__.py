@@ -1,1 +1,1 @@
-"""Programs that several devices run, each on its part of the data: ``shard_map`` and ``pmap``."""
+"""Programs that each of several devices runs on its shard of the data: ``shard_map`` and ``pmap``."""

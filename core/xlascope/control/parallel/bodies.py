@@ -1,4 +1,4 @@
-"""From a function of each device's part to a program on a mesh."""
+"""Staging of the body of a shard_map to a program on a mesh."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .varying import varying_axes
 
 
 class _Inside(threading.local):
-    #: Whether a function is being traced that each device of a mesh is to run.
+    #: Whether the body of a shard_map is being traced.
     mapped = False
 
 
@@ -30,63 +30,63 @@ _INSIDE = _Inside()
 
 
 def is_inside() -> bool:
-    """Whether a function is being traced that each device of a mesh is to run."""
+    """Return whether the body of a shard_map is being traced."""
     return _INSIDE.mapped
 
 
-def part_of(what: str, mesh: Mesh, spec: PartitionSpec, aval: ShapedArray) -> ShapedArray:
-    """The type of each device's part of a value; raises ValueError for a shape that cannot be cut so."""
+def part_of(description: str, mesh: Mesh, spec: PartitionSpec, aval: ShapedArray) -> ShapedArray:
+    """Return the type of one device's shard of a value; raise ValueError for a shape that cannot be sharded so."""
     sharding = NamedSharding(mesh, spec)
-    sharding.check_shape(what, aval.shape)
+    sharding.check_shape(description, aval.shape)
     return shaped(sharding.shard_shape(aval.shape), aval.dtype, aval.weak_type)
 
 
 def stage_on_each(
     function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], mesh: Mesh, name: str, axes: Names
 ) -> ClosedJaxpr:
-    """The program of a flat function of parts, which may cross those axes of the mesh by their names."""
-    bound, inside = STATE.axes, _INSIDE.mapped
+    """Return the program of a flat function of shards, whose collectives may use those axes of the mesh."""
+    outer_axes, was_in_shard_map = STATE.axes, _INSIDE.mapped
     try:
         _INSIDE.mapped = True
-        own = [(name, size) for name, size in mesh.shape_tuple if name in axes]
-        STATE.axes = (*(outer for outer in bound if outer[0] not in axes), *own)
+        manual_axes = [(name, size) for name, size in mesh.shape_tuple if name in axes]
+        STATE.axes = (*(axis for axis in outer_axes if axis[0] not in axes), *manual_axes)
         with use_mesh(mesh):
             return stage(function, avals, name)
     finally:
-        STATE.axes, _INSIDE.mapped = bound, inside
+        STATE.axes, _INSIDE.mapped = outer_axes, was_in_shard_map
 
 
 def run_on_each(
     program: ClosedJaxpr,
     mesh: Mesh,
     operands: Sequence[Any],
-    ins: Sequence[PartitionSpec],
-    outs: Sequence[PartitionSpec],
+    in_specs: Sequence[PartitionSpec],
+    out_specs: Sequence[PartitionSpec],
     axes: Names,
 ) -> list[Any]:
-    """Run a program on each device of a mesh. Its constants are whole on each of them."""
-    specs = (*[PartitionSpec()] * len(program.consts), *ins)
+    """Bind a shard_map of a program; its constants are replicated on all devices."""
+    specs = (*[PartitionSpec()] * len(program.consts), *in_specs)
     operands = [*program.consts, *operands]
     program = without_constants(program) if program.consts else intern_program(program)
-    return bind(shard_map_of(program, mesh, specs, tuple(outs), axes), *operands)
+    return bind(shard_map_of(program, mesh, specs, tuple(out_specs), axes), *operands)
 
 
 def check_equal(
-    whom: str,
+    caller: str,
     program: ClosedJaxpr,
     axes: Names,
-    ins: Sequence[PartitionSpec],
-    outs: Sequence[PartitionSpec],
+    in_specs: Sequence[PartitionSpec],
+    out_specs: Sequence[PartitionSpec],
     names: Sequence[str],
 ) -> None:
-    """Raise ValueError for a result that may differ along one of the axes that its spec does not name."""
-    given = [_cut_along(spec) for spec in ins]
-    for found, spec, name in zip(varying_axes(program, given), outs, names, strict=True):
-        differing = [] if found is None else [each for each in axes if each in found - _cut_along(spec)]
-        if differing:
-            listed = " and ".join(map(repr, differing))
+    """Raise ValueError for a result that may vary along a manual axis that its out_spec does not name."""
+    operand_axes = [_cut_along(spec) for spec in in_specs]
+    for result_axes, spec, name in zip(varying_axes(program, operand_axes), out_specs, names, strict=True):
+        unreplicated = [] if result_axes is None else [axis for axis in axes if axis in result_axes - _cut_along(spec)]
+        if unreplicated:
+            listed = " and ".join(map(repr, unreplicated))
             raise ValueError(
-                f"{whom}: the result{name} has the out_spec {spec}, which says that it is the same on all devices "
+                f"{caller}: the result{name} has the out_spec {spec}, which says that it is the same on all devices "
                 f"along {listed}, and it depends on what differs there{here()}. Combine it (psum, pmean, all_gather), "
                 f"name the axis in out_specs, or say check_vma=False to take one device's word.{see('shardings')}"
             )

@@ -1,8 +1,9 @@
-"""The operation behind ``shard_map`` and ``pmap``: a program that each device of a mesh runs on its part of the data.
+"""The operation behind ``shard_map`` and ``pmap``: a program that each device of a mesh runs on its shard of the data.
 
-Derivatives are those of the function of all devices together. A result that no axis of the mesh cuts is on each device
-the same, and counts once: of its cotangent each device gets an equal part, and ``psum`` transposes to ``psum``. The
-cotangent of an operand that is whole on several devices is the sum of theirs.
+Derivatives are those of the function of all devices together. A result that is sharded along no axis of the
+mesh is the same on each device, and counts once: each device gets an equal part of its cotangent, and
+``psum`` transposes to ``psum``. The cotangent of an operand that is replicated on several devices is the sum
+of theirs.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ _WHOLE = PartitionSpec()
 
 
 class ShardMap(Operation, name="shard_map", by_identity=True):
-    """The results of a program that each device of a mesh runs. ``in_specs`` and ``out_specs`` say how operands and
-    results are cut along ``axes`` of the mesh, which the program may cross by their names; the others are left to XLA.
+    """Operation that returns the results of a program that each device of a mesh runs.
+
+    ``in_specs`` and ``out_specs`` shard operands and results along ``axes`` of the mesh, the manual axes, which
+    the program's collectives may name. The other axes are left to XLA.
     """
 
     composite = True
@@ -56,8 +59,8 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
     @property
     def params(self) -> dict[str, Any]:
-        known = {"in_specs": self.in_specs, "jaxpr": self.jaxpr, "mesh": self.on, "out_specs": self.out_specs}
-        return known if self.axes == self.on.axis_names else known | {"manual_axes": self.axes}
+        parameters = {"in_specs": self.in_specs, "jaxpr": self.jaxpr, "mesh": self.on, "out_specs": self.out_specs}
+        return parameters if self.axes == self.on.axis_names else parameters | {"manual_axes": self.axes}
 
     def content(self) -> Sequence[Any]:
         return (self.jaxpr, self.on, self.in_specs, self.out_specs, self.axes)
@@ -83,13 +86,15 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
     def bodies(self) -> Sequence[ClosedJaxpr]:
         return (self.jaxpr,)
 
-    def call(self, program: ClosedJaxpr, operands: Sequence[Any], ins: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
-        """Bind another program on the same mesh; its constants become leading operands, whole on each device."""
-        ins = tuple(ins)
+    def call(
+        self, program: ClosedJaxpr, operands: Sequence[Any], in_specs: Sequence[Any], out_specs: Sequence[Any]
+    ) -> list[Any]:
+        """Bind another program on the same mesh; its constants become leading operands, replicated on all devices."""
+        in_specs = tuple(in_specs)
         if program.consts:
-            operands, ins = [*program.consts, *operands], (*[_WHOLE] * len(program.consts), *ins)
+            operands, in_specs = [*program.consts, *operands], (*[_WHOLE] * len(program.consts), *in_specs)
             program = without_constants(program)
-        return bind(shard_map_of(program, self.on, ins, tuple(outs), self.axes), *operands)
+        return bind(shard_map_of(program, self.on, in_specs, tuple(out_specs), self.axes), *operands)
 
     def flops_of_bodies(self, flops: Sequence[int]) -> int:
         return sum(flops) * math.prod(self.on.shape[name] for name in self.axes)
@@ -109,68 +114,68 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         return list(dependence(self.jaxpr, operands))
 
     def dce_rule(self, used: tuple[bool, ...]) -> tuple[Operation, tuple[bool, ...], tuple[bool, ...]]:
-        """The part of the program that the used results need."""
-        program, kept = dce_program(self.jaxpr, used)
-        ins, outs = chosen(self.in_specs, kept), chosen(self.out_specs, used)
-        return shard_map_of(program, self.on, tuple(ins), tuple(outs), self.axes), kept, used
+        """Return the operation of a program that computes only the used results."""
+        program, needed_operands = dce_program(self.jaxpr, used)
+        in_specs, out_specs = chosen(self.in_specs, needed_operands), chosen(self.out_specs, used)
+        return shard_map_of(program, self.on, tuple(in_specs), tuple(out_specs), self.axes), needed_operands, used
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         marks = moving(tangents)
         with self._inside():
             program, out_moving = jvp_program(self.jaxpr, marks)
-        ins = [*self.in_specs, *chosen(self.in_specs, marks)]
-        outs = [*self.out_specs, *chosen(self.out_specs, out_moving)]
-        results = self.call(program, [*primals, *present(tangents)], ins, outs)
+        in_specs = [*self.in_specs, *chosen(self.in_specs, marks)]
+        out_specs = [*self.out_specs, *chosen(self.out_specs, out_moving)]
+        results = self.call(program, [*primals, *present(tangents)], in_specs, out_specs)
         return split_tangents(results, out_moving)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the forward half now, and record the linear half. What the one hands the other stays on its device."""
+        """Run the forward half now, and record the linear half; residuals stay on their devices."""
         marks = moving(tangents)
         with self._inside():
             split = linearize_program(self.jaxpr, marks)
         count = len(split.out_moving)
-        each = PartitionSpec(self.axes)
+        per_device = PartitionSpec(self.axes)
         forward = _derived(split.forward, ("apart", count), lambda: _handing_out(split.forward, count))
-        extra_specs = [each] * (len(forward.out_avals) - count)
+        extra_specs = [per_device] * (len(forward.out_avals) - count)
         results = self.call(forward, primals, self.in_specs, [*self.out_specs, *extra_specs])
         extra = results[count:]
-        residuals = [primals[place] if place >= 0 else extra[-1 - place] for place in split.residuals]
+        residuals = [primals[index] if index >= 0 else extra[-1 - index] for index in split.residuals]
         if not any(split.out_moving):
             return results[:count], in_places((), split.out_moving)
-        own = tuple(place < 0 for place in split.residuals)
-        linear = _derived(split.linear, ("apart", own), lambda: _taking_in(split.linear, own))
-        ins = [each if place < 0 else self.in_specs[place] for place in split.residuals]
-        ins += chosen(self.in_specs, marks)
-        outs = chosen(self.out_specs, split.out_moving)
-        moved = self.call(linear, [*residuals, *present(tangents)], ins, outs)
-        return results[:count], in_places(moved, split.out_moving)
+        is_residual = tuple(index < 0 for index in split.residuals)
+        linear = _derived(split.linear, ("apart", is_residual), lambda: _taking_in(split.linear, is_residual))
+        in_specs = [per_device if index < 0 else self.in_specs[index] for index in split.residuals]
+        in_specs += chosen(self.in_specs, marks)
+        out_specs = chosen(self.out_specs, split.out_moving)
+        tangents_out = self.call(linear, [*residuals, *present(tangents)], in_specs, out_specs)
+        return results[:count], in_places(tangents_out, split.out_moving)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        linear, given = tuple(is_linear(x) for x in operands), moving(cotangents)
+        linear, nonzero = tuple(is_linear(x) for x in operands), moving(cotangents)
         with self._inside():
-            program, moved = transpose_program(self.jaxpr, linear, given)
-        known = [not each for each in linear]
-        ins = chosen(self.out_specs, given)
-        outs = chosen(chosen(self.in_specs, linear), moved)
-        shares = [math.prod(self.on.shape[name] for name in self._whole_along(spec)) for spec in ins]
-        sums = [self._whole_along(spec) for spec in outs]
-        pulled = _derived(
+            program, nonzero_out = transpose_program(self.jaxpr, linear, nonzero)
+        is_nonlinear = [not is_lin for is_lin in linear]
+        in_specs = chosen(self.out_specs, nonzero)
+        out_specs = chosen(chosen(self.in_specs, linear), nonzero_out)
+        shares = [math.prod(self.on.shape[name] for name in self._whole_along(spec)) for spec in in_specs]
+        sums = [self._whole_along(spec) for spec in out_specs]
+        transposed = _derived(
             program, ("pulled back", self.on, tuple(shares), tuple(sums)), lambda: _pulled(program, shares, sums)
         )
-        cts = [*chosen(operands, known), *present(cotangents)]
-        results = self.call(pulled, cts, [*chosen(self.in_specs, known), *ins], outs)
-        return in_places(in_places(results, moved), linear, None)
+        cts = [*chosen(operands, is_nonlinear), *present(cotangents)]
+        results = self.call(transposed, cts, [*chosen(self.in_specs, is_nonlinear), *in_specs], out_specs)
+        return in_places(in_places(results, nonzero_out), linear, None)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         with self._inside():
             program, out_axes = batch_program(self.jaxpr, tuple(axes), batch_size(operands, axes))
-        ins = [with_part(spec, axis, None) for spec, axis in zip(self.in_specs, axes, strict=True)]
-        outs = [with_part(spec, axis, None) for spec, axis in zip(self.out_specs, out_axes, strict=True)]
-        return self.call(program, operands, ins, outs), list(out_axes)
+        in_specs = [with_part(spec, axis, None) for spec, axis in zip(self.in_specs, axes, strict=True)]
+        out_specs = [with_part(spec, axis, None) for spec, axis in zip(self.out_specs, out_axes, strict=True)]
+        return self.call(program, operands, in_specs, out_specs), list(out_axes)
 
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
-        """Rules of users' own (``custom_vjp``) run while a program is derived, and cross the mesh's axes by name."""
+        """Bind the mesh's axis names while a program is derived, since users' rules (``custom_vjp``) may use them."""
         bound = STATE.axes
         STATE.axes = (*(outer for outer in bound if outer[0] not in self.on.axis_names), *self.on.shape_tuple)
         try:
@@ -179,31 +184,34 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
             STATE.axes = bound
 
     def _whole_along(self, spec: PartitionSpec) -> tuple[Hashable, ...]:
-        """The axes of the operation that do not cut a value."""
+        """Return the manual axes along which a value is replicated."""
         used = {name for part in spec for name in names_of(part)}
         return tuple(name for name in self.axes if name not in used)
 
 
 def whole_shape(mesh: Mesh, spec: PartitionSpec, part: Sequence[int]) -> tuple[int, ...]:
-    """The shape of the array of which each device has a part of that shape."""
+    """Return the global shape of an array whose shards have the shape ``part``."""
     cuts = NamedSharding(mesh, spec).cuts(len(part))
     return tuple(size * count for size, count in zip(part, cuts, strict=True))
 
 
 def shard_map_of(program: ClosedJaxpr, mesh: Mesh, ins: Specs, outs: Specs, axes: Names) -> ShardMap:
-    """The one operation of a program without constants on a mesh."""
+    """Return the shard_map operation of a program without constants, one object for equal arguments."""
     return _derived(program, ("shard_map", mesh, ins, outs, axes), lambda: ShardMap(program, mesh, ins, outs, axes))  # type: ignore[no-any-return]
 
 
-def _derived(program: ClosedJaxpr, key: Any, make: Any) -> Any:
-    found = program.derived.get(key)
-    if found is None:
-        found = program.derived[key] = make()
-    return found
+def _derived(program: ClosedJaxpr, key: Any, create: Any) -> Any:
+    derived = program.derived.get(key)
+    if derived is None:
+        derived = program.derived[key] = create()
+    return derived
 
 
 def _handing_out(program: ClosedJaxpr, count: int) -> ClosedJaxpr:
-    """The program with results from ``count`` on in arrays with a leading axis more, along which devices lie."""
+    """Return the program with its residuals, the results from ``count`` on, stacked over devices.
+
+    They get a new leading axis, which is sharded over the devices.
+    """
 
     def function(*operands: Any) -> list[Any]:
         results = evaluate(program, *operands)
@@ -212,27 +220,30 @@ def _handing_out(program: ClosedJaxpr, count: int) -> ClosedJaxpr:
     return stage_held(function, program.in_avals, program.name)
 
 
-def _taking_in(program: ClosedJaxpr, own: Sequence[bool]) -> ClosedJaxpr:
-    """The program with those of its leading operands in arrays with a leading axis more."""
+def _taking_in(program: ClosedJaxpr, is_residual: Sequence[bool]) -> ClosedJaxpr:
+    """Return the program with its residuals, the marked leading operands, stacked over devices."""
 
     def function(*operands: Any) -> list[Any]:
-        given = [reshape(x, shape_of(x)[1:]) if mark else x for x, mark in zip(operands[: len(own)], own, strict=True)]
-        return evaluate(program, *given, *operands[len(own) :])
+        leading = [
+            reshape(x, shape_of(x)[1:]) if mark else x
+            for x, mark in zip(operands[: len(is_residual)], is_residual, strict=True)
+        ]
+        return evaluate(program, *leading, *operands[len(is_residual) :])
 
     avals = [
         shaped((1, *aval.shape), aval.dtype, aval.weak_type) if mark else aval
-        for aval, mark in zip(program.in_avals, own, strict=False)
+        for aval, mark in zip(program.in_avals, is_residual, strict=False)
     ]
-    return stage_held(function, [*avals, *program.in_avals[len(own) :]], program.name)
+    return stage_held(function, [*avals, *program.in_avals[len(is_residual) :]], program.name)
 
 
 def _pulled(program: ClosedJaxpr, shares: Sequence[int], sums: Sequence[tuple[Hashable, ...]]) -> ClosedJaxpr:
-    """The program with its last operands, cotangents, shared between devices, and its results summed over them."""
+    """Return a program with cotangents divided by ``shares`` and results summed over the axes in ``sums``."""
 
     def function(*operands: Any) -> list[Any]:
-        known, cotangents = operands[: len(operands) - len(shares)], operands[len(operands) - len(shares) :]
-        given = [ct if share == 1 else div(ct, share) for ct, share in zip(cotangents, shares, strict=True)]
-        results = evaluate(program, *known, *given)
+        nonlinear, cotangents = operands[: len(operands) - len(shares)], operands[len(operands) - len(shares) :]
+        scaled = [ct if share == 1 else div(ct, share) for ct, share in zip(cotangents, shares, strict=True)]
+        results = evaluate(program, *nonlinear, *scaled)
         return [bind1(PSum(names), x) if names else x for x, names in zip(results, sums, strict=True)]
 
     return stage_held(function, program.in_avals, program.name)

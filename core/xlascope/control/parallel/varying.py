@@ -1,4 +1,4 @@
-"""Whether a result can be the same on all devices along an axis, as a spec says that it is."""
+"""Analysis of the mesh axes along which values may vary, to check that results are replicated as their specs claim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...ir.operation import Operation
 from ...operations.collectives import Collective, PMax, PMin, PSum, axis_names_of
 from ...operations.exchanges import AllGather, AxisIndex, PBroadcast
 
-#: The axes along which a value may differ from device to device; None where nobody can tell.
+#: The axes along which a value may differ from device to device; None if they are unknown.
 Axes = frozenset[Hashable] | None
 
 _MAKING_EQUAL = (PSum, PMax, PMin, AllGather, PBroadcast)
@@ -18,34 +18,43 @@ _NONE: frozenset[Hashable] = frozenset()
 
 
 def varying_axes(program: ClosedJaxpr, operands: Sequence[Axes]) -> list[Axes]:
-    """For each result the axes along which it may differ, for operands that may along those."""
-    known: dict[int, Axes] = {id(v): each for v, each in zip(program.jaxpr.invars, operands, strict=True)}
-    known.update((id(v), _NONE) for v in program.jaxpr.constvars)
+    """Return for each result the axes along which it may vary, given those of the operands."""
+    axes_by_var: dict[int, Axes] = {id(v): var_axes for v, var_axes in zip(program.jaxpr.invars, operands, strict=True)}
+    axes_by_var.update((id(v), _NONE) for v in program.jaxpr.constvars)
     for operation, inputs, outputs, *_ in program.jaxpr.raw:
-        given = [_NONE if x.__class__ is Literal else known[id(x)] for x in inputs]
-        known.update((id(v), each) for v, each in zip(outputs, _through(operation, given, len(outputs)), strict=True))
-    return [_NONE if x.__class__ is Literal else known[id(x)] for x in program.jaxpr.outvars]
+        input_axes = [_NONE if x.__class__ is Literal else axes_by_var[id(x)] for x in inputs]
+        axes_by_var.update(
+            (id(v), var_axes)
+            for v, var_axes in zip(outputs, _through(operation, input_axes, len(outputs)), strict=True)
+        )
+    return [_NONE if x.__class__ is Literal else axes_by_var[id(x)] for x in program.jaxpr.outvars]
 
 
-def _through(operation: Operation, given: Sequence[Axes], count: int) -> Sequence[Axes]:
-    body: Any = operation.whole()
-    if body is not None:
-        return varying_axes(body, given)
-    together = _union(given)
+def _through(operation: Operation, input_axes: Sequence[Axes], count: int) -> Sequence[Axes]:
+    called_program: Any = operation.whole()
+    if called_program is not None:
+        return varying_axes(called_program, input_axes)
+    all_axes = _union(input_axes)
     if isinstance(operation, Collective):
-        crossed = frozenset(operation.axes)
+        collective_axes = frozenset(operation.axes)
         if isinstance(operation, _MAKING_EQUAL):
-            return [None if together is None else together - crossed]
-        return [crossed if isinstance(operation, AxisIndex) else None if together is None else together | crossed]
-    if operation.composite and any(axis_names_of(each) for each in operation.bodies()):
+            return [None if all_axes is None else all_axes - collective_axes]
+        return [
+            collective_axes
+            if isinstance(operation, AxisIndex)
+            else None
+            if all_axes is None
+            else all_axes | collective_axes
+        ]
+    if operation.composite and any(axis_names_of(held_program) for held_program in operation.bodies()):
         return [None] * count
-    return [together] * count
+    return [all_axes] * count
 
 
-def _union(several: Sequence[Axes]) -> Axes:
-    found: frozenset[Hashable] = _NONE
-    for each in several:
-        if each is None:
+def _union(axes_sets: Sequence[Axes]) -> Axes:
+    union: frozenset[Hashable] = _NONE
+    for axes in axes_sets:
+        if axes is None:
             return None
-        found |= each
-    return found
+        union |= axes
+    return union

@@ -1,1 +1,1 @@
-"""From a user's function to a program that an operation can hold, and the operation that calls one."""
+"""Programs that operations hold: staging of users' functions, interning, masks, and calls of programs."""

@@ -1,4 +1,4 @@
-"""Whether two trees of types agree, and where they do not, in words."""
+"""Checks that two trees of types agree, and descriptions of where they differ."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from ...trace.source import compose_message
 
 
 def check_same_structure(
-    what: str, name: str, words: tuple[str, str], first: Any, second: Any, fix: str = "", page: str = ""
+    claim: str, name: str, words: tuple[str, str], first: Any, second: Any, fix: str = "", page: str = ""
 ) -> None:
     """Raise TypeError unless two structures are equal.
 
-    ``what`` says what they are of, ``name`` and ``words`` are as for :func:`differing`, ``fix`` says what to do and
-    ``page`` where to read more.
+    ``claim`` is the start of the message, ``name`` and ``words`` are as for :func:`describe_type_differences`,
+    ``fix`` ends the message.
     """
     if first != second:
-        said = f"{what}: {_structural_difference(first, second, name, words)}."
+        said = f"{claim}: {_structural_difference(first, second, name, words)}."
         raise TypeError(compose_message(said, fix) + (see(page) if page else ""))
 
 
 def _structural_difference(first: Any, second: Any, path: str, words: tuple[str, str]) -> str:
-    """The first place at which two structures differ, and how."""
-    kind, other = first.node_data(), second.node_data()
-    children, others = first.children(), second.children()
-    if kind is not None and kind == other and len(children) == len(others):
-        keys = kind[1] if kind[0] is dict else range(len(children))
-        for key, child, match in zip(keys, children, others, strict=True):
-            if child != match:
-                return _structural_difference(child, match, f"{path}[{key!r}]", words)
+    """Return a description of the first position at which two structures differ."""
+    first_kind, second_kind = first.node_data(), second.node_data()
+    children, second_children = first.children(), second.children()
+    if first_kind is not None and first_kind == second_kind and len(children) == len(second_children):
+        keys = first_kind[1] if first_kind[0] is dict else range(len(children))
+        for key, child, second_child in zip(keys, children, second_children, strict=True):
+            if child != second_child:
+                return _structural_difference(child, second_child, f"{path}[{key!r}]", words)
     return f"{path}: {words[0]} {tree.node_text(first)} and {words[1]} {tree.node_text(second)}"
 
 
 def differing(
     structure: Any, first: Sequence[ShapedArray], second: Sequence[ShapedArray], name: str, words: tuple[str, str]
 ) -> str:
-    """What differs between two lists of types, leaf by leaf: nothing where they agree up to being weak.
+    """Return the differences between two lists of types, leaf by leaf: empty text if they agree except for weak types.
 
     Each difference reads ``name[path]: words[0] f32[] and words[1] i32[]``.
     """
@@ -87,15 +87,15 @@ def meeting_dtype(a: ShapedArray, b: ShapedArray) -> Any:
 
 
 def check_like(
-    what: str,
+    claim: str,
     words: tuple[str, str],
     structure: Any,
     avals: Sequence[ShapedArray],
-    found_structure: Any,
-    found: Sequence[ShapedArray],
+    result_structure: Any,
+    result_avals: Sequence[ShapedArray],
 ) -> None:
-    """Raise TypeError unless a result has the structure and the types of something else, of which ``what`` tells."""
-    check_same_structure(what, "tree", words, structure, found_structure)
-    different = differing(structure, avals, found, "leaf", words)
+    """Raise TypeError unless a result has the given structure and types; ``claim`` is the start of the message."""
+    check_same_structure(claim, "tree", words, structure, result_structure)
+    different = differing(structure, avals, result_avals, "leaf", words)
     if different:
-        raise TypeError(compose_message(f"{what}: {different}."))
+        raise TypeError(compose_message(f"{claim}: {different}."))

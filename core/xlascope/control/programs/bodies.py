@@ -1,4 +1,4 @@
-"""From a user's function to a program that an operation can hold: flat, typed, with what it closes over in front."""
+"""Staging of a user's function to a flat, typed program whose closed-over values are leading operands."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from .values import check_results
 
 
 class Body(NamedTuple):
-    """A program, the values that it closes over, and the structure of its results."""
+    """A program with the values that it closes over as constants, and the structure of its results."""
 
     program: ClosedJaxpr
     structure: Any
 
     @property
     def consts(self) -> list[Any]:
-        """The values that the function closes over: leading operands of :attr:`opened`."""
+        """Return the closed-over values: the leading operands of :attr:`program_with_const_operands`."""
         return self.program.consts
 
     @property
     def opened(self) -> ClosedJaxpr:
-        """The program with what it closes over as leading operands."""
+        """Return the program with its constants as leading operands."""
         return without_constants(self.program)
 
 
@@ -42,37 +42,37 @@ _MOST_FUNCTIONS, _MOST_BODIES = 1024, 256
 
 
 def body_of(function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray]) -> Body:
-    """The program of a function for arguments of that structure and those types.
+    """Return the cached program of a function for arguments of that structure and those types.
 
-    It is kept with the function, so that a loop that is run again is not traced and compiled again; a callable of ours
-    around a user's function says which in ``user_function``.
+    It is cached with the function, so a loop that runs again is not traced and compiled again. A callable of this
+    package that wraps a user's function names it in ``user_function``.
     """
     changes = boot.process_changes.value
     key = (type(function), structure, tuple(avals), settings_of_trace())
-    kept = _kept_with(getattr(function, "user_function", function))
-    found = kept.get(key)
-    if found is None:
-        found = staged(function, structure, avals)
-        is_of_one_setting = boot.unchanged_since(changes)
-        if is_of_one_setting and not any(isinstance(c, Tracer) for c in found.consts):
-            kept[key] = found
-    return found
+    cache = _kept_with(getattr(function, "user_function", function))
+    body = cache.get(key)
+    if body is None:
+        body = staged(function, structure, avals)
+        settings_unchanged = boot.unchanged_since(changes)
+        if settings_unchanged and not any(isinstance(c, Tracer) for c in body.consts):
+            cache[key] = body
+    return body
 
 
 def staged(function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray], name: str = "") -> Body:
-    """The program of a function for arguments of that structure and those types, made anew.
+    """Trace a function to a program for arguments of that structure and those types, without a cache.
 
-    Raises TypeError for a result that is no array.
+    Raises TypeError for a result that is not an array.
     """
     name = name or name_of(function)
     structures: list[Any] = []
 
-    def flat(*operands: Any) -> list[Any]:
-        results, out = tree.flatten(function(*structure.unflatten(operands)))
-        structures.append(out)
-        return check_results(name, results, out)
+    def flat_function(*operands: Any) -> list[Any]:
+        results, out_structure = tree.flatten(function(*structure.unflatten(operands)))
+        structures.append(out_structure)
+        return check_results(name, results, out_structure)
 
-    program = stage(flat, avals, name)
+    program = stage(flat_function, avals, name)
     return Body(program, structures[0])
 
 
@@ -84,29 +84,29 @@ def _kept_with(function: Callable[..., Any]) -> RecentlyUsed[Any, Body]:
 
 
 def forget_bodies() -> None:
-    """Forget the programs of all functions, and with them what was derived from them and compiled."""
+    """Clear the cached programs of all functions, and everything that is derived and compiled from them."""
     _kept.clear()
     forget_programs()
 
 
 def alike(bodies: Sequence[Body]) -> tuple[list[Any], list[ClosedJaxpr]]:
-    """The values that several functions close over, each once, and their programs with all of them in front."""
-    everything = list({id(c): c for body in bodies for c in body.consts}.values())
-    keeper = youngest([body.program for body in bodies])
-    return everything, [_padded(body, everything, keeper) for body in bodies]
+    """Return the distinct constants of several functions, and programs that all take them as leading operands."""
+    all_consts = list({id(c): c for body in bodies for c in body.consts}.values())
+    owner = youngest([body.program for body in bodies])
+    return all_consts, [_padded(body, all_consts, owner) for body in bodies]
 
 
-def _padded(body: Body, everything: Sequence[Any], keeper: ClosedJaxpr) -> ClosedJaxpr:
-    """A body's program with operands for all of ``everything`` in front."""
-    if len(body.consts) == len(everything) and all(a is b for a, b in zip(body.consts, everything, strict=True)):
+def _padded(body: Body, all_consts: Sequence[Any], owner: ClosedJaxpr) -> ClosedJaxpr:
+    """Return a body's program with leading operands for all constants in ``all_consts``."""
+    if len(body.consts) == len(all_consts) and all(a is b for a, b in zip(body.consts, all_consts, strict=True)):
         return body.opened
-    key = ("padded", body.program, tuple(id(c) for c in everything))
-    found = keeper.derived.get(key)
-    if found is None:
+    key = ("padded", body.program, tuple(id(c) for c in all_consts))
+    entry = owner.derived.get(key)
+    if entry is None:
         jaxpr = body.program.jaxpr
-        own = {id(c): v for c, v in zip(body.consts, jaxpr.constvars, strict=True)}
-        leading = [own[id(c)] if id(c) in own else Var(aval_of(c)) for c in everything]
+        constvar_of = {id(c): v for c, v in zip(body.consts, jaxpr.constvars, strict=True)}
+        leading = [constvar_of[id(c)] if id(c) in constvar_of else Var(aval_of(c)) for c in all_consts]
         padded = ClosedJaxpr(Jaxpr((), [*leading, *jaxpr.invars], jaxpr.outvars, jaxpr.raw, jaxpr.name))
-        made = intern_program(padded)
-        found = keeper.derived[key] = made, everything  # an id must not be given out again while it is a key
-    return found[0]
+        interned = intern_program(padded)
+        entry = owner.derived[key] = interned, all_consts  # keeps the constants alive while their ids are in the key
+    return entry[0]

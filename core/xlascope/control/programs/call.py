@@ -1,4 +1,4 @@
-"""A call of a program: what a jitted function becomes inside another program."""
+"""Operations that call a program: a jitted function inside another program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from .rearranged import without_constants
 
 
 class Calling(Operation):
-    """The results of one program that has no constants of its own. Subclasses say what is special about it."""
+    """Base of operations that return the results of one program without constants.
+
+    Subclasses define what is special about the call.
+    """
 
     traits = CALL
     composite = True
@@ -37,7 +40,7 @@ class Calling(Operation):
         return (self.jaxpr,)
 
     def of(self, program: ClosedJaxpr) -> Operation:
-        """The same kind of call of another program."""
+        """Return the same kind of call of another program."""
         raise NotImplementedError
 
     def call(self, program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
@@ -56,9 +59,9 @@ class Calling(Operation):
         return list(dependence(self.jaxpr, operands))
 
     def dce_rule(self, used: tuple[bool, ...]) -> tuple[Operation, tuple[bool, ...], tuple[bool, ...]]:
-        """The call of what the used results need."""
-        program, kept = dce_program(self.jaxpr, used)
-        return self.of(program), kept, used
+        """Return the call of a program that computes only the used results."""
+        program, needed_operands = dce_program(self.jaxpr, used)
+        return self.of(program), needed_operands, used
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         program, out_moving = jvp_program(self.jaxpr, moving(tangents))
@@ -75,10 +78,10 @@ class Calling(Operation):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         linear = tuple(is_linear(x) for x in operands)
-        program, moved = transpose_program(self.jaxpr, linear, moving(cotangents))
-        known = [x for x in operands if not is_linear(x)]
-        results = self.call(program, [*known, *present(cotangents)])
-        return in_places(in_places(results, moved), linear, None)
+        program, nonzero_out = transpose_program(self.jaxpr, linear, moving(cotangents))
+        nonlinear_operands = [x for x in operands if not is_linear(x)]
+        results = self.call(program, [*nonlinear_operands, *present(cotangents)])
+        return in_places(in_places(results, nonzero_out), linear, None)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         program, out_axes = batch_program(self.jaxpr, tuple(axes), batch_size(operands, axes))
@@ -86,7 +89,7 @@ class Calling(Operation):
 
 
 class Call(Calling, name="jit", by_identity=True):
-    """The results of a program."""
+    """Operation that calls a program."""
 
     @property
     def params(self) -> dict[str, Any]:
@@ -107,17 +110,17 @@ class Call(Calling, name="jit", by_identity=True):
         results = self.call(split.forward, primals)
         count = len(split.out_moving)
         extra = results[count:]
-        residuals = [primals[place] if place >= 0 else extra[-1 - place] for place in split.residuals]
-        moved = self.call(split.linear, [*residuals, *present(tangents)]) if any(split.out_moving) else ()
-        return results[:count], in_places(moved, split.out_moving)
+        residuals = [primals[index] if index >= 0 else extra[-1 - index] for index in split.residuals]
+        tangents_out = self.call(split.linear, [*residuals, *present(tangents)]) if any(split.out_moving) else ()
+        return results[:count], in_places(tangents_out, split.out_moving)
 
 
 def call_of(program: ClosedJaxpr) -> Call:
-    """The one call of a program without constants."""
-    found = program.derived.get("call")
-    if found is None:
-        found = program.derived["call"] = Call(program)
-    return found
+    """Return the call operation of a program without constants, one object for each program."""
+    operation = program.derived.get("call")
+    if operation is None:
+        operation = program.derived["call"] = Call(program)
+    return operation
 
 
 def call(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:

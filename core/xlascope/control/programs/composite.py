@@ -1,4 +1,4 @@
-"""composite: a function that a compiler may know by a name, and that is its decomposition where it does not."""
+"""The composite operation: a function that a compiler may recognize by name, with a decomposition as fallback."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ from .names import called_as, name_of
 from .values import operand_aval
 
 _MOST_FUNCTIONS, _MOST_ATTRIBUTES = 256, 64
-#: What StableHLO takes for the name of a composite.
+#: Names of composites that StableHLO accepts.
 _NAME = re.compile(r"[a-zA-Z]\w*([.][\w$]+)+", re.ASCII)
 _LARGEST_VERSION = 2**31 - 1
 
 
 class Composite(Calling, name="composite", by_identity=True):
-    """The results of a program, which a compiler may compute in its own way: it is told a name, what attributes there
-    are, and a version. What becomes of it under derivatives and ``vmap`` has no such name, and is an ordinary call.
+    """Operation that returns the results of a program, with a name, attributes and a version for the compiler.
+
+    A compiler that knows the name may compute it in its own way. Derivatives and ``vmap`` of it are ordinary
+    calls without that name.
     """
 
     label: str
@@ -45,9 +47,11 @@ class Composite(Calling, name="composite", by_identity=True):
 
     @property
     def params(self) -> dict[str, Any]:
-        told = {key: tree.flatten(value) for key, value in self.attributes.items()}
+        flat_attributes = {key: tree.flatten(value) for key, value in self.attributes.items()}
         return {
-            "attributes": tuple((key, tuple(leaves), structure) for key, (leaves, structure) in told.items()),
+            "attributes": tuple(
+                (key, tuple(leaves), structure) for key, (leaves, structure) in flat_attributes.items()
+            ),
             "jaxpr": self.jaxpr,
             "name": self.label,
             "version": self.version,
@@ -63,15 +67,16 @@ class Composite(Calling, name="composite", by_identity=True):
 
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
-    """A function that computes what ``decomposition`` does, written for the compiler as one operation with that name.
+    """Return a function that computes ``decomposition`` and is compiled as one operation with that name.
 
     A compiler that knows ``name`` and ``version`` may have its own way of computing it; every other one uses the
-    decomposition, as XLA does on CPUs. Positional arguments (trees of arrays) are its operands, arguments by keyword
-    its attributes: numbers, text, dtypes, NumPy arrays, and lists and dictionaries of these; None is left out. Under
-    ``vmap`` and derivatives, which jax refuses, it is its decomposition.
+    decomposition, as XLA does on CPUs. Positional arguments (trees of arrays) are its operands, arguments by
+    keyword its attributes: numbers, text, dtypes, NumPy arrays, and lists and dictionaries of these; None is left
+    out. Under ``vmap`` and derivatives, which jax refuses, it is its decomposition.
 
-    Raises TypeError for what is no function, text, whole number or attribute, ValueError for a name without a dot, and
-    UnexpectedTracerError where the decomposition closes over a value that is traced: it has to be an argument.
+    Raises TypeError for arguments that are not a function, text, whole number or attribute, ValueError for a name
+    without a dot, and UnexpectedTracerError if the decomposition closes over a traced value, which has to be an
+    argument.
 
     >>> import xlascope as xs
     >>> from xlascope import lax
@@ -98,7 +103,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         attributes = {key: value for key, value in kwargs.items() if value is not None}
         for key, value in attributes.items():
             _check_attribute(name, key, value)
-        function, known = _with_attributes(decomposition, kwargs)
+        function, attributes_key = _with_attributes(decomposition, kwargs)
         leaves, structure = tree.flatten((args, {}))
         avals = [operand_aval(f"an argument of composite {name}", x) for x in leaves]
         body = body_of(function, structure, avals)
@@ -107,14 +112,14 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
                 f"composite {name}: the decomposition ({name_of(decomposition)}) closes over a value that is "
                 f"traced{here()}: give it as a positional argument"
             )
-        operation = _operation(body.opened, name, attributes, number, known)
+        operation = _operation(body.opened, name, attributes, number, attributes_key)
         return body.structure.unflatten(bind(operation, *body.consts, *leaves))
 
     return call
 
 
 class _Fixed:
-    """A decomposition with its attributes."""
+    """Decomposition with bound attributes."""
 
     def __init__(self, function: Callable[..., Any], attributes: dict[str, Any]) -> None:
         self.function = function
@@ -129,27 +134,32 @@ _fixed: weakref.WeakKeyDictionary[Callable[..., Any], RecentlyUsed[Any, _Fixed]]
 
 
 def _with_attributes(function: Callable[..., Any], attributes: dict[str, Any]) -> tuple[_Fixed, Any]:
-    """The decomposition with its attributes, the same object for the same ones; and what they are known by, or None."""
+    """Return the decomposition with bound attributes, cached by their values, and the attributes' key.
+
+    The key is None if the attributes or the function cannot be cached.
+    """
     try:
         key = tuple([(name, key_of(value)) for name, value in attributes.items()])
-        kept = kept_with(_fixed, function, lambda: RecentlyUsed(_MOST_ATTRIBUTES), _MOST_FUNCTIONS)
+        cache = kept_with(_fixed, function, lambda: RecentlyUsed(_MOST_ATTRIBUTES), _MOST_FUNCTIONS)
     except TypeError:  # an attribute without a hash, or a function that cannot be weakly referenced
         return _Fixed(function, attributes), None
-    found = kept.get(key)
-    if found is None:
-        found = kept[key] = _Fixed(function, attributes)
-    return found, key
+    bound = cache.get(key)
+    if bound is None:
+        bound = cache[key] = _Fixed(function, attributes)
+    return bound, key
 
 
-def _operation(program: ClosedJaxpr, name: str, attributes: dict[str, Any], version: int, known: Any) -> Composite:
-    """The operation, the same one for the same program and attributes."""
-    if known is None:
+def _operation(
+    program: ClosedJaxpr, name: str, attributes: dict[str, Any], version: int, attributes_key: Any
+) -> Composite:
+    """Return the composite operation, one object for the same program and attributes."""
+    if attributes_key is None:
         return Composite(program, name, attributes, version)
-    key = ("composite", name, version, known)
-    found = program.derived.get(key)
-    if found is None:
-        found = program.derived[key] = Composite(program, name, attributes, version)
-    return found
+    key = ("composite", name, version, attributes_key)
+    composite_operation = program.derived.get(key)
+    if composite_operation is None:
+        composite_operation = program.derived[key] = Composite(program, name, attributes, version)
+    return composite_operation
 
 
 def _check_attribute(name: str, key: str, value: Any) -> None:

@@ -1,11 +1,12 @@
 """Cache of programs by their content: equal programs are one object.
 
-A function that is made anew at each call (a lambda in a loss, the rule of a function) is traced anew, and its program
-is equal to that of the call before. Everything that is derived from a program lives with it, its executable included.
-So outside of any staging the program that is held is the one that was recorded first, and nothing is compiled again.
+A function that is made anew at each call (a lambda in a loss, the rule of a function) is traced anew, and its
+program is equal to that of the call before. Everything that is derived from a program lives with it, its
+executable included. So outside of any staging an operation holds the equal program that was recorded first,
+and nothing is compiled again.
 
-Programs are equal when they apply equal operations to the same values, for the same lines of the user's code. A
-program that holds a Python function (a callback, a rule of a user's own) or an array is equal only to itself.
+Programs are equal when they apply equal operations to the same values, for the same lines of the user's code.
+A program that holds a Python function (a callback, a user's rule) or an array is equal only to itself.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ from ...xla.sharding.meshes import current_mesh
 _MOST_PROGRAMS = 256
 #: The programs recorded first, by their content. They have no constants, so no arrays are held.
 _programs: Recent[Hashable, ClosedJaxpr] = Recent(_MOST_PROGRAMS)
-#: Where the result for a program is kept with it; this value says that it is the program itself.
+#: Key of the result in a program's ``derived``, and the value that stands for the program itself.
 _INTERNED, _ITSELF = "interned", object()
 
 
 class _NotComparableError(Exception):
-    """Raised for a program with an operation that equals only itself."""
+    """Error for a program with an operation that is equal only to itself."""
 
 
 def intern_program(program: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the equal program that was recorded first, or the program itself where there is none.
+    """Return the equal program that was recorded first, or the program itself if there is none.
 
-    While a program is staged around it, it is returned as it is: the outer program is compiled as a whole.
+    During staging the program itself is returned, because the outer program is compiled as a whole.
     """
     if STATE.trace is not None and STATE.trace.staging:
         return program
-    found: Any = program.derived.get(_INTERNED)
-    if found is None:
-        found = _find_equal(program)
-        program.derived[_INTERNED] = _ITSELF if found is program else found
-    return program if found is _ITSELF else found
+    canonical: Any = program.derived.get(_INTERNED)
+    if canonical is None:
+        canonical = _find_equal(program)
+        program.derived[_INTERNED] = _ITSELF if canonical is program else canonical
+    return program if canonical is _ITSELF else canonical
 
 
 def _find_equal(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -57,24 +58,24 @@ def _find_equal(program: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def forget_programs() -> None:
-    """Forget all programs, and with them what was derived from them and compiled."""
+    """Clear the cache, and everything that is derived and compiled from its programs."""
     _programs.clear()
 
 
 def settings_of_trace() -> Hashable:
-    """Return what a trace depends on beside the function and its arguments."""
+    """Return the settings that a trace depends on besides the function and its arguments."""
     return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes, current_mesh()
 
 
 def _program_key(program: ClosedJaxpr) -> Hashable:
-    """Return a key that equals the keys of equal programs; raises _NotComparableError."""
+    """Return a key that is equal for equal programs; raise _NotComparableError if the program has none."""
     if program.consts:
         raise _NotComparableError
     jaxpr = program.jaxpr
     numbers = {id(v): i for i, v in enumerate(jaxpr.invars)}
     key: list[Any] = [settings_of_trace(), jaxpr.name, tuple([v.aval for v in jaxpr.invars])]
     for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
-        # The program that is kept keeps the code object, so its id is not given out again.
+        # The cached program holds the code object, so its id is not reused.
         key += (_operation_key(operation), id(code), lasti)
         key += [numbers[id(x)] if x.__class__ is not Literal else _literal_key(x) for x in inputs]
         for v in outputs:
@@ -82,7 +83,7 @@ def _program_key(program: ClosedJaxpr) -> Hashable:
             key.append(v.aval)
         if origin is not None:
             if not (origin.forward is None or origin.forward.__class__ is Var):
-                raise _NotComparableError  # it would be kept: an array of a recording
+                raise _NotComparableError  # the key would keep an array of a recording alive
             key += (origin.role, origin.scope, id(origin.code), origin.lasti, numbers.get(id(origin.forward)))
     key += [numbers[id(x)] if x.__class__ is not Literal else _literal_key(x) for x in jaxpr.outvars]
     return tuple(key)

@@ -1,4 +1,4 @@
-"""Which of several values there are: tuples of marks, and values in the places that are marked."""
+"""Masks: tuples of booleans that mark operands or results, and selection by masks."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ Marks = tuple[bool, ...]
 
 
 def moving(tangents: Sequence[Any]) -> Marks:
-    """Which tangents (or cotangents) are not ZERO."""
+    """Return the mask of the tangents (or cotangents) that are not ZERO."""
     return tuple([t is not ZERO for t in tangents])
 
 
 def present(tangents: Sequence[Any]) -> list[Any]:
-    """The tangents (or cotangents) that are not ZERO."""
+    """Return the tangents (or cotangents) that are not ZERO."""
     return [t for t in tangents if t is not ZERO]
 
 
 def mapped(axes: Sequence[Any]) -> Marks:
-    """Which axes say that a value is mapped."""
+    """Return the mask of the axes that are mapped."""
     return tuple([a is not NOT_MAPPED for a in axes])
 
 
 def chosen(values: Sequence[Any], marks: Sequence[bool]) -> list[Any]:
-    """The values that are marked."""
+    """Return the marked values."""
     return [x for x, mark in zip(values, marks, strict=True) if mark]
 
 
 def in_places(values: Sequence[Any], marks: Sequence[bool], otherwise: Any = ZERO) -> list[Any]:
-    """The reverse of :func:`chosen`: the values in the marked places, and something else in the others."""
-    rest = iter(values)
-    return [next(rest) if mark else otherwise for mark in marks]
+    """Return a list with the values at the marked positions and ``otherwise`` elsewhere; inverse of select_by_mask."""
+    remaining = iter(values)
+    return [next(remaining) if mark else otherwise for mark in marks]
 
 
-def any_of(several: Sequence[Sequence[bool]]) -> Marks:
-    """What is marked in any of several rows of marks."""
-    return tuple([any(marks) for marks in zip(*several, strict=True)])
+def any_of(masks: Sequence[Sequence[bool]]) -> Marks:
+    """Return the elementwise "or" of several masks."""
+    return tuple([any(marks) for marks in zip(*masks, strict=True)])
 
 
 def split_tangents(values: Sequence[Any], out_moving: Sequence[bool]) -> tuple[list[Any], list[Any]]:
-    """Results that are followed by the tangents of those that move: results and tangents, ZERO for what does not."""
+    """Split results followed by their nonzero tangents into results and tangents, ZERO for those without one."""
     count = len(out_moving)
     return list(values[:count]), in_places(values[count:], out_moving)
 
 
 def axes_in_front(marks: Sequence[bool]) -> list[Any]:
-    """For each mark the axis of a value that is mapped in front where it is marked, and not mapped elsewhere."""
+    """Return axis 0 for each marked value, and NOT_MAPPED for the others."""
     return [0 if mark else NOT_MAPPED for mark in marks]

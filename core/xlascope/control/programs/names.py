@@ -1,4 +1,4 @@
-"""What users call their functions and the arguments of a call, by name and by number."""
+"""Names of functions, and of their arguments and operands, for messages and jaxprs."""
 
 from __future__ import annotations
 
@@ -12,59 +12,66 @@ from ...trace.source import here
 
 
 def name_of(function: Any) -> str:
-    """The name of a function (of what a partial calls), or of the class of another callable."""
+    """Return the name of a function (for a partial, of the function it calls), or of a callable's class."""
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", None) or type(function).__name__
 
 
-def called_as(fun: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the name, documentation and signature of another callable (name and words of what a partial calls)."""
-    function = fun
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = name_of(function)
+def called_as(source: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that copies another callable's name, documentation and signature.
 
-    def called(made: Callable[..., Any]) -> Callable[..., Any]:
-        made = functools.wraps(fun, updated=())(made)
-        made.__name__, made.__qualname__ = name, getattr(function, "__qualname__", name)
-        made.__doc__ = getattr(function, "__doc__", None)
-        return made
+    Name and documentation of a partial are those of the function it calls.
+    """
+    unwrapped = source
+    while isinstance(unwrapped, functools.partial):
+        unwrapped = unwrapped.func
+    name = name_of(unwrapped)
 
-    return called
+    def copy_metadata(wrapper: Callable[..., Any]) -> Callable[..., Any]:
+        wrapper = functools.wraps(source, updated=())(wrapper)
+        wrapper.__name__, wrapper.__qualname__ = name, getattr(unwrapped, "__qualname__", name)
+        wrapper.__doc__ = getattr(unwrapped, "__doc__", None)
+        return wrapper
+
+    return copy_metadata
 
 
 def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
-    """What the first ``count`` positional arguments of a function are called."""
+    """Return the names of the first ``count`` positional arguments of a function."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return [f"args[{i}]" for i in range(count)]
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    return names[:count] + [f"{rest}[{i}]" for i in range(count - len(names))]
+    varargs_name = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    return names[:count] + [f"{varargs_name}[{i}]" for i in range(count - len(names))]
 
 
 def number_of_arguments(structure: Any) -> int:
-    """How many positional arguments a call with arguments of that structure (``((args), {kwargs})``) has."""
+    """Return the number of positional arguments of a call with arguments of that structure (``((args), {kwargs})``)."""
     return len(structure.children()[0].children())
 
 
 def operand_names(function: Callable[..., Any], structure: Any) -> list[str]:
-    """What a user calls each operand of a call with arguments of that structure (``((args), {kwargs})``)."""
+    """Return the name of each operand of a call with arguments of that structure (``((args), {kwargs})``)."""
     return names_of_leaves(parameter_names(function, number_of_arguments(structure)), structure)
 
 
 def names_of_leaves(names: Sequence[str], structure: Any) -> list[str]:
-    """What a user calls each operand, for positional arguments with those names."""
+    """Return the name of each operand, for positional arguments with those names."""
     args, kwargs = structure.unflatten(range(structure.num_leaves))
-    found = [names[i] + tree.keystr(path) for i, x in enumerate(args) for path, _ in tree.leaves_with_path(x)]
-    return found + [k + tree.keystr(path) for k in sorted(kwargs) for path, _ in tree.leaves_with_path(kwargs[k])]
+    positional_names = [
+        names[i] + tree.keystr(path) for i, x in enumerate(args) for path, _ in tree.leaves_with_path(x)
+    ]
+    return positional_names + [
+        k + tree.keystr(path) for k in sorted(kwargs) for path, _ in tree.leaves_with_path(kwargs[k])
+    ]
 
 
-def places_of(numbers: Sequence[int], count: int, what: str) -> tuple[int, ...]:
-    """Argument numbers counted from the front; ValueError for one that is out of range."""
+def places_of(numbers: Sequence[int], count: int, description: str) -> tuple[int, ...]:
+    """Return argument numbers counted from the front; raise ValueError for one that is out of range."""
     for number in numbers:
         if not -count <= number < count:
-            raise ValueError(f"{what} holds {number}, but {count} arguments were given{here()}")
+            raise ValueError(f"{description} holds {number}, but {count} arguments were given{here()}")
     return tuple(number % count for number in numbers)

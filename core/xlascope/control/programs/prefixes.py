@@ -1,4 +1,4 @@
-"""Trees that say something of each leaf of another tree, and may say it of a whole part at once."""
+"""Tree prefixes: trees whose leaves apply to whole subtrees of another tree."""
 
 from __future__ import annotations
 
@@ -9,29 +9,35 @@ from ... import tree
 
 
 class _Leaf:
-    """A leaf of a tree whose structure is shown."""
+    """Placeholder of a leaf in a printed tree."""
 
     def __repr__(self) -> str:
         return "*"
 
 
 def leaves_of_prefix(
-    whom: str, what: str, prefix: Any, whole: Any, is_leaf: Callable[[Any], bool], where: Callable[[], str] = str
+    caller: str,
+    arg_name: str,
+    prefix: Any,
+    full_tree: Any,
+    is_leaf: Callable[[Any], bool],
+    location: Callable[[], str] = str,
 ) -> list[Any]:
-    """For each leaf of ``whole`` the leaf of ``prefix`` that stands for it.
+    """Return for each leaf of ``full_tree`` the leaf of ``prefix`` that applies to it.
 
-    Raises ValueError, which says ``whom`` the tree was given to and ``what`` it is, for a tree that is no prefix.
+    Raises ValueError for a tree that is not a prefix; its message names the function (``caller``) and the
+    argument (``arg_name``) that the prefix was passed as.
 
-    >>> leaves_of_prefix("vmap of f", "in_axes", (0, None), ([1, 2], 3), lambda x: x is None)
+    >>> broadcast_prefix_leaves("vmap of f", "in_axes", (0, None), ([1, 2], 3), lambda x: x is None)
     [0, 0, None]
     """
     leaves, structure = tree.flatten(prefix, is_leaf=is_leaf)
     try:
-        parts = structure.flatten_up_to(whole)
+        parts = structure.flatten_up_to(full_tree)
     except ValueError:
-        shown = tree.map(lambda _: _Leaf(), whole)
+        printable_tree = tree.map(lambda _: _Leaf(), full_tree)
         raise ValueError(
-            f"{whom}: {what} {prefix!r} does not fit: it has to be a prefix of the tree it speaks of, which is "
-            f"{shown!r}{where()}"
+            f"{caller}: {arg_name} {prefix!r} does not fit: it has to be a prefix of the tree it speaks of, which is "
+            f"{printable_tree!r}{location()}"
         ) from None
     return [leaf for leaf, part in zip(leaves, parts, strict=True) for _ in tree.leaves(part)]

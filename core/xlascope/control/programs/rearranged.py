@@ -1,4 +1,4 @@
-"""The same program with its operands and results in another order."""
+"""Programs with the same equations and other operands or results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .interning import intern_program
 
 
 def without_constants(program: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with its constants as leading operands."""
-    found = program.derived.get("without constants")
-    if found is None:
+    """Return the program with its constants as leading operands."""
+    converted = program.derived.get("without constants")
+    if converted is None:
         jaxpr = program.jaxpr
-        opened = type(jaxpr)(
+        converted_jaxpr = type(jaxpr)(
             (),
             (*jaxpr.constvars, *jaxpr.invars),
             jaxpr.outvars,
@@ -21,26 +21,26 @@ def without_constants(program: ClosedJaxpr) -> ClosedJaxpr:
             jaxpr.name,
             lambda: ("",) * len(jaxpr.constvars) + jaxpr.argument_names,
         )
-        found = program.derived["without constants"] = intern_program(ClosedJaxpr(opened))
-    return found
+        converted = program.derived["without constants"] = intern_program(ClosedJaxpr(converted_jaxpr))
+    return converted
 
 
 def youngest(programs: Sequence[ClosedJaxpr]) -> ClosedJaxpr:
-    """The program that was made last: what is derived from several is kept with it.
+    """Return the most recently created program, which holds what is derived from several.
 
-    So a loop with a function of its own each time it is run, beside one that is always the same, leaves nothing with
-    the latter.
+    So a loop that combines a new function at each run with one that is always the same leaves no entries in the
+    latter.
     """
     return max(programs, key=lambda program: program.serial)
 
 
 def permuted(program: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
-    """The program with its operands and results in another order; those that are not named are left out."""
+    """Return the program with its operands and results in another order; indices that are not given are dropped."""
     key = ("permuted", tuple(operands), tuple(results))
-    found = program.derived.get(key)
-    if found is None:
+    permuted_program = program.derived.get(key)
+    if permuted_program is None:
         jaxpr = program.jaxpr
         invars = [jaxpr.invars[i] for i in operands]
         outvars = [jaxpr.outvars[i] for i in results]
-        found = program.derived[key] = ClosedJaxpr(Jaxpr((), invars, outvars, jaxpr.raw, jaxpr.name))
-    return found
+        permuted_program = program.derived[key] = ClosedJaxpr(Jaxpr((), invars, outvars, jaxpr.raw, jaxpr.name))
+    return permuted_program

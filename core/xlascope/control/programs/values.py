@@ -1,4 +1,4 @@
-"""What goes into a program and comes out of it: flat values, and their types."""
+"""Flat operands and results of programs, and their types."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_a_result, not_an_array
 
 
-def operand_aval(what: str, x: Any) -> ShapedArray:
-    """The type of an operand; raises TypeError saying what it is when it is no array."""
+def operand_aval(description: str, x: Any) -> ShapedArray:
+    """Return the type of an operand; raise TypeError with its description if it is not an array."""
     try:
         return aval_of(x)
     except TypeError:
-        raise not_an_array(x, what) from None
+        raise not_an_array(x, description) from None
 
 
 def as_type(x: Any, aval: ShapedArray) -> Any:
-    """An operand as a value of that dtype, weak or not."""
+    """Convert an operand to the dtype and weak type of ``aval``."""
     if x.__class__ in PYTHON_SCALARS and not aval.weak_type:
         return typed_scalar(x, aval.dtype)
-    own = aval_of(x)
-    if own.dtype == aval.dtype and own.weak_type == aval.weak_type:
+    own_aval = aval_of(x)
+    if own_aval.dtype == aval.dtype and own_aval.weak_type == aval.weak_type:
         return x
     return convert_element_type(x, aval.dtype, aval.weak_type)
 
 
 def concrete(x: Any) -> Any:
-    """The value of an operand where it is known while tracing, else None."""
+    """Return the value of an operand if it is known during tracing, else None."""
     while isinstance(x, Tracer):
         x = x.concrete()
     return x
 
 
 def check_results(name: str, results: Sequence[Any], structure: Any, kind: str = "a traced function") -> list[Any]:
-    """The flat results of a traced function; raises TypeError naming one that is no array."""
+    """Return the flat results of a traced function; raise TypeError naming one that is not an array."""
     for index, x in enumerate(results):
         try:
             aval_of(x)
@@ -53,7 +53,7 @@ def check_results(name: str, results: Sequence[Any], structure: Any, kind: str =
 
 
 class _Float0:
-    """Stands in a result's structure for an array of float0: it holds nothing, so no program computes it."""
+    """Placeholder in a result's structure for an array of float0, which holds no data and is not computed."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -63,7 +63,7 @@ tree.register_pytree_node(_Float0, lambda x: ((), x.shape), lambda shape, _: np.
 
 
 def flatten_results(result: Any) -> tuple[list[Any], Any]:
-    """The leaves that a program has to compute of a function's result, and the result's structure."""
+    """Return the leaves of a function's result that a program has to compute, and the result's structure."""
     leaves, structure = tree.flatten(result)
     if not any(getattr(x, "dtype", None) == float0 for x in leaves):
         return leaves, structure

@@ -1,15 +1,16 @@
-"""What repeats in a program is written once: a Python loop that was traced step by step, layers alike, a function
-called again and again become a loop of the program.
+"""Loop rerolling: a repeated region of a program (an unrolled Python loop, equal layers) becomes a loop of the program.
 
-XLA compiles each step of an unrolled loop anew (its CPU back end clones even calls that stay calls). Before a program
-is lowered, ``steps`` merges what is computed twice and finds the order in which repeats show (``gathering`` another
-one), ``stretches`` finds runs of steps that repeat, ``loops`` what a repeat of a ``loop`` is given and what it hands
-on, ``stacks`` which arrays hold what differs from repeat to repeat (``joining``: and which the program makes of them),
-``weighing`` says whether the loop costs more than it spares, and ``writing`` makes the program with loops, whose
-equations keep the numbers that they had. ``repeated`` is the loop's operation, ``lowering`` writes it.
+XLA compiles each step of an unrolled loop anew (its CPU back end clones even calls that stay calls). Before a
+program is lowered, ``normalized_steps`` merges duplicate computations and orders the steps so that repeats
+become visible (``reordering`` finds another order), ``repeated_regions`` finds runs of steps that repeat,
+``loop_detection`` derives the inputs and the carry of a repeat of a loop (``loop_ir``), ``stacks`` chooses
+the arrays that hold values which differ from repeat to repeat (``concatenations`` finds those that the
+program concatenates), ``cost_model`` decides whether the loop is profitable, and ``rewrite`` builds the
+program with loops, whose equations keep their numbers. ``repeat_op`` is the loop's operation,
+``repeat_lowering`` lowers it.
 
-Compilers call it rerolling, of instructions; here it is done to programs with their derivatives, which become two
-loops, the second reading what the first has left.
+Compilers use the term rerolling for instructions; here it is applied to programs with their derivatives,
+which become two loops, of which the second reads what the first has stacked.
 """
 
 from ...names import lazy

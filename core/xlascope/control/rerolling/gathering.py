@@ -1,4 +1,4 @@
-"""Another order of steps, in which large calls of one program that do not need each other stand side by side."""
+"""Reordering of steps that places independent large calls of one program side by side."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Sequence
 from .steps import Step
 from .weighing import weight_of
 
-#: Calls of programs of so many equations are looked at, unless there are more than so many calls.
+#: Minimum number of equations of a large call; maximum number of large calls for which grouping is tried.
 _LARGE, _MOST_CALLS = 20, 200
 
 
 def gathered(steps: Sequence[Step]) -> list[Step] | None:
-    """The steps with large calls gathered; None where there is nothing to gather."""
-    large = [each for each in steps if each.operation.composite and not each.operation.effects]
-    large = [each for each in large if weight_of(each.operation) >= _LARGE]
-    counts = Counter(_kind(each) for each in large)
+    """Return the steps with large calls grouped; None if there is nothing to group."""
+    large = [step for step in steps if step.operation.composite and not step.operation.effects]
+    large = [step for step in large if weight_of(step.operation) >= _LARGE]
+    counts = Counter(_kind(step) for step in large)
     repeated = {kind for kind, count in counts.items() if count > 1}
     if not repeated or len(large) > _MOST_CALLS:
         return None
-    order, at = list(steps), 0
-    while at < len(order):
-        kind = _kind(order[at])
+    order, position = list(steps), 0
+    while position < len(order):
+        kind = _kind(order[position])
         if kind in repeated:
-            early, group, late = _parted(order[at:], kind)
-            order[at:] = [*early, *group, *late]
-            at += len(early) + len(group)
+            early, group, late = _parted(order[position:], kind)
+            order[position:] = [*early, *group, *late]
+            position += len(early) + len(group)
         else:
-            at += 1
+            position += 1
     return None if all(a is b for a, b in zip(order, steps, strict=True)) else order
 
 
@@ -37,17 +37,19 @@ def _kind(step: Step) -> tuple[object, ...]:
 
 
 def _parted(steps: Sequence[Step], kind: tuple[object, ...]) -> tuple[list[Step], list[Step], list[Step]]:
-    """Steps that need none of a group of calls, the calls (the first step, and those of its kind that do not need it),
-    and steps that need one. Effects keep their order: what follows a late one is late.
+    """Partition steps into those independent of a group of calls, the group, and those that depend on it.
+
+    The group is the first step, and the steps of its kind that do not depend on it. Effects keep their order: an
+    effect after one of the last part is in the last part.
     """
     early: list[Step] = []
     group: list[Step] = []
     late: list[Step] = []
-    reached: set[int] = set()
+    dependent_ids: set[int] = set()
     effects_are_late = False
     for step in steps:
         has_effects = bool(step.operation.effects)
-        if any(id(x) in reached for x in step.inputs) or (has_effects and effects_are_late):
+        if any(id(x) in dependent_ids for x in step.inputs) or (has_effects and effects_are_late):
             late.append(step)
             effects_are_late = effects_are_late or has_effects
         elif _kind(step) == kind:
@@ -55,5 +57,5 @@ def _parted(steps: Sequence[Step], kind: tuple[object, ...]) -> tuple[list[Step]
         else:
             early.append(step)
             continue
-        reached.update(map(id, step.outputs))
+        dependent_ids.update(map(id, step.outputs))
     return early, group, late

@@ -1,4 +1,4 @@
-"""Values that a program puts together along an axis, as a list of all states becomes one array."""
+"""Values that a program concatenates along an axis, as a list of all states becomes one array."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from .steps import Step
 
 
 class Joined(NamedTuple):
-    """Values along an axis, which each was given for that (``new``) or has already; ``given`` are the steps that do so,
-    for this alone.
+    """Values along an axis, which is ``new`` or which they already have.
+
+    ``expanding_steps`` are the steps that add the new axis and have no other use.
     """
 
     values: tuple[Atom, ...]
@@ -23,41 +24,41 @@ class Joined(NamedTuple):
 
 
 def joined_in(steps: Sequence[Step], results: Sequence[Atom]) -> dict[int, Joined]:
-    """What steps join, by their numbers."""
-    makers = {id(v): number for number, step in enumerate(steps) for v in step.outputs}
+    """Return the concatenations among steps, by the steps' numbers."""
+    producers = {id(v): number for number, step in enumerate(steps) for v in step.outputs}
     users: dict[int, set[int]] = {}
     for number, step in enumerate(steps):
         for x in step.inputs:
             users.setdefault(id(x), set()).add(number)
-    shown = set(map(id, results))
-    found = {}
+    result_ids = set(map(id, results))
+    concatenations = {}
     for number, step in enumerate(steps):
         if not isinstance(step.operation, Concatenate):
             continue
         axis, inputs = step.operation.dimension, step.inputs
-        given = [makers.get(id(x)) for x in inputs]
-        sources = [None if g is None else _before_axis(steps[g], axis) for g in given]
+        producer_steps = [producers.get(id(x)) for x in inputs]
+        sources = [None if g is None else _before_axis(steps[g], axis) for g in producer_steps]
         if all(x is not None for x in sources):
-            alone = frozenset(
+            single_use = frozenset(
                 g
-                for g, x in zip(given, inputs, strict=True)
-                if g is not None and users[id(x)] == {number} and id(x) not in shown
+                for g, x in zip(producer_steps, inputs, strict=True)
+                if g is not None and users[id(x)] == {number} and id(x) not in result_ids
             )
-            found[number] = Joined(tuple(x for x in sources if x is not None), axis, True, alone)
+            concatenations[number] = Joined(tuple(x for x in sources if x is not None), axis, True, single_use)
         elif len({x.aval for x in inputs}) == 1:
-            found[number] = Joined(tuple(inputs), axis, False, frozenset())
-    return found
+            concatenations[number] = Joined(tuple(inputs), axis, False, frozenset())
+    return concatenations
 
 
 def _before_axis(step: Step, axis: int) -> Atom | None:
-    """The value that a step gives a new axis of size 1; None where it does something else."""
+    """Return the value to which a step adds a new axis of size 1; None if it does something else."""
     if not isinstance(step.operation, Reshape | BroadcastInDim) or isinstance(step.inputs[0], Literal):
         return None
     (x,), shape = step.inputs, step.outputs[0].aval.shape
-    without = (*shape[:axis], *shape[axis + 1 :])
-    if x.aval.shape != without or shape[axis : axis + 1] != (1,):
+    shape_without_axis = (*shape[:axis], *shape[axis + 1 :])
+    if x.aval.shape != shape_without_axis or shape[axis : axis + 1] != (1,):
         return None
     if isinstance(step.operation, BroadcastInDim):
-        others = tuple(each for each in range(len(shape)) if each != axis)
-        return x if step.operation.broadcast_dimensions == others else None
+        expected_axes = tuple(dimension for dimension in range(len(shape)) if dimension != axis)
+        return x if step.operation.broadcast_dimensions == expected_axes else None
     return x

@@ -1,6 +1,4 @@
-"""What a loop over repeats is: what stays the same, what one repeat gives to the next, and what differs from repeat to
-repeat.
-"""
+"""Intermediate representation of a loop: its invariants, its carry, and the values that differ between repeats."""
 
 from __future__ import annotations
 
@@ -20,19 +18,19 @@ class Inside(NamedTuple):
 
 
 class Same(NamedTuple):
-    """The ``number``-th of the values that are the same in each repeat."""
+    """The ``number``-th loop invariant."""
 
     number: int
 
 
 class Carried(NamedTuple):
-    """The ``number``-th of the values that the repeat before gives."""
+    """The ``number``-th value carried from the previous repeat."""
 
     number: int
 
 
 class Differing(NamedTuple):
-    """The ``number``-th of the values from outside that differ."""
+    """The ``number``-th value from outside that differs between repeats."""
 
     number: int
 
@@ -41,9 +39,7 @@ Operand = Inside | Same | Carried | Differing | Literal
 
 
 class Carry(NamedTuple):
-    """What a repeat gives to the next one: a result of a step, or what it was given itself; and what the first is given
-    instead.
-    """
+    """A carried value: its initial value, and the step result or carried value that a repeat passes on."""
 
     init: Atom
     result: Inside | Carried
@@ -62,15 +58,15 @@ class Loop(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The step behind the last."""
+        """Return the index of the step after the last repeat."""
         return self.begin + self.period * self.repeats
 
     def steps(self, steps: Sequence[Step], repeat: int) -> Sequence[Step]:
-        """The steps of a repeat."""
+        """Return the steps of a repeat."""
         first = self.begin + repeat * self.period
         return steps[first : first + self.period]
 
 
 def bytes_of(aval: ShapedArray) -> int:
-    """The bytes of a value."""
+    """Return the size of a value in bytes."""
     return int(aval.size) * int(getattr(aval.dtype, "itemsize", 4))

@@ -1,4 +1,4 @@
-"""Which steps may become loops: those that repeat, whose operands come from alike places in each repeat."""
+"""Detection of loops: repeated steps whose operands have the same origins in each repeat."""
 
 from __future__ import annotations
 
@@ -12,61 +12,72 @@ from .loop import Carried, Carry, Differing, Inside, Loop, Operand, Same, bytes_
 from .steps import Step, has_barriers, literal_key
 from .stretches import Stretch, Stretches
 
-#: So many places are tried where a repeat may begin, those over which the fewest bytes are handed.
+#: Maximum number of positions that are tried as the begin of a repeat, those that carry the fewest bytes first.
 _MOST_CUTS = 6
-#: So many parts of a program are looked at one after the other.
+#: Maximum number of parts of a program that are searched.
 _MOST_PARTS = 64
-#: A repeat may need what so many repeats before it gave.
+#: Maximum distance, in repeats, between a value and its use.
 _MOST_BACK = 2
 _OUTSIDE = (-1, 0, 0)
 
-#: By the id of a value, the step that gives it, and which of its results it is.
+#: Map from the id of a value to the step that computes it and the index among its results.
 Places = Mapping[int, tuple[int, int]]
 
 
 def loops_of(
     steps: Sequence[Step],
     results: Sequence[Atom],
-    worth: Callable[[Loop], bool],
+    is_worth: Callable[[Loop], bool],
     weights: Sequence[int],
-    least: int,
+    min_saved: int,
 ) -> list[Loop]:
-    """The loops that steps may become, if they are ``worth`` it, in order; they do not overlap.
+    """Return the loops that steps can become and that are worth it, in order, without overlaps.
 
-    None of them spares less than ``least``, by the steps' ``weights``.
+    Each of them saves at least ``min_saved``, by the steps' ``weights``.
     """
     before = np.concatenate(([0], np.cumsum(weights)))
-    places = {id(v): (number, i) for number, step in enumerate(steps) for i, v in enumerate(step.outputs)}
+    producers = {id(v): (number, i) for number, step in enumerate(steps) for i, v in enumerate(step.outputs)}
     last_used = _last_used(steps, results)
     barriers: dict[int, bool] = {}
     kinds = [_kind(step, number, barriers) for number, step in enumerate(steps)]
-    given = [[id(x) for x in step.inputs if x.__class__ is not Literal and id(x) not in places] for step in steps]
-    #: Alike by what they do; and by what of the program's operands they do it to, as layers are that come again.
-    known = Stretches(kinds), Stretches([(kind, *ids) for kind, ids in zip(kinds, given, strict=True)])
-    found: list[Loop] = []
+    outside_inputs = [
+        [id(x) for x in step.inputs if x.__class__ is not Literal and id(x) not in producers] for step in steps
+    ]
+    #: Equal by operation alone; and by operation and program operands, as repeated layers are.
+    region_finders = (
+        Stretches(kinds),
+        Stretches([(kind, *ids) for kind, ids in zip(kinds, outside_inputs, strict=True)]),
+    )
+    detected: list[Loop] = []
     parts = [(0, len(steps))]
     for _ in range(_MOST_PARTS):
         if not parts:
             break
         begin, end = parts.pop()
-        if before[end] - before[begin] < least:
+        if before[end] - before[begin] < min_saved:
             continue
-        longest = {each.widened(kinds, begin, end) for one in known if (each := one.longest(begin, end)) is not None}
-        tried = sorted(longest, key=lambda each: (-each.spared, each.period))
-        tried = [each for each in tried if before[each.end - each.period] - before[each.begin] >= least]
-        loops = (_loop_in(steps, places, last_used, stretch) for stretch in tried)
-        loop = next((loop for loop in loops if loop is not None and worth(loop)), None)
+        longest = {
+            region.widened(kinds, begin, end)
+            for regions in region_finders
+            if (region := regions.longest(begin, end)) is not None
+        }
+        candidates = sorted(longest, key=lambda region: (-region.spared, region.period))
+        candidates = [
+            region for region in candidates if before[region.end - region.period] - before[region.begin] >= min_saved
+        ]
+        loops = (_loop_in(steps, producers, last_used, stretch) for stretch in candidates)
+        loop = next((loop for loop in loops if loop is not None and is_worth(loop)), None)
         if loop is not None:
-            found.append(loop)
+            detected.append(loop)
             parts += [(begin, loop.begin), (loop.end, end)]
-        elif tried:  # what is beside the longest one may repeat by itself
-            parts += [(begin, tried[0].begin), (tried[0].end, end)]
-    return sorted(found, key=lambda loop: loop.begin)
+        elif candidates:  # the parts beside the longest region may have repeats
+            parts += [(begin, candidates[0].begin), (candidates[0].end, end)]
+    return sorted(detected, key=lambda loop: loop.begin)
 
 
-def _loop_in(steps: Sequence[Step], places: Places, last_used: Mapping[int, int], stretch: Stretch) -> Loop | None:
-    """The longest loop in a stretch; of equals that which hands on least."""
-    loops = [_loop_at(steps, places, cut, stretch) for cut in _cuts(steps, last_used, stretch)]
+def _loop_in(steps: Sequence[Step], producers: Places, last_used: Mapping[int, int], stretch: Stretch) -> Loop | None:
+    """Return the longest loop in a repeated region; of equal ones, that which carries the fewest bytes."""
+    loops = [_loop_at(steps, producers, cut, stretch) for cut in _cuts(steps, last_used, stretch)]
     return max(
         filter(None, loops),
         key=lambda loop: (loop.repeats, -sum(bytes_of(x.init.aval) for x in loop.carried)),
@@ -75,9 +86,10 @@ def _loop_in(steps: Sequence[Step], places: Places, last_used: Mapping[int, int]
 
 
 def _kind(step: Step, number: int, barriers: dict[int, bool]) -> Any:
-    """What steps have in common that may be one step of a loop.
+    """Return a key that is equal for steps that may be the same step of a loop.
 
-    Barriers stay where they are: a CPU's compiler takes those in loops out of programs that have small loops.
+    Barriers are not moved into loops: XLA's CPU compiler removes barriers in loops from programs with small
+    loops.
     """
     if step.operation.effects or has_barriers(step.operation, barriers):
         return number
@@ -91,7 +103,7 @@ def _last_used(steps: Sequence[Step], results: Sequence[Atom]) -> dict[int, int]
 
 
 def _cuts(steps: Sequence[Step], last_used: Mapping[int, int], stretch: Stretch) -> list[int]:
-    """The places where the first repeat may begin, those first where the least is handed from repeat to repeat."""
+    """Return the positions where the first repeat may begin, ordered by the bytes passed from repeat to repeat."""
     begin, end, period = stretch
     spare = (end - begin) % period
     if not spare:
@@ -106,12 +118,12 @@ def _cuts(steps: Sequence[Step], last_used: Mapping[int, int], stretch: Stretch)
     return [begin + int(cut) for cut in np.argsort(handed, kind="stable")[:_MOST_CUTS]]
 
 
-def _loop_at(steps: Sequence[Step], places: Places, begin: int, stretch: Stretch) -> Loop | None:
-    """The longest loop whose repeats begin at ``begin`` plus whole periods."""
+def _loop_at(steps: Sequence[Step], producers: Places, begin: int, stretch: Stretch) -> Loop | None:
+    """Return the longest loop whose repeats begin at ``begin`` plus whole periods."""
     period = stretch.period
     rows, reach = [], []
     for repeat in range((stretch.end - begin) // period):
-        row, far = _row(steps, places, begin, period, repeat)
+        row, far = _row(steps, producers, begin, period, repeat)
         rows.append(row)
         reach.append(far)
     first, last = _alike(rows, reach)
@@ -121,32 +133,34 @@ def _loop_at(steps: Sequence[Step], places: Places, begin: int, stretch: Stretch
 
 
 def _row(
-    steps: Sequence[Step], places: Places, begin: int, period: int, repeat: int
+    steps: Sequence[Step], producers: Places, begin: int, period: int, repeat: int
 ) -> tuple[list[tuple[int, int, int]], int]:
-    """Where the operands of a repeat's steps come from: how many repeats before, which step and which result, or from
-    outside; and the last repeat of which one comes that is farther back than repeats may look.
+    """Return the origins of the operands of a repeat's steps, and the last repeat of which one is too far back.
+
+    An origin is the distance in repeats, the step and the result, or outside the loop.
     """
     start = begin + repeat * period
     row, far = [], -1
     for step in steps[start : start + period]:
         for x in step.inputs:
-            place = None if x.__class__ is Literal else places.get(id(x))
-            if place is None or place[0] < begin:
+            producer = None if x.__class__ is Literal else producers.get(id(x))
+            if producer is None or producer[0] < begin:
                 row.append(_OUTSIDE)
                 continue
-            number, inside = divmod(place[0] - begin, period)
+            number, step_index = divmod(producer[0] - begin, period)
             before = repeat - number
             if before > _MOST_BACK:
                 far = max(far, number)
                 row.append(_OUTSIDE)
             else:
-                row.append((before, inside, place[1]))
+                row.append((before, step_index, producer[1]))
     return row, far
 
 
 def _alike(rows: Sequence[Sequence[tuple[int, int, int]]], reach: Sequence[int]) -> tuple[int, int]:
-    """From which repeat to which one (exclusive) all are alike; the first ones may get from outside what the others get
-    from those before.
+    """Return the longest range of repeats with equal origins (the end is exclusive).
+
+    The first repeats may take from outside the values that later ones take from previous repeats.
     """
     best, first = (0, 0), 0
     while first < len(rows):
@@ -162,69 +176,71 @@ def _alike(rows: Sequence[Sequence[tuple[int, int, int]]], reach: Sequence[int])
     return best
 
 
-def _may_begin(rows: Sequence[Sequence[tuple[int, int, int]]], others: Sequence[tuple[int, int, int]]) -> bool:
-    """Whether a loop may begin with the repeats of ``rows``, when all that follow are like ``others``."""
+def _may_begin(rows: Sequence[Sequence[tuple[int, int, int]]], expected_row: Sequence[tuple[int, int, int]]) -> bool:
+    """Return whether a loop may begin with the repeats of ``rows`` if all that follow are like ``expected_row``."""
     return len(rows) <= _MOST_BACK and all(
-        one == other or (other[0] > repeat and not 0 <= one[0] <= repeat)
+        origin == expected or (expected[0] > repeat and not 0 <= origin[0] <= repeat)
         for repeat, row in enumerate(rows)
-        for one, other in zip(row, others, strict=True)
+        for origin, expected in zip(row, expected_row, strict=True)
     )
 
 
 def _made(
     steps: Sequence[Step], begin: int, period: int, count: int, row: Sequence[tuple[int, int, int]]
 ) -> Loop | None:
-    """The loop of repeats that are alike; None where a value that is carried has several types."""
+    """Return the loop of equal repeats; None if a carried value has several types."""
     loop = Loop(begin, period, count, [], [], [], [])
-    known: dict[Any, Operand] = {}
+    operand_by_key: dict[Any, Operand] = {}
     origins = iter(row)
     repeats = [loop.steps(steps, repeat) for repeat in range(count)]
-    for place in range(period):
+    for step_index in range(period):
         operands: list[Operand] = []
-        for slot in range(len(repeats[0][place].inputs)):
-            given = [repeat[place].inputs[slot] for repeat in repeats]
+        for operand_index in range(len(repeats[0][step_index].inputs)):
+            values = [repeat[step_index].inputs[operand_index] for repeat in repeats]
             origin = next(origins)
-            if origin[0] > 0 and repeats[0][origin[1]].outputs[origin[2]].aval is not given[0].aval:
+            if origin[0] > 0 and repeats[0][origin[1]].outputs[origin[2]].aval is not values[0].aval:
                 return None
-            operand = _operand(loop, known, origin, given)
+            operand = _operand(loop, operand_by_key, origin, values)
             operands.append(operand)
         loop.operands.append(operands)
     return loop
 
 
-def _operand(loop: Loop, known: dict[Any, Operand], origin: tuple[int, int, int], given: Sequence[Atom]) -> Operand:
-    """What an operand of a step is, and of the loop, where it is new."""
+def _operand(
+    loop: Loop, operand_by_key: dict[Any, Operand], origin: tuple[int, int, int], values: Sequence[Atom]
+) -> Operand:
+    """Return the kind of a step's operand, and add it to the loop if it is new."""
     before, step, result = origin
     if before == 0:
         return Inside(step, result)
     if before > 0:
-        return _carried(loop, known, Inside(step, result), given[:before])
-    keys = tuple(map(_key, given))
+        return _carried(loop, operand_by_key, Inside(step, result), values[:before])
+    keys = tuple(map(_key, values))
     if len(set(keys)) == 1:
-        if isinstance(given[0], Literal):
-            return given[0]
+        if isinstance(values[0], Literal):
+            return values[0]
         key: Any = ("same", keys[0])
-        if key not in known:
-            known[key] = Same(len(loop.same))
-            loop.same.append(given[0])
-        return known[key]
+        if key not in operand_by_key:
+            operand_by_key[key] = Same(len(loop.same))
+            loop.same.append(values[0])
+        return operand_by_key[key]
     key = ("differing", keys)
-    if key not in known:
-        known[key] = Differing(len(loop.differing))
-        loop.differing.append(tuple(given))
-    return known[key]
+    if key not in operand_by_key:
+        operand_by_key[key] = Differing(len(loop.differing))
+        loop.differing.append(tuple(values))
+    return operand_by_key[key]
 
 
-def _carried(loop: Loop, known: dict[Any, Operand], result: Inside, first: Sequence[Atom]) -> Carried:
-    """What was given as many repeats before as there are values that the first repeats are given instead."""
+def _carried(loop: Loop, operand_by_key: dict[Any, Operand], result: Inside, first: Sequence[Atom]) -> Carried:
+    """Return the carried value that stands for a result of as many repeats before as there are initial values."""
     key = ("carried", result, *map(_key, first))
-    if key not in known:
-        before = _carried(loop, known, result, first[1:]) if len(first) > 1 else result
-        known[key] = Carried(len(loop.carried))
+    if key not in operand_by_key:
+        before = _carried(loop, operand_by_key, result, first[1:]) if len(first) > 1 else result
+        operand_by_key[key] = Carried(len(loop.carried))
         loop.carried.append(Carry(first[0], before))
-    found = known[key]
-    assert isinstance(found, Carried)
-    return found
+    carried_value = operand_by_key[key]
+    assert isinstance(carried_value, Carried)
+    return carried_value
 
 
 def _key(x: Atom) -> Any:

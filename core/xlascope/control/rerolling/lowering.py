@@ -1,6 +1,6 @@
-"""Repeats as StableHLO: a while over a counter that reads stacks, where each repeat has its place, and writes others.
+"""Lowering of repeats to StableHLO: a while loop with a counter that reads from stacks and writes to others.
 
-What only reads a stack or writes into one is named by the equations whose values are in it: it copies them.
+Operations that only read or write a stack are named after the equations whose values it holds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COUNTER = shaped((), np.dtype(np.int32))
 
 
 class RepeatedLowering(NamedTuple):
-    """Writes a loop; ``split`` parts what belongs to its operands into constants, carry and stacks."""
+    """Lowering of one loop; ``split_operands`` splits its operands into constants, carry and stacks."""
 
     builder: Any
     jaxpr: ClosedJaxpr
@@ -31,34 +31,34 @@ class RepeatedLowering(NamedTuple):
     split: Callable[[Sequence[Any]], tuple[Sequence[Any], Sequence[Any], Sequence[Any]]]
 
     def results(self, operands: Sequence[Any]) -> list[Any]:
-        """The carry after all repeats, and what each gave, stacked."""
+        """Lower the loop and return the final carry and the stacked results."""
         builder = self.builder
         consts, carry, stacks = self.split(list(operands))
-        kept = self._kept(len(carry))
-        state = [*carry, *(builder.constant(0, aval) for aval in kept)]
+        stack_avals = self._kept(len(carry))
+        state = [*carry, *(builder.constant(0, aval) for aval in stack_avals)]
         in_consts, in_carry, in_stacks = self.split(builder.in_avals)
-        avals = [_COUNTER, *in_consts, *in_carry, *kept, *in_stacks]
+        avals = [_COUNTER, *in_consts, *in_carry, *stack_avals, *in_stacks]
         first, last = 1 + len(consts), 1 + len(consts) + len(state)
 
-        def going_on(counter: Any, *_: Any) -> list[Any]:
+        def is_not_finished(counter: Any, *_: Any) -> list[Any]:
             with builder.called("counter"):
                 return [builder.compare("LT", counter, builder.constant(np.int32(self.repeats), _COUNTER))]
 
-        def repeat(counter: Any, *values: Any) -> list[Any]:
+        def lower_body(counter: Any, *values: Any) -> list[Any]:
             values = (counter, *values)
             after = self._repeat(counter, values[1:first], values[first:last], values[last:])
             with builder.called("counter"):
-                one = builder.constant(np.int32(1), _COUNTER)
-                following = builder.emit1("stablehlo.add", [counter, one], _COUNTER)
-            return [following, *values[1:first], *after, *values[last:]]
+                increment = builder.constant(np.int32(1), _COUNTER)
+                next_counter = builder.emit1("stablehlo.add", [counter, increment], _COUNTER)
+            return [next_counter, *values[1:first], *after, *values[last:]]
 
         start = builder.constant(np.int32(0), _COUNTER)
         with builder.called(_NAME):
-            results = builder.while_loop([start, *consts, *state, *stacks], avals, going_on, repeat)
+            results = builder.while_loop([start, *consts, *state, *stacks], avals, is_not_finished, lower_body)
         return results[first:last]  # type: ignore[no-any-return]
 
     def _kept(self, num_carry: int) -> list[ShapedArray]:
-        """The types of what is stacked, of keys as words."""
+        """Return the types of the stacked results, with keys as arrays of words."""
         return [in_words(stacked(aval, self.repeats)) for aval in self.jaxpr.out_avals[num_carry:]]
 
     def _repeat(self, counter: Any, consts: Sequence[Any], state: Sequence[Any], stacks: Sequence[Any]) -> list[Any]:
@@ -68,18 +68,18 @@ class RepeatedLowering(NamedTuple):
         read = []
         for aval, (number, start, step), name in zip(slices, self.reads, self.read_names, strict=True):
             with builder.called(name):
-                place = self._place(counter, start, step)
-                read.append(builder.slice_leading(stacks[number], place, in_words(aval)))
+                index = self._place(counter, start, step)
+                read.append(builder.slice_leading(stacks[number], index, in_words(aval)))
         results = builder.call_body(self.jaxpr, [*consts, *state[:count], *read])
-        kept = []
+        written = []
         values = zip(state[count:], results[count:], self._kept(count), self.kept_names, strict=True)
         for stack, value, aval, name in values:
             with builder.called(name):
-                kept.append(builder.update_leading(stack, value, counter, aval))
-        return [*results[:count], *kept]
+                written.append(builder.update_leading(stack, value, counter, aval))
+        return [*results[:count], *written]
 
     def _place(self, counter: Any, start: int, step: int) -> Any:
-        """Where a repeat reads."""
+        """Return the index at which a repeat reads."""
         builder = self.builder
         if (start, step) == (0, 1):
             return counter

@@ -1,4 +1,4 @@
-"""A program with those of its repeats as loops that are worth it."""
+"""Rerolling of a program: its repeats that are worth it become loops."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from .steps import Step, Steps, steps_of
 from .weighing import LEAST, Of, is_worth_it, spares_compiling, weight_of
 from .writing import written
 
-#: A program of fewer equations does not repeat enough, and one of more takes seconds to look through.
+#: A smaller program does not repeat enough, and a larger one takes seconds to search.
 _FEWEST, _MOST = 6, 100_000
 
 
 class Rule(NamedTuple):
-    """Which repeats become loops: those that are ``worth`` it (a loop, what is known of its stacks, the steps, and the
-    program's weight) and spare at least so many equations.
+    """Rule that selects the repeats that become loops.
+
+    They are ``is_worth`` it (called with a loop, its stacks, the steps, and the program's weight) and save at
+    least ``min_saved_equations``.
     """
 
     worth: Callable[[Loop, Of, Sequence[Step], int], bool]
@@ -33,25 +35,25 @@ class Rule(NamedTuple):
 _RULES = {"auto": Rule(is_worth_it, LEAST), "always": Rule(spares_compiling, LEAST)}
 
 
-def rerolled(program: ClosedJaxpr, how: Reroll) -> ClosedJaxpr:
-    """The program with loops in place of repeats, in the programs that it calls too; itself where there are none."""
-    return rerolled_by(_RULES[how], program)
+def rerolled(program: ClosedJaxpr, mode: Reroll) -> ClosedJaxpr:
+    """Return the program with repeats replaced by loops, also in programs that it calls; itself if there are none."""
+    return rerolled_by(_RULES[mode], program)
 
 
 def rerolled_by(rule: Rule, program: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with loops in place of those repeats that a rule says."""
+    """Return the program with those repeats replaced by loops that a rule selects."""
     key = ("rerolled", rule)
-    found: ClosedJaxpr | Literal["itself"] | None = program.derived.get(key)
-    if found is None:
+    rerolled: ClosedJaxpr | Literal["itself"] | None = program.derived.get(key)
+    if rerolled is None:
         jaxpr = _with_loops(_inside(program.jaxpr, rule), rule)
-        # a program that held itself would live until cycles are looked for
-        found = "itself" if jaxpr is program.jaxpr else ClosedJaxpr(jaxpr, program.consts)
-        program.derived[key] = found
-    return program if found == "itself" else found
+        # a program that references itself would live until the next garbage collection
+        rerolled = "itself" if jaxpr is program.jaxpr else ClosedJaxpr(jaxpr, program.consts)
+        program.derived[key] = rerolled
+    return program if rerolled == "itself" else rerolled
 
 
 def _inside(jaxpr: Jaxpr, rule: Rule) -> Jaxpr:
-    """The program with loops in the programs that it calls."""
+    """Return the program with loops in the programs that it calls."""
     raw = [_inside_of(equation, rule) for equation in jaxpr.raw]
     if all(a is b for a, b in zip(raw, jaxpr.raw, strict=True)):
         return jaxpr
@@ -73,38 +75,38 @@ def _inside_of(equation: RawEquation, rule: Rule) -> RawEquation:
 def _with_loops(jaxpr: Jaxpr, rule: Rule) -> Jaxpr:
     if not _FEWEST <= len(jaxpr.raw) <= _MOST:
         return jaxpr
-    given = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
-    found = steps_of(jaxpr)
-    orders = found.steps, gathered(found.steps)
-    plans = [_Plan(steps, found.results, given, rule) for steps in orders if steps is not None]
+    input_ids = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
+    normalized = steps_of(jaxpr)
+    orders = normalized.steps, gathered(normalized.steps)
+    plans = [_Plan(steps, normalized.results, input_ids, rule) for steps in orders if steps is not None]
     best = max(plans, key=lambda plan: plan.spared)
-    return written(jaxpr, Steps(best.steps, found.results), best.stacks) if best.stacks.loops else jaxpr
+    return written(jaxpr, Steps(best.steps, normalized.results), best.stacks) if best.stacks.loops else jaxpr
 
 
 class _Plan:
-    """The loops of steps in some order that are worth it, and their stacks."""
+    """Loops worth their cost for one order of steps, and their stacks."""
 
-    def __init__(self, steps: list[Step], results: Sequence[Atom], given: frozenset[int], rule: Rule) -> None:
+    def __init__(self, steps: list[Step], results: Sequence[Atom], input_ids: frozenset[int], rule: Rule) -> None:
         self.steps, self.results, self.rule = steps, results, rule
         self.weights = [weight_of(step.operation) for step in steps]
         self.whole = sum(self.weights)
-        loops = loops_of(steps, results, lambda loop: self._worth(loop, given), self.weights, rule.least)
+        loops = loops_of(steps, results, lambda loop: self._worth(loop, input_ids), self.weights, rule.least)
         self.stacks = self._stacks(loops)
 
     @property
     def spared(self) -> int:
-        """How many equations less are compiled."""
+        """Return the number of equations that need not be compiled."""
         loops = self.stacks.loops
-        return sum((each.repeats - 1) * sum(self.weights[each.begin : each.begin + each.period]) for each in loops)
+        return sum((loop.repeats - 1) * sum(self.weights[loop.begin : loop.begin + loop.period]) for loop in loops)
 
-    def _worth(self, loop: Loop, of: Of) -> bool:
-        return self.rule.worth(loop, of, self.steps, self.whole)
+    def _worth(self, loop: Loop, context: Of) -> bool:
+        return self.rule.worth(loop, context, self.steps, self.whole)
 
     def _stacks(self, loops: list[Loop]) -> Stacks:
-        """The stacks of those loops that are worth it: without one, what others need may be another matter."""
+        """Return the stacks of the loops that are worth it, chosen anew after each rejected loop."""
         while True:
             stacks = Stacks(self.steps, self.results, loops)
-            kept = [loop for n, loop in enumerate(loops) if self._worth(loop, (n, stacks))]
-            if len(kept) == len(loops):
+            worthwhile = [loop for index, loop in enumerate(loops) if self._worth(loop, (index, stacks))]
+            if len(worthwhile) == len(loops):
                 return stacks
-            loops = kept
+            loops = worthwhile

@@ -1,4 +1,4 @@
-"""The loop that repeats are written as: a scan whose slices are taken of stacks at places of their own."""
+"""The operation that repeats become: a scan whose slices are read from stacks with an offset and a step."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WRITTEN_LATE = "repeats become a loop when a program is lowered, after all that
 
 
 class Repeated(Operation, name="repeated"):
-    """The carry after ``count`` repeats of a program, and what each repeat gave, stacked.
+    """Operation that returns the carry after ``count`` repeats of a program, and their stacked results.
 
-    The operands are constants of the loop, the carry at the start, and stacks. The program takes constants, carry, and
-    for each of ``reads`` (number of a stack, first place, step) what stands at ``first + k * step`` in repeat ``k``.
-    ``read_names`` and ``kept_names`` are what reading a stack and writing one are called.
+    The operands are constants of the loop, the carry at the start, and stacks. The program takes constants,
+    carry, and for each of ``reads`` (number of a stack, first index, step) the element at ``first + k * step`` in
+    repeat ``k``. ``read_names`` and ``kept_names`` name the operations that read and write stacks.
     """
 
     traits = LOOP
@@ -45,13 +45,13 @@ class Repeated(Operation, name="repeated"):
         return self.count * sum(flops)
 
     def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Constants, carry, and stacks (or slices)."""
+        """Split operands into constants, carry, and stacks (or slices)."""
         first, second = self.num_consts, self.num_consts + self.num_carry
         return operands[:first], operands[first:second], operands[second:]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        results, carried = self.jaxpr.out_avals, self.num_carry
-        return [*results[:carried], *(stacked(a, self.count) for a in results[carried:])]
+        results, num_carry = self.jaxpr.out_avals, self.num_carry
+        return [*results[:num_carry], *(stacked(a, self.count) for a in results[num_carry:])]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         names = self.read_names, self.kept_names

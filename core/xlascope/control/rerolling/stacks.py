@@ -1,5 +1,6 @@
-"""Which arrays hold what differs from repeat to repeat: what a loop before has left, an array that slices are taken of,
-or one that is put together for it.
+"""Arrays that hold the values which differ between repeats.
+
+They are results that a previous loop has stacked, an array that the program slices, or a new stack.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from .steps import Step, literal_key
 
 
 class Results(NamedTuple):
-    """What a step of a loop gave in each repeat."""
+    """Stack of a step's results in all repeats of a loop."""
 
     loop: int
     result: Inside
 
 
 class Before(NamedTuple):
-    """What each repeat of a loop was given by the one before."""
+    """Stack of a carried value at the start of each repeat of a loop."""
 
     loop: int
     carried: int
 
 
 class Slices(NamedTuple):
-    """An array of which slices along the leading axis are taken."""
+    """Array of which the program takes slices along the leading axis."""
 
     array: Var
 
 
 class Built(NamedTuple):
-    """Values that are put together, by their number."""
+    """New stack of values, by its number."""
 
     number: int
 
@@ -47,7 +48,7 @@ Stack = Results | Before | Slices | Built
 
 
 class Read(NamedTuple):
-    """Repeat ``k`` takes what stands at ``first + k * step`` in a stack."""
+    """Read of a stack: repeat ``k`` takes the element at ``first + k * step``."""
 
     stack: Stack
     first: int
@@ -55,7 +56,7 @@ class Read(NamedTuple):
 
 
 class Made(NamedTuple):
-    """Where a value comes from that a loop makes."""
+    """Position of a value that a loop computes: loop, repeat and step result."""
 
     loop: int
     repeat: int
@@ -63,19 +64,21 @@ class Made(NamedTuple):
 
 
 class Stacks:
-    """The stacks that loops need, and what they leave for others: ``reads`` by loop, in the order of what differs;
-    ``kept``, by loop, what is stacked; ``last``, by loop, results that others need of the last repeat; ``taken``, by
-    loop, the values that are taken out of stacks one by one; and the values that are put together, ``built``.
-    ``joined`` says of steps that join values of a loop where these stand, and ``spared`` which steps nobody needs then.
+    """The stacks that loops read, and the values that they leave for others.
+
+    By loop: ``reads`` in the order of the varying values; ``stacked``, the results to stack; ``last_results``,
+    results that are used of the last repeat; ``extracted``, values that are read from stacks one by one.
+    ``new_stacks`` are the values of new stacks. ``concatenations`` has the read of each step that concatenates
+    values of a loop, and ``dropped_steps`` the steps that are unused then.
     """
 
     def __init__(self, steps: Sequence[Step], results: Sequence[Atom], loops: Sequence[Loop]) -> None:
         self.loops = loops
         self.made: dict[int, Made] = {}
         self._types: dict[tuple[int, Inside], ShapedArray] = {}
-        for v, made in _made_in(steps, loops):
-            self.made[id(v)] = made
-            self._types[made.loop, made.result] = v.aval
+        for v, loop_value in _made_in(steps, loops):
+            self.made[id(v)] = loop_value
+            self._types[loop_value.loop, loop_value.result] = v.aval
         self.reads: list[list[Read]] = []
         self.kept: list[dict[Results | Before, None]] = [{} for _ in loops]
         self.last: list[dict[Inside, None]] = [{} for _ in loops]
@@ -89,60 +92,60 @@ class Stacks:
         self._gather(steps, results)
 
     def result_of(self, stack: Results | Before) -> Inside:
-        """The result of a loop's steps that a stack holds."""
-        found = stack.result if isinstance(stack, Results) else self.loops[stack.loop].carried[stack.carried].result
-        assert isinstance(found, Inside)
-        return found
+        """Return the result of a loop's steps that a stack holds."""
+        result = stack.result if isinstance(stack, Results) else self.loops[stack.loop].carried[stack.carried].result
+        assert isinstance(result, Inside)
+        return result
 
     def type_of(self, loop: int, result: Inside) -> ShapedArray:
-        """The type of what a step of a loop gives."""
+        """Return the type of a step's result."""
         return self._types[loop, result]
 
     def _join(self, steps: Sequence[Step], results: Sequence[Atom]) -> None:
-        within = {number for loop in self.loops for number in range(loop.begin, loop.end)}
-        for number, joined in joined_in(steps, results).items() if self.loops else ():
-            read = None if number in within else self._found(joined.values)
+        steps_in_loops = {number for loop in self.loops for number in range(loop.begin, loop.end)}
+        for number, concatenation in joined_in(steps, results).items() if self.loops else ():
+            read = None if number in steps_in_loops else self._found(concatenation.values)
             if read is not None and read.step == 1 and isinstance(read.stack, Results | Before):
                 self.kept[read.stack.loop][read.stack] = None
-                self.joined[number] = joined, read
-                self.spared |= joined.given - within
+                self.joined[number] = concatenation, read
+                self.spared |= concatenation.given - steps_in_loops
 
     def _gather(self, steps: Sequence[Step], results: Sequence[Atom]) -> None:
-        at = 0
+        position = 0
         for number, loop in enumerate(self.loops):
-            self._need_of(steps, at, loop.begin)
+            self._need_of(steps, position, loop.begin)
             self._need(loop.same)
             self._need(carry.init for carry in loop.carried)
             self.reads.append([self._read(number, values) for values in loop.differing])
-            at = loop.end
-        self._need_of(steps, at, len(steps))
+            position = loop.end
+        self._need_of(steps, position, len(steps))
         self._need(results)
 
     def _need_of(self, steps: Sequence[Step], begin: int, end: int) -> None:
-        """Steps outside of loops use values."""
+        """Mark the inputs of steps outside of loops as used."""
         for number in range(begin, end):
             if number not in self.joined and number not in self.spared:
                 self._need(steps[number].inputs)
 
     def _need(self, values: Iterable[Atom]) -> None:
-        """Somebody outside of loops uses values."""
+        """Mark values as used outside of loops."""
         for x in values:
-            made = None if isinstance(x, Literal) else self.made.get(id(x))
-            if made is None:
+            loop_value = None if isinstance(x, Literal) else self.made.get(id(x))
+            if loop_value is None:
                 continue
-            loop = self.loops[made.loop]
-            # A carry has a value to begin with. Other results would begin with zeros, which keys have not.
-            can_be_last = not is_key(x.aval.dtype) or made.result in {carry.result for carry in loop.carried}
-            if made.repeat == loop.repeats - 1 and can_be_last:
-                self.last[made.loop][made.result] = None
+            loop = self.loops[loop_value.loop]
+            # A carry has an initial value. Other results start as zeros, which do not exist for keys.
+            can_be_last = not is_key(x.aval.dtype) or loop_value.result in {carry.result for carry in loop.carried}
+            if loop_value.repeat == loop.repeats - 1 and can_be_last:
+                self.last[loop_value.loop][loop_value.result] = None
             else:
-                self.kept[made.loop][Results(made.loop, made.result)] = None
-                self.taken[made.loop][x] = made  # type: ignore[index]
+                self.kept[loop_value.loop][Results(loop_value.loop, loop_value.result)] = None
+                self.taken[loop_value.loop][x] = loop_value  # type: ignore[index]
 
-    def _found(self, values: tuple[Atom, ...], without: int = -1) -> Read | None:
-        """Where values stand in a stack that is there, but for those of one loop."""
+    def _found(self, values: tuple[Atom, ...], excluded_loop: int = -1) -> Read | None:
+        """Return a read of an existing stack with these values, except stacks of one loop; None if there is none."""
         for stack in self._candidates(values[:2]):
-            if isinstance(stack, Results | Before) and stack.loop == without:
+            if isinstance(stack, Results | Before) and stack.loop == excluded_loop:
                 continue
             first, second = (self._place_in(stack, x) for x in (*values[:2], *values[-1:])[:2])
             if first is None or second is None:
@@ -153,49 +156,49 @@ class Stacks:
         return None
 
     def _read(self, loop: int, values: tuple[Atom, ...]) -> Read:
-        """The stack of which a loop reads values that differ."""
-        found = self._found(values, without=loop)
-        if found is not None:
-            if isinstance(found.stack, Results | Before):
-                self.kept[found.stack.loop][found.stack] = None
-            elif isinstance(found.stack, Slices):
-                self._need([found.stack.array])
-            return found
+        """Return the read for values that differ between repeats, from a new stack if none exists."""
+        read = self._found(values, without=loop)
+        if read is not None:
+            if isinstance(read.stack, Results | Before):
+                self.kept[read.stack.loop][read.stack] = None
+            elif isinstance(read.stack, Slices):
+                self._need([read.stack.array])
+            return read
         self._need(values)
         number = len(self.built)
         self.built.append(values)
-        for place, x in enumerate(values):
-            self._built_at.setdefault(_key(x), []).append((number, place))
+        for index, x in enumerate(values):
+            self._built_at.setdefault(_key(x), []).append((number, index))
         return Read(Built(number), 0, 1)
 
     def _candidates(self, values: Iterable[Atom]) -> Iterator[Stack]:
-        """The stacks that may hold values."""
+        """Yield the stacks that may hold values."""
         for x in values:
-            made = self.made.get(id(x))
-            if made is not None:
-                yield Results(made.loop, made.result)
-                carried = enumerate(self.loops[made.loop].carried)
-                yield from (Before(made.loop, n) for n, carry in carried if carry.result == made.result)
+            loop_value = self.made.get(id(x))
+            if loop_value is not None:
+                yield Results(loop_value.loop, loop_value.result)
+                carries = enumerate(self.loops[loop_value.loop].carried)
+                yield from (Before(loop_value.loop, n) for n, carry in carries if carry.result == loop_value.result)
             if id(x) in self._slices:
                 yield Slices(self._slices[id(x)][0])
             yield from (Built(number) for number, _ in self._built_at.get(_key(x), ()))
 
     def _place_in(self, stack: Stack, x: Atom) -> int | None:
-        """Where a value stands in a stack; None where it does not."""
+        """Return the index of a value in a stack; None if it is not in it."""
         if isinstance(stack, Built):
             return dict(self._built_at.get(_key(x), ())).get(stack.number)
         if isinstance(stack, Slices):
-            array, place = self._slices.get(id(x), (None, 0))
-            return place if array is stack.array else None
-        made = self.made.get(id(x))
+            array, index = self._slices.get(id(x), (None, 0))
+            return index if array is stack.array else None
+        loop_value = self.made.get(id(x))
         if isinstance(stack, Results):
-            there = made is not None and (made.loop, made.result) == stack
-            return made.repeat if there else None  # type: ignore[union-attr]
+            matches = loop_value is not None and (loop_value.loop, loop_value.result) == stack
+            return loop_value.repeat if matches else None  # type: ignore[union-attr]
         carry = self.loops[stack.loop].carried[stack.carried]
         if _key(x) == _key(carry.init):
             return 0
-        there = made is not None and (made.loop, made.result) == (stack.loop, carry.result)
-        return made.repeat + 1 if there and made.repeat + 1 < self.loops[stack.loop].repeats else None  # type: ignore[union-attr]
+        matches = loop_value is not None and (loop_value.loop, loop_value.result) == (stack.loop, carry.result)
+        return loop_value.repeat + 1 if matches and loop_value.repeat + 1 < self.loops[stack.loop].repeats else None  # type: ignore[union-attr]
 
 
 def _key(x: Atom) -> Any:
@@ -203,24 +206,24 @@ def _key(x: Atom) -> Any:
 
 
 def _made_in(steps: Sequence[Step], loops: Sequence[Loop]) -> Iterator[tuple[Var, Made]]:
-    """The values that loops make."""
+    """Yield the values that loops compute, with their positions."""
     for number, loop in enumerate(loops):
         for repeat in range(loop.repeats):
-            for place, step in enumerate(loop.steps(steps, repeat)):
-                yield from ((v, Made(number, repeat, Inside(place, i))) for i, v in enumerate(step.outputs))
+            for step_index, step in enumerate(loop.steps(steps, repeat)):
+                yield from ((v, Made(number, repeat, Inside(step_index, i))) for i, v in enumerate(step.outputs))
 
 
 def _slices_in(steps: Sequence[Step]) -> Iterator[tuple[int, tuple[Var, int]]]:
-    """The values that are one slice along the leading axis of an array, without that axis, and which one."""
+    """Yield the values that are one slice along the leading axis of an array, with the array and the index."""
     cut: dict[int, tuple[Var, int]] = {}
     for step in steps:
         operation, (x, *_) = step.operation, step.inputs or (None,)
         if isinstance(operation, Slice) and isinstance(x, Var) and x.aval.shape:
             begin, end, shape = operation.start_indices, operation.limit_indices, x.aval.shape
-            whole = not any(begin[1:]) and end[1:] == shape[1:] and set(operation.strides or (1,)) == {1}
-            if whole and end[0] == begin[0] + 1:
+            is_leading_slice = not any(begin[1:]) and end[1:] == shape[1:] and set(operation.strides or (1,)) == {1}
+            if is_leading_slice and end[0] == begin[0] + 1:
                 cut[id(step.outputs[0])] = x, begin[0]
         elif isinstance(operation, Squeeze | Reshape) and id(x) in cut:
-            array, place = cut[id(x)]
+            array, index = cut[id(x)]
             if step.outputs[0].aval.shape == array.aval.shape[1:]:
-                yield id(step.outputs[0]), (array, place)
+                yield id(step.outputs[0]), (array, index)

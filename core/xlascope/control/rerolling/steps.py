@@ -1,6 +1,4 @@
-"""A program's equations as steps: without those that nothing needs, what is computed twice merged, and in an order in
-which repeats show.
-"""
+"""Equations of a program as steps: without unused ones, with duplicates merged, ordered to make repeats visible."""
 
 from __future__ import annotations
 
@@ -17,22 +15,24 @@ from ...operations.shapes import Reshape, Squeeze
 from ...operations.slicing import Slice
 from ...records.traits import Trait
 
-#: Of what a copy is not the same: a barrier keeps what is behind it apart, and some numbers are others each time.
+#: Operations that must not be merged: barriers, and operations with fresh randomness.
 _APART = frozenset({OptimizationBarrier, RngUniform})
 
 
-def has_barriers(operation: Operation, known: dict[int, bool]) -> bool:
-    """Whether an operation is a barrier or holds one; ``known`` remembers that of those that hold programs."""
+def has_barriers(operation: Operation, cache: dict[int, bool]) -> bool:
+    """Return whether an operation is a barrier or holds one; ``cache`` has the results for composite operations."""
     if not operation.composite:
         return Trait.BARRIER in operation.traits
-    if id(operation) not in known:
+    if id(operation) not in cache:
         inner = (equation[0] for body in operation.bodies() for equation in body.jaxpr.raw)
-        known[id(operation)] = Trait.BARRIER in operation.traits or any(has_barriers(each, known) for each in inner)
-    return known[id(operation)]
+        cache[id(operation)] = Trait.BARRIER in operation.traits or any(
+            has_barriers(inner_operation, cache) for inner_operation in inner
+        )
+    return cache[id(operation)]
 
 
 class Step(NamedTuple):
-    """An equation, the ``number``-th of the program, which stands for ``copies`` that compute the same."""
+    """An equation, the ``number``-th of the program, which stands for ``copies`` equal computations."""
 
     number: int
     operation: Operation
@@ -52,13 +52,14 @@ class Steps(NamedTuple):
 
 
 def literal_key(x: Literal) -> Any:
-    """What tells a literal from others."""
+    """Return a key that identifies a literal by value and type."""
     return key_of(x.val), id(x.aval)
 
 
 def steps_of(jaxpr: Jaxpr) -> Steps:
-    """The steps of a program: those that do not differ from repeat to repeat, and slices that are taken of one array,
-    come first, so that what is left repeats.
+    """Return the steps of a program in an order in which repeats are visible.
+
+    Steps that do not differ between repeats, and slices of one array, come first.
     """
     merged, names = _merged(jaxpr)
     early, late = _hoisted(merged, [*jaxpr.constvars, *jaxpr.invars])
@@ -66,69 +67,71 @@ def steps_of(jaxpr: Jaxpr) -> Steps:
 
 
 def _merged(jaxpr: Jaxpr) -> tuple[list[Step], dict[Var, Var]]:
-    """The steps that are needed, in the order of the equations, and by what a value's name is replaced."""
+    """Return the needed steps in the equations' order, with duplicates merged, and the replacements of variables."""
     needed = _needed(jaxpr)
-    found: list[Step] = []
-    places: dict[Any, int] = {}
-    names: dict[Any, Any] = {}
+    merged: list[Step] = []
+    position_by_key: dict[Any, int] = {}
+    replacements: dict[Any, Any] = {}
     literals: dict[int, Any] = {}
-    for number, (operation, given, outputs, code, lasti, origin) in enumerate(jaxpr.raw):
+    for number, (operation, raw_inputs, outputs, code, lasti, origin) in enumerate(jaxpr.raw):
         if not needed[number]:
             continue
         inputs = []
         key: list[Any] = [operation]
-        for x in given:
+        for x in raw_inputs:
             if x.__class__ is Literal:
                 if id(x) not in literals:
                     literals[id(x)] = literal_key(x)
                 key.append(literals[id(x)])
             else:
-                x = names.get(x, x)
+                x = replacements.get(x, x)
                 key.append(id(x))
             inputs.append(x)
         if not operation.effects and operation.__class__ not in _APART:
-            place = places.setdefault(tuple(key), len(found))
-            if place < len(found):
-                names.update(zip(outputs, found[place].outputs, strict=True))
-                found[place] = found[place]._replace(copies=found[place].copies + 1)
+            position = position_by_key.setdefault(tuple(key), len(merged))
+            if position < len(merged):
+                replacements.update(zip(outputs, merged[position].outputs, strict=True))
+                merged[position] = merged[position]._replace(copies=merged[position].copies + 1)
                 continue
-        found.append(Step(number, operation, tuple(inputs), outputs, code, lasti, origin))
-    return found, names
+        merged.append(Step(number, operation, tuple(inputs), outputs, code, lasti, origin))
+    return merged, replacements
 
 
 def _needed(jaxpr: Jaxpr) -> list[bool]:
-    """Which equations results or effects need."""
+    """Return which equations results or effects need."""
     used = {id(x) for x in jaxpr.outvars}
-    found = []
+    needed_flags = []
     for operation, inputs, outputs, *_ in reversed(jaxpr.raw):
         needed = any(id(v) in used for v in outputs) or bool(operation.effects)
         if needed:
             used.update(map(id, inputs))
-        found.append(needed)
-    return found[::-1]
+        needed_flags.append(needed)
+    return needed_flags[::-1]
 
 
-def _hoisted(steps: Sequence[Step], given: Sequence[Var]) -> tuple[list[Step], list[Step]]:
-    """Steps that come first, and the others: first comes what needs nothing of the others and stands for several
-    equations, or takes one of several slices of an array.
+def _hoisted(steps: Sequence[Step], inputs: Sequence[Var]) -> tuple[list[Step], list[Step]]:
+    """Return the steps that come first, and the others.
+
+    A step comes first if it depends on none of the others, and stands for several equations or takes one of
+    several slices of an array.
     """
     slices: dict[int, int] = defaultdict(int)
     for step in steps:
         if isinstance(step.operation, Slice):
             slices[id(step.inputs[0])] += 1
-    known = {id(v) for v in given}
-    cut: set[int] = set()  # slices, and what is reshaped of them
+    available = {id(v) for v in inputs}
+    slice_ids: set[int] = set()  # slices, and reshaped slices
     early: list[Step] = []
     late: list[Step] = []
     for step in steps:
-        of = id(step.inputs[0]) if step.inputs else 0
-        is_slice = isinstance(step.operation, Slice) and slices[of] > 1
-        is_slice = is_slice or (isinstance(step.operation, Squeeze | Reshape) and of in cut)
-        first = is_slice or step.copies > 1
-        if first and all(x.__class__ is Literal or id(x) in known for x in step.inputs):
-            known.update(map(id, step.outputs))
+        source = id(step.inputs[0]) if step.inputs else 0
+        is_slice = isinstance(step.operation, Slice) and slices[source] > 1
+        is_slice = is_slice or (isinstance(step.operation, Squeeze | Reshape) and source in slice_ids)
+        is_early = is_slice or step.copies > 1
+        if is_early and all(x.__class__ is Literal or id(x) in available for x in step.inputs):
+            available.update(map(id, step.outputs))
             if is_slice:
-                cut.update(map(id, step.outputs))
+                slice_ids.update(map(id, step.outputs))
             early.append(step)
         else:
             late.append(step)

@@ -1,8 +1,8 @@
-"""Whether a loop is worth it: what it spares XLA to compile, and what a call takes longer for it.
+"""Cost model of loops: the compile time that a loop saves, and the time that it adds to a call.
 
-What differs from repeat to repeat is read out of a stack and written into one, which steps written one by one need not
-do: where that is much of what a repeat does, the loop is slower. So it is where XLA would have computed several repeats
-in one kernel. Rates are those of the model that says what is kept.
+Values that differ between repeats are read from a stack and written to one, which unrolled steps need not do.
+If that is a large part of a repeat's work, the loop is slower. It is also slower if XLA would have fused
+several repeats into one kernel. Rates are those of the cost model for materialization.
 """
 
 from __future__ import annotations
@@ -19,68 +19,71 @@ from .loop import Carried, Inside, Loop, bytes_of
 from .stacks import Built, Read, Stacks
 from .steps import Step
 
-#: Nothing becomes a loop that spares fewer equations, or a smaller part of the program's.
+#: Minimum number of equations that a loop saves, and minimum fraction of the program's equations.
 _FEWEST_SPARED, _SMALLEST_PART = 100, 0.05
-#: To compile the loop, and each value that is put into a stack or taken out by itself (a kernel of its own), is as much
-#: work as so many equations.
+#: Cost of compiling the loop, and of compiling each value that is separately copied to or from a stack (a separate
+#: kernel), in equations.
 _LOOP, _BY_ITSELF = 150, 30
-#: Where a call is not to become slower: what a loop adds is at most that part of its time.
+#: Maximum time that a loop may add to a call, as a fraction of the repeats' time.
 _MOST_ADDED = 0.03
-#: So much of it waits for the repeat before: repeats that need nothing of each other run side by side, written out.
+#: Minimum fraction of a repeat's time that depends on the previous one: unrolled, independent repeats run in parallel.
 _LEAST_WAITING = 0.7
-#: Nanoseconds for a byte that is copied into a stack or out of one: part of them is written where it is computed.
+#: Nanoseconds per byte copied to or from a stack; some values are computed in place, so it is less than a full copy.
 _COPIED = 0.12
-#: A loop that carries fewer bytes is one of the smallest, which XLA writes otherwise; by one that carries less than the
-#: second number, values that are kept in other loops of the program would be lost (``xla/keeping/staying.py``).
+#: Minimum bytes that a loop carries: XLA emits smaller loops differently. Below the second number, values that are
+#: materialized in other loops of the program would be lost (``xla/materialization/live_ranges.py``).
 _LEAST_CARRIED, _LEAST_BESIDE_OTHERS = 1024, 4096
-#: Nanoseconds that a loop takes to count a repeat.
+#: Nanoseconds of the loop counter per repeat.
 _COUNTED = 300.0
-#: Nanoseconds for an element, by trait of the operation, where it is not CHEAP.
+#: Nanoseconds per element, by trait of the operation, if it is not CHEAP.
 _ELEMENT = {Trait.DIVIDES: 0.15, Trait.TRANSCENDENTAL: 0.6}
 
-#: A loop has to spare so many equations, what it costs to compile included.
+#: Minimum number of equations that a loop removes, including the cost of compiling the loop.
 LEAST = _FEWEST_SPARED + _LOOP
-#: Of a loop its number among those of some stacks, and these; while stacks are not looked at the ids of the program's
-#: operands.
+#: The number of a loop and the stacks; before stacks are chosen, the ids of the program's operands instead.
 Of = tuple[int, Stacks] | frozenset[int]
 
 
-def spares_compiling(loop: Loop, of: Of, steps: Sequence[Step], whole: int) -> bool:
-    """Whether a loop spares compiling much of the ``whole`` program's equations."""
+def spares_compiling(loop: Loop, context: Of, steps: Sequence[Step], program_weight: int) -> bool:
+    """Return whether a loop saves compiling a sufficient part of the program's equations."""
     weight = sum(weight_of(step.operation) for step in loop.steps(steps, 0))
-    spared = (loop.repeats - 1) * weight - _BY_ITSELF * _copied(loop, of)[1] - _LOOP
-    return spared >= max(_FEWEST_SPARED, _SMALLEST_PART * whole)
+    saved = (loop.repeats - 1) * weight - _BY_ITSELF * _copied(loop, context)[1] - _LOOP
+    return saved >= max(_FEWEST_SPARED, _SMALLEST_PART * program_weight)
 
 
-def is_worth_it(loop: Loop, of: Of, steps: Sequence[Step], whole: int) -> bool:
-    """Whether a loop spares compiling, and makes a call no slower to speak of."""
-    if not spares_compiling(loop, of, steps, whole) or _is_small(loop, steps):
+def is_worth_it(loop: Loop, context: Of, steps: Sequence[Step], program_weight: int) -> bool:
+    """Return whether a loop saves compile time and adds no significant time to a call."""
+    if not spares_compiling(loop, context, steps, program_weight) or _is_small(loop, steps):
         return False
     repeat = loop.steps(steps, 0)
-    work, kernels = work_of(repeat)
-    waiting, _ = work_of([step for step, waits in zip(repeat, _that_wait(loop), strict=True) if waits])
-    if waiting < _LEAST_WAITING * work:
+    repeat_time, kernels = work_of(repeat)
+    serial_time, _ = work_of([step for step, is_serial in zip(repeat, _that_wait(loop), strict=True) if is_serial])
+    if serial_time < _LEAST_WAITING * repeat_time:
         return False
-    added = _copied(loop, of)[0] * _COPIED / loop.repeats + _COUNTED
-    if not kernels:  # several repeats would be computed in one kernel
-        added += LAUNCH + (READ + WRITE) * sum(bytes_of(carry.init.aval) for carry in loop.carried)
-    return added <= _MOST_ADDED * work
+    added_time = _copied(loop, context)[0] * _COPIED / loop.repeats + _COUNTED
+    if not kernels:  # XLA would fuse several repeats into one kernel
+        added_time += LAUNCH + (READ + WRITE) * sum(bytes_of(carry.init.aval) for carry in loop.carried)
+    return added_time <= _MOST_ADDED * repeat_time
 
 
 def _that_wait(loop: Loop) -> list[bool]:
-    """Which steps of a repeat need what the repeat before gives."""
-    found: list[bool] = []
+    """Return which steps of a repeat depend on the previous repeat."""
+    serial: list[bool] = []
     for operands in loop.operands:
-        found.append(any(isinstance(x, Carried) or (isinstance(x, Inside) and found[x.step]) for x in operands))
-    return found
+        serial.append(any(isinstance(x, Carried) or (isinstance(x, Inside) and serial[x.step]) for x in operands))
+    return serial
 
 
 def _is_small(loop: Loop, steps: Sequence[Step]) -> bool:
-    """Whether a loop carries so little that XLA writes it otherwise, or what else is in loops would suffer."""
-    values = (*loop.same, *(carry.init for carry in loop.carried), *(x for those in loop.differing for x in those))
-    carried = sum(bytes_of(x.aval) for x in values)
-    beside = carried < _LEAST_BESIDE_OTHERS and any(_holds_loops(step.operation) for step in steps)
-    return carried < (_LEAST_BESIDE_OTHERS if beside else _LEAST_CARRIED)
+    """Return whether a loop carries so few bytes that XLA emits it differently, or other loops would suffer."""
+    loop_inputs = (
+        *loop.same,
+        *(carry.init for carry in loop.carried),
+        *(x for per_repeat in loop.differing for x in per_repeat),
+    )
+    carried_bytes = sum(bytes_of(x.aval) for x in loop_inputs)
+    has_other_loops = carried_bytes < _LEAST_BESIDE_OTHERS and any(_holds_loops(step.operation) for step in steps)
+    return carried_bytes < (_LEAST_BESIDE_OTHERS if has_other_loops else _LEAST_CARRIED)
 
 
 def _holds_loops(operation: Operation) -> bool:
@@ -91,59 +94,60 @@ def _holds_loops(operation: Operation) -> bool:
 
 
 def weight_of(operation: Operation) -> int:
-    """How many equations an operation counts as, with those of the programs that it holds."""
+    """Return the number of equations of an operation, including the programs that it holds."""
     bodies = operation.bodies() if operation.composite else ()
     return 1 + sum(weight_of(inner[0]) for body in bodies for inner in body.jaxpr.raw)
 
 
 def work_of(steps: Sequence[Step]) -> tuple[float, int]:
-    """About how many nanoseconds a repeat takes, and how many kernels of its own it has at least."""
-    found = [_work(step.operation, [x.aval for x in step.inputs], [v.aval for v in step.outputs]) for step in steps]
-    return sum(time for time, _ in found), sum(kernels for _, kernels in found)
+    """Return an estimate of a repeat's time in nanoseconds, and the minimum number of separate kernels."""
+    estimates = [_work(step.operation, [x.aval for x in step.inputs], [v.aval for v in step.outputs]) for step in steps]
+    return sum(time for time, _ in estimates), sum(kernels for _, kernels in estimates)
 
 
 def _work(operation: Operation, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> tuple[float, int]:
     bodies = operation.bodies() if operation.composite else ()
     if bodies:
         inner = [_work_of_program(body) for body in bodies]
-        time = operation.flops_of_bodies([round(each) for each, _ in inner])
+        time = operation.flops_of_bodies([round(item) for item, _ in inner])
         return float(time), sum(kernels for _, kernels in inner) + (not isinstance(operation, Calling))
-    flops, elements = operation.flops(operands, results), sum(int(each.size) for each in results)
+    flops, elements = operation.flops(operands, results), sum(int(item.size) for item in results)
     if Trait.KERNEL in operation.traits:
-        elements = max(elements, sum(int(each.size) for each in operands))
+        elements = max(elements, sum(int(item.size) for item in operands))
         return LAUNCH + max(elements * CHEAP, flops * PRODUCT / 2), 1
     if flops > 8 * elements:  # a product: two for each multiplication and addition
         return LAUNCH + flops * PRODUCT / 2, 1
-    return elements * max((_ELEMENT[each] for each in operation.traits if each in _ELEMENT), default=CHEAP), 0
+    return elements * max((_ELEMENT[item] for item in operation.traits if item in _ELEMENT), default=CHEAP), 0
 
 
 def _work_of_program(body: ClosedJaxpr) -> tuple[float, int]:
-    found = [_work(e[0], [x.aval for x in e[1]], [v.aval for v in e[2]]) for e in body.jaxpr.raw]
-    return sum(time for time, _ in found), sum(kernels for _, kernels in found)
+    estimates = [_work(e[0], [x.aval for x in e[1]], [v.aval for v in e[2]]) for e in body.jaxpr.raw]
+    return sum(time for time, _ in estimates), sum(kernels for _, kernels in estimates)
 
 
-def _copied(loop: Loop, of: Of) -> tuple[int, int]:
-    """The bytes that a loop's stacks are copied about in a call, and how many values are put into them or taken out by
-    themselves; about so much where stacks are not known.
+def _copied(loop: Loop, context: Of) -> tuple[int, int]:
+    """Return the bytes that a call copies to and from a loop's stacks, and the number of separately copied values.
+
+    If the stacks are not known yet both are approximate.
     """
     total = sum(bytes_of(x.aval) for values in loop.differing for x in values)
-    if isinstance(of, frozenset):
-        return total, sum(id(x) in of for values in loop.differing for x in values)
-    alone = 0
-    number, stacks = of
+    if isinstance(context, frozenset):
+        return total, sum(id(x) in context for values in loop.differing for x in values)
+    single_copies = 0
+    number, stacks = context
     for read, values in zip(stacks.reads[number], loop.differing, strict=True):
         if _is_own(read, number, stacks):
             total += sum(bytes_of(x.aval) for x in values)
-            alone += sum(not isinstance(x, Literal) for x in values)
+            single_copies += sum(not isinstance(x, Literal) for x in values)
     for stack in stacks.kept[number]:
         total += loop.repeats * bytes_of(stacks.type_of(number, stacks.result_of(stack)))
     for v in stacks.taken[number]:
         total += bytes_of(v.aval)
-        alone += 1
-    return total, alone
+        single_copies += 1
+    return total, single_copies
 
 
 def _is_own(read: Read, number: int, stacks: Stacks) -> bool:
-    """Whether a stack is put together for this loop, and not read by one before."""
-    before = [each.stack for those in stacks.reads[:number] for each in those]
+    """Return whether a stack is created for this loop, and not read by a previous one."""
+    before = [earlier.stack for reads in stacks.reads[:number] for earlier in reads]
     return isinstance(read.stack, Built) and read.stack not in before

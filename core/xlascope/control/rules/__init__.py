@@ -1,1 +1,1 @@
-"""Functions that come with rules of their own: for their derivatives, their transposes, their batches."""
+"""Functions with custom rules for their derivatives, their transposes and their batching."""

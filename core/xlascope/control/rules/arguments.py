@@ -1,4 +1,4 @@
-"""The arguments of a function with a rule of its own: those that move, and those that rules take as they are."""
+"""Arguments of a function with a custom rule: those that are differentiated, and nondiff ones passed unchanged."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..programs.names import name_of, places_of
 
 
 class Arguments(NamedTuple):
-    """A call's arguments: the flat operands that can move, their structure, and all positional arguments."""
+    """A call's arguments: flat differentiable operands and their structure, and all positional arguments."""
 
     operands: list[Any]
     structure: Any
     positional: tuple[Any, ...]
     fixed: tuple[int, ...]
-    #: The traced values within the arguments that do not move: they are operands too, or a rule that runs after their
-    #: trace has ended could not use them.
+    #: Tracers within nondiff arguments. They are operands too, so that a rule that runs after the end of their trace
+    #: can use them.
     traced: tuple[Tracer, ...] = ()
-    #: Where they stand: for each argument that holds some, its number, leaves and structure, and which leaves they are.
+    #: For each argument with tracers: its number, leaves and structure, and which leaves are tracers.
     traced_places: tuple[tuple[int, list[Any], Any, list[bool]], ...] = ()
 
     def with_traced(self, values: Sequence[Any]) -> Arguments:
-        """Return the same arguments with other values for those that are traced and do not move."""
+        """Return the same arguments with other values for the tracers within nondiff arguments."""
         if not self.traced:
             return self
         remaining = iter(values)
@@ -38,12 +38,12 @@ class Arguments(NamedTuple):
         return self._replace(positional=tuple(positional))
 
     def join(self, operands: Sequence[Any]) -> list[Any]:
-        """All arguments again, with other operands."""
-        moving = iter(self.structure.unflatten(operands))
-        return [x if i in self.fixed else next(moving) for i, x in enumerate(self.positional)]
+        """Return all arguments, with other values for the differentiable operands."""
+        differentiable_args = iter(self.structure.unflatten(operands))
+        return [x if i in self.fixed else next(differentiable_args) for i, x in enumerate(self.positional)]
 
     def fixed_values(self) -> list[Any]:
-        """The arguments that rules take first, as they are."""
+        """Return the nondiff arguments, which rules take first and unchanged."""
         return [self.positional[i] for i in self.fixed]
 
 
@@ -51,12 +51,12 @@ def arguments_of(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    fixed: Sequence[int],
-    fixed_names: Sequence[str] = (),
+    nondiff_argnums: Sequence[int],
+    nondiff_argnames: Sequence[str] = (),
 ) -> Arguments:
-    """A call's arguments, named ones brought into their places, those that do not move apart."""
-    if not kwargs and not fixed and not fixed_names and len(args) == _exact_count(function):
-        signature = None  # each is in its place
+    """Return a call's arguments in the order of the signature, with the nondiff arguments separate."""
+    if not kwargs and not nondiff_argnums and not nondiff_argnames and len(args) == _exact_count(function):
+        signature = None  # the arguments already are in order
     else:
         signature = _signature(function)
     if signature is not None:
@@ -71,24 +71,27 @@ def arguments_of(
                 f"{', '.join(bound.kwargs)} cannot be given by name{here()}"
             )
         args = bound.args
-        fixed = sorted({*fixed, *_places(function, list(signature.parameters), fixed_names)})
+        nondiff_argnums = sorted({*nondiff_argnums, *_places(function, list(signature.parameters), nondiff_argnames)})
     elif kwargs:
         raise TypeError(f"{name_of(function)} takes arguments by position{here()}")
-    numbers = places_of(fixed, len(args), f"nondiff_argnums of {name_of(function)}")
-    moving = tuple(x for i, x in enumerate(args) if i not in numbers)
-    operands, structure = tree.flatten(moving)
-    for (path, _), x in zip(tree.leaves_with_path(moving), operands, strict=True):
+    normalized_argnums = places_of(nondiff_argnums, len(args), f"nondiff_argnums of {name_of(function)}")
+    differentiable_args = tuple(x for i, x in enumerate(args) if i not in normalized_argnums)
+    operands, structure = tree.flatten(differentiable_args)
+    for (path, _), x in zip(tree.leaves_with_path(differentiable_args), operands, strict=True):
         try:
             aval_of(x)
         except TypeError:
             raise not_an_array(x, f"argument {tree.keystr(path)} of {name_of(function)}") from None
-    return _note_traced(Arguments(operands, structure, args, numbers))
+    return _note_traced(Arguments(operands, structure, args, normalized_argnums))
 
 
 def _note_traced(arguments: Arguments) -> Arguments:
-    """Return the arguments with the traced values of those that do not move; a tracer changes its class later."""
+    """Return the arguments together with the tracers within nondiff arguments.
+
+    They are collected at once because a tracer changes its class when its trace ends.
+    """
     traced: list[Tracer] = []
-    places = []
+    tracer_positions = []
     for i in arguments.fixed:
         try:
             leaves, structure = tree.flatten(arguments.positional[i])
@@ -97,8 +100,8 @@ def _note_traced(arguments: Arguments) -> Arguments:
         is_traced = [isinstance(x, Tracer) for x in leaves]
         if any(is_traced):
             traced += [x for x, hit in zip(leaves, is_traced, strict=True) if hit]
-            places.append((i, leaves, structure, is_traced))
-    return arguments._replace(traced=tuple(traced), traced_places=tuple(places)) if traced else arguments
+            tracer_positions.append((i, leaves, structure, is_traced))
+    return arguments._replace(traced=tuple(traced), traced_places=tuple(tracer_positions)) if traced else arguments
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
@@ -109,12 +112,12 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
 
 
 def _exact_count(function: Callable[..., Any]) -> int:
-    """How many arguments a plain function takes by place, if it takes no others, which needs no signature; else -1."""
+    """Return the number of arguments of a function with positional parameters only, or -1 if a signature is needed."""
     code = getattr(function, "__code__", None)
     if code is None or hasattr(function, "__wrapped__") or hasattr(function, "__signature__"):
         return -1
-    others = code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    return -1 if others or inspect.ismethod(function) else int(code.co_argcount)
+    takes_others = code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return -1 if takes_others or inspect.ismethod(function) else int(code.co_argcount)
 
 
 def _places(function: Callable[..., Any], parameters: list[str], names: Sequence[str]) -> list[int]:

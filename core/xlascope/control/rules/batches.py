@@ -1,4 +1,4 @@
-"""A user's rule for all examples at once."""
+"""Batching of a user's derivative rule."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ..programs.marks import chosen, in_places
 def batched_in_front(
     function: Callable[..., Sequence[Any]], operands: Sequence[Any], axes: Sequence[Any], size: int, axis: Any
 ) -> list[Any]:
-    """A flat function's results for all examples, every one with the mapped axis in front; ZERO for ZERO and None."""
-    there: list[bool] = []
+    """Return a flat function's results for all examples with a leading mapped axis; ZERO for results ZERO and None."""
+    nonzero: list[bool] = []
 
     def values_only(*xs: Any) -> list[Any]:
         results = function(*xs)
-        there[:] = [y is not ZERO and y is not None for y in results]
-        return chosen(results, there)
+        nonzero[:] = [y is not ZERO and y is not None for y in results]
+        return chosen(results, nonzero)
 
     results, out_axes = batch(values_only, operands, axes, axis)
-    return in_places([in_front(y, a, size) for y, a in zip(results, out_axes, strict=True)], there)
+    return in_places([in_front(y, a, size) for y, a in zip(results, out_axes, strict=True)], nonzero)
 
 
 def in_front(x: Any, axis: Any, size: int) -> Any:
-    """A value with its mapped axis in front; arrays of float0, which no operation takes, are made anew."""
+    """Return a value with its mapped axis in front; arrays of float0, which no operation takes, are created anew."""
     aval = aval_of(x)
     if aval.dtype == float0:
         return np.zeros(with_axis(aval, 0, size).shape if axis is NOT_MAPPED else aval.shape, float0)

@@ -1,4 +1,4 @@
-"""Functions without what they close over: closure_convert; and custom_gradient, which needs it."""
+"""closure_convert and custom_gradient: functions whose closed-over values become arguments."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from .ruled_function import is_pair
 
 @api_boundary
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """``fun`` as a function of its arguments and of the traced floating-point values that it closes over.
+    """Return ``fun`` as a function of its arguments and of the traced floating-point values that it closes over.
 
     Returns (function, values): ``function(*args, *values)`` equals ``fun(*args)`` for arguments of the types of
-    ``example_args``. So a rule (custom_jvp, custom_vjp) can be given what it must not close over.
+    ``example_args``. So a rule (custom_jvp, custom_vjp) can take as arguments the values that it must not close
+    over.
 
     >>> import xlascope as xs
     >>> def slope(x):
@@ -39,26 +40,28 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     avals = [operand_aval(f"an argument of {name_of(fun)}", x) for x in operands]
     program, out_structure = staged(fun, structure, avals)
     hoisted = [isinstance(c, Tracer) and is_differentiable(c.dtype) for c in program.consts]
-    values = [c for c, out in zip(program.consts, hoisted, strict=True) if out]
+    values = [c for c, is_hoisted in zip(program.consts, hoisted, strict=True) if is_hoisted]
 
     @called_as(fun)
-    def converted(*args: Any) -> Any:
+    def call_converted(*args: Any) -> Any:
         count = len(args) - len(values)
-        found, own = tree.flatten(args[:count])
-        if own != structure:
+        operand_values, args_structure = tree.flatten(args[:count])
+        if args_structure != structure:
             raise TypeError(
                 f"the converted {name_of(fun)} takes arguments of structure {structure} and then the values it closes "
-                f"over, it got {own}{here()}"
+                f"over, it got {args_structure}{here()}"
             )
-        given = iter(args[count:])
-        consts = [next(given) if out else c for c, out in zip(program.consts, hoisted, strict=True)]
-        return out_structure.unflatten(evaluate_jaxpr(program.jaxpr, consts, found))
+        remaining_values = iter(args[count:])
+        consts = [
+            next(remaining_values) if is_hoisted else c for c, is_hoisted in zip(program.consts, hoisted, strict=True)
+        ]
+        return out_structure.unflatten(evaluate_jaxpr(program.jaxpr, consts, operand_values))
 
-    return converted, values
+    return call_converted, values
 
 
 class _Pullback:
-    """A backward function as a tree: the values that it closes over are its leaves."""
+    """Backward function as a tree whose leaves are the values that it closes over."""
 
     def __init__(self, program: ClosedJaxpr, consts: Any, structure: Any) -> None:
         self.program = program
@@ -72,8 +75,9 @@ tree.register_pytree_node(
 
 
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """``fun``, which returns (result, function from the result's cotangent to those of the arguments), as a function
-    with that derivative. A decorator.
+    """Decorate a function that returns its result and a function from the result's cotangent to those of the arguments.
+
+    The decorated function returns the result, and has that derivative.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> @xs.custom_gradient
@@ -83,38 +87,38 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     9.0 10.0
     """
 
-    def pair(found: Any) -> Any:
-        if not is_pair(found) or not callable(found[1]):
+    def check_pair(returned: Any) -> Any:
+        if not is_pair(returned) or not callable(returned[1]):
             raise TypeError(
                 f"{name_of(fun)}, a custom_gradient function, has to return its result and the function that takes the "
                 f"result's cotangent to the arguments' cotangents{here()}"
             )
-        return found
+        return returned
 
     @custom_vjp
     @called_as(fun)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return pair(fun(*args, **kwargs))[0]
+    def differentiable_function(*args: Any, **kwargs: Any) -> Any:
+        return check_pair(fun(*args, **kwargs))[0]
 
     def forward(*args: Any) -> tuple[Any, _Pullback]:
-        result, pullback = pair(fun(*args))
+        result, pullback = check_pair(fun(*args))
         leaves, out = tree.flatten(result)
-        kept: list[Any] = []
+        cotangent_structures: list[Any] = []
 
         def flat(*cotangents: Any) -> list[Any]:
-            found, structure = tree.flatten(_as_tuple(pullback(out.unflatten(cotangents))))
-            kept.append(structure)
-            return found
+            cotangent_leaves, structure = tree.flatten(_as_tuple(pullback(out.unflatten(cotangents))))
+            cotangent_structures.append(structure)
+            return cotangent_leaves
 
         program = stage(flat, [aval_of(y) for y in leaves], name_of(fun))
-        return result, _Pullback(program, list(program.consts), kept[0])
+        return result, _Pullback(program, list(program.consts), cotangent_structures[0])
 
     def backward(pullback: _Pullback, cotangent: Any) -> Any:
-        found = evaluate_jaxpr(pullback.program.jaxpr, pullback.consts, tree.leaves(cotangent))
-        return pullback.structure.unflatten(found)
+        cotangent_leaves = evaluate_jaxpr(pullback.program.jaxpr, pullback.consts, tree.leaves(cotangent))
+        return pullback.structure.unflatten(cotangent_leaves)
 
-    wrapped.defvjp(forward, backward)
-    return wrapped
+    differentiable_function.defvjp(forward, backward)
+    return differentiable_function
 
 
 def _as_tuple(cotangents: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""custom_jvp: a function that says itself how it moves."""
+"""custom_jvp: a function with a custom JVP rule."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .tangents import SymbolicZero, is_zero, shown, tangent_aval
 
 
 class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
-    """A function with a jvp rule of its own, given by :meth:`defjvp` or :meth:`defjvps`.
+    """A function with a custom JVP rule, which :meth:`defjvp` or :meth:`defjvps` sets.
 
-    Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the rule as they are, in
-    front of the others; they may be anything.
+    Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the rule unchanged,
+    in front of the others; they may be any objects.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> @xs.custom_jvp
@@ -50,14 +50,14 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule: ``jvp(primals, tangents)`` returns (results, their tangents). Works as a decorator.
 
-        With ``symbolic_zeros`` tangents of what does not move are ``SymbolicZero`` objects instead of arrays.
+        With ``symbolic_zeros`` zero tangents are ``SymbolicZero`` objects instead of arrays.
         """
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Set the rule argument by argument: ``jvps[i](tangent, result, *primals)`` is what argument i contributes.
+        """Set the rule argument by argument: ``jvps[i](tangent, result, *primals)`` is the contribution of argument i.
 
         None says that it contributes nothing. The function has to have one result tree, the same for the rules.
         """
@@ -87,14 +87,14 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
         return self.jvp is not None
 
     def _non_differentiable(self, traced: Sequence[Any]) -> Sequence[Any]:
-        """Return traced values of ``nondiff_argnums`` as constants of differentiation, as in JAX."""
+        """Return the tracers of ``nondiff_argnums`` wrapped in stop_gradient, as JAX does."""
         return [stop_gradient(x) if is_differentiable(x.dtype) else x for x in traced]
 
     def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomJVPCall:
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            results, moved, structure = self._apply_rule(arguments, primals, tangents)
+            results, tangents_out, structure = self._apply_rule(arguments, primals, tangents)
             structures.append(structure)
-            return results, moved
+            return results, tangents_out
 
         return CustomJVPCall(function, rule, name_of(self.fun), None, 0, name_of(self.jvp), self.symbolic_zeros)
 
@@ -105,34 +105,34 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
         count = len(arguments.traced)
         arguments = arguments.with_traced(primals[:count])
         primals, tangents = primals[count:], tangents[count:]
-        moves = [shown(t, aval_of(x), self.symbolic_zeros) for x, t in zip(primals, tangents, strict=True)]
+        rule_tangents = [shown(t, aval_of(x), self.symbolic_zeros) for x, t in zip(primals, tangents, strict=True)]
         structure = arguments.structure
-        pair = self.jvp(*arguments.fixed_values(), structure.unflatten(primals), structure.unflatten(moves))
+        pair = self.jvp(*arguments.fixed_values(), structure.unflatten(primals), structure.unflatten(rule_tangents))
         name = f"the jvp rule {name_of(self.jvp)} of {name_of(self.fun)}"
         if not is_pair(pair):
             raise TypeError(
                 f"{name} has to return a pair (results, tangents), it returned {type(pair).__name__}{here()}"
             )
         results, out = tree.flatten(pair[0])
-        moved, out_moved = tree.flatten(pair[1], is_leaf=lambda x: isinstance(x, SymbolicZero))
+        tangents_out, out_moved = tree.flatten(pair[1], is_leaf=lambda x: isinstance(x, SymbolicZero))
         if out != out_moved:
             raise TypeError(
                 f"{name} has to return results and tangents of one structure, it returned {out} and {out_moved}"
                 + here()
             )
-        return results, [_tangent(name, t, y) for t, y in zip(moved, results, strict=True)], out
+        return results, [_tangent(name, t, y) for t, y in zip(tangents_out, results, strict=True)], out
 
 
 def _tangent(name: str, tangent: Any, result: Any) -> Any:
-    """A tangent that a rule gave, checked against its result."""
+    """Return a tangent that a rule returned; raise TypeError if its type does not match its result."""
     aval = aval_of(result)
-    wanted = tangent_aval(aval)
+    expected = tangent_aval(aval)
     if is_zero(tangent):
         return ZERO
-    found = aval_of(tangent)
-    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+    actual = aval_of(tangent)
+    if (actual.shape, actual.dtype) != (expected.shape, expected.dtype):
         raise TypeError(
             f"{name} has to return tangents of the results' types: for a result of type {aval.str_short()} it returned "
-            f"a tangent of type {found.str_short()}{here()}"
+            f"a tangent of type {actual.str_short()}{here()}"
         )
     return tangent if is_differentiable(aval.dtype) else ZERO

@@ -1,4 +1,4 @@
-"""custom_jvp_call: a call of a function that says itself how it moves."""
+"""custom_jvp_call: the operation that calls a function with a custom JVP rule."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..programs.marks import chosen, in_places, moving, present
 from .batches import batched_in_front
 from .ruled_call import RuledCall
 
-#: Flat primals and tangents (ZERO where nothing moves) to flat results and their tangents.
+#: Function from flat primals and tangents (ZERO for zero tangents) to flat results and their tangents.
 Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 
 
 class CustomJVPCall(RuledCall, name="custom_jvp_call", by_identity=True):
-    """The results of a function with a jvp rule of its own (:data:`Rule`)."""
+    """Operation that calls a function with a custom JVP rule (:data:`JVPRule`)."""
 
     rule_title: str
     symbolic_zeros: bool
@@ -31,9 +31,9 @@ class CustomJVPCall(RuledCall, name="custom_jvp_call", by_identity=True):
         }
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        results, moved = self.rule(*self.arguments_alone(primals, tangents))
+        results, tangents_out = self.rule(*self.arguments_alone(primals, tangents))
         self.check_results(f"the jvp rule {self.rule_title} of {self.title}", results)
-        return results, moved
+        return results, tangents_out
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = batch_size(operands, axes)
@@ -43,18 +43,18 @@ class CustomJVPCall(RuledCall, name="custom_jvp_call", by_identity=True):
 
 
 def _batched_rule(rule: Rule, axes: Sequence[Any], size: int, count: int, axis: Any) -> Rule:
-    def batched(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moves = moving(tangents)
+    def apply_batched_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        nonzero = moving(tangents)
 
-        def both(*values: Any) -> list[Any]:
-            results, moved = rule(values[: len(axes)], in_places(values[len(axes) :], moves))
-            return [*results, *moved]
+        def call_rule_flat(*values: Any) -> list[Any]:
+            results, tangents_out = rule(values[: len(axes)], in_places(values[len(axes) :], nonzero))
+            return [*results, *tangents_out]
 
-        given = [*primals, *present(tangents)]
-        places = [*axes, *chosen(axes, moves)]
-        if all(a is NOT_MAPPED for a in places):
+        flat_operands = [*primals, *present(tangents)]
+        operand_axes = [*axes, *chosen(axes, nonzero)]
+        if all(a is NOT_MAPPED for a in operand_axes):
             raise AssertionError("a batched rule without a mapped operand")
-        found = batched_in_front(both, given, places, size, axis)
-        return found[:count], found[count:]
+        batched_results = batched_in_front(call_rule_flat, flat_operands, operand_axes, size, axis)
+        return batched_results[:count], batched_results[count:]
 
-    return batched
+    return apply_batched_rule

@@ -1,4 +1,4 @@
-"""custom_vjp: a function that says itself how cotangents go back through it."""
+"""custom_vjp: a function with a custom VJP rule."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .tangents import is_zero, shown
 
 
 class CustomVJPPrimal(NamedTuple):
-    """An argument of a forward rule with ``symbolic_zeros=True``: its value, and whether it moves."""
+    """Argument of a forward rule with ``symbolic_zeros=True``: its value, and whether it is differentiated."""
 
     value: Any
     perturbed: bool
 
 
 def custom_vjp_primal_tree_values(arguments: Any) -> Any:
-    """The values in a tree of :class:`CustomVJPPrimal`."""
+    """Return the values in a tree of :class:`CustomVJPPrimal`."""
     return tree.map(lambda x: x.value, arguments, is_leaf=lambda x: isinstance(x, CustomVJPPrimal))
 
 
 class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
-    """A function with a vjp rule of its own, given by :meth:`defvjp`.
+    """A function with a custom VJP rule, which :meth:`defvjp` sets.
 
-    Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the forward rule in their
-    places and to the backward rule in front of the others; they may be anything.
+    Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the forward rule in
+    their positions and to the backward rule in front of the others; they may be any objects.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> @xs.custom_vjp
@@ -68,8 +68,8 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
 
         These are a tuple with one tree for each argument; None stands for zeros.
 
-        With ``symbolic_zeros`` the forward rule gets ``CustomVJPPrimal`` (value, whether it moves) for each argument,
-        and cotangents that do not arrive are ``SymbolicZero`` objects.
+        With ``symbolic_zeros`` the forward rule gets ``CustomVJPPrimal`` (value, perturbed) for each argument, and
+        zero cotangents are ``SymbolicZero`` objects.
         """
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
@@ -78,25 +78,25 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
         return self.fwd is not None and self.bwd is not None
 
     def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomVJPCall:
-        def rule(operands: Sequence[Any], moving: Sequence[bool]) -> Forward:
-            found, structure = self._forward(arguments, operands, moving)
+        def rule(operands: Sequence[Any], nonzero: Sequence[bool]) -> Forward:
+            forward_result, structure = self._forward(arguments, operands, nonzero)
             structures.append(structure)
-            return found
+            return forward_result
 
         titles = name_of(self.fwd), name_of(self.bwd)
         return CustomVJPCall(function, rule, name_of(self.fun), None, 0, titles, self.symbolic_zeros)
 
-    def _forward(self, arguments: Arguments, operands: Sequence[Any], moving: Sequence[bool]) -> tuple[Forward, Any]:
+    def _forward(self, arguments: Arguments, operands: Sequence[Any], nonzero: Sequence[bool]) -> tuple[Forward, Any]:
         assert self.fwd is not None
         count = len(arguments.traced)
-        if any(moving[:count]):
+        if any(nonzero[:count]):
             raise _non_differentiable_error(self.fun, arguments)
-        traced, operands, moving = list(operands[:count]), operands[count:], moving[count:]
+        traced, operands, nonzero = list(operands[:count]), operands[count:], nonzero[count:]
         arguments = arguments.with_traced(traced)
-        shown_operands = operands
+        rule_operands = operands
         if self.symbolic_zeros:
-            shown_operands = [CustomVJPPrimal(x, m) for x, m in zip(operands, moving, strict=True)]
-        pair = self.fwd(*arguments.join(shown_operands))
+            rule_operands = [CustomVJPPrimal(x, m) for x, m in zip(operands, nonzero, strict=True)]
+        pair = self.fwd(*arguments.join(rule_operands))
         if not is_pair(pair):
             raise TypeError(
                 f"the forward rule {name_of(self.fwd)} of {name_of(self.fun)} has to return (result, residuals), "
@@ -110,10 +110,12 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
         out_avals = [aval_of(y) for y in results]
 
         def backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-            given = [shown(ct, a, self.symbolic_zeros) for ct, a in zip(cotangents, out_avals, strict=True)]
-            own = arguments.with_traced(residuals[:count])
-            found = self._backward(own, avals, structure.unflatten(residuals[count:]), out.unflatten(given))
-            return [*[ZERO] * count, *found]
+            rule_cotangents = [shown(ct, a, self.symbolic_zeros) for ct, a in zip(cotangents, out_avals, strict=True)]
+            call_arguments = arguments.with_traced(residuals[:count])
+            operand_cotangents = self._backward(
+                call_arguments, avals, structure.unflatten(residuals[count:]), out.unflatten(rule_cotangents)
+            )
+            return [*[ZERO] * count, *operand_cotangents]
 
         return Forward(results, [*traced, *residuals], backward), out
 
@@ -122,14 +124,14 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
     ) -> list[Any]:
         assert self.bwd is not None
         name = f"the backward rule {name_of(self.bwd)} of {name_of(self.fun)}"
-        found = self.bwd(*arguments.fixed_values(), residuals, cotangent)
+        returned = self.bwd(*arguments.fixed_values(), residuals, cotangent)
         children = arguments.structure.children()
-        if isinstance(found, list):
-            found = tuple(found)
-        if not isinstance(found, tuple) or len(found) != len(children):
-            raise TypeError(_wrong_tuple(name, found, len(children)))
+        if isinstance(returned, list):
+            returned = tuple(returned)
+        if not isinstance(returned, tuple) or len(returned) != len(children):
+            raise TypeError(_wrong_tuple(name, returned, len(children)))
         flat: list[Any] = []
-        for number, (ct, child) in enumerate(zip(found, children, strict=True)):
+        for number, (ct, child) in enumerate(zip(returned, children, strict=True)):
             flat += _leaves_of_cotangent(name, number, ct, child)
         return [_checked(name, ct, aval) for ct, aval in zip(flat, avals, strict=True)]
 
@@ -162,16 +164,18 @@ def _non_differentiable_error(function: Any, arguments: Arguments) -> TypeError:
 
 
 def _leaves_of_cotangent(name: str, number: int, cotangent: Any, structure: Any) -> list[Any]:
-    """The leaves of one argument's cotangent; None anywhere in the tree stands for zeros."""
+    """Return the leaves of one argument's cotangent; None anywhere in the tree stands for zeros."""
     try:
         parts = structure.flatten_up_to(cotangent) if cotangent is not None else [None] * structure.num_leaves
     except ValueError as error:
-        whole = structure.unflatten(range(structure.num_leaves))
-        found = (
-            tree.leaves(tree.broadcast(cotangent, whole, is_leaf=_is_none)) if _is_prefix(cotangent, whole) else None
+        full_tree = structure.unflatten(range(structure.num_leaves))
+        leaves = (
+            tree.leaves(tree.broadcast(cotangent, full_tree, is_leaf=_is_none))
+            if _is_prefix(cotangent, full_tree)
+            else None
         )
-        if found is not None:
-            return found
+        if leaves is not None:
+            return leaves
         raise TypeError(
             f"{name} has to return cotangents in the structure of the arguments; for argument {number} of structure "
             f"{structure} it returned {tree.structure(cotangent)}{here()}: "
@@ -184,9 +188,9 @@ def _is_none(x: Any) -> bool:
     return x is None
 
 
-def _is_prefix(prefix: Any, whole: Any) -> bool:
+def _is_prefix(prefix: Any, full_tree: Any) -> bool:
     try:
-        tree.broadcast(prefix, whole, is_leaf=_is_none)
+        tree.broadcast(prefix, full_tree, is_leaf=_is_none)
     except (ValueError, TypeError):
         return False
     return True
@@ -195,10 +199,10 @@ def _is_prefix(prefix: Any, whole: Any) -> bool:
 def _checked(name: str, cotangent: Any, aval: ShapedArray) -> Any:
     if is_zero(cotangent) or not is_differentiable(aval.dtype):
         return ZERO
-    found = aval_of(cotangent)
-    if found.shape != aval.shape or (found.dtype.kind == "c" and aval.dtype.kind != "c"):
+    actual = aval_of(cotangent)
+    if actual.shape != aval.shape or (actual.dtype.kind == "c" and aval.dtype.kind != "c"):
         raise ValueError(
             f"{name} has to return cotangents of the arguments' types: for one of type {aval.str_short()} it returned "
-            f"{found.str_short()}{here()}"
+            f"{actual.str_short()}{here()}"
         )
     return convert_element_type(cotangent, aval.dtype)

@@ -1,4 +1,4 @@
-"""custom_vjp_call: a call of a function that says itself how cotangents go back through it."""
+"""custom_vjp_call: the operation that calls a function with a custom VJP rule."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .ruled_call import RuledCall
 
 
 class Forward(NamedTuple):
-    """What the forward rule gave: flat results, flat residuals, and the backward rule that takes these.
+    """Result of a forward rule: flat results, flat residuals, and the backward rule that takes these.
 
-    ``backward(residuals, cotangents)`` gives a cotangent for each operand, ZERO where none arrives.
+    ``backward(residuals, cotangents)`` returns a cotangent for each operand, ZERO for those without one.
     """
 
     results: list[Any]
@@ -32,12 +32,12 @@ class Forward(NamedTuple):
     backward: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
 
-#: Flat operands, and which of them move, to what the forward rule gives.
+#: Function from flat operands, and the mask of those with nonzero tangents, to the forward rule's result.
 ForwardRule = Callable[[Sequence[Any], Sequence[bool]], Forward]
 
 
 class CustomVJPCall(RuledCall, name="custom_vjp_call", by_identity=True):
-    """The results of a function with a vjp rule of its own (:data:`ForwardRule`)."""
+    """Operation that calls a function with a custom VJP rule (:data:`ForwardRule`)."""
 
     rule_titles: tuple[str, str]
     symbolic_zeros: bool
@@ -57,13 +57,13 @@ class CustomVJPCall(RuledCall, name="custom_vjp_call", by_identity=True):
         _cannot_go_forward(self.title)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the forward rule now, and record an operation that has nothing but a transpose: the backward rule."""
-        operands, moves = self.arguments_alone(primals, tangents)
-        results, residuals, backward = self.rule(operands, moving(moves))
+        """Run the forward rule now, and record a linear operation whose transpose is the backward rule."""
+        operands, argument_tangents = self.arguments_alone(primals, tangents)
+        results, residuals, backward = self.rule(operands, moving(argument_tangents))
         self.check_results(f"the forward rule {self.rule_titles[0]} of {self.title}", results)
         avals = tuple(aval_of(y) for y in results)
-        linear = CustomLin(backward, len(residuals), moving(moves), avals, self.title)
-        recorded = STATE.trace.record(linear, [*residuals, *present(moves)], linear.abstract_eval(()))
+        linear = CustomLin(backward, len(residuals), moving(argument_tangents), avals, self.title)
+        recorded = STATE.trace.record(linear, [*residuals, *present(argument_tangents)], linear.abstract_eval(()))
         return results, in_places(recorded, linear.differentiable)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -73,7 +73,7 @@ class CustomVJPCall(RuledCall, name="custom_vjp_call", by_identity=True):
 
 
 class CustomLin(Operation, name="custom_lin", by_identity=True):
-    """The tangents of a custom_vjp function: they exist only to be transposed, by its backward rule."""
+    """Tangents of a custom_vjp function, which can only be transposed: the transpose is the backward rule."""
 
     takes_keys = True
     lowered_alike = True
@@ -90,7 +90,7 @@ class CustomLin(Operation, name="custom_lin", by_identity=True):
 
     @property
     def differentiable(self) -> Marks:
-        """Which results have a tangent."""
+        """Return the mask of results that have a tangent."""
         return tuple(is_differentiable(a.dtype) for a in self.results)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -98,9 +98,9 @@ class CustomLin(Operation, name="custom_lin", by_identity=True):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         count = self.num_residuals
-        found = self.backward(operands[:count], in_places(cotangents, self.differentiable))
-        moved = iter(chosen(found, self.moving))
-        return [None] * count + [next(moved) if is_linear(x) else None for x in operands[count:]]
+        operand_cotangents = self.backward(operands[:count], in_places(cotangents, self.differentiable))
+        nonzero_cotangents = iter(chosen(operand_cotangents, self.moving))
+        return [None] * count + [next(nonzero_cotangents) if is_linear(x) else None for x in operands[count:]]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         _cannot_go_forward(self.title)
@@ -121,46 +121,49 @@ def _cannot_go_forward(name: str) -> NoReturn:
 
 
 def _batched_rule(rule: ForwardRule, axes: Sequence[Any], size: int, axis: Any) -> ForwardRule:
-    def forward(operands: Sequence[Any], moves: Sequence[bool]) -> Forward:
-        kept: list[Any] = []
+    def apply_batched_rule(operands: Sequence[Any], nonzero: Sequence[bool]) -> Forward:
+        count_and_backward: list[Any] = []
 
         def results_and_residuals(*values: Any) -> list[Any]:
-            made = rule(values, moves)
-            kept[:] = [len(made.results), made.backward]
-            return [*made.results, *made.residuals]
+            forward_result = rule(values, nonzero)
+            count_and_backward[:] = [len(forward_result.results), forward_result.backward]
+            return [*forward_result.results, *forward_result.residuals]
 
-        found = batched_in_front(results_and_residuals, operands, axes, size, axis)
-        count, backward = kept
-        return Forward(found[:count], found[count:], _batched_backward(backward, axes, size, axis))
+        batched_values = batched_in_front(results_and_residuals, operands, axes, size, axis)
+        count, backward = count_and_backward
+        return Forward(batched_values[:count], batched_values[count:], _batched_backward(backward, axes, size, axis))
 
-    return forward
+    return apply_batched_rule
 
 
 def _batched_backward(backward: Any, axes: Sequence[Any], size: int, axis: Any) -> Any:
-    """The backward rule for all examples: an operand that they share gets the sum of their cotangents."""
+    """Return the backward rule for all examples; an operand shared by all gets the sum of their cotangents."""
 
-    def batched(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def apply_batched_rule(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         count = len(residuals)
-        arrives = moving(cotangents)
-        there: list[bool] = []
+        nonzero_in = moving(cotangents)
+        nonzero: list[bool] = []
 
         def flat(*values: Any) -> list[Any]:
-            found = backward(values[:count], in_places(values[count:], arrives))
-            there[:] = moving(found)
-            return present(found)
+            operand_cotangents = backward(values[:count], in_places(values[count:], nonzero_in))
+            nonzero[:] = moving(operand_cotangents)
+            return present(operand_cotangents)
 
-        given = [*residuals, *present(cotangents)]
-        results, places = batch(flat, given, [0] * len(given), axis)
-        found = zip(results, places, chosen(axes, there), strict=True)
-        return in_places([_placed(ct, place, own, size) for ct, place, own in found], there)
+        flat_operands = [*residuals, *present(cotangents)]
+        results, out_axes = batch(flat, flat_operands, [0] * len(flat_operands), axis)
+        cotangent_axes = zip(results, out_axes, chosen(axes, nonzero), strict=True)
+        return in_places(
+            [_placed(ct, cotangent_axis, operand_axis, size) for ct, cotangent_axis, operand_axis in cotangent_axes],
+            nonzero,
+        )
 
-    return batched
+    return apply_batched_rule
 
 
-def _placed(cotangent: Any, axis: Any, own: Any, size: int) -> Any:
+def _placed(cotangent: Any, axis: Any, operand_axis: Any, size: int) -> Any:
     if aval_of(cotangent).dtype == float0:
         return ZERO
     front = in_front(cotangent, axis, size)
-    if own is NOT_MAPPED:
+    if operand_axis is NOT_MAPPED:
         return reduce_sum(front, (0,))
-    return moveaxis(front, 0, own)
+    return moveaxis(front, 0, operand_axis)

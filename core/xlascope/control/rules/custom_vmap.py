@@ -1,4 +1,4 @@
-"""custom_vmap: a function that says itself how it is vectorized."""
+"""custom_vmap: a function with a custom batching rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .ruled_function import FlatFunction, RuledFunction, is_pair
 
 
 class custom_vmap(RuledFunction):  # noqa: N801  (a decorator)
-    """A function with a batching rule of its own, given by :meth:`def_vmap`.
+    """A function with a custom batching rule, which :meth:`def_vmap` sets.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> from xlascope.custom_batching import custom_vmap
@@ -79,14 +79,14 @@ def _results_of_rule(function: custom_vmap, pair: Any, structure: Any) -> tuple[
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """``f``, which vmap applies to one example after the other (a scan) instead of vectorizing it.
+    """Return ``f`` as a function that vmap applies to one example after the other (a scan) instead of vectorizing it.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> from xlascope.custom_batching import sequential_vmap
     >>> print(xs.vmap(sequential_vmap(lambda x: x * x))(jnp.arange(3.0)))
     [0. 1. 4.]
     """
-    made = custom_vmap(f)
+    mapped_function = custom_vmap(f)
 
     def rule(axis_size: int, in_batched: Any, *args: Any) -> tuple[Any, Any]:
         leaves, structure = tree.flatten(args)
@@ -94,11 +94,13 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
         batched = [x for x, m in zip(leaves, marks, strict=True) if m]
 
         def step(carry: None, slices: Sequence[Any]) -> tuple[None, Any]:
-            own = iter(slices)
-            return None, f(*structure.unflatten([next(own) if m else x for x, m in zip(leaves, marks, strict=True)]))
+            batched_values = iter(slices)
+            return None, f(
+                *structure.unflatten([next(batched_values) if m else x for x, m in zip(leaves, marks, strict=True)])
+            )
 
         _, results = scan(step, None, batched, length=axis_size)
         return results, tree.map(lambda _: True, results)
 
-    made.def_vmap(rule)
-    return made
+    mapped_function.def_vmap(rule)
+    return mapped_function

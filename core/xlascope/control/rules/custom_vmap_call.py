@@ -1,4 +1,4 @@
-"""custom_vmap_call: a call of a function that says itself how it is vectorized."""
+"""custom_vmap_call: the operation that calls a function with a custom batching rule."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ...transforms.differentiate import jvp
 from ..programs.marks import in_places, moving, present
 from .ruled_call import RuledCall
 
-#: Number of examples, which operands are mapped (in front), the operands: results, and which of them are mapped.
+#: Function of the batch size, the mask of operands mapped in front, and the operands; returns results and their mask.
 Rule = Callable[[int, Sequence[bool], Sequence[Any]], tuple[list[Any], list[bool]]]
 
 
 class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
-    """The results of a function with a batching rule of its own (:data:`Rule`)."""
+    """Operation that calls a function with a custom batching rule (:data:`VmapRule`)."""
 
     rule_title: str
 
@@ -31,25 +31,25 @@ class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
         return {"name": self.title, "call": self.jaxpr, "rule": self.rule_title}
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Values and tangents together are a function whose batching rule is the derivative of this one's."""
-        count, moves = len(primals), moving(tangents)
-        kept: list[bool] = []
+        """Bind a call that computes values and tangents, whose batching rule is the derivative of this one's."""
+        count, nonzero = len(primals), moving(tangents)
+        out_nonzero: list[bool] = []
 
-        def derivative(*values: Any) -> list[Any]:
-            results, moved = jvp(self.function, values[:count], in_places(values[count:], moves))
-            kept[:] = moving(moved)
-            return [*results, *present(moved)]
+        def call_jvp(*values: Any) -> list[Any]:
+            results, tangents_out = jvp(self.function, values[:count], in_places(values[count:], nonzero))
+            out_nonzero[:] = moving(tangents_out)
+            return [*results, *present(tangents_out)]
 
         def rule(size: int, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[bool]]:
-            return _derivative_of_rule(self, size, mapped, values, moves, kept)
+            return _derivative_of_rule(self, size, mapped, values, nonzero, out_nonzero)
 
-        made = CustomVmapCall(derivative, rule, self.title, None, 0, self.rule_title)
-        results = bind(made, *primals, *present(tangents))
-        total = len(results) - sum(kept)
-        return results[:total], in_places(results[total:], kept)
+        jvp_call = CustomVmapCall(call_jvp, rule, self.title, None, 0, self.rule_title)
+        results = bind(jvp_call, *primals, *present(tangents))
+        total = len(results) - sum(out_nonzero)
+        return results[:total], in_places(results[total:], out_nonzero)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Differentiate the function itself: a transposed function has no batching rule of its own."""
+        """Differentiate the function itself, because a transposed function has no custom batching rule."""
         return jvp(self.function, primals, tangents)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -66,11 +66,11 @@ class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
         results, out_mapped = self.rule(size, mapped, front)
         assert self.jaxpr is not None
         for y, m, aval in zip(results, out_mapped, self.jaxpr.out_avals, strict=True):
-            wanted = (size, *aval.shape) if m else aval.shape
-            if aval_of(y).shape != wanted:
+            expected = (size, *aval.shape) if m else aval.shape
+            if aval_of(y).shape != expected:
                 raise ValueError(
                     f"the batching rule {self.rule_title} of {self.title} has to return results for {size} examples, "
-                    f"of shape {wanted}; it returned {aval_of(y).shape}{here()}"
+                    f"of shape {expected}; it returned {aval_of(y).shape}{here()}"
                 )
         return results, [0 if m else NOT_MAPPED for m in out_mapped]
 
@@ -80,42 +80,42 @@ def _derivative_of_rule(
     size: int,
     mapped: Sequence[bool],
     values: Sequence[Any],
-    moves: Sequence[bool],
-    out_moves: Sequence[bool],
+    nonzero: Sequence[bool],
+    out_nonzero: Sequence[bool],
 ) -> tuple[list[Any], list[bool]]:
-    primals, tangents, primal_mapped = _mapped_alike(size, mapped, values, moves)
-    found: list[bool] = []
+    primals, tangents, primal_mapped = _mapped_alike(size, mapped, values, nonzero)
+    out_mask: list[bool] = []
 
     def flat(*xs: Any) -> list[Any]:
         results: list[Any]
         results, out_mapped = call.rule(size, primal_mapped, xs)
-        found[:] = out_mapped
+        out_mask[:] = out_mapped
         return results
 
-    results, moved = jvp(flat, primals, tangents)
-    wanted = [
+    results, tangents_out = jvp(flat, primals, tangents)
+    returned_tangents = [
         (_zeros_like(y) if t is ZERO else t, m)
-        for y, t, m, wanted_too in zip(results, moved, found, out_moves, strict=True)
-        if wanted_too
+        for y, t, m, is_nonzero in zip(results, tangents_out, out_mask, out_nonzero, strict=True)
+        if is_nonzero
     ]
-    return [*results, *(t for t, _ in wanted)], [*found, *(m for _, m in wanted)]
+    return [*results, *(t for t, _ in returned_tangents)], [*out_mask, *(m for _, m in returned_tangents)]
 
 
 def _mapped_alike(
-    size: int, mapped: Sequence[bool], values: Sequence[Any], moves: Sequence[bool]
+    size: int, mapped: Sequence[bool], values: Sequence[Any], nonzero: Sequence[bool]
 ) -> tuple[list[Any], list[Any], list[bool]]:
-    """Values, their tangents, and which are mapped: a value and its tangent have to be mapped alike."""
-    count = len(moves)
+    """Return values, their tangents, and a mask: a value and its tangent are both mapped or neither."""
+    count = len(nonzero)
     primals, marks = list(values[:count]), list(mapped[:count])
     tangents: list[Any] = [ZERO] * count
-    places = [i for i, moves_too in enumerate(moves) if moves_too]
-    for i, tangent, also in zip(places, values[count:], mapped[count:], strict=True):
-        both = marks[i] or also
-        if both and not also:
+    nonzero_indices = [i for i, is_nonzero in enumerate(nonzero) if is_nonzero]
+    for i, tangent, tangent_mapped in zip(nonzero_indices, values[count:], mapped[count:], strict=True):
+        is_mapped = marks[i] or tangent_mapped
+        if is_mapped and not tangent_mapped:
             tangent = mapped_in_front(tangent, NOT_MAPPED, size)
-        if both and not marks[i]:
+        if is_mapped and not marks[i]:
             primals[i] = mapped_in_front(primals[i], NOT_MAPPED, size)
-        tangents[i], marks[i] = tangent, both
+        tangents[i], marks[i] = tangent, is_mapped
     return primals, tangents, marks
 
 

@@ -1,4 +1,4 @@
-"""linear_call: a linear function that comes with its transpose."""
+"""linear_call: a linear function with a custom transpose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..programs.values import operand_aval
 
 
 class LinearCall(Operation, name="linear_call"):
-    """The results of a program that is linear in the operands after the first ``num_residuals``; and its transpose."""
+    """Operation that calls a program, linear in the operands after the first ``num_residuals``, and its transpose."""
 
     composite = True
 
@@ -55,14 +55,17 @@ class LinearCall(Operation, name="linear_call"):
                 f"linear_call of {self.jaxpr.name} cannot be differentiated with respect to its residual arguments, or "
                 f"to what it closes over{here()}"
             )
-        moves = instantiated(tangents[count:], self.jaxpr.in_avals[count:])
-        return bind(self, *primals), bind(self, *primals[:count], *moves)
+        linear_tangents = instantiated(tangents[count:], self.jaxpr.in_avals[count:])
+        return bind(self, *primals), bind(self, *primals[:count], *linear_tangents)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         count = self.num_residuals
-        given = instantiated(cotangents, self.jaxpr.out_avals)
-        found = bind(LinearCall(self.transposed, self.jaxpr, count), *operands[:count], *given)
-        return [*[None] * count, *(ct if is_linear(x) else None for x, ct in zip(operands[count:], found, strict=True))]
+        full_cotangents = instantiated(cotangents, self.jaxpr.out_avals)
+        linear_cotangents = bind(LinearCall(self.transposed, self.jaxpr, count), *operands[:count], *full_cotangents)
+        return [
+            *[None] * count,
+            *(ct if is_linear(x) else None for x, ct in zip(operands[count:], linear_cotangents, strict=True)),
+        ]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size, count = batch_size(operands, axes), self.num_residuals
@@ -80,9 +83,9 @@ class LinearCall(Operation, name="linear_call"):
 def linear_call(
     fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any], residual_args: Any, linear_args: Any
 ) -> Any:
-    """``fun(residual_args, linear_args)``, linear in the second, whose transpose is ``fun_transpose``.
+    """Return ``fun(residual_args, linear_args)``, linear in the second, with ``fun_transpose`` as its transpose.
 
-    ``fun_transpose(residual_args, cotangent)`` gives the cotangent of ``linear_args``. Raises TypeError where the
+    ``fun_transpose(residual_args, cotangent)`` returns the cotangent of ``linear_args``. Raises TypeError if the
     trees or types do not fit.
 
     >>> import xlascope as xs
@@ -93,29 +96,31 @@ def linear_call(
     """
     residuals = tree.leaves(residual_args)
     linear, linear_structure = tree.flatten(linear_args)
-    of_residuals = [operand_aval(f"a residual argument of linear_call of {name_of(fun)}", x) for x in residuals]
-    of_linear = [operand_aval(f"a linear argument of linear_call of {name_of(fun)}", x) for x in linear]
-    forward = staged(fun, tree.structure((residual_args, linear_args)), [*of_residuals, *of_linear])
+    residual_avals = [operand_aval(f"a residual argument of linear_call of {name_of(fun)}", x) for x in residuals]
+    linear_avals = [operand_aval(f"a linear argument of linear_call of {name_of(fun)}", x) for x in linear]
+    forward = staged(fun, tree.structure((residual_args, linear_args)), [*residual_avals, *linear_avals])
     out, out_avals = forward.structure, forward.program.out_avals
     cotangent = out.unflatten(range(out.num_leaves))
-    backward = staged(fun_transpose, tree.structure((residual_args, cotangent)), [*of_residuals, *out_avals])
-    what = f"fun_transpose ({name_of(fun_transpose)}) of linear_call has to return a tree like linear_args"
+    backward = staged(fun_transpose, tree.structure((residual_args, cotangent)), [*residual_avals, *out_avals])
+    claim = f"fun_transpose ({name_of(fun_transpose)}) of linear_call has to return a tree like linear_args"
     words = ("the argument is", "the result")
-    check_like(what, words, linear_structure, of_linear, backward.structure, backward.program.out_avals)
-    operation = _with_consts_of_both(forward.program, backward.program, of_residuals, of_linear)
+    check_like(claim, words, linear_structure, linear_avals, backward.structure, backward.program.out_avals)
+    operation = _with_consts_of_both(forward.program, backward.program, residual_avals, linear_avals)
     return out.unflatten(bind(operation, *forward.consts, *backward.consts, *residuals, *linear))
 
 
 def _with_consts_of_both(
     forward: ClosedJaxpr, backward: ClosedJaxpr, residuals: Sequence[ShapedArray], linear: Sequence[ShapedArray]
 ) -> LinearCall:
-    """The operation whose leading operands are what the function closes over, and what its transpose does."""
+    """Return the operation whose leading operands are the constants of the function and of its transpose."""
     before, first = len(forward.consts), len(forward.consts) + len(backward.consts)
     avals = [*(v.aval for v in (*forward.jaxpr.constvars, *backward.jaxpr.constvars)), *residuals]
-    there = stage(lambda *xs: evaluate_jaxpr(forward.jaxpr, xs[:before], xs[first:]), [*avals, *linear], forward.name)
-    back = stage(
+    forward_program = stage(
+        lambda *xs: evaluate_jaxpr(forward.jaxpr, xs[:before], xs[first:]), [*avals, *linear], forward.name
+    )
+    backward_program = stage(
         lambda *xs: evaluate_jaxpr(backward.jaxpr, xs[before:first], xs[first:]),
         [*avals, *forward.out_avals],
         backward.name,
     )
-    return LinearCall(intern_program(there), intern_program(back), len(avals))
+    return LinearCall(intern_program(forward_program), intern_program(backward_program), len(avals))

@@ -1,4 +1,4 @@
-"""A call of a function that has a rule of its own: what custom_jvp, custom_vjp and custom_vmap have in common."""
+"""Base of the operations behind custom_jvp, custom_vjp and custom_vmap: a call of a function with a custom rule."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ..programs.rearranged import without_constants
 
 
 class RuledCall(Operation):
-    """The results of a function with a rule of its own; subclasses say what the rule is for.
+    """Operation that calls a function with a custom rule; subclasses define what the rule is for.
 
-    While nobody needs its program (``jaxpr`` is None) the function stays Python, so that under grad alone it and its
-    rule see values. The program's leading operands are what the function closes over.
+    As long as its program is not needed (``jaxpr`` is None) the function stays Python, so that under grad alone
+    it and its rule see values. The program's leading operands are the function's constants.
     """
 
     traits = CALL
@@ -58,8 +58,8 @@ class RuledCall(Operation):
         with _under(trace):
             program = stage(self.function, [aval_of(x) for x in operands], self.title)
         consts = program.consts
-        held = self._holding(without_constants(program), len(consts))
-        return trace.bind(held, [*consts, *operands])  # type: ignore[no-any-return]
+        operation = self._holding(without_constants(program), len(consts))
+        return trace.bind(operation, [*consts, *operands])  # type: ignore[no-any-return]
 
     def _holding(self, program: ClosedJaxpr, num_consts: int) -> Self:
         function = functools.partial(evaluate, program)
@@ -81,15 +81,18 @@ class RuledCall(Operation):
     def batched(
         self, rule: Callable[..., Any], operands: Sequence[Any], axes: Sequence[Any], size: int
     ) -> tuple[list[Any], list[Any]]:
-        """Bind the call for all examples, with its rule for all examples; all results are mapped along axis 0."""
+        """Bind the call for all examples, with its batched rule; all results are mapped along axis 0."""
         assert self.jaxpr is not None
-        forced = (True,) * len(self.jaxpr.out_avals)
-        program, _ = batch_program(self.jaxpr, tuple(axes), size, forced)
+        force_mapped = (True,) * len(self.jaxpr.out_avals)
+        program, _ = batch_program(self.jaxpr, tuple(axes), size, force_mapped)
         call: Any = dataclasses.replace(self._holding(program, self.num_consts), rule=rule)
-        return bind(call, *operands), [0] * len(forced)
+        return bind(call, *operands), [0] * len(force_mapped)
 
     def arguments_alone(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """What a derivative rule takes: the arguments alone; raises TypeError where what is closed over moves."""
+        """Return the primals and tangents of the arguments, without those of constants.
+
+        Raises TypeError if a constant has a nonzero tangent, for which the rule has no derivative.
+        """
         count = self.num_consts
         if any(moving(tangents[:count])):
             raise TypeError(
@@ -101,14 +104,14 @@ class RuledCall(Operation):
         return primals[count:], tangents[count:]
 
     def check_results(self, name: str, results: Sequence[Any]) -> None:
-        """Raise TypeError unless what a rule returned has the types that the function's results have, if known."""
+        """Raise TypeError unless the results of a rule have the types of the function's results, if these are known."""
         if self.jaxpr is None:
             return
-        found, avals = [aval_of(y) for y in results], self.jaxpr.out_avals
-        if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in avals]:
+        actual, avals = [aval_of(y) for y in results], self.jaxpr.out_avals
+        if [(a.shape, a.dtype) for a in actual] != [(a.shape, a.dtype) for a in avals]:
             raise TypeError(
                 f"{name} has to return results of the types that {self.title} returns, {_types(avals)}; it returned "
-                f"{_types(found)}{here()}"
+                f"{_types(actual)}{here()}"
             )
 
 
@@ -117,7 +120,7 @@ def _types(avals: Sequence[ShapedArray]) -> str:
 
 
 class _under:  # noqa: N801  (reads as a word: with under(trace))
-    """Context manager: operations go to a trace."""
+    """Context manager in which operations are applied to a given trace."""
 
     def __init__(self, trace: Any) -> None:
         self.trace = trace

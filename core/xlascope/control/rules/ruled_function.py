@@ -1,4 +1,4 @@
-"""A function with a rule of its own as users write it: what the decorators have in common."""
+"""Base of the decorators custom_jvp, custom_vjp and custom_vmap: a function with a custom rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FlatFunction = Callable[..., list[Any]]
 
 
 class RuledFunction:
-    """A function that has a rule of its own once the user has set it."""
+    """A function with a custom rule, which the user sets after decorating it."""
 
     #: What the decorator is called, and how its rule is set.
     _decorator: ClassVar[str]
@@ -37,14 +37,14 @@ class RuledFunction:
         raise NotImplementedError
 
     def _non_differentiable(self, traced: Sequence[Any]) -> Sequence[Any]:
-        """Return traced values of ``nondiff_argnums`` as operands."""
+        """Return the tracers of ``nondiff_argnums`` as operands."""
         return traced
 
     def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> RuledCall:
-        """Return the call of the flat ``function`` with the user's rule made flat.
+        """Return the operation that calls the flat ``function``, with the user's rule flattened.
 
-        Its first operands are ``arguments.traced``. Whichever of the two runs adds the structure of the results to
-        ``structures``.
+        Its first operands are ``arguments.traced``. The function or the rule, whichever runs, appends the structure
+        of the results to ``structures``.
         """
         raise NotImplementedError
 
@@ -61,8 +61,8 @@ class RuledFunction:
         count = len(arguments.traced)
 
         def function(*operands: Any) -> list[Any]:
-            given = arguments.with_traced(operands[:count])
-            results, structure = tree.flatten(self.fun(*given.join(operands[count:])))
+            call_arguments = arguments.with_traced(operands[:count])
+            results, structure = tree.flatten(self.fun(*call_arguments.join(operands[count:])))
             structures.append(structure)
             for y in results:
                 aval_of(y)
@@ -74,7 +74,7 @@ class RuledFunction:
 
 
 class DerivedFunction(RuledFunction):
-    """A function with a derivative rule of its own. It may be a method."""
+    """A function with a custom derivative rule, which may be a method."""
 
     symbolic_zeros: bool
 
@@ -82,6 +82,6 @@ class DerivedFunction(RuledFunction):
         return self if instance is None else functools.partial(self, instance)
 
 
-def is_pair(found: Any) -> bool:
-    """Whether a user's function returned two things."""
-    return isinstance(found, (tuple, list)) and len(found) == 2
+def is_pair(value: Any) -> bool:
+    """Return whether a user's function returned a tuple or list of two values."""
+    return isinstance(value, (tuple, list)) and len(value) == 2

@@ -1,4 +1,4 @@
-"""Tangents and cotangents as users' rules get them and give them."""
+"""Conversion of tangents and cotangents to and from the form that users' rules take and return."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...trace.values import aval_of
 
 
 class SymbolicZero:
-    """The tangent or cotangent of something that does not move, for rules that ask for it (``symbolic_zeros=True``)."""
+    """Zero tangent or cotangent for rules that request it (``symbolic_zeros=True``)."""
 
     __slots__ = ("aval",)
 
@@ -43,7 +43,7 @@ class SymbolicZero:
 
     @staticmethod
     def from_primal_value(value: Any) -> SymbolicZero:
-        """The zero tangent of a value."""
+        """Return the zero tangent of a value."""
         return SymbolicZero(tangent_aval(aval_of(value)))
 
     def __repr__(self) -> str:
@@ -51,12 +51,12 @@ class SymbolicZero:
 
 
 def tangent_aval(aval: ShapedArray) -> ShapedArray:
-    """The type of a tangent: that of the value; float0 for a value that cannot move."""
+    """Return the type of a value's tangent: that of the value, or float0 for a value without derivatives."""
     return strengthened(aval) if is_differentiable(aval.dtype) else ShapedArray(aval.shape, float0)
 
 
 def shown(tangent: Any, aval: ShapedArray, symbolic: bool) -> Any:
-    """A tangent or cotangent as a user's rule gets it: zeros, or a :class:`SymbolicZero`, where nothing moves."""
+    """Return a tangent or cotangent as a user's rule takes it: ZERO becomes an array or a :class:`SymbolicZero`."""
     if tangent is not ZERO:
         return tangent
     if symbolic:
@@ -65,10 +65,10 @@ def shown(tangent: Any, aval: ShapedArray, symbolic: bool) -> Any:
 
 
 def is_zero(x: Any) -> bool:
-    """Whether a user's rule gave back that nothing moves."""
+    """Return whether a tangent that a user's rule returned is zero."""
     return x is None or isinstance(x, SymbolicZero) or getattr(x, "dtype", None) == float0
 
 
 def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
-    """The zero tangent of a value: an array (of float0 for an integer), or a ``SymbolicZero``."""
+    """Return the zero tangent of a value: an array (of float0 for an integer), or a ``SymbolicZero``."""
     return shown(ZERO, aval_of(value), symbolic_zeros)

@@ -1,1 +1,1 @@
-"""Special functions that are computed in loops."""
+"""Special functions that are computed by iteration."""

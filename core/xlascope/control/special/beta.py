@@ -1,8 +1,8 @@
-"""The incomplete beta function.
+"""The regularized incomplete beta function.
 
-I_x(a, b) = x^a (1 - x)^b / (a B(a, b)) h, where h is the continued fraction of Abramowitz and Stegun, 26.5.8, evaluated
-from its front (W. J. Lentz, Applied Optics 15, 1976). It converges quickly for x below (a + 1)/(a + b + 2); beyond,
-I_x(a, b) = 1 - I_(1 - x)(b, a).
+I_x(a, b) = x^a (1 - x)^b / (a B(a, b)) h, where h is the continued fraction of Abramowitz and Stegun, 26.5.8,
+evaluated from its front (W. J. Lentz, Applied Optics 15, 1976). It converges quickly for x below (a + 1)/(a +
+b + 2); beyond, I_x(a, b) = 1 - I_(1 - x)(b, a).
 """
 
 from __future__ import annotations
@@ -30,54 +30,54 @@ from .factors import epsilon, log_beta_factor, repeated
 
 
 def betainc_formula(a: Any, b: Any, x: Any) -> Any:
-    """I_x(a, b), with its limits where a or b is 0 or infinite, and NaN where there is none."""
+    """Return I_x(a, b), with its limits where a or b is 0 or infinite, and NaN outside its domain."""
     inside = (a > 0.0) & (b > 0.0) & (a < np.inf) & (b < np.inf) & (x > 0.0) & (x < 1.0)
-    one = inside.astype(x.dtype) * 0.0 + 1.0
-    p, q, v = select(inside, a, one), select(inside, b, one), select(inside, x, one * 0.5)
-    turned = v > (p + 1.0) / (p + q + 2.0)
-    p, q, v = select(turned, q, p), select(turned, p, q), select(turned, 1.0 - v, v)
-    found = exp(log_beta_factor(p, q, v)) * _fraction(p, q, v, inside) / p
-    found = select(turned, 1.0 - found, found)
-    found = select(inside, found, one * np.nan)
+    ones = inside.astype(x.dtype) * 0.0 + 1.0
+    p, q, v = select(inside, a, ones), select(inside, b, ones), select(inside, x, ones * 0.5)
+    is_reflected = v > (p + 1.0) / (p + q + 2.0)
+    p, q, v = select(is_reflected, q, p), select(is_reflected, p, q), select(is_reflected, 1.0 - v, v)
+    result = exp(log_beta_factor(p, q, v)) * _fraction(p, q, v, inside) / p
+    result = select(is_reflected, 1.0 - result, result)
+    result = select(inside, result, ones * np.nan)
     positive = (a >= 0.0) & (b >= 0.0) & (a + b > 0.0) & ((a < np.inf) | (b < np.inf))
     within = (x >= 0.0) & (x <= 1.0)
     at_a, at_b = (a == 0.0) | (b == np.inf), (b == 0.0) | (a == np.inf)
-    edges = ((at_a, one), (at_b, one * 0.0), (x == 0.0, one * 0.0), (x == 1.0, one))
-    for edge, value in edges:  # the ends of the interval last: there the value is known whatever a and b are
-        found = select(edge & positive & within, value, found)
-    return found
+    edges = ((at_a, ones), (at_b, ones * 0.0), (x == 0.0, ones * 0.0), (x == 1.0, ones))
+    for edge, value in edges:  # the ends of the interval last: their values hold for all a and b
+        result = select(edge & positive & within, value, result)
+    return result
 
 
-def _fraction(a: Any, b: Any, x: Any, going: Any) -> Any:
+def _fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
     near, tiny = epsilon(a), 1e-30
 
     def nonzero(v: Any) -> Any:
         return select(abs(v) < tiny, v * 0.0 + tiny, v)
 
-    def step(n: Any, going: Any, c: Any, d: Any, h: Any) -> tuple[Any, ...]:
-        made = h
+    def step(n: Any, active: Any, c: Any, d: Any, h: Any) -> tuple[Any, ...]:
+        product = h
         even = n * (b - n) * x / ((a + 2.0 * n - 1.0) * (a + 2.0 * n))
         odd = -(a + n) * (a + b + n) * x / ((a + 2.0 * n) * (a + 2.0 * n + 1.0))
         for numerator in (even, odd):
             d = 1.0 / nonzero(1.0 + numerator * d)
             c = nonzero(1.0 + numerator / c)
-            made = made * (c * d)
-        more = abs(c * d - 1.0) > near
-        return going & more, c, d, select(going, made, h)
+            product = product * (c * d)
+        continues = abs(c * d - 1.0) > near
+        return active & continues, c, d, select(active, product, h)
 
     d = 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0))
-    return repeated((going, d * 0.0 + 1.0, d, d), step)[3]
+    return repeated((active, d * 0.0 + 1.0, d, d), step)[3]
 
 
 class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
-    """I_x(a, b); its derivative in x is x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
+    """Operation that computes I_x(a, b); its derivative in x is x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
 
     sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         a, b, x = operands
-        for other in (b, x):
-            require_one_dtype(self.name, a, other)
+        for operand in (b, x):
+            require_one_dtype(self.name, a, operand)
         require_kind(self.name, a.dtype, "f")
         shape = stretched(self.name, stretched(self.name, a.shape, b.shape), x.shape)
         return [shaped(shape, a.dtype, a.weak_type and b.weak_type and x.weak_type)]
@@ -103,7 +103,7 @@ class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularized incomplete beta function I_x(a, b), elementwise.
+    """Return the regularized incomplete beta function I_x(a, b), elementwise.
 
     Its derivative is in ``x``; ``a`` and ``b`` have to be constants (NotImplementedError).
 
@@ -111,8 +111,8 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     >>> print(f"{lax.betainc(2.0, 3.0, 0.4):.4f}")
     0.5248
     """
-    given = [as_float(each) for each in (a, b, x)]
-    typed = next((each for each in given if each.__class__ not in PYTHON_SCALARS), None)
-    if typed is not None:
-        given = [match(each, typed)[0] for each in given]
-    return bind1(RegularizedIncompleteBeta.instance, *given)
+    operands = [as_float(operand) for operand in (a, b, x)]
+    array_operand = next((operand for operand in operands if operand.__class__ not in PYTHON_SCALARS), None)
+    if array_operand is not None:
+        operands = [match(operand, array_operand)[0] for operand in operands]
+    return bind1(RegularizedIncompleteBeta.instance, *operands)

@@ -1,7 +1,7 @@
-"""What the incomplete gamma and beta functions have in common: their leading factors, without cancellation.
+"""Leading factors of the incomplete gamma and beta functions, computed without cancellation.
 
-After C. Loader, Fast and accurate computation of binomial probabilities (2000), and N. Temme, Numerical methods for
-special functions (2007), chapter 8.
+After C. Loader, Fast and accurate computation of binomial probabilities (2000), and N. Temme, Numerical
+methods for special functions (2007), chapter 8.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from ...operations.special import lgamma
 from ...operations.values import dtype_of, shape_of
 from ..flow.loops import while_loop
 
-#: From here on Stirling's series has all digits of double precision.
+#: Smallest argument for which Stirling's series is exact to double precision.
 LARGE = 10.0
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-#: Up to here e^-x is a number of single precision.
+#: Largest x for which e^-x does not underflow in single precision.
 _NO_UNDERFLOW = 80.0
-#: After so many steps a loop ends that would not by itself.
+#: Maximum number of steps of a loop that does not converge.
 _MOST = 200_000
 
 
 def epsilon(x: Any) -> float:
-    """The distance of 1 from the next number."""
+    """Return the machine epsilon of a value's dtype."""
     return float(finfo(dtype_of(x)).eps)
 
 
 def horner(x: Any, coefficients: Sequence[float]) -> Any:
-    """The polynomial with those coefficients, the lowest first."""
-    made = x * 0.0 + coefficients[-1]
+    """Evaluate a polynomial by Horner's scheme; the coefficient of the lowest power is first."""
+    value = x * 0.0 + coefficients[-1]
     for c in reversed(coefficients[:-1]):
-        made = made * x + c
-    return made
+        value = value * x + c
+    return value
 
 
 def log1p_less(u: Any, ratio: Any) -> Any:
-    """log(ratio) - u for ratio = 1 + u, each of them exact.
+    """Return log(ratio) - u for ratio = 1 + u, each of them exact.
 
     With r = u/(2 + u), log(1 + u) = 2 (r + r³/3 + r⁵/5 + …), and 2r - u = -u r.
     """
@@ -56,62 +56,65 @@ def log1p_less(u: Any, ratio: Any) -> Any:
 
 
 def stirling(a: Any) -> Any:
-    """lgamma(a) - ((a - 1/2) log(a) - a + log(2π)/2) for large a (Abramowitz and Stegun, 6.1.40)."""
+    """Return lgamma(a) - ((a - 1/2) log(a) - a + log(2π)/2) for large a (Abramowitz and Stegun, 6.1.40)."""
     inverse = 1.0 / a
     return inverse * horner(inverse * inverse, _STIRLING)
 
 
 def log_gamma_factor(a: Any, x: Any) -> Any:
-    """log(x^a e^-x / Γ(a + 1))."""
+    """Return log(x^a e^-x / Γ(a + 1))."""
     large = a > LARGE
     by_ratio = log_gamma_factor_of_large(select(large, a, a * 0.0 + LARGE), x)
     return select(large, by_ratio, a * log(x) - x - lgamma(a + 1.0))
 
 
 def log_gamma_factor_of_large(a: Any, x: Any) -> Any:
-    """:func:`log_gamma_factor` for a from LARGE on."""
+    """Return :func:`log_gamma_factor` for a from MIN_STIRLING_ARGUMENT on."""
     return a * log1p_less((x - a) / a, x / a) - stirling(a) - 0.5 * log(2 * math.pi * a)
 
 
 def gamma_factor(a: Any, x: Any) -> Any:
-    """x^a e^-x / Γ(a + 1): for small a by the power itself, since the logarithm of a small x has few digits left."""
+    """Return x^a e^-x / Γ(a + 1).
+
+    For small a it is computed by the power itself, since the logarithm of a small x loses digits.
+    """
     direct = (a <= LARGE) & (x < _NO_UNDERFLOW)
     b, y = select(direct, a, a * 0.0 + 1.0), select(direct, x, x * 0.0 + 1.0)
     return select(direct, pow(y, b) * exp(-y - lgamma(b + 1.0)), exp(log_gamma_factor(a, x)))
 
 
 def log_beta_factor(a: Any, b: Any, x: Any) -> Any:
-    """log(x^a (1 - x)^b / B(a, b))."""
-    both = (a > LARGE) & (b > LARGE)
-    p, q = (select(both, each, each * 0.0 + LARGE) for each in (a, b))
+    """Return log(x^a (1 - x)^b / B(a, b))."""
+    are_large = (a > LARGE) & (b > LARGE)
+    p, q = (select(are_large, operand, operand * 0.0 + LARGE) for operand in (a, b))
     by_ratio = log_beta_factor_of_large(p, q, x)
     less, more = select(a < b, a, b), select(a < b, b, a)
-    one = more > LARGE
-    m = select(one, more, more * 0.0 + LARGE)
+    is_large = more > LARGE
+    m = select(is_large, more, more * 0.0 + LARGE)
     growth = (m - 0.5) * log1p(less / m) + less * log(m + less) - less + stirling(m + less) - stirling(m)
-    growth = select(one, growth, lgamma(a + b) - lgamma(more))
-    return select(both, by_ratio, a * log(x) + b * log1p(-x) + growth - lgamma(less))
+    growth = select(is_large, growth, lgamma(a + b) - lgamma(more))
+    return select(are_large, by_ratio, a * log(x) + b * log1p(-x) + growth - lgamma(less))
 
 
 def log_beta_factor_of_large(a: Any, b: Any, x: Any) -> Any:
-    """:func:`log_beta_factor` for a and b from LARGE on."""
+    """Return :func:`log_beta_factor` for a and b from MIN_STIRLING_ARGUMENT on."""
     y = 1.0 - x
-    distance, both = x * b - a * y, a + b
-    powers = a * log1p_less(distance / a, x * both / a) + b * log1p_less(-distance / b, y * both / b)
-    return powers + stirling(both) - stirling(a) - stirling(b) + 0.5 * log(a * b / (2 * math.pi * both))
+    distance, total = x * b - a * y, a + b
+    powers = a * log1p_less(distance / a, x * total / a) + b * log1p_less(-distance / b, y * total / b)
+    return powers + stirling(total) - stirling(a) - stirling(b) + 0.5 * log(a * b / (2 * math.pi * total))
 
 
 def repeated(start: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
-    """``step(n, *values)`` for n = 1, 2, … as long as its first value, of truth values, holds anywhere."""
+    """Iterate ``step(n, *values)`` for n = 1, 2, … as long as any element of its first value is true."""
     axes = tuple(range(len(shape_of(start[0]))))
 
-    def some(state: tuple[Any, ...]) -> Any:
-        count, going = state[:2]
-        return reduce_or(going, axes) & (count < _MOST)
+    def is_any_active(state: tuple[Any, ...]) -> Any:
+        count, active = state[:2]
+        return reduce_or(active, axes) & (count < _MOST)
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         count = state[0] + 1
         return count, *step(count.astype(dtype_of(state[2])), *state[1:])
 
-    made: tuple[Any, ...] = while_loop(some, body, (np.int32(0), *start))
-    return made[1:]
+    final_state: tuple[Any, ...] = while_loop(is_any_active, body, (np.int32(0), *start))
+    return final_state[1:]

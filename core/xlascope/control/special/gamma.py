@@ -1,9 +1,9 @@
-"""The incomplete gamma functions and their derivatives.
+"""The regularized incomplete gamma functions and their derivatives.
 
-P(a, x) = D S with D = x^a e^-x / Γ(a + 1) and S = Σ x^n / ((a + 1)…(a + n)), for x up to a + 1. Beyond,
-Q(a, x) = 1 - P(a, x) = D a h, where h is Legendre's continued fraction 1/(x + 1 - a - 1 (1 - a)/(x + 3 - a - …)),
-evaluated from its front (W. J. Lentz, Applied Optics 15, 1976). Both as in Abramowitz and Stegun, 6.5.29 and 6.5.31.
-The derivatives in a are those of the steps.
+P(a, x) = D S with D = x^a e^-x / Γ(a + 1) and S = Σ x^n / ((a + 1)…(a + n)), for x up to a + 1. Beyond, Q(a,
+x) = 1 - P(a, x) = D a h, where h is Legendre's continued fraction 1/(x + 1 - a - 1 (1 - a)/(x + 3 - a - …)),
+evaluated from its front (W. J. Lentz, Applied Optics 15, 1976). Both as in Abramowitz and Stegun, 6.5.29 and
+6.5.31. The derivatives in a are those of the single steps.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ...records.traits import NO_TRAITS
 from ...trace.bind import bind1
 from .factors import epsilon, gamma_factor, horner, log_gamma_factor, repeated
 
-#: Up to here Q(a, x) is found without P(a, x).
+#: Largest a for which Q(a, x) is computed without P(a, x), for small x.
 _SMALL = 0.5
-#: Terms of its series up to x = 1.5, to the last digit of double precision.
+#: Number of terms of that series up to x = 1.5, exact to double precision.
 _TERMS = 24
 #: (log Γ(1 + a) + log(1 + a))/a by powers of a: 1 - γ, and (-1)^k (ζ(k) - 1)/k (Abramowitz and Stegun, 6.1.33).
 LOG_GAMMA_AT_ONE = (
@@ -64,7 +64,11 @@ LOG_GAMMA_AT_ONE = (
 
 
 class _Parts(NamedTuple):
-    """Where the series holds, what it or the continued fraction comes to, and the derivatives of these in a."""
+    """Terms of P and Q.
+
+    They are the masks of the series and of the domain, the arguments, the value of the series or the continued
+    fraction, and its derivative in a.
+    """
 
     by_series: Any
     inside: Any
@@ -74,16 +78,16 @@ class _Parts(NamedTuple):
     derivative: Any
 
 
-def _parts(a: Any, x: Any, moving: bool) -> _Parts:
+def _parts(a: Any, x: Any, with_derivative: bool) -> _Parts:
     inside = (a > 0.0) & (x > 0.0) & (a < np.inf) & (x < np.inf)
-    a, x = (select(inside, each, _ones(inside, each)) for each in (a, x))
+    a, x = (select(inside, operand, _ones(inside, operand)) for operand in (a, x))
     by_series = x <= a + 1.0
-    series = _series(a, select(by_series, x, _ones(inside, x)), inside & by_series, moving)
+    series = _series(a, select(by_series, x, _ones(inside, x)), inside & by_series, with_derivative)
     fraction = _fraction(
         select(by_series, _ones(inside, a), a),
         select(by_series, _ones(inside, x) + 3.0, x),
         inside & ~by_series,
-        moving,
+        with_derivative,
     )
     value, derivative = (select(by_series, s, f) for s, f in zip(series, fraction, strict=True))
     return _Parts(by_series, inside, a, x, value, derivative)
@@ -93,77 +97,79 @@ def _ones(like: Any, x: Any) -> Any:
     return like.astype(x.dtype) * 0.0 + 1.0
 
 
-def _series(a: Any, x: Any, going: Any, moving: bool) -> tuple[Any, Any]:
+def _series(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, Any]:
     small = epsilon(a) / 8
 
-    def step(n: Any, going: Any, term: Any, total: Any, dterm: Any, dtotal: Any) -> tuple[Any, ...]:
+    def step(n: Any, active: Any, term: Any, total: Any, dterm: Any, dtotal: Any) -> tuple[Any, ...]:
         ratio = x / (a + n)
-        if moving:
+        if with_derivative:
             dterm = (dterm - term / (a + n)) * ratio
             dtotal = dtotal + dterm
         term = term * ratio
         total = total + term
-        more = term > small * total
-        if moving:
-            more = more | (abs(dterm) > small * abs(dtotal))
-        return going & more, term, total, dterm, dtotal
+        continues = term > small * total
+        if with_derivative:
+            continues = continues | (abs(dterm) > small * abs(dtotal))
+        return active & continues, term, total, dterm, dtotal
 
-    one, zero = _ones(going, a), _ones(going, a) * 0.0
-    _, _, total, _, dtotal = repeated((going, one, one, zero, zero), step)
+    ones, zero = _ones(active, a), _ones(active, a) * 0.0
+    _, _, total, _, dtotal = repeated((active, ones, ones, zero, zero), step)
     return total, dtotal
 
 
-def _fraction(a: Any, x: Any, going: Any, moving: bool) -> tuple[Any, Any]:
+def _fraction(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, Any]:
     near = epsilon(a)
     tiny = 1e-30
 
     def nonzero(v: Any) -> Any:
         return select(abs(v) < tiny, v * 0.0 + tiny, v)
 
-    def step(n: Any, going: Any, c: Any, d: Any, h: Any, dc: Any, dd: Any, dh: Any) -> tuple[Any, ...]:
+    def step(n: Any, active: Any, c: Any, d: Any, h: Any, dc: Any, dd: Any, dh: Any) -> tuple[Any, ...]:
         numerator, b = n * (a - n), x + 1.0 - a + 2.0 * n
-        below = nonzero(numerator * d + b)
-        if moving:  # numerator' = n, b' = -1
-            dd = -(n * d + numerator * dd - 1.0) / (below * below)
+        denominator = nonzero(numerator * d + b)
+        if with_derivative:  # numerator' = n, b' = -1
+            dd = -(n * d + numerator * dd - 1.0) / (denominator * denominator)
             dc = n / c - numerator * dc / (c * c) - 1.0
-        d, c = 1.0 / below, nonzero(b + numerator / c)
+        d, c = 1.0 / denominator, nonzero(b + numerator / c)
         factor = c * d
-        more = abs(factor - 1.0) > near
-        if moving:
+        continues = abs(factor - 1.0) > near
+        if with_derivative:
             change = h * (dc * d + c * dd)
             dh = dh * factor + change
-            more = more | (abs(change) > near * abs(dh))
-        new = select(going, h * factor, h)
-        return going & more, c, d, new, dc, dd, dh
+            continues = continues | (abs(change) > near * abs(dh))
+        new = select(active, h * factor, h)
+        return active & continues, c, d, new, dc, dd, dh
 
     b = x + 1.0 - a
     d = 1.0 / b
-    start_c = _ones(going, a) / tiny
+    start_c = _ones(active, a) / tiny
     zero = start_c * 0.0
-    _, _, _, h, _, _, dh = repeated((going, start_c, d, d, zero, d * d, d * d), step)
+    _, _, _, h, _, _, dh = repeated((active, start_c, d, d, zero, d * d, d * d), step)
     return h, dh
 
 
 def igamma_formula(a: Any, x: Any) -> Any:
-    """P(a, x); 1 for a = 0."""
+    """Return P(a, x); 1 for a = 0."""
     parts = _parts(a, x, False)
     factor = gamma_factor(parts.a, parts.x)
-    found = select(parts.by_series, factor * parts.value, 1.0 - factor * parts.a * parts.value)
-    return _with_edges(a, x, parts, found, 0.0)
+    result = select(parts.by_series, factor * parts.value, 1.0 - factor * parts.a * parts.value)
+    return _with_edges(a, x, parts, result, 0.0)
 
 
 def igammac_formula(a: Any, x: Any) -> Any:
-    """Q(a, x) = 1 - P(a, x)."""
+    """Return Q(a, x) = 1 - P(a, x)."""
     parts = _parts(a, x, False)
     factor = gamma_factor(parts.a, parts.x)
-    found = select(parts.by_series, 1.0 - factor * parts.value, factor * parts.a * parts.value)
-    found = select(parts.by_series & (parts.a < _SMALL), _rest_of_small(parts.a, parts.x), found)
-    return _with_edges(a, x, parts, found, 1.0)
+    result = select(parts.by_series, 1.0 - factor * parts.value, factor * parts.a * parts.value)
+    result = select(parts.by_series & (parts.a < _SMALL), _rest_of_small(parts.a, parts.x), result)
+    return _with_edges(a, x, parts, result, 1.0)
 
 
 def _rest_of_small(a: Any, x: Any) -> Any:
-    """Q(a, x) for small a and x, where P is nearly 1: with 1 + u = x^a/Γ(a + 1), -u - (1 + u) a Σ (-x)^n/((a + n) n!)
-    over n from 1 on (Abramowitz and Stegun, 6.5.29).
+    """Return Q(a, x) for small a and x, where P is nearly 1.
+
+    With 1 + u = x^a/Γ(a + 1) it is -u - (1 + u) a Σ (-x)^n/((a + n) n!) over n from 1 on (Abramowitz and Stegun,
+    6.5.29).
     """
     small = (a < _SMALL) & (x < 1.0 + _SMALL)
     a, x = select(small, a, a * 0.0 + _SMALL / 2), select(small, x, x * 0.0 + 1.0)
@@ -174,42 +180,42 @@ def _rest_of_small(a: Any, x: Any) -> Any:
     return -u - (1.0 + u) * a * total
 
 
-def _with_edges(a: Any, x: Any, parts: _Parts, found: Any, at_zero: float) -> Any:
-    """The value at x = 0 and a = ∞, the other one at a = 0 and x = ∞, and NaN where there is none."""
-    nothing = parts.a * 0.0
-    found = select(parts.inside, found, nothing + np.nan)
-    found = select((a >= 0.0) & (a < np.inf) & (x == np.inf), nothing + (1 - at_zero), found)
-    found = select((a == 0.0) & (x > 0.0), nothing + (1 - at_zero), found)
-    return select((a > 0.0) & ((x == 0.0) | ((a == np.inf) & (x > 0.0) & (x < np.inf))), nothing + at_zero, found)
+def _with_edges(a: Any, x: Any, parts: _Parts, result: Any, at_zero: float) -> Any:
+    """Replace results at the limits: ``at_zero`` at x = 0 and a = ∞, 1 - ``at_zero`` at a = 0 and x = ∞, else NaN."""
+    zeros = parts.a * 0.0
+    result = select(parts.inside, result, zeros + np.nan)
+    result = select((a >= 0.0) & (a < np.inf) & (x == np.inf), zeros + (1 - at_zero), result)
+    result = select((a == 0.0) & (x > 0.0), zeros + (1 - at_zero), result)
+    return select((a > 0.0) & ((x == 0.0) | ((a == np.inf) & (x > 0.0) & (x < np.inf))), zeros + at_zero, result)
 
 
 def _relative(parts: _Parts) -> Any:
-    """∂P/∂a over x^a e^-x / Γ(a + 1): S (log x - ψ(a + 1)) + S', or -a (h (log x - ψ(a)) + h')."""
+    """Return ∂P/∂a over x^a e^-x / Γ(a + 1): S (log x - ψ(a + 1)) + S', or -a (h (log x - ψ(a)) + h')."""
     a, logarithm = parts.a, log(parts.x)
     series = parts.value * (logarithm - digamma(a + 1.0)) + parts.derivative
     return select(parts.by_series, series, -a * (parts.value * (logarithm - digamma(a)) + parts.derivative))
 
 
 def igamma_grad_a_formula(a: Any, x: Any) -> Any:
-    """∂P(a, x)/∂a."""
+    """Return ∂P(a, x)/∂a."""
     parts = _parts(a, x, True)
-    found = exp(log_gamma_factor(parts.a, parts.x)) * _relative(parts)
-    return _derivative_with_edges(a, x, parts, found)
+    derivative = exp(log_gamma_factor(parts.a, parts.x)) * _relative(parts)
+    return _derivative_with_edges(a, x, parts, derivative)
 
 
 def random_gamma_grad_formula(a: Any, x: Any) -> Any:
-    """∂x/∂a where P(a, x) does not change: -∂P/∂a over ∂P/∂x, of which x^a e^-x / Γ(a + 1) is a factor of both."""
+    """Return ∂x/∂a for constant P(a, x): -∂P/∂a over ∂P/∂x, which have the common factor x^a e^-x / Γ(a + 1)."""
     parts = _parts(a, x, True)
     return _derivative_with_edges(a, x, parts, -parts.x / parts.a * _relative(parts))
 
 
-def _derivative_with_edges(a: Any, x: Any, parts: _Parts, found: Any) -> Any:
-    found = select(parts.inside, found, parts.a * 0.0 + np.nan)
-    return select((x == 0.0) & (a > 0.0), parts.a * 0.0, found)
+def _derivative_with_edges(a: Any, x: Any, parts: _Parts, derivative: Any) -> Any:
+    derivative = select(parts.inside, derivative, parts.a * 0.0 + np.nan)
+    return select((x == 0.0) & (a > 0.0), parts.a * 0.0, derivative)
 
 
 class Igamma(Binary, name="igamma"):
-    """The regularized incomplete gamma function P(a, x); ∂P/∂x = x^(a - 1) e^-x / Γ(a)."""
+    """Operation that computes the regularized incomplete gamma function P(a, x); ∂P/∂x = x^(a - 1) e^-x / Γ(a)."""
 
     traits = NO_TRAITS
     kinds = "f"
@@ -229,8 +235,9 @@ def _density(a: Any, x: Any) -> Any:
 
 
 def igamma(a: Any, x: Any) -> Any:
-    """The regularized incomplete gamma function P(a, x), elementwise: how probable it is that a sum of a waiting times
-    is at most x.
+    """Return the regularized incomplete gamma function P(a, x), elementwise.
+
+    It is the probability that the sum of a waiting times is at most x.
 
     >>> from xlascope import lax
     >>> print(f"{lax.igamma(2.0, 3.0):.5f}")
@@ -240,7 +247,7 @@ def igamma(a: Any, x: Any) -> Any:
 
 
 class Igammac(Binary, name="igammac"):
-    """The complement Q(a, x) = 1 - P(a, x), exact where that is small."""
+    """Operation that computes the complement Q(a, x) = 1 - P(a, x), accurately where it is small."""
 
     traits = NO_TRAITS
     kinds = "f"
@@ -256,7 +263,7 @@ class Igammac(Binary, name="igammac"):
 
 
 def igammac(a: Any, x: Any) -> Any:
-    """One minus :func:`igamma`, elementwise, exact where that is near one.
+    """Return one minus :func:`igamma`, elementwise, accurately where :func:`igamma` is near one.
 
     >>> from xlascope import lax
     >>> print(f"{lax.igammac(2.0, 30.0):.3e}")
@@ -266,7 +273,7 @@ def igammac(a: Any, x: Any) -> Any:
 
 
 class _Derivative(Binary):
-    """A derivative of the incomplete gamma function, which has none of its own here."""
+    """Base of derivatives of the incomplete gamma function, which cannot be differentiated again."""
 
     traits = NO_TRAITS
     kinds = "f"
@@ -280,14 +287,14 @@ class _Derivative(Binary):
 
 
 class IgammaGradA(_Derivative, name="igamma_grad_a"):
-    """The derivative of P(a, x) in a."""
+    """Operation that computes the derivative of P(a, x) in a."""
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return emit_formula(builder, igamma_grad_a_formula, operands)
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """The derivative of :func:`igamma` in its first argument, elementwise; it has no derivative itself.
+    """Return the derivative of :func:`igamma` in its first argument, elementwise; it cannot be differentiated again.
 
     >>> from xlascope import lax
     >>> print(f"{lax.igamma_grad_a(2.0, 3.0):.5f}")
@@ -297,15 +304,16 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
 
 
 class RandomGammaGrad(_Derivative, name="random_gamma_grad"):
-    """How a sample of the gamma distribution moves with its shape parameter a, the probability being the same."""
+    """Operation that computes the derivative of a gamma sample in the shape parameter a, at constant probability."""
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return emit_formula(builder, random_gamma_grad_formula, operands)
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:
-    """The derivative in ``a`` of a sample ``x`` of the gamma distribution, elementwise: that of the x with the same
-    :func:`igamma`. It has no derivative itself.
+    """Return the derivative in ``a`` of a sample ``x`` of the gamma distribution, elementwise.
+
+    It is the derivative of the x with constant :func:`igamma`, and cannot be differentiated again.
 
     >>> from xlascope import lax
     >>> print(f"{lax.random_gamma_grad(2.0, 3.0):.4f}")

@@ -1,5 +1,6 @@
-"""Checks of values that a compiled program makes: their failures are part of its results. The names are in
-``__init__.pyi``.
+"""Checks of values in compiled programs, whose failures are part of the programs' results.
+
+The names are in ``__init__.pyi``.
 
 >>> import xlascope as xs, xlascope.numpy as jnp
 >>> from xlascope.experimental import checkify

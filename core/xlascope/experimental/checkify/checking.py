@@ -1,4 +1,4 @@
-"""Checks as users write them, and the operation that one is until ``checkify`` makes results of it."""
+"""The ``check`` function, and its operation, which ``checkify`` turns into results."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from .errors import Error, JaxRuntimeError, Site
 
 
 class Check(Operation, name="check", by_identity=True):
-    """Nothing, of a truth value and of what is told where it is false. The first ``examples`` axes of all operands are
-    those of batches.
+    """Check of a boolean, with values for the message, without results.
+
+    The first ``examples`` axes of all operands are batch axes.
     """
 
     message: str
@@ -43,7 +44,7 @@ class Check(Operation, name="check", by_identity=True):
         return []
 
     def site(self, avals: Sequence[ShapedArray]) -> Site:
-        """What is kept of it, for operands of those types."""
+        """Return the description of the check, for operands of those types."""
         return Site(self.message, self.structure, tuple(avals), self.place)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -56,7 +57,7 @@ class Check(Operation, name="check", by_identity=True):
         )
 
     def host_rule(self, pred: Any, *values: Any) -> list[Any]:
-        """Outside of any trace it raises its error at once."""
+        """Raise the error immediately, outside of any trace."""
         if not self.debug and not bool(pred):
             raise JaxRuntimeError(self.site([aval_of(x) for x in values]).says(values))
         return []
@@ -66,21 +67,21 @@ class Check(Operation, name="check", by_identity=True):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = next(aval_of(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
-        given = [
+        front_operands = [
             broadcast_to(x, (size, *aval_of(x).shape)) if a is NOT_MAPPED else moveaxis(x, a, 0)
             for x, a in zip(operands, axes, strict=True)
         ]
         batched = Check(self.message, self.structure, self.debug, self.place, self.examples + 1)
-        return bind(batched, *given), []
+        return bind(batched, *front_operands), []
 
 
 def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
-    """See to it that ``pred``, a truth value of shape (), holds.
+    """Check that ``pred``, a boolean of shape (), is true.
 
-    ``msg`` says what is wrong where it does not, with ``{}`` or ``{name}`` for ``fmt_args`` and ``fmt_kwargs``, which
-    are arrays or numbers, or trees of them. Outside of any transformation a check that fails raises JaxRuntimeError at
-    once. In a compiled program :func:`checkify` makes a result of it; without that, compiling raises ValueError. With
-    ``debug`` it is left out there and outside. Raises TypeError for another ``pred``, ``msg``, or argument.
+    ``msg`` is the message of the failure, with ``{}`` or ``{name}`` for ``fmt_args`` and ``fmt_kwargs``, which are
+    arrays or numbers, or trees of them. Outside of any transformation a check that fails raises JaxRuntimeError at
+    once. In a compiled program :func:`checkify` makes a result of it; without that, compiling raises ValueError.
+    With ``debug`` it is left out there and outside. Raises TypeError for another ``pred``, ``msg``, or argument.
 
     >>> from xlascope.experimental import checkify
     >>> checkify.check(2 > 1, "two is more than one")
@@ -90,8 +91,8 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     values, structure = tree.flatten((fmt_args, fmt_kwargs))
     for x in (pred, *values):
         if not is_value(x):
-            what = "a truth value" if x is pred else "arrays and numbers to tell of"
-            raise TypeError(f"check takes {what}, got {x!r} of type {type(x).__name__}{where_text(user_line())}")
+            expected = "a truth value" if x is pred else "arrays and numbers to tell of"
+            raise TypeError(f"check takes {expected}, got {x!r} of type {type(x).__name__}{where_text(user_line())}")
     aval = aval_of(pred)
     if aval.shape or aval.dtype != bool:
         raise TypeError(
@@ -103,17 +104,17 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
 
 
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """A check that is left out where :func:`checkify` does not look for it; else like :func:`check`."""
+    """Check like :func:`check`, but without effect where :func:`checkify` does not look for it."""
     check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
 
 
 def check_error(error: Error) -> None:
-    """Raise what an error of a checkified function says, or check it where this is traced itself."""
+    """Raise the error of a checkified function, or check it where this call is traced itself."""
     if not isinstance(error, Error):
         raise TypeError(f"check_error takes an Error, which checkify(f) gives, got {error!r}{where_text(user_line())}")
     (number, *values), sites = error.tree_flatten()
     if aval_of(number).shape:
         raise ValueError("check_error takes the error of one example, got one of a batch")
-    for place, site in enumerate(sites, 1):
-        own, values = values[: len(site.avals)], values[len(site.avals) :]
-        bind(Check(site.message, site.structure, False, site.place, 0), not_equal(number, place), *own)
+    for position, site in enumerate(sites, 1):
+        site_values, values = values[: len(site.avals)], values[len(site.avals) :]
+        bind(Check(site.message, site.structure, False, site.place, 0), not_equal(number, position), *site_values)

@@ -1,4 +1,4 @@
-"""What is checked, and what a program found: which of its checks failed first, and with what values."""
+"""Checks and their outcome: which check of a program failed first, and with what values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...records import SourceRange
 
 
 class JaxRuntimeError(ValueError):
-    """A check that failed."""
+    """Failure of a check."""
 
 
 class ErrorCategory(enum.Enum):
-    """A kind of checks."""
+    """Kind of checks."""
 
     USER = "check"
     NAN = "nan"
@@ -30,11 +30,11 @@ class ErrorCategory(enum.Enum):
 
 #: The calls of :func:`check` and :func:`debug_check` in the function.
 user_checks = frozenset({ErrorCategory.USER})
-#: That no operation gives NaN.
+#: Checks that no operation returns NaN.
 nan_checks = frozenset({ErrorCategory.NAN})
-#: That nothing is divided by zero.
+#: Checks that no divisor is zero.
 div_checks = frozenset({ErrorCategory.DIVISION})
-#: That what is read or changed by an index is there.
+#: Checks that indices are in bounds.
 index_checks = frozenset({ErrorCategory.INDEX})
 float_checks = nan_checks | div_checks
 automatic_checks = float_checks | index_checks
@@ -43,7 +43,7 @@ all_checks = user_checks | automatic_checks
 
 @dataclass(frozen=True)
 class Site:
-    """A check in a program: what it says where it fails, and the types of the values that it tells of."""
+    """Check in a program: its message, and the types of the values in the message."""
 
     message: str
     structure: Any
@@ -52,15 +52,15 @@ class Site:
     category: ErrorCategory = ErrorCategory.USER
 
     def says(self, values: Sequence[Any]) -> str:
-        """What is said of values."""
+        """Return the message with its values."""
         args, kwargs = self.structure.unflatten([x[()] if x.ndim == 0 else x for x in map(np.asarray, values)])
-        said = self.message.format(*args, **kwargs)
-        return f"{said} (`check` failed)" if self.category is ErrorCategory.USER else said + where_text(self.place)
+        text = self.message.format(*args, **kwargs)
+        return f"{text} (`check` failed)" if self.category is ErrorCategory.USER else text + where_text(self.place)
 
 
 @tree.register_pytree_node_class
 class Error:
-    """Which of a program's checks failed first, if one did.
+    """Outcome of a program's checks: which failed first, if one did.
 
     It is a container of arrays: programs may return it, and ``vmap`` makes one of all examples of it.
     """
@@ -71,15 +71,16 @@ class Error:
         self._number, self._values, self._sites = number, tuple(values), sites
 
     def get(self) -> str | None:
-        """What the check that failed says, with a line for each example of a batch in which one did; None where none
-        did.
+        """Return the message of the failed check, or None where none failed.
+
+        For a batch it has a line for each example in which a check failed.
         """
         return "\n".join(self._lines()) or None
 
     def get_exception(self) -> JaxRuntimeError | None:
-        """The exception that :meth:`throw` raises; None where no check failed."""
-        said = self.get()
-        return None if said is None else JaxRuntimeError(said)
+        """Return the exception that :meth:`throw` raises; None where no check failed."""
+        message = self.get()
+        return None if message is None else JaxRuntimeError(message)
 
     def throw(self) -> None:
         """Raise JaxRuntimeError where a check failed."""
@@ -100,16 +101,16 @@ class Error:
     def __repr__(self) -> str:
         number = self._number
         if not isinstance(number, (int, np.generic, np.ndarray)) and not hasattr(number, "is_deleted"):
-            return f"Error(of {len(self._sites)} checks)"  # while it is traced nobody knows
+            return f"Error(of {len(self._sites)} checks)"  # the outcome is unknown while tracing
         return f"Error({self.get()!r})"
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Site, ...]]:
-        """The arrays, and the checks to which they belong."""
+        """Return the arrays, and the checks to which they belong."""
         return (self._number, *self._values), self._sites
 
     @classmethod
     def tree_unflatten(cls, sites: tuple[Site, ...], arrays: Sequence[Any]) -> Error:
-        """The container of other arrays."""
+        """Return the container of other arrays."""
         number, *values = arrays
         return cls(number, values, sites)
 

@@ -1,4 +1,4 @@
-"""Checks in branches and loops: what failed is carried along."""
+"""Checks in branches and loops, which carry the first failure along."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .errors import Site
 
 
 class Failure(NamedTuple):
-    """The number of the check that failed first, 0 for none, and what all checks tell of."""
+    """First failure of a program: the number of the check, 0 for none, and the values of all checks."""
 
     number: Any
     values: list[Any]
 
 
 class Checked(NamedTuple):
-    """A program's checks, in order, and the function that runs it: of operands, its results and what failed."""
+    """Program with its checks, in order, and the function from operands to results and failure."""
 
     sites: tuple[Site, ...]
     run: Callable[[Sequence[Any]], tuple[list[Any], Failure]]
@@ -31,49 +31,49 @@ class Checked(NamedTuple):
 
 
 def strong(x: Any) -> Any:
-    """A value whose type loops and branches can carry."""
+    """Return a value without weak type, as loops and branches carry it."""
     return jnp.asarray(x, aval_of(x).dtype)
 
 
 def nothing(sites: Iterable[Site]) -> Failure:
-    """That none of these checks failed."""
+    """Return the failure that says that none of these checks failed."""
     return Failure(jnp.int32(0), [jnp.zeros(a.shape, a.dtype) for site in sites for a in site.avals])
 
 
-def first(one: Failure, other: Failure) -> Failure:
-    """Of two runs of one program that which failed, the first if both did."""
-    failed = one.number > 0
-    values = [jnp.where(failed, x, y) for x, y in zip(one.values, other.values, strict=True)]
-    return Failure(jnp.where(failed, one.number, other.number), values)
+def first(earlier: Failure, later: Failure) -> Failure:
+    """Return the failure of two runs of one program, the earlier one if both failed."""
+    failed = earlier.number > 0
+    values = [jnp.where(failed, x, y) for x, y in zip(earlier.values, later.values, strict=True)]
+    return Failure(jnp.where(failed, earlier.number, later.number), values)
 
 
 def among(failure: Failure, before: Sequence[Site], after: Sequence[Site]) -> Failure:
-    """What failed, among the checks of other programs, which did not run."""
+    """Renumber a failure among the checks of other programs, which did not run."""
     number = jnp.where(failure.number > 0, failure.number + np.int32(len(before)), np.int32(0))
     return Failure(number, [*nothing(before).values, *failure.values, *nothing(after).values])
 
 
-def chosen(branches: list[Checked], given: Sequence[Any], sites: list[Site]) -> tuple[list[Any], Failure]:
-    """What the branch that is chosen gives, and what failed in it; ``sites`` are the checks of all."""
+def chosen(branches: list[Checked], arguments: Sequence[Any], sites: list[Site]) -> tuple[list[Any], Failure]:
+    """Return the results of the selected branch, and its failure; ``sites`` are the checks of all branches."""
 
-    def branch(place: int) -> Callable[..., Any]:
-        before = [site for checked in branches[:place] for site in checked.sites]
-        own = branches[place]
+    def branch(branch_number: int) -> Callable[..., Any]:
+        before = [site for checked in branches[:branch_number] for site in checked.sites]
+        branch_program = branches[branch_number]
 
-        def run(*operands: Any) -> Any:
-            results, failure = own.run(operands)
-            return results, among(failure, before, sites[len(before) + len(own.sites) :])
+        def run_branch(*operands: Any) -> Any:
+            results, failure = branch_program.run(operands)
+            return results, among(failure, before, sites[len(before) + len(branch_program.sites) :])
 
-        return run
+        return run_branch
 
-    index, *operands = given
-    results, failure = switch(index, [branch(place) for place in range(len(branches))], *operands)
+    index, *operands = arguments
+    results, failure = switch(index, [branch(branch_number) for branch_number in range(len(branches))], *operands)
     return results, failure
 
 
-def scanned(operation: Scan, step: Checked, given: Sequence[Any]) -> tuple[list[Any], Failure]:
-    """What a scan gives, and what failed in the first step in which something did."""
-    consts, init, xs = operation.split(given)
+def scanned(operation: Scan, step: Checked, arguments: Sequence[Any]) -> tuple[list[Any], Failure]:
+    """Return the results of a scan, and the failure of the first step in which a check failed."""
+    consts, init, xs = operation.split(arguments)
     count = operation.num_carry
 
     def body(state: Any, slices: Any) -> Any:
@@ -87,21 +87,24 @@ def scanned(operation: Scan, step: Checked, given: Sequence[Any]) -> tuple[list[
     return [*carry, *stacked], failure
 
 
-def loop(operation: While, body: Checked, condition: Checked, given: Sequence[Any]) -> tuple[list[Any], Failure]:
-    """The condition is asked again where its checks count: before the loop, and after each step."""
-    cond_consts, body_consts, init = operation.split(given)
+def loop(operation: While, body: Checked, condition: Checked, arguments: Sequence[Any]) -> tuple[list[Any], Failure]:
+    """Return the results and the failure of a while loop.
 
-    def asked(carry: Sequence[Any], failure: Failure) -> Failure:
+    The condition is evaluated again for its checks: before the loop, and after each step.
+    """
+    cond_consts, body_consts, init = operation.split(arguments)
+
+    def check_condition(carry: Sequence[Any], failure: Failure) -> Failure:
         later = condition.run([*cond_consts, *carry])[1]
         return first(among(failure, (), condition.sites), among(later, body.sites, ()))
 
     def step(state: Any) -> Any:
         carry, before = state
         results, failure = body.run([*body_consts, *carry])
-        return results, first(before, asked(results, failure))
+        return results, first(before, check_condition(results, failure))
 
-    def goes_on(state: Any) -> Any:
+    def should_continue(state: Any) -> Any:
         return condition.run([*cond_consts, *state[0]])[0][0]
 
-    at_start = asked(init, nothing(body.sites))
-    return while_loop(goes_on, step, (list(init), at_start))  # type: ignore[no-any-return]
+    at_start = check_condition(init, nothing(body.sites))
+    return while_loop(should_continue, step, (list(init), at_start))  # type: ignore[no-any-return]

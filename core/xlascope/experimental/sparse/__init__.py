@@ -1,4 +1,4 @@
-"""Sparse arrays: BCOO and BCSR, and functions of arrays for them. The names are in ``__init__.pyi``."""
+"""Sparse arrays, BCOO and BCSR, and functions for them; the names are in ``__init__.pyi``."""
 
 from ...names import lazy
 from . import operators as _operators  # noqa: F401  (methods and operators are set by it)

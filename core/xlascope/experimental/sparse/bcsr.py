@@ -1,4 +1,4 @@
-"""Compressed rows: BCSR, whose entries are sorted by row, with the place where each row begins."""
+"""Compressed sparse rows: BCSR, whose entries are sorted by row, with the position where each row begins."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .stored import BCOO, JAXSparse, require, rest_of, restore
 
 @tree.register_pytree_node_class
 class BCSR(JAXSparse):
-    """A batch of matrices in compressed rows: ``BCSR((data, indices, indptr), shape=shape)``.
+    """Batch of matrices in compressed rows: ``BCSR((data, indices, indptr), shape=shape)``.
 
-    The shape is (batch…, rows, columns, dense…), ``data`` has shape (batch…, nse, dense…), ``indices`` (batch…, nse)
-    are the columns of the entries, row by row, and ``indptr`` (batch…, rows + 1) where each row begins: entries after
-    the last one are padding. ``vmap`` and ``scan`` go over the first batch axis, and no other. Raises ValueError where
-    the shapes do not fit.
+    The shape is (batch…, rows, columns, dense…), ``data`` has shape (batch…, nse, dense…), ``indices`` (batch…,
+    nse) are the columns of the entries, row by row, and ``indptr`` (batch…, rows + 1) where each row begins:
+    entries after the last one are padding. ``vmap`` and ``scan`` go over the first batch axis, and no other. Raises
+    ValueError where the shapes do not fit.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental.sparse import BCSR
@@ -57,8 +57,8 @@ class BCSR(JAXSparse):
         fits = fits and indptr[-1] == self.shape[n_batch] + 1 and data[n_batch + 1 :] == self.shape[n_batch + 2 :]
         fits = fits and all(
             n in (1, size)
-            for each in (data, indices, indptr)
-            for n, size in zip(each[:n_batch], self.shape[:n_batch], strict=True)
+            for buffer_shape in (data, indices, indptr)
+            for n, size in zip(buffer_shape[:n_batch], self.shape[:n_batch], strict=True)
         )
         if not fits:
             raise ValueError(
@@ -68,22 +68,22 @@ class BCSR(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """How many entries each matrix of the batch has."""
+        """Return the number of entries of each matrix of the batch."""
         return aval_of(self.indices).shape[-1]
 
     @property
     def n_batch(self) -> int:
-        """The number of batch axes, the first ones."""
+        """Return the number of batch axes, the first ones."""
         return len(aval_of(self.indices).shape) - 1
 
     @property
     def n_sparse(self) -> int:
-        """Two: rows and columns."""
+        """Return two, the number of sparse axes: rows and columns."""
         return 2
 
     @property
     def n_dense(self) -> int:
-        """The number of dense axes, the last ones."""
+        """Return the number of dense axes, the last ones."""
         return len(self.shape) - self.n_batch - 2
 
     @property
@@ -95,29 +95,29 @@ class BCSR(JAXSparse):
         return "".join(f", {name}={n}" for name, n in counts.items() if n or name == "nse")
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Its arrays, and the rest."""
+        """Return its arrays, and its other fields."""
         return self._bufs, rest_of(self)
 
     @classmethod
-    def tree_unflatten(cls, rest: dict[str, Any], children: Sequence[Any]) -> Any:
-        """The same with other arrays, or with what stands for arrays."""
-        made = object.__new__(cls)
-        made.data, made.indices, made.indptr = children
-        restore(made, rest, len(getattr(made.indices, "shape", ())) - 1)
-        return made
+    def tree_unflatten(cls, fields: dict[str, Any], children: Sequence[Any]) -> Any:
+        """Return the same with other arrays, or with placeholders for arrays."""
+        array = object.__new__(cls)
+        array.data, array.indices, array.indptr = children
+        restore(array, fields, len(getattr(array.indices, "shape", ())) - 1)
+        return array
 
     def to_bcoo(self) -> BCOO:
-        """The same entries with their rows written out."""
+        """Return the same entries with explicit row indices."""
         batch = self.shape[: self.n_batch]
         indices, indptr = (jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in (self.indices, self.indptr))
 
-        def one(indices: Any, indptr: Any) -> Any:
+        def with_rows(indices: Any, indptr: Any) -> Any:
             rows = jnp.searchsorted(indptr, jnp.arange(self.nse, dtype=indptr.dtype), side="right") - 1
             return jnp.stack([rows.astype(indices.dtype), indices], axis=-1)
 
-        made = over_batch(one, self.n_batch)(indices, indptr)
+        full_indices = over_batch(with_rows, self.n_batch)(indices, indptr)
         return BCOO(
-            (self.data, made),
+            (self.data, full_indices),
             shape=self.shape,
             indices_sorted=self.indices_sorted,
             unique_indices=self.unique_indices,
@@ -125,17 +125,17 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """The rows of a BCOO array with two sparse axes; raises NotImplementedError for others."""
+        """Convert a BCOO array with two sparse axes; raise NotImplementedError for others."""
         require(arr, BCOO, "BCSR.from_bcoo")
         if arr.n_sparse != 2:
             raise NotImplementedError(f"BCSR has two sparse axes, got a BCOO array with {arr.n_sparse}{here()}")
         arr = bcoo_sort_indices(arr)
         rows = arr.shape[arr.n_batch]
 
-        def one(indices: Any) -> Any:
+        def row_starts(indices: Any) -> Any:
             return jnp.searchsorted(indices[:, 0], jnp.arange(rows + 1, dtype=indices.dtype)).astype(indices.dtype)
 
-        indptr = over_batch(one, arr.n_batch)(arr.indices)
+        indptr = over_batch(row_starts, arr.n_batch)(arr.indices)
         return cls(
             (arr.data, arr.indices[..., 1], indptr),
             shape=arr.shape,
@@ -147,12 +147,12 @@ class BCSR(JAXSparse):
     def fromdense(
         cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0
     ) -> BCSR:
-        """The BCSR array of a dense one; see :func:`bcsr_fromdense`."""
+        """Return the BCSR array of a dense one; see :func:`bcsr_fromdense`."""
         return bcsr_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
 
     @classmethod
     def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0) -> BCSR:
-        """The BCSR array of one of SciPy's; raises NotImplementedError for batch and dense axes, which those lack."""
+        """Convert a SciPy sparse array; raise NotImplementedError for batch and dense axes, which SciPy lacks."""
         if n_dense or n_batch:
             raise NotImplementedError(f"BCSR.from_scipy_sparse has no batch or dense axes{here()}")
         mat = mat.tocsr()
@@ -162,27 +162,29 @@ class BCSR(JAXSparse):
         return cls(parts, shape=mat.shape, indices_sorted=True, unique_indices=True)
 
     def todense(self) -> Any:
-        """The dense array."""
+        """Return the dense array."""
         return bcsr_todense(self)
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
-        """One entry for each place; see :func:`bcsr_sum_duplicates`."""
+        """Return the array with one entry for each position; see :func:`bcsr_sum_duplicates`."""
         return bcsr_sum_duplicates(self, nse=nse)
 
     @property
     def T(self) -> Any:
-        """Axes in reverse."""
+        """Return the array with its axes reversed."""
         return self.transpose()
 
     def transpose(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: the rows of the result are not those of this one. ``to_bcoo`` has one."""
+        """Raise NotImplementedError: a transposed BCSR array is not row-compressed; use ``to_bcoo``."""
         raise NotImplementedError(f"BCSR arrays are not transposed: transpose x.to_bcoo(){here()}")
 
 
 def bcsr_fromdense(
     mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
 ) -> BCSR:
-    """The BCSR array of a dense one with two axes beside batch and dense ones; else as :func:`bcoo_fromdense`.
+    """Return the BCSR array of a dense one with two axes beside batch and dense ones.
+
+    Otherwise it works as :func:`bcoo_fromdense`.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -192,18 +194,18 @@ def bcsr_fromdense(
     mat = jnp.asarray(mat)
     if mat.ndim - n_batch - n_dense != 2:
         raise ValueError(f"bcsr_fromdense needs two sparse axes, got {mat.ndim - n_batch - n_dense}{here()}")
-    made = bcoo_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
-    return BCSR.from_bcoo(made)
+    bcoo = bcoo_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
+    return BCSR.from_bcoo(bcoo)
 
 
 def bcsr_todense(mat: BCSR) -> Any:
-    """The dense array of a BCSR array."""
+    """Return the dense array of a BCSR array."""
     require(mat, BCSR, "bcsr_todense")
     return bcoo_todense(mat.to_bcoo())
 
 
 def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
-    """The data of a dense array at the places that ``indices`` and ``indptr`` of a BCSR array say.
+    """Return the data of a dense array at the positions ``indices`` and ``indptr`` of a BCSR array.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -221,7 +223,7 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
 def bcsr_dot_general(
     lhs: BCSR, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """The dense product of a BCSR array and a dense one; see :func:`bcoo_dot_general`."""
+    """Return the dense product of a BCSR array and a dense one; see :func:`bcoo_dot_general`."""
     require(lhs, BCSR, "bcsr_dot_general")
     return bcoo_dot_general(
         lhs.to_bcoo(),
@@ -235,17 +237,17 @@ def bcsr_dot_general(
 def bcsr_broadcast_in_dim(
     mat: BCSR, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], sharding: Any = None
 ) -> BCSR:
-    """An array of a larger shape; see :func:`bcoo_broadcast_in_dim`."""
+    """Broadcast an array to a larger shape; see :func:`bcoo_broadcast_in_dim`."""
     require(mat, BCSR, "bcsr_broadcast_in_dim")
     return BCSR.from_bcoo(bcoo_broadcast_in_dim(mat.to_bcoo(), shape=shape, broadcast_dimensions=broadcast_dimensions))
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """Several arrays, one after the other; see :func:`bcoo_concatenate`."""
-    return BCSR.from_bcoo(bcoo_concatenate([each.to_bcoo() for each in operands], dimension=dimension))
+    """Join several arrays along an axis; see :func:`bcoo_concatenate`."""
+    return BCSR.from_bcoo(bcoo_concatenate([operand.to_bcoo() for operand in operands], dimension=dimension))
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
-    """One entry for each place; see :func:`bcoo_sum_duplicates`."""
+    """Return the array with one entry for each position; see :func:`bcoo_sum_duplicates`."""
     require(mat, BCSR, "bcsr_sum_duplicates")
     return BCSR.from_bcoo(bcoo_sum_duplicates(mat.to_bcoo(), nse=nse))

@@ -1,4 +1,4 @@
-"""BCOO arrays of larger shapes."""
+"""Broadcasting of BCOO arrays to larger shapes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .stored import BCOO, require, sizes, spread, within
 def bcoo_broadcast_in_dim(
     mat: BCOO, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], sharding: Any = None
 ) -> BCOO:
-    """An array of a larger shape, whose axes ``broadcast_dimensions`` are those of ``mat``; others repeat it.
+    """Broadcast an array to a larger shape, whose axes ``broadcast_dimensions`` are those of ``mat``.
 
-    New axes before all sparse ones are batch axes, those after all of them dense, those between sparse: there, entries
-    are stored once for each place.
+    New axes before all sparse ones are batch axes, those after all of them dense, those between sparse: there,
+    entries are stored once for each position.
     """
     require(mat, BCOO, "bcoo_broadcast_in_dim")
     shape, where = sizes_of(shape), list(whole_numbers(broadcast_dimensions, "broadcast_dimensions"))
@@ -55,6 +55,6 @@ def bcoo_broadcast_in_dim(
             else:
                 columns.append(jnp.repeat(indices[..., sparse.index(axis)], repeats, axis=-1))
         data = jnp.repeat(data, repeats, axis=begin)
-        held = jnp.repeat(inside, repeats, axis=-1)[..., None]
-        indices = jnp.where(held, jnp.stack(columns, axis=-1), np.array(shape[begin:end], indices.dtype))
+        inside_repeated = jnp.repeat(inside, repeats, axis=-1)[..., None]
+        indices = jnp.where(inside_repeated, jnp.stack(columns, axis=-1), np.array(shape[begin:end], indices.dtype))
     return BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices)

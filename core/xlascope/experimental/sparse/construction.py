@@ -1,4 +1,4 @@
-"""Making BCOO arrays, and dense ones of them."""
+"""Construction of BCOO arrays, and their conversion to dense ones."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .stored import BCOO, columns, require, sizes, spread
 
 
 def over_batch(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """A function of single arrays for those of a batch, which has so many axes in front."""
+    """Map a function of single arrays over ``count`` leading batch axes."""
     for _ in range(count):
         function = vmap(function)
     return function
 
 
 def bcoo_todense(mat: BCOO) -> Any:
-    """The dense array of a BCOO array: entries at equal places add up, those outside are dropped.
+    """Return the dense array of a BCOO array: entries at equal positions add up, those outside are dropped.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -34,22 +34,23 @@ def bcoo_todense(mat: BCOO) -> Any:
     require(mat, BCOO, "bcoo_todense")
     _, sparse, dense = sizes(mat)
 
-    def one(data: Any, indices: Any) -> Any:
+    def scatter_entries(data: Any, indices: Any) -> Any:
         if not sparse:
             return jnp.sum(data, axis=0, dtype=data.dtype)
         return jnp.zeros((*sparse, *dense), data.dtype).at[columns(indices)].add(data, mode="drop")
 
-    return over_batch(one, mat.n_batch)(*spread(mat))
+    return over_batch(scatter_entries, mat.n_batch)(*spread(mat))
 
 
 def bcoo_fromdense(
     mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
 ) -> BCOO:
-    """The BCOO array of a dense one, its entries in order.
+    """Return the BCOO array of a dense one, its entries in order.
 
-    ``nse`` entries are kept of each matrix of the batch; None takes as many as are not zero, which inside of ``jit``
-    has to be said. The first ``n_batch`` axes are those of the batch, the last ``n_dense`` dense. Raises ValueError
-    where there are not that many axes, and a ConcretizationTypeError where ``nse`` has to be said.
+    ``nse`` entries are kept of each matrix of the batch; None keeps all nonzero ones, which requires concrete
+    values: inside of ``jit`` it has to be given. The first ``n_batch`` axes are those of the batch, the last
+    ``n_dense`` dense. Raises ValueError where there are not that many axes, and a ConcretizationTypeError where
+    ``nse`` has to be given.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -61,36 +62,36 @@ def bcoo_fromdense(
     n_sparse = mat.ndim - n_batch - n_dense
     if min(n_batch, n_dense, n_sparse) < 0:
         raise ValueError(f"n_batch={n_batch} and n_dense={n_dense} do not fit an array with {mat.ndim} axes{here()}")
-    held = jnp.any(mat != 0, axis=tuple(range(mat.ndim - n_dense, mat.ndim)))
+    is_nonzero = jnp.any(mat != 0, axis=tuple(range(mat.ndim - n_dense, mat.ndim)))
     if nse is None:
-        counted = jnp.sum(held, axis=tuple(range(n_batch, held.ndim)))
+        counted = jnp.sum(is_nonzero, axis=tuple(range(n_batch, is_nonzero.ndim)))
         nse = _concrete(jnp.max(counted, initial=0), "nse of bcoo_fromdense")
     shape = mat.shape[n_batch : n_batch + n_sparse]
 
-    def one(x: Any, held: Any) -> tuple[Any, Any]:
+    def extract_entries(x: Any, is_nonzero: Any) -> tuple[Any, Any]:
         if not shape:
             return x[None][:nse], jnp.zeros((min(nse, 1), 0), index_dtype)
-        places = jnp.nonzero(held, size=nse, fill_value=shape)
-        indices = jnp.stack([place.astype(index_dtype) for place in places], axis=-1)
-        return x.at[places].get(mode="fill", fill_value=0), indices
+        coordinates = jnp.nonzero(is_nonzero, size=nse, fill_value=shape)
+        indices = jnp.stack([coordinate.astype(index_dtype) for coordinate in coordinates], axis=-1)
+        return x.at[coordinates].get(mode="fill", fill_value=0), indices
 
-    made = over_batch(one, n_batch)(mat, held)
-    return BCOO(made, shape=mat.shape, indices_sorted=True, unique_indices=True)
+    buffers = over_batch(extract_entries, n_batch)(mat, is_nonzero)
+    return BCOO(buffers, shape=mat.shape, indices_sorted=True, unique_indices=True)
 
 
-def _concrete(x: Any, what: str) -> int:
+def _concrete(x: Any, name: str) -> int:
     try:
         return int(x)
     except ConcretizationTypeError as error:
-        error.add_note(f"{what} has to be given where the array is traced: how many entries are kept")
+        error.add_note(f"{name} has to be given where the array is traced: how many entries are kept")
         raise
 
 
 def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
-    """The entries of a dense array at the places of a BCOO array.
+    """Return the entries of a dense array at the positions of a BCOO array.
 
-    Where several entries have one place, the first has the value and the others are 0, unless ``assume_unique`` (by
-    default what ``sparr`` promises) says that there are none. Raises ValueError where the shapes differ.
+    Where several entries have one position, the first has the value and the others are 0, unless ``assume_unique``
+    (by default what ``sparr`` promises) says that there are none. Raises ValueError where the shapes differ.
     """
     require(sparr, BCOO, "bcoo_extract")
     arr = jnp.asarray(arr)
@@ -99,7 +100,7 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
     unique = sparr.unique_indices if assume_unique is None else assume_unique
     _, sparse, _ = sizes(sparr)
 
-    def one(x: Any, indices: Any) -> Any:
+    def gather_entries(x: Any, indices: Any) -> Any:
         if not sparse:
             picked = jnp.broadcast_to(x, (indices.shape[0], *x.shape))
         else:
@@ -110,7 +111,7 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
         return picked
 
     _, indices = spread(sparr)
-    data = over_batch(one, sparr.n_batch)(arr, indices)
+    data = over_batch(gather_entries, sparr.n_batch)(arr, indices)
     return BCOO(
         (data, indices), shape=sparr.shape, indices_sorted=sparr.indices_sorted, unique_indices=sparr.unique_indices
     )
@@ -125,7 +126,7 @@ def _first_of_their_place(indices: Any, shape: Sequence[int]) -> Any:
 
 
 def bcoo_empty(shape: Sequence[int], dtype: Any, n_batch: int, n_dense: int, nse: int, index_dtype: Any) -> BCOO:
-    """Padding alone."""
+    """Return an array of padding alone."""
     shape = tuple(shape)
     n_sparse = len(shape) - n_batch - n_dense
     batch, sparse, dense = shape[:n_batch], shape[n_batch : n_batch + n_sparse], shape[n_batch + n_sparse :]
@@ -135,7 +136,7 @@ def bcoo_empty(shape: Sequence[int], dtype: Any, n_batch: int, n_dense: int, nse
 
 
 def bcoo_eye(rows: int, cols: int, k: int, dtype: Any, n_batch: int, n_dense: int, index_dtype: Any) -> BCOO:
-    """Ones along a diagonal, in any layout."""
+    """Return ones along a diagonal, in any layout."""
     count = max(0, min(rows, cols - k) if k >= 0 else min(rows + k, cols))
     if n_batch == n_dense == 0:
         steps = jnp.arange(count, dtype=index_dtype)
@@ -159,11 +160,11 @@ def random_bcoo(
     generator: Callable[..., Any] = uniform,
     **kwds: Any,
 ) -> BCOO:
-    """A BCOO array whose entries are at random places, drawn by ``generator(key, shape, dtype)``.
+    """Return a BCOO array with entries at random positions, drawn by ``generator(key, shape, dtype)``.
 
-    ``nse`` is the number of entries or, below 1, their part of the sparse places. They are no two at one place unless
-    ``unique_indices`` is False, and in order with ``sorted_indices``. Raises ValueError for an ``nse`` below 0, or
-    above the places.
+    ``nse`` is the number of entries or, below 1, their part of the sparse positions. No two are at one position
+    unless ``unique_indices`` is False, and they are in order with ``sorted_indices``. Raises ValueError for an
+    ``nse`` below 0, or above the number of positions.
 
     >>> import xlascope as xs
     >>> from xlascope.experimental import sparse
@@ -183,14 +184,14 @@ def random_bcoo(
     of_data, *of_indices = split(key, number + 1)
     index_dtype = np.int32 if indices_dtype is None else indices_dtype
 
-    def places(key: Any) -> Any:
+    def draw_indices(key: Any) -> Any:
         if not sparse:
             return jnp.zeros((count, 0), index_dtype)
         flat = choice(key, size, (count,), replace=not unique_indices)
-        found = jnp.unravel_index(jnp.sort(flat) if sorted_indices else flat, sparse)
-        return jnp.stack([x.astype(index_dtype) for x in found], axis=-1)
+        coordinates = jnp.unravel_index(jnp.sort(flat) if sorted_indices else flat, sparse)
+        return jnp.stack([x.astype(index_dtype) for x in coordinates], axis=-1)
 
-    drawn = vmap(places)(jnp.stack(of_indices)) if number else jnp.zeros((0, count, n_sparse), index_dtype)
+    drawn = vmap(draw_indices)(jnp.stack(of_indices)) if number else jnp.zeros((0, count, n_sparse), index_dtype)
     indices = jnp.reshape(drawn, (*batch, count, n_sparse))
     data = generator(of_data, (*batch, count, *dense), dtype, **kwds)
     return BCOO((data, indices), shape=shape, indices_sorted=sorted_indices, unique_indices=unique_indices)

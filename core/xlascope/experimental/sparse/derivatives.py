@@ -1,4 +1,4 @@
-"""Derivatives in sparse arrays: in the numbers that they store, given at the same places."""
+"""Derivatives with respect to sparse arrays: those of the stored numbers, at the same positions."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from .stored import BCOO
 
 
 class Moving:
-    """The arguments of a call in which it is differentiated, as trees of the numbers that they store."""
+    """Arguments of a call by which it is differentiated, as trees of their stored numbers."""
 
     def __init__(self, args: Sequence[Any], argnums: Any) -> None:
         self.args = args
         if not args:
             raise TypeError(f"a function that is differentiated takes at least one argument{here()}")
         places = [argnums] if isinstance(argnums, int) else list(argnums)
-        #: One derivative comes without a tuple around it, also where ``argnums`` is one, as in JAX.
+        #: A single derivative is returned without a tuple, also where ``argnums`` is one, as in JAX.
         self.single = len(places) == 1
         self.places = [n % len(args) for n in places]
-        flat = [tree.flatten(args[place], is_leaf=is_sparse) for place in self.places]
+        flat = [tree.flatten(args[index], is_leaf=is_sparse) for index in self.places]
         self.leaves = [leaves for leaves, _ in flat]
         self.structures = [structure for _, structure in flat]
         self.numbers = [[x.data if is_sparse(x) else x for x in leaves] for leaves in self.leaves]
 
     def whole(self, moved: Sequence[Sequence[Any]]) -> list[Any]:
-        """All arguments, those that move with other numbers."""
-        made = list(self.args)
-        for place, restored in zip(self.places, self.restored(moved, with_numbers), strict=True):
-            made[place] = restored
-        return made
+        """Return all arguments, the differentiated ones with other numbers."""
+        arguments = list(self.args)
+        for index, rebuilt in zip(self.places, self.restored(moved, with_numbers), strict=True):
+            arguments[index] = rebuilt
+        return arguments
 
     def restored(self, moved: Sequence[Sequence[Any]], how: Callable[[Any, Any], Any]) -> list[Any]:
-        """Trees like the arguments that move, of ``how`` of the old and the new leaves."""
+        """Return trees like the differentiated arguments, with ``how`` applied to the old and the new leaves."""
         return [
             structure.unflatten([how(x, y) for x, y in zip(leaves, parts, strict=True)])
             for leaves, structure, parts in zip(self.leaves, self.structures, moved, strict=True)
@@ -48,7 +48,7 @@ class Moving:
 
 
 def with_numbers(x: Any, data: Any) -> Any:
-    """A sparse array with other numbers; the numbers, of what is dense."""
+    """Return a sparse array with other numbers; for a dense array the numbers."""
     if isinstance(x, BCOO):
         return with_data(x, data)
     if isinstance(x, BCSR):
@@ -66,9 +66,9 @@ def _of_numbers(fun: Callable[..., Any], moving: Moving, kwargs: dict[str, Any])
 
 
 def grad(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
-    """Like :func:`xlascope.grad`, where arguments are sparse: their gradients are sparse, at the same places.
+    """Differentiate like :func:`xlascope.grad`; gradients of sparse arguments are sparse, at the same positions.
 
-    One gradient comes by itself, also where ``argnums`` is a tuple of one.
+    A single gradient is returned without a tuple, also where ``argnums`` is a tuple of one.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -89,7 +89,7 @@ def grad(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
 def value_and_grad(
     fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any
 ) -> Callable[..., Any]:
-    """Like :func:`xlascope.value_and_grad`, where arguments are sparse: see :func:`grad`."""
+    """Differentiate like :func:`xlascope.value_and_grad`, also in sparse arguments: see :func:`grad`."""
     require_callable("a derivative in sparse arrays", fun)
 
     @functools.wraps(fun)
@@ -114,27 +114,27 @@ def _jacobian(
         moving = Moving(args, argnums)
         count = len(moving.numbers)
         transformed = transform(_of_numbers(fun, moving, kwargs), tuple(range(count)), has_aux=has_aux, **options)
-        made = transformed(*moving.numbers)
-        slopes, aux = made if has_aux else (made, None)
+        outputs = transformed(*moving.numbers)
+        slopes, aux = outputs if has_aux else (outputs, None)
         of_results = tree.structure(tuple([0] * len(leaves) for leaves in moving.leaves))
-        # of each result: a tuple of lists of arrays, one for each leaf that moves
-        restored = tree.map(
+        # for each result a tuple of lists of arrays, one for each differentiated leaf
+        rebuilt = tree.map(
             lambda parts: _restored(moving, parts),
             slopes,
             is_leaf=lambda x: isinstance(x, tuple) and tree.structure(x) == of_results,
         )
-        return (restored, aux) if has_aux else restored
+        return (rebuilt, aux) if has_aux else rebuilt
 
     return jacobian
 
 
 def _restored(moving: Moving, parts: Sequence[Sequence[Any]]) -> Any:
-    made = moving.restored(parts, _slope)
-    return made[0] if moving.single else tuple(made)
+    rebuilt = moving.restored(parts, _slope)
+    return rebuilt[0] if moving.single else tuple(rebuilt)
 
 
 def _slope(x: Any, data: Any) -> Any:
-    """The derivative of a result in a leaf: its axes, and those of the leaf after them."""
+    """Return the derivative of a result by a leaf: the axes of the result, followed by those of the leaf."""
     if not is_sparse(x):
         return data
     if not isinstance(x, BCOO):
@@ -151,9 +151,9 @@ def _slope(x: Any, data: Any) -> Any:
 
 
 def jacfwd(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
-    """Like :func:`xlascope.jacfwd`, where arguments are sparse: derivatives of dense results in the numbers stored.
+    """Differentiate like :func:`xlascope.jacfwd`, dense results also by the stored numbers of sparse arguments.
 
-    Each is a BCOO array whose first axes, those of the result, are batch axes.
+    Each derivative is a BCOO array whose first axes, those of the result, are batch axes.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -166,7 +166,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **o
 
 
 def jacrev(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
-    """Like :func:`xlascope.jacrev`, where arguments are sparse; see :func:`jacfwd`."""
+    """Differentiate like :func:`xlascope.jacrev`, also in sparse arguments; see :func:`jacfwd`."""
     return _jacobian(api.jacrev, fun, argnums, has_aux, options)
 
 

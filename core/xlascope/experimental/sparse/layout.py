@@ -1,4 +1,4 @@
-"""The order of entries, and which axes are batch, sparse and dense."""
+"""Layout of BCOO arrays: the order of entries, and the numbers of batch, sparse and dense axes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .stored import BCOO, columns, require, sizes, spread, within
 
 
 def _per_entry(mask: Any, like: Any) -> Any:
-    """A mask of entries with the axes of their data."""
+    """Expand a mask of entries to the rank of their data."""
     return jnp.reshape(mask, (*mask.shape, *(1,) * (like.ndim - mask.ndim)))
 
 
@@ -24,7 +24,7 @@ def _order(indices: Any) -> Any:
 
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """The same array with its entries in the order of their places.
+    """Return the same array with its entries in the order of their positions.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -36,51 +36,51 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
     if mat.indices_sorted:
         return mat
 
-    def one(data: Any, indices: Any) -> tuple[Any, Any]:
+    def sort_entries(data: Any, indices: Any) -> tuple[Any, Any]:
         order = _order(indices)
         return data[order], indices[order]
 
-    made = over_batch(one, mat.n_batch)(*spread(mat))
-    return BCOO(made, shape=mat.shape, indices_sorted=True, unique_indices=mat.unique_indices)
+    buffers = over_batch(sort_entries, mat.n_batch)(*spread(mat))
+    return BCOO(buffers, shape=mat.shape, indices_sorted=True, unique_indices=mat.unique_indices)
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
-    """The same array with one entry for each place, in order; those of no place are padding at the end.
+    """Return the same array with one entry for each position, in order; padding is at the end.
 
-    ``nse`` entries are kept; None keeps as many as there are places with entries that are not zero, which inside of
-    ``jit`` has to be said.
+    ``nse`` entries are kept; None keeps as many as there are positions with nonzero entries, which inside of
+    ``jit`` has to be given.
     """
     require(mat, BCOO, "bcoo_sum_duplicates")
     _, sparse, _ = sizes(mat)
 
-    def grouped(data: Any, indices: Any) -> tuple[Any, ...]:
-        kept = within(indices, sparse) & jnp.any(data != 0, axis=tuple(range(1, data.ndim)))
-        indices = jnp.where(kept[:, None], indices, np.array(sparse, aval_of(indices).dtype))
+    def group_entries(data: Any, indices: Any) -> tuple[Any, ...]:
+        is_valid = within(indices, sparse) & jnp.any(data != 0, axis=tuple(range(1, data.ndim)))
+        indices = jnp.where(is_valid[:, None], indices, np.array(sparse, aval_of(indices).dtype))
         order = _order(indices)
-        data, indices, kept = data[order], indices[order], kept[order]
+        data, indices, is_valid = data[order], indices[order], is_valid[order]
         changed = jnp.any(indices[1:] != indices[:-1], axis=-1)
-        new = jnp.concatenate([kept[:1], changed & kept[1:]])
-        return data, indices, kept, jnp.cumsum(new, dtype=np.int32)
+        new = jnp.concatenate([is_valid[:1], changed & is_valid[1:]])
+        return data, indices, is_valid, jnp.cumsum(new, dtype=np.int32)
 
-    data, indices, kept, numbers = over_batch(grouped, mat.n_batch)(*spread(mat))
+    data, indices, is_valid, numbers = over_batch(group_entries, mat.n_batch)(*spread(mat))
     if nse is None:
         nse = _concrete(jnp.max(numbers, initial=0), "nse of bcoo_sum_duplicates")
     count = nse
 
-    def summed(data: Any, indices: Any, kept: Any, numbers: Any) -> tuple[Any, Any]:
-        group = jnp.where(kept, numbers - 1, count)
+    def sum_groups(data: Any, indices: Any, is_valid: Any, numbers: Any) -> tuple[Any, Any]:
+        group = jnp.where(is_valid, numbers - 1, count)
         total = jnp.zeros((count, *data.shape[1:]), data.dtype).at[group].add(data, mode="drop")
         outside = jnp.broadcast_to(jnp.array(sparse, indices.dtype), (count, indices.shape[1]))
         return total, outside.at[group].set(indices, mode="drop")
 
-    made = over_batch(summed, mat.n_batch)(data, indices, kept, numbers)
-    return BCOO(made, shape=mat.shape, indices_sorted=True, unique_indices=True)
+    buffers = over_batch(sum_groups, mat.n_batch)(data, indices, is_valid, numbers)
+    return BCOO(buffers, shape=mat.shape, indices_sorted=True, unique_indices=True)
 
 
 def bcoo_update_layout(
     mat: BCOO, *, n_batch: int | None = None, n_dense: int | None = None, on_inefficient: str | None = "error"
 ) -> BCOO:
-    """The same array with other numbers of batch and dense axes.
+    """Return the same array with other numbers of batch and dense axes.
 
     More of either stores each entry again, once a batch or in a block of its own: that is an error, unless
     ``on_inefficient`` is "warn" or None. Raises ValueError for numbers that do not fit.
@@ -110,31 +110,31 @@ def bcoo_update_layout(
 
 
 class SparseEfficiencyError(ValueError):
-    """A conversion that stores many entries that are zero, unless it is asked for."""
+    """Conversion that stores many zero entries and was not requested explicitly."""
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """A conversion that stores many entries that are zero."""
+    """Conversion that stores many zero entries."""
 
 
-def complain(what: str, how: str | None) -> None:
-    """An error, a warning or nothing."""
+def complain(message: str, how: str | None) -> None:
+    """Raise an error, warn, or do nothing."""
     import warnings  # noqa: PLC0415
 
     if how == "error":
-        raise SparseEfficiencyError(f"{what}: say on_inefficient='warn' or None if that is meant{here()}")
+        raise SparseEfficiencyError(f"{message}: say on_inefficient='warn' or None if that is meant{here()}")
     if how == "warn":
-        warnings.warn(what, SparseEfficiencyWarning, stacklevel=3)
+        warnings.warn(message, SparseEfficiencyWarning, stacklevel=3)
 
 
 def _batch_to_sparse(mat: BCOO) -> BCOO:
-    """The last batch axis as the first sparse one."""
+    """Turn the last batch axis into the first sparse one."""
     data, indices = spread(mat)
     axis, size = mat.n_batch - 1, mat.shape[mat.n_batch - 1]
     head = mat.shape[:axis]
     number = jnp.broadcast_to(jnp.arange(size, dtype=indices.dtype)[:, None, None], (*head, size, mat.nse, 1))
     joined = jnp.concatenate([number, indices], axis=-1)
-    # what is padding along the others stays out of the array
+    # padding along the other axes stays out of bounds
     joined = jnp.where(
         within(indices, sizes(mat)[1])[..., None],
         joined,
@@ -151,15 +151,15 @@ def _batch_to_sparse(mat: BCOO) -> BCOO:
 
 
 def _dense_to_sparse(mat: BCOO) -> BCOO:
-    """The first dense axis as the last sparse one."""
+    """Turn the first dense axis into the last sparse one."""
     data, indices = spread(mat)
-    place = mat.ndim - mat.n_dense
-    size, head = mat.shape[place], mat.shape[: mat.n_batch]
+    axis = mat.ndim - mat.n_dense
+    size, head = mat.shape[axis], mat.shape[: mat.n_batch]
     steps = jnp.broadcast_to(jnp.arange(size, dtype=indices.dtype)[:, None], (*head, mat.nse, size, 1))
     repeated = jnp.broadcast_to(indices[..., None, :], (*head, mat.nse, size, mat.n_sparse))
     joined = jnp.concatenate([repeated, steps], axis=-1)
     outside = ~within(indices, sizes(mat)[1])
-    joined = jnp.where(outside[..., None, None], np.array(mat.shape[mat.n_batch : place + 1], indices.dtype), joined)
+    joined = jnp.where(outside[..., None, None], np.array(mat.shape[mat.n_batch : axis + 1], indices.dtype), joined)
     return BCOO(
         (
             jnp.reshape(data, (*head, mat.nse * size, *data.shape[mat.n_batch + 2 :])),
@@ -172,23 +172,26 @@ def _dense_to_sparse(mat: BCOO) -> BCOO:
 
 
 def _sparse_to_batch(mat: BCOO) -> BCOO:
-    """The first sparse axis as the last of the batch, each with all entries, those of others as padding."""
+    """Turn the first sparse axis into the last batch axis.
+
+    Each batch has all entries, those of other batches as padding.
+    """
     data, indices = spread(mat)
     size, head = mat.shape[mat.n_batch], mat.shape[: mat.n_batch]
     numbers = jnp.arange(size, dtype=indices.dtype)
-    mine = indices[..., None, :, 0] == numbers[:, None]
-    rest = jnp.broadcast_to(indices[..., None, :, 1:], (*head, size, mat.nse, mat.n_sparse - 1))
+    is_own = indices[..., None, :, 0] == numbers[:, None]
+    tail = jnp.broadcast_to(indices[..., None, :, 1:], (*head, size, mat.nse, mat.n_sparse - 1))
     copies = jnp.broadcast_to(jnp.expand_dims(data, mat.n_batch), (*head, size, *data.shape[mat.n_batch :]))
     outside = np.array(sizes(mat)[1][1:], indices.dtype)
     return BCOO(
-        (jnp.where(_per_entry(mine, copies), copies, 0), jnp.where(mine[..., None], rest, outside)), shape=mat.shape
+        (jnp.where(_per_entry(is_own, copies), copies, 0), jnp.where(is_own[..., None], tail, outside)), shape=mat.shape
     )
 
 
 def _sparse_to_dense(mat: BCOO) -> BCOO:
-    """The last sparse axis as the first dense one, each entry in a block of its own."""
+    """Turn the last sparse axis into the first dense one, each entry in a block of its own."""
     data, indices = spread(mat)
     size = mat.shape[mat.ndim - mat.n_dense - 1]
-    here_ = indices[..., -1:] == jnp.arange(size, dtype=indices.dtype)
+    matches = indices[..., -1:] == jnp.arange(size, dtype=indices.dtype)
     blocks = jnp.expand_dims(data, mat.n_batch + 1)
-    return BCOO((jnp.where(_per_entry(here_, blocks), blocks, 0), indices[..., :-1]), shape=mat.shape)
+    return BCOO((jnp.where(_per_entry(matches, blocks), blocks, 0), indices[..., :-1]), shape=mat.shape)

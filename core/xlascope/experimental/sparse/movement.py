@@ -1,4 +1,4 @@
-"""Moving the entries of BCOO arrays: axes in another order, other shapes, parts, and several in one."""
+"""Structural operations on BCOO arrays: transposes, reshapes, slices and concatenation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .stored import BCOO, require, sizes, spread, within
 
 
 def _kind(mat: BCOO, axis: int) -> int:
-    """0 for a batch axis, 1 for a sparse one, 2 for a dense one."""
+    """Return 0 for a batch axis, 1 for a sparse one, 2 for a dense one."""
     return (axis >= mat.n_batch) + (axis >= mat.ndim - mat.n_dense)
 
 
@@ -27,9 +27,9 @@ def _dtype(mat: BCOO) -> Any:
 
 
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
-    """Axes in another order: batch among batch, sparse among sparse, dense among dense ones.
+    """Permute axes: batch among batch, sparse among sparse, dense among dense ones.
 
-    Raises NotImplementedError for orders that mix these, and ValueError for what is no order.
+    Raises NotImplementedError for permutations that mix these, and ValueError for anything but a permutation.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -63,7 +63,7 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
 
 
 def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> BCOO:
-    """The same elements in another shape, in which batch, sparse and dense axes stay apart.
+    """Return the same elements in another shape, which does not mix batch, sparse and dense axes.
 
     ``dimensions`` are axes in the order in which elements are read, before. Raises ValueError for other sizes, and
     NotImplementedError for shapes that mix axes.
@@ -101,7 +101,7 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
 
 
 def _split(shape: Sequence[int], size: int, like: int) -> int | None:
-    """How many of the first axes hold that many elements; of several answers the nearest to ``like``."""
+    """Return how many of the first axes hold ``size`` elements; of several answers the nearest to ``like``."""
     fitting = [k for k in range(len(shape) + 1) if math.prod(shape[:k]) == size]
     if not fitting:
         return None
@@ -111,29 +111,29 @@ def _split(shape: Sequence[int], size: int, like: int) -> int | None:
 
 
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """Without axes of size 1."""
+    """Return the array without axes of size 1."""
     require(arr, BCOO, "bcoo_squeeze")
     gone = {int(axis) % arr.ndim for axis in dimensions}
     if any(arr.shape[axis] != 1 for axis in gone):
         raise ValueError(f"dimensions {tuple(dimensions)} of shape {arr.shape} are not all of size 1{here()}")
     first, last = arr.n_batch, arr.ndim - arr.n_dense
     of_batch = [axis for axis in gone if axis < first]
-    kept = [k for k in range(arr.n_sparse) if k + first not in gone]
+    retained = [k for k in range(arr.n_sparse) if k + first not in gone]
     data = jnp.squeeze(arr.data, (*of_batch, *(axis - last + first + 1 for axis in gone if axis >= last)))
-    # what is padding along an axis that goes is padding along the others, or has no place and no value
+    # padding along a removed axis is padding along the others, or has no position and no value
     inside = within(arr.indices, sizes(arr)[1])
-    outside = np.array([arr.shape[first + k] for k in kept], _dtype(arr))
-    places = jnp.where(inside[..., None], arr.indices[..., np.array(kept, int)], outside)
+    outside = np.array([arr.shape[first + k] for k in retained], _dtype(arr))
+    places = jnp.where(inside[..., None], arr.indices[..., np.array(retained, int)], outside)
     indices = jnp.squeeze(places, tuple(of_batch))
-    if not kept and arr.n_sparse:
-        held = jnp.squeeze(inside, tuple(of_batch))
-        data = jnp.where(jnp.reshape(held, (*held.shape, *(1,) * (data.ndim - held.ndim))), data, 0)
+    if not retained and arr.n_sparse:
+        is_inside = jnp.squeeze(inside, tuple(of_batch))
+        data = jnp.where(jnp.reshape(is_inside, (*is_inside.shape, *(1,) * (data.ndim - is_inside.ndim))), data, 0)
     shape = tuple(size for axis, size in enumerate(arr.shape) if axis not in gone)
     return BCOO((data, indices), shape=shape, indices_sorted=arr.indices_sorted, unique_indices=arr.unique_indices)
 
 
 def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
-    """In reverse along axes."""
+    """Reverse the order of elements along axes."""
     require(operand, BCOO, "bcoo_rev")
     turned = {int(axis) % operand.ndim for axis in dimensions}
     first, last = operand.n_batch, operand.ndim - operand.n_dense
@@ -153,10 +153,10 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
 def bcoo_slice(
     mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> BCOO:
-    """The part from ``start_indices`` to ``limit_indices``, and of it each place that the strides meet.
+    """Return the part from ``start_indices`` to ``limit_indices``, in steps of ``strides``.
 
-    Of the sparse axes' entries those outside become padding; no more are kept than the part has places. Raises
-    ValueError for starts and limits that are not in the array.
+    Entries outside of the part become padding; no more are kept than the part has positions. Raises ValueError for
+    starts and limits that are out of bounds.
     """
     require(mat, BCOO, "bcoo_slice")
     steps = [1] * mat.ndim if strides is None else [int(n) for n in strides]
@@ -174,24 +174,24 @@ def bcoo_slice(
     parts = [slice(a, b, s) for a, b, s in zip(starts, limits, steps, strict=True)]
     data = data[(*parts[:first], slice(None), *parts[last:])]
     indices = indices[tuple(parts[:first])]
-    start, limit, step = (np.array(each[first:last], indices.dtype) for each in (starts, limits, steps))
-    held = jnp.all((indices >= start) & (indices < limit) & ((indices - start) % step == 0), axis=-1)
-    return _cut(mat, data, (indices - start) // step, held, shape)
+    start, limit, step = (np.array(bounds[first:last], indices.dtype) for bounds in (starts, limits, steps))
+    is_inside = jnp.all((indices >= start) & (indices < limit) & ((indices - start) % step == 0), axis=-1)
+    return _cut(mat, data, (indices - start) // step, is_inside, shape)
 
 
-def _cut(mat: BCOO, data: Any, indices: Any, held: Any, shape: tuple[int, ...]) -> BCOO:
-    """The entries that are held; no more than there are places."""
+def _cut(mat: BCOO, data: Any, indices: Any, is_inside: Any, shape: tuple[int, ...]) -> BCOO:
+    """Return the entries that are inside, at most as many as there are positions."""
     first, last = mat.n_batch, mat.ndim - mat.n_dense
     sparse = shape[first:last]
-    indices = jnp.where(held[..., None], indices, np.array(sparse, indices.dtype))
-    data = jnp.where(jnp.reshape(held, (*held.shape, *(1,) * (data.ndim - held.ndim))), data, 0)
-    made = BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices)
+    indices = jnp.where(is_inside[..., None], indices, np.array(sparse, indices.dtype))
+    data = jnp.where(jnp.reshape(is_inside, (*is_inside.shape, *(1,) * (data.ndim - is_inside.ndim))), data, 0)
+    masked = BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices)
     most = math.prod(sparse)
-    return bcoo_sum_duplicates(made, nse=most) if mat.nse > most else made
+    return bcoo_sum_duplicates(masked, nse=most) if mat.nse > most else masked
 
 
 def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
-    """The part of ``slice_sizes`` that begins at starts which may be traced, moved so far that it is in the array."""
+    """Return the part of ``slice_sizes`` that begins at starts which may be traced, moved inside the array."""
     require(mat, BCOO, "bcoo_dynamic_slice")
     shape = tuple(int(n) for n in slice_sizes)
     if len(start_indices) != mat.ndim or len(shape) != mat.ndim:
@@ -215,16 +215,16 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
 
 
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
-    """Several arrays of one layout, one after the other along a batch or a sparse axis."""
+    """Join several arrays of one layout along a batch or a sparse axis."""
     operands = list(operands)
     if not operands:
         raise ValueError(f"bcoo_concatenate takes at least one array{here()}")
-    for each in operands:
-        require(each, BCOO, "bcoo_concatenate")
+    for item in operands:
+        require(item, BCOO, "bcoo_concatenate")
     first = operands[0]
     dimension = axis_of(dimension, first.ndim)
-    layouts = {(each.ndim, each.n_batch, each.n_dense) for each in operands}
-    shapes = {(*each.shape[:dimension], *each.shape[dimension + 1 :]) for each in operands}
+    layouts = {(item.ndim, item.n_batch, item.n_dense) for item in operands}
+    shapes = {(*item.shape[:dimension], *item.shape[dimension + 1 :]) for item in operands}
     if len(layouts) > 1 or len(shapes) > 1:
         raise ValueError(
             f"bcoo_concatenate takes arrays of one layout, that fit along the other axes: {operands}{here()}"
@@ -232,31 +232,31 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     kind = _kind(first, dimension)
     if kind == 2:
         raise NotImplementedError(f"bcoo_concatenate along a dense axis: use update_layout before{here()}")
-    total = sum(each.shape[dimension] for each in operands)
+    total = sum(item.shape[dimension] for item in operands)
     shape = (*first.shape[:dimension], total, *first.shape[dimension + 1 :])
-    pairs = [spread(each) for each in operands]
+    pairs = [spread(item) for item in operands]
     if kind == 0:
-        most = max(each.nse for each in operands)
-        pairs = [_padded(each, pair, most) for each, pair in zip(operands, pairs, strict=True)]
-        data, indices = (jnp.concatenate(list(each), axis=dimension) for each in zip(*pairs, strict=True))
-        unique = all(each.unique_indices for each in operands)
+        most = max(item.nse for item in operands)
+        pairs = [_padded(item, pair, most) for item, pair in zip(operands, pairs, strict=True)]
+        data, indices = (jnp.concatenate(list(item), axis=dimension) for item in zip(*pairs, strict=True))
+        unique = all(item.unique_indices for item in operands)
         return BCOO((data, indices), shape=shape, unique_indices=unique)
-    place, offset, moved = dimension - first.n_batch, 0, []
+    sparse_axis, offset, moved = dimension - first.n_batch, 0, []
     outside = np.array(shape[first.n_batch : first.ndim - first.n_dense], _dtype(first))
-    for each, (_, indices) in zip(operands, pairs, strict=True):
+    for item, (_, indices) in zip(operands, pairs, strict=True):
         step = np.zeros(first.n_sparse, indices.dtype)
-        step[place] = offset
-        moved.append(jnp.where(within(indices, sizes(each)[1])[..., None], indices + step, outside))
-        offset += each.shape[dimension]
+        step[sparse_axis] = offset
+        moved.append(jnp.where(within(indices, sizes(item)[1])[..., None], indices + step, outside))
+        offset += item.shape[dimension]
     data = jnp.concatenate([data for data, _ in pairs], axis=first.n_batch)
-    unique = all(each.unique_indices for each in operands)
+    unique = all(item.unique_indices for item in operands)
     return BCOO((data, jnp.concatenate(moved, axis=first.n_batch)), shape=shape, unique_indices=unique)
 
 
 def _padded(mat: BCOO, pair: tuple[Any, Any], most: int) -> tuple[Any, Any]:
     data, indices = pair
-    more, place = most - mat.nse, mat.n_batch
+    more, axis = most - mat.nse, mat.n_batch
     outside = np.array(sizes(mat)[1], indices.dtype)
-    zeros = jnp.zeros((*data.shape[:place], more, *data.shape[place + 1 :]), data.dtype)
-    places = jnp.broadcast_to(outside, (*indices.shape[:place], more, mat.n_sparse)).astype(indices.dtype)
-    return jnp.concatenate([data, zeros], axis=place), jnp.concatenate([indices, places], axis=place)
+    zeros = jnp.zeros((*data.shape[:axis], more, *data.shape[axis + 1 :]), data.dtype)
+    places = jnp.broadcast_to(outside, (*indices.shape[:axis], more, mat.n_sparse)).astype(indices.dtype)
+    return jnp.concatenate([data, zeros], axis=axis), jnp.concatenate([indices, places], axis=axis)

@@ -1,4 +1,4 @@
-"""The methods and operators of sparse arrays, which the functions of this package are; set when it is imported."""
+"""Methods and operators of sparse arrays, set when the package is imported."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def fromdense(
     n_dense: int = 0,
     n_batch: int = 0,
 ) -> BCOO:
-    """The BCOO array of a dense one; see :func:`bcoo_fromdense`."""
+    """Return the BCOO array of a dense one; see :func:`bcoo_fromdense`."""
     return bcoo_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
 
 
 def from_scipy_sparse(
     cls: type[BCOO], mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0
 ) -> BCOO:
-    """The BCOO array of one of SciPy's; raises NotImplementedError for batch and dense axes, which those lack."""
+    """Convert a SciPy sparse array; raise NotImplementedError for batch and dense axes, which SciPy lacks."""
     if n_dense or n_batch:
         raise NotImplementedError(f"BCOO.from_scipy_sparse has no batch or dense axes{here()}")
     mat = mat.tocoo()
@@ -69,29 +69,29 @@ def _eye(
 
 
 def sum_duplicates(self: BCOO, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
-    """One entry for each place; see :func:`bcoo_sum_duplicates`."""
+    """Return the array with one entry for each position; see :func:`bcoo_sum_duplicates`."""
     return bcoo_sum_duplicates(self, nse=nse)
 
 
 def transpose(self: BCOO, axes: Sequence[int] | None = None) -> BCOO:
-    """Axes in another order, reversed where none is given; see :func:`bcoo_transpose`."""
+    """Permute axes, reversed where no order is given; see :func:`bcoo_transpose`."""
     order = list(range(self.ndim))[::-1] if axes is None else [axis % self.ndim for axis in axes]
     return bcoo_transpose(self, permutation=order)
 
 
 def reshape(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
-    """The same elements in another shape; see :func:`bcoo_reshape`."""
+    """Return the same elements in another shape; see :func:`bcoo_reshape`."""
     shape = args if len(args) > 1 else args[0] if args else kwargs.pop("new_sizes")
     return sparsify(lambda x: jnp.reshape(x, shape, **kwargs))(self)  # type: ignore[no-any-return]
 
 
 def astype(self: BCOO, dtype: Any) -> BCOO:
-    """The same entries in another type."""
+    """Return the same entries in another dtype."""
     return with_data(self, self.data.astype(dtype))
 
 
 def sum(self: Any, axis: Any = None) -> Any:
-    """The sums along axes, sparse."""
+    """Return the sums along axes, sparse."""
     return sparsify(lambda x: jnp.sum(x, axis=axis))(self)
 
 
@@ -157,7 +157,7 @@ _FORMATS = {"bcoo": BCOO, "bcsr": BCSR}
 
 
 def todense(arr: Any) -> Any:
-    """The dense array of a sparse one; what is dense is returned as it is."""
+    """Return the dense array of a sparse one, a dense array unchanged."""
     return arr.todense() if is_sparse(arr) else arr
 
 
@@ -170,14 +170,14 @@ def _format(name: str) -> Any:
 def empty(
     shape: Sequence[int], dtype: Any = None, index_dtype: Any = "int32", sparse_format: str = "bcoo", **kwds: Any
 ) -> Any:
-    """A sparse array without entries, or with ``nse`` of padding.
+    """Return a sparse array without entries, or with ``nse`` entries of padding.
 
     >>> from xlascope.experimental import sparse
     >>> sparse.empty((2, 3))
     BCOO(float32[2, 3], nse=0)
     """
-    made = _empty(BCOO, shape, dtype=dtype, index_dtype=np.dtype(index_dtype), **kwds)
-    return made if _format(sparse_format) is BCOO else BCSR.from_bcoo(made)
+    array = _empty(BCOO, shape, dtype=dtype, index_dtype=np.dtype(index_dtype), **kwds)
+    return array if _format(sparse_format) is BCOO else BCSR.from_bcoo(array)
 
 
 def eye(
@@ -189,12 +189,12 @@ def eye(
     sparse_format: str = "bcoo",
     **kwds: Any,
 ) -> Any:
-    """Ones along the diagonal ``k`` of a matrix with ``N`` rows and ``M`` columns.
+    """Return ones along the diagonal ``k`` of a matrix with ``N`` rows and ``M`` columns.
 
     >>> from xlascope.experimental import sparse
     >>> print(sparse.eye(2, 3, k=1).todense())
     [[0. 1. 0.]
      [0. 0. 1.]]
     """
-    made = _eye(BCOO, N, N if M is None else M, k, dtype=dtype, index_dtype=np.dtype(index_dtype), **kwds)
-    return made if _format(sparse_format) is BCOO else BCSR.from_bcoo(made)
+    array = _eye(BCOO, N, N if M is None else M, k, dtype=dtype, index_dtype=np.dtype(index_dtype), **kwds)
+    return array if _format(sparse_format) is BCOO else BCSR.from_bcoo(array)

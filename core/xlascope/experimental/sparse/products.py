@@ -24,11 +24,11 @@ Dimensions = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Seq
 def bcoo_dot_general(
     lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """The product of two arrays, of which one or both are BCOO: see :func:`xlascope.lax.dot_general`.
+    """Return the product of two arrays, of which one or both are BCOO: see :func:`xlascope.lax.dot_general`.
 
-    The result is dense, and BCOO where both are. Axes that both batches share are batch axes of sparse operands, and
-    those that are summed over are not dense ones; NotImplementedError says so. ``precision`` changes nothing: entries
-    are multiplied one by one.
+    The result is dense, and BCOO where both are. Shared batch axes have to be batch axes of sparse operands, and
+    dense axes cannot be summed; NotImplementedError says so. ``precision`` has no effect: entries are multiplied
+    one by one.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -49,18 +49,18 @@ def bcoo_dot_general(
         return _with_dense(
             lhs, jnp.asarray(rhs), lhs_contract, rhs_contract, lhs_batch, rhs_batch, preferred_element_type
         )
-    made = _with_dense(rhs, jnp.asarray(lhs), rhs_contract, lhs_contract, rhs_batch, lhs_batch, preferred_element_type)
+    dense = _with_dense(rhs, jnp.asarray(lhs), rhs_contract, lhs_contract, rhs_batch, lhs_batch, preferred_element_type)
     shared = len(lhs_batch)
     of_rhs = rhs.ndim - shared - len(rhs_contract)
-    order = [*range(shared), *range(shared + of_rhs, made.ndim), *range(shared, shared + of_rhs)]
-    return jnp.transpose(made, order)
+    order = [*range(shared), *range(shared + of_rhs, dense.ndim), *range(shared, shared + of_rhs)]
+    return jnp.transpose(dense, order)
 
 
 def _check_sizes(lhs: Any, rhs: Any, contract: Sequence[Any], batch: Sequence[Any]) -> None:
-    for mine, other in (contract, batch):
-        if [lhs.shape[axis] for axis in mine] != [rhs.shape[axis] for axis in other]:
+    for laxes, raxes in (contract, batch):
+        if [lhs.shape[axis] for axis in laxes] != [rhs.shape[axis] for axis in raxes]:
             raise TypeError(
-                f"bcoo_dot_general takes arrays with equal sizes along the axes {tuple(mine)} and {tuple(other)}, got "
+                f"bcoo_dot_general takes arrays with equal sizes along the axes {tuple(laxes)} and {tuple(raxes)}, got "
                 f"shapes {tuple(lhs.shape)} and {tuple(rhs.shape)}{here()}"
             )
 
@@ -70,7 +70,7 @@ def _result_type(x: Any, y: Any, preferred: Any) -> Any:
 
 
 def _kinds(mat: BCOO, contract: Sequence[int], batch: Sequence[int]) -> None:
-    """Raise where axes are not of the kinds that products are for."""
+    """Raise NotImplementedError for axes of kinds that products do not support."""
     if any(axis >= mat.n_batch for axis in batch):
         raise NotImplementedError(f"bcoo_dot_general shares batch axes of sparse arrays, got {tuple(batch)}{here()}")
     if any(axis >= mat.ndim - mat.n_dense for axis in contract):
@@ -78,30 +78,30 @@ def _kinds(mat: BCOO, contract: Sequence[int], batch: Sequence[int]) -> None:
 
 
 def _with_dense(
-    mat: BCOO, other: Any, contract: Any, other_contract: Any, batch: Any, other_batch: Any, preferred: Any
+    mat: BCOO, operand: Any, contract: Any, other_contract: Any, batch: Any, other_batch: Any, preferred: Any
 ) -> Any:
-    """The product as (shared batch…, what is left of ``mat``…, what is left of ``other``…)."""
+    """Return the product, with axes (shared batch…, free axes of ``mat``…, free axes of ``operand``…)."""
     _kinds(mat, contract, batch)
-    dtype = _result_type(mat, other, preferred)
+    dtype = _result_type(mat, operand, preferred)
     n_batch, n_shared = mat.n_batch, len(batch)
-    # axes of the dense operand: shared, summed over with batch axes, with sparse ones, the rest
+    # axes of the dense operand: shared, summed over with batch axes, with sparse ones, free
     pairs = sorted(zip(contract, other_contract, strict=True))
     by_batch = [(a, b) for a, b in pairs if a < n_batch]
     by_sparse = [(a, b) for a, b in pairs if a >= n_batch]
     used = {*other_batch, *other_contract}
-    rest = [axis for axis in range(other.ndim) if axis not in used]
-    order = [*other_batch, *(b for _, b in by_batch), *(b for _, b in by_sparse), *rest]
-    dense = jnp.transpose(other, order).astype(dtype)
-    # batch axes of the sparse one: shared, summed over, left
-    left = [axis for axis in range(n_batch) if axis not in {*batch, *(a for a, _ in by_batch)}]
+    free_axes = [axis for axis in range(operand.ndim) if axis not in used]
+    order = [*other_batch, *(b for _, b in by_batch), *(b for _, b in by_sparse), *free_axes]
+    dense = jnp.transpose(operand, order).astype(dtype)
+    # batch axes of the sparse one: shared, summed over, free
+    free_batch = [axis for axis in range(n_batch) if axis not in {*batch, *(a for a, _ in by_batch)}]
     data, indices = spread(mat)
-    moved = [*batch, *(a for a, _ in by_batch), *left]
-    data, indices = (jnp.transpose(x, [*moved, *range(n_batch, x.ndim)]) for x in (data.astype(dtype), indices))
+    batch_order = [*batch, *(a for a, _ in by_batch), *free_batch]
+    data, indices = (jnp.transpose(x, [*batch_order, *range(n_batch, x.ndim)]) for x in (data.astype(dtype), indices))
     summed = tuple(a - n_batch for a, _ in by_sparse)
     _, sparse, _ = sizes(mat)
-    kept = tuple(k for k in range(len(sparse)) if k not in summed)
+    retained = tuple(k for k in range(len(sparse)) if k not in summed)
 
-    def one(data: Any, indices: Any, dense: Any) -> Any:
+    def multiply_entries(data: Any, indices: Any, dense: Any) -> Any:
         places = columns(indices)
         rows = dense
         if summed:
@@ -110,16 +110,16 @@ def _with_dense(
         else:
             rows = jnp.expand_dims(rows, tuple(range(data.ndim)))
         parts = jnp.expand_dims(data, tuple(range(data.ndim, rows.ndim))) * rows
-        if not summed:  # what is padding has met no row that is not there
+        if not summed:  # padding was not multiplied by the fill value
             parts = jnp.where(_per_entry(within(indices, sparse), parts), parts, 0)
-        if not kept:
+        if not retained:
             return jnp.sum(parts, axis=0)
         inside = within(indices, sparse)
         parts = jnp.where(_per_entry(inside, parts), parts, 0)
-        target = jnp.zeros((*(sparse[k] for k in kept), *parts.shape[1:]), dtype)
-        return target.at[tuple(places[k] for k in kept)].add(parts, mode="drop")
+        target = jnp.zeros((*(sparse[k] for k in retained), *parts.shape[1:]), dtype)
+        return target.at[tuple(places[k] for k in retained)].add(parts, mode="drop")
 
-    product = over_last(one, len(left))
+    product = over_last(multiply_entries, len(free_batch))
     for _ in by_batch:
         product = _summed(product)
     for _ in range(n_shared):
@@ -128,7 +128,7 @@ def _with_dense(
 
 
 def over_last(function: Any, count: int) -> Any:
-    """A function mapped along axes that the dense operand does not have."""
+    """Map a function along axes that the dense operand does not have."""
     for _ in range(count):
         function = vmap(function, in_axes=(0, 0, None))
     return function
@@ -142,7 +142,7 @@ def _summed(function: Any) -> Any:
 def _of_both(
     lhs: BCOO, rhs: BCOO, lhs_contract: Any, rhs_contract: Any, lhs_batch: Any, rhs_batch: Any, preferred: Any
 ) -> BCOO:
-    """Entry times entry, where the places that are summed over agree."""
+    """Multiply all pairs of entries whose contracted positions agree."""
     if lhs.n_dense or rhs.n_dense:
         raise NotImplementedError(f"products of two sparse arrays with dense axes{here()}")
     for mat, contract, batch in ((lhs, lhs_contract, lhs_batch), (rhs, rhs_contract, rhs_batch)):
@@ -158,10 +158,10 @@ def _of_both(
     ]
     shape = (*lhs.shape[:shared], *(shapes[0][k] for k in free[0]), *(shapes[1][k] for k in free[1]))
 
-    def one(x: Any, of_x: Any, y: Any, of_y: Any) -> tuple[Any, Any]:
-        mine = of_x[:, np.array([a - shared for a in lhs_contract], int)]
-        other = of_y[:, np.array([a - shared for a in rhs_contract], int)]
-        meet = jnp.all(mine[:, None] == other[None], axis=-1)
+    def multiply_pairs(x: Any, of_x: Any, y: Any, of_y: Any) -> tuple[Any, Any]:
+        lhs_positions = of_x[:, np.array([a - shared for a in lhs_contract], int)]
+        rhs_positions = of_y[:, np.array([a - shared for a in rhs_contract], int)]
+        meet = jnp.all(lhs_positions[:, None] == rhs_positions[None], axis=-1)
         meet = meet & within(of_x, shapes[0])[:, None] & within(of_y, shapes[1])
         data = jnp.where(meet, x.astype(dtype)[:, None] * y.astype(dtype), 0)
         pair = (x.shape[0], y.shape[0])
@@ -173,13 +173,13 @@ def _of_both(
         places = jnp.where(meet[..., None], places, np.array(shape[shared:], aval_of(places).dtype))
         return jnp.reshape(data, (-1,)), jnp.reshape(places, (pair[0] * pair[1], places.shape[-1]))
 
-    made = BCOO(over_batch(one, shared)(*spread(lhs), *spread(rhs)), shape=shape)
+    result = BCOO(over_batch(multiply_pairs, shared)(*spread(lhs), *spread(rhs)), shape=shape)
     most = math.prod(shape[shared:])
-    return bcoo_sum_duplicates(made, nse=most) if made.nse > most else made
+    return bcoo_sum_duplicates(result, nse=most) if result.nse > most else result
 
 
 def _shared_alone(mat: BCOO, contract: Any, batch: Any) -> tuple[BCOO, tuple[int, ...]]:
-    """The array with the shared batch axes in front, and no others in the batch; where its axes are then."""
+    """Return the array with the shared batch axes alone in the batch, and the new contracting axes."""
     order = [*batch, *(axis for axis in range(mat.ndim) if axis not in batch)]
     mat = bcoo_transpose(mat, permutation=order)
     while mat.n_batch > len(batch):
@@ -188,17 +188,17 @@ def _shared_alone(mat: BCOO, contract: Any, batch: Any) -> tuple[BCOO, tuple[int
 
 
 def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Any:
-    """The data of the product, element by element, with a dense array that broadcasts to its shape.
+    """Return the data of the elementwise product with a dense array that broadcasts to its shape.
 
-    The entries keep their places, so a product as an array is ``BCOO((data, x.indices), shape=x.shape)``, or ``x * v``.
-    Raises NotImplementedError where the shape of the product is another than that of ``sp_mat``.
+    The entries keep their positions, so a product as an array is ``BCOO((data, x.indices), shape=x.shape)``, or ``x
+    * v``. Raises NotImplementedError where the shape of the product is another than that of ``sp_mat``.
     """
     require(sp_mat, BCOO, "bcoo_multiply_dense")
     return times_dense(sp_mat, v).data
 
 
 def times_dense(sp_mat: BCOO, v: Any) -> BCOO:
-    """The product, element by element, with a dense array that broadcasts to its shape."""
+    """Return the elementwise product with a dense array that broadcasts to its shape."""
     v = jnp.asarray(v)
     if jnp.broadcast_shapes(sp_mat.shape, v.shape) != sp_mat.shape:
         raise NotImplementedError(
@@ -214,13 +214,13 @@ def times_dense(sp_mat: BCOO, v: Any) -> BCOO:
         v = jnp.broadcast_to(v, (*batch, *v.shape[len(batch) :]))
         wide = v.shape[len(batch) : len(batch) + len(sparse)]
 
-        def one(x: Any, places: Any, v: Any) -> Any:
+        def multiply_entries(x: Any, places: Any, v: Any) -> Any:
             at = tuple(
-                place if size > 1 else jnp.zeros_like(place) for place, size in zip(columns(places), wide, strict=True)
+                index if size > 1 else jnp.zeros_like(index) for index, size in zip(columns(places), wide, strict=True)
             )
             return x.astype(dtype) * (v.at[at].get(mode="fill", fill_value=0) if at else v)
 
-        data = over_batch(one, sp_mat.n_batch)(data, indices, v)
+        data = over_batch(multiply_entries, sp_mat.n_batch)(data, indices, v)
     return BCOO(
         (data, indices),
         shape=sp_mat.shape,
@@ -230,7 +230,7 @@ def times_dense(sp_mat: BCOO, v: Any) -> BCOO:
 
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """Element by element, of two sparse arrays of one shape: every entry times every one at its place.
+    """Multiply two sparse arrays of one shape elementwise: every entry by every one at its position.
 
     Raises NotImplementedError for shapes or layouts that differ.
     """
@@ -251,7 +251,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
             unique_indices=True,
         )
 
-    def one(x: Any, of_x: Any, y: Any, of_y: Any) -> tuple[Any, Any]:
+    def multiply_pairs(x: Any, of_x: Any, y: Any, of_y: Any) -> tuple[Any, Any]:
         meet = jnp.all(of_x[:, None] == of_y[None], axis=-1) & within(of_x, sparse)[:, None]
         outer = x.astype(dtype)[:, None] * y.astype(dtype)[None]
         data = jnp.where(_per_entry(meet, outer), outer, 0)
@@ -259,12 +259,12 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
         count = x.shape[0] * y.shape[0]
         return jnp.reshape(data, (count, *data.shape[2:])), jnp.reshape(places, (count, len(sparse)))
 
-    made = over_batch(one, lhs.n_batch)(*spread(lhs), *spread(rhs))
-    return BCOO(made, shape=lhs.shape, unique_indices=lhs.unique_indices and rhs.unique_indices)
+    buffers = over_batch(multiply_pairs, lhs.n_batch)(*spread(lhs), *spread(rhs))
+    return BCOO(buffers, shape=lhs.shape, unique_indices=lhs.unique_indices and rhs.unique_indices)
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
-    """The sums along axes of any kind: what is left are entries that may share their places.
+    """Return the sums along axes of any kind, as entries that may share their positions.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -277,11 +277,11 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     n_batch, last = mat.n_batch, mat.ndim - mat.n_dense
     data, indices = spread(mat)
     inside = within(indices, sizes(mat)[1])
-    data = jnp.where(_per_entry(inside, data), data, 0)  # nothing of padding is left in what loses its places
+    data = jnp.where(_per_entry(inside, data), data, 0)  # padding would count once its positions are dropped
     dense = tuple(axis - last + n_batch + 1 for axis in gone if axis >= last)
     data = jnp.sum(data, axis=dense, dtype=data.dtype) if dense else data
-    kept = [k for k in range(mat.n_sparse) if k + n_batch not in gone]
-    indices = indices[..., np.array(kept, int)]
+    retained = [k for k in range(mat.n_sparse) if k + n_batch not in gone]
+    indices = indices[..., np.array(retained, int)]
     batches = [axis for axis in range(n_batch) if axis not in gone]
     summed = [axis for axis in range(n_batch) if axis in gone]
     count = mat.nse * int(np.prod([mat.shape[axis] for axis in summed]))

@@ -1,6 +1,6 @@
-"""``sparsify``: a function of arrays, for sparse ones. Its jaxpr is run, by rules for equations with sparse operands.
+"""``sparsify``: evaluation of a function's jaxpr with sparse arrays, by rules for each operation.
 
-Each equation without sparse operands is bound as it is. The others have a rule by the name of their operation.
+Equations without sparse operands are bound unchanged. The others have a rule by the name of their operation.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ Rule = Callable[..., Any]
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether this is a sparse array."""
+    """Return whether ``x`` is a sparse array."""
     return isinstance(x, JAXSparse)
 
 
 def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
-    """``f`` for arguments of which some are BCOO or BCSR arrays, alone or in trees; so may be its results.
+    """Return ``f`` for arguments of which some are BCOO or BCSR arrays, alone or in trees, as its results may be.
 
-    Operations that a sparse array stays sparse in have rules: sums, products, moving elements about, functions that are
-    0 at 0, loops and branches. Others are a NotImplementedError that names the operation. ``use_tracer`` changes
-    nothing.
+    Operations that keep an array sparse have rules: sums, products, moving elements about, functions that are 0 at
+    0, loops and branches. Others raise a NotImplementedError that names the operation. ``use_tracer`` has no
+    effect.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -57,51 +57,51 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
     """
 
     @functools.wraps(f)
-    def sparsified(*args: Any, **kwargs: Any) -> Any:
+    def sparse_function(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten((args, kwargs), is_leaf=is_sparse)
         stand_ins = [ShapeDtypeStruct(x.shape, x.dtype) if is_sparse(x) else x for x in leaves]
-        given, named = structure.unflatten(stand_ins)
-        program, shape = trace_program(f, given, named)
+        stand_in_args, stand_in_kwargs = structure.unflatten(stand_ins)
+        program, shape = trace_program(f, stand_in_args, stand_in_kwargs)
         return tree.structure(shape).unflatten(run(program, leaves))
 
-    return sparsified
+    return sparse_function
 
 
 def run(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-    """The results of a program for operands of which some are sparse."""
+    """Evaluate a program for operands of which some are sparse."""
     jaxpr = program.jaxpr
     values: dict[int, Any] = {id(v): x for v, x in zip(jaxpr.constvars, program.consts, strict=True)}
     values.update((id(v), x) for v, x in zip(jaxpr.invars, operands, strict=True))
 
-    def read(atom: Any) -> Any:
+    def read_atom(atom: Any) -> Any:
         return atom.operand if atom.__class__ is Literal else values[id(atom)]
 
     for operation, inputs, outputs, *_ in jaxpr.raw:
-        given = [read(x) for x in inputs]
-        results = _by_rule(operation, given) if any(map(is_sparse, given)) else bind(operation, *given)
+        arguments = [read_atom(x) for x in inputs]
+        results = _by_rule(operation, arguments) if any(map(is_sparse, arguments)) else bind(operation, *arguments)
         for variable, result in zip(outputs, results, strict=True):
             values[id(variable)] = result
-    return [read(x) for x in jaxpr.outvars]
+    return [read_atom(x) for x in jaxpr.outvars]
 
 
-def _by_rule(operation: Any, given: Sequence[Any]) -> list[Any]:
+def _by_rule(operation: Any, operands: Sequence[Any]) -> list[Any]:
     rule = RULES.get(operation.name)
     if rule is None:
         raise NotImplementedError(f"{operation.name} has no rule for sparse arrays: use x.todense() before{here()}")
-    rows = any(isinstance(x, BCSR) for x in given)
-    entries = [x.to_bcoo() if isinstance(x, BCSR) else x for x in given]
-    made = rule(operation, *entries)
-    made = made if isinstance(made, list) else [made]
+    rows = any(isinstance(x, BCSR) for x in operands)
+    entries = [x.to_bcoo() if isinstance(x, BCSR) else x for x in operands]
+    results = rule(operation, *entries)
+    results = results if isinstance(results, list) else [results]
     if rows and operation.name in _KEEP_ROWS:
-        return [BCSR.from_bcoo(x) if isinstance(x, BCOO) else x for x in made]
-    return made
+        return [BCSR.from_bcoo(x) if isinstance(x, BCOO) else x for x in results]
+    return results
 
 
 # Elementwise ----------------------------------------------------------------------------------------------------------
 
 
 def with_data(mat: BCOO, data: Any) -> BCOO:
-    """The same places with other numbers."""
+    """Return the array with the same positions and other numbers."""
     return BCOO(
         (data, mat.indices),
         shape=mat.shape,
@@ -116,7 +116,7 @@ def _linear(operation: Any, x: BCOO) -> BCOO:
 
 
 def _unique(x: BCOO) -> BCOO:
-    """One entry for each place, so that functions of elements are functions of entries."""
+    """Sum duplicate entries, so that functions of elements can be applied to entries."""
     return x if x.unique_indices else bcoo_sum_duplicates(x, nse=x.nse)
 
 
@@ -150,16 +150,16 @@ def _add(operation: Any, x: Any, y: Any) -> BCOO:
     if x.indices is y.indices:
         (data,) = bind(operation, x.data, y.data)
         return with_data(x, data)
-    other = with_data(y, -y.data) if operation.name == "sub" else y
-    pairs = zip(spread(x), spread(other), strict=True)
+    rhs = with_data(y, -y.data) if operation.name == "sub" else y
+    pairs = zip(spread(x), spread(rhs), strict=True)
     data, indices = (jnp.concatenate(list(pair), axis=x.n_batch) for pair in pairs)
     return BCOO((data, indices), shape=x.shape)
 
 
 def _sum(operation: Any, x: BCOO) -> Any:
-    """Sparse along the axes that are left; one number is dense."""
-    found = bcoo_reduce_sum(x, axes=operation.axes)
-    return found if found.shape else bcoo_todense(found)
+    """Return the sum, sparse along the remaining axes; a single number is dense."""
+    total = bcoo_reduce_sum(x, axes=operation.axes)
+    return total if total.shape else bcoo_todense(total)
 
 
 # Programs -------------------------------------------------------------------------------------------------------------
@@ -183,13 +183,13 @@ def _while(operation: Any, *operands: Any) -> list[Any]:
     second = first + operation.body_nconsts
     of_cond, of_body, start = operands[:first], operands[first:second], list(operands[second:])
 
-    def going(state: Any) -> Any:
+    def condition(state: Any) -> Any:
         return run(operation.cond_jaxpr, [*of_cond, *state])[0]
 
     def step(state: Any) -> Any:
         return run(operation.body_jaxpr, [*of_body, *state])
 
-    return list(lax.while_loop(going, step, start))
+    return list(lax.while_loop(condition, step, start))
 
 
 def _scan(operation: Any, *operands: Any) -> list[Any]:
@@ -199,8 +199,8 @@ def _scan(operation: Any, *operands: Any) -> list[Any]:
         raise NotImplementedError(f"scan along an axis of a sparse array: close over it, or carry it{here()}")
 
     def step(carry: Any, xs: Any) -> Any:
-        made = run(operation.jaxpr, [*consts, *carry, *xs])
-        return made[: len(carry)], made[len(carry) :]
+        results = run(operation.jaxpr, [*consts, *carry, *xs])
+        return results[: len(carry)], results[len(carry) :]
 
     carry, ys = lax.scan(step, start, slices, operation.length, operation.reverse)
     return [*carry, *ys]
@@ -212,7 +212,7 @@ _ZERO_AT_ZERO = (
     *("sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh"),
 )
 _CALLS = ("jit", "custom_jvp_call", "custom_vjp_call", "checkpoint")
-#: Of whose results BCSR operands stay BCSR.
+#: Operations that keep the BCSR format of their operands.
 _KEEP_ROWS = {*_LINEAR, *_ZERO_AT_ZERO, "integer_pow", "mul", "div", "broadcast_in_dim", "concatenate"}
 
 RULES: dict[str, Rule] = {

@@ -1,8 +1,8 @@
-"""Sparse arrays as containers: the numbers that are stored, and where they belong.
+"""Sparse array containers: the stored numbers, and their positions.
 
 A BCOO array of shape (batch…, sparse…, dense…) is ``data`` of shape (batch…, nse, dense…) and ``indices`` of shape
-(batch…, nse, n_sparse): nse entries of each matrix of the batch, and the places of those along the sparse axes. Axes of
-the batch of size 1 may stand for all. Entries at places outside of the array are padding, equal places add up.
+(batch…, nse, n_sparse): nse entries of each matrix of the batch, and the positions of those along the sparse axes.
+Batch axes of size 1 broadcast. Entries at positions outside of the array are padding, equal positions add up.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from ...trace.values import aval_of
 
 
 class JAXSparse:
-    """What sparse arrays have in common: a shape, an element type, and the operators of arrays."""
+    """Base class of sparse arrays: a shape, an element type, and the operators of arrays."""
 
     shape: tuple[int, ...]
     data: Any
-    #: Arrays of NumPy leave operators to this.
+    #: NumPy arrays defer operators to this class.
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def dtype(self) -> Any:
-        """The type of the elements."""
+        """Return the type of the elements."""
         return aval_of(self.data).dtype
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """The number of elements, those that are not stored too."""
+        """Return the number of elements, including those that are not stored."""
         return math.prod(self.shape)
 
     def __len__(self) -> int:
@@ -57,27 +57,29 @@ class JAXSparse:
         return (self.data,)
 
     def block_until_ready(self) -> Any:
-        """Itself, once its arrays are computed."""
-        for each in self._bufs:
-            each.block_until_ready()
+        """Return the array itself, once its buffers are computed."""
+        for buffer in self._bufs:
+            buffer.block_until_ready()
         return self
 
 
 def rest_of(mat: Any) -> dict[str, Any]:
-    """What a sparse array is beside its arrays, or beside what stands for these."""
-    rest = {name: getattr(mat, name) for name in ("shape", "indices_sorted", "unique_indices")}
-    return rest | {"n_batch": mat.n_batch if hasattr(mat.indices, "shape") else mat.__dict__.get("had_batch", 0)}
+    """Return the fields of a sparse array other than its arrays, or than placeholders for these."""
+    fields = {name: getattr(mat, name) for name in ("shape", "indices_sorted", "unique_indices")}
+    return fields | {"n_batch": mat.n_batch if hasattr(mat.indices, "shape") else mat.__dict__.get("had_batch", 0)}
 
 
-def restore(mat: Any, rest: dict[str, Any], n_batch: int) -> None:
-    """Set what an array is beside its arrays. Where these have one batch axis less or more than they had, ``vmap`` took
-    the first one away or put it there, and the shape follows. Raises ValueError where it cannot have been the first.
+def restore(mat: Any, fields: dict[str, Any], n_batch: int) -> None:
+    """Set the fields of a sparse array other than its arrays.
+
+    Where the arrays have one batch axis less or more than before, ``vmap`` removed or added the first one, and the
+    shape follows. Raises ValueError where it cannot have been the first.
     """
-    mat.__dict__.update((name, value) for name, value in rest.items() if name != "n_batch")
-    mat.__dict__["had_batch"] = rest["n_batch"]
-    if n_batch == rest["n_batch"] - 1:
+    mat.__dict__.update((name, value) for name, value in fields.items() if name != "n_batch")
+    mat.__dict__["had_batch"] = fields["n_batch"]
+    if n_batch == fields["n_batch"] - 1:
         mat.shape = mat.shape[1:] if n_batch >= 0 else mat.shape
-    elif n_batch == rest["n_batch"] + 1:
+    elif n_batch == fields["n_batch"] + 1:
         mat.shape = (max(x.shape[0] for x in mat._bufs), *mat.shape)
     else:
         return
@@ -85,18 +87,18 @@ def restore(mat: Any, rest: dict[str, Any], n_batch: int) -> None:
         raise ValueError(
             "sparse arrays are mapped over their first batch axis, and stacked along a new first one: use axis 0 in "
             f"in_axes and out_axes of vmap, for arrays that have batch axes (n_batch=1 or more); {type(mat).__name__} "
-            f"that had shape {rest['shape']} and n_batch={rest['n_batch']} got data of shape "
+            f"that had shape {fields['shape']} and n_batch={fields['n_batch']} got data of shape "
             f"{getattr(mat.data, 'shape', ())}{here()}"
         )
 
 
 def _follows(shape: tuple[int, ...], arrays: Sequence[tuple[int, ...]], n_batch: int) -> bool:
-    """Whether data and the places of entries fit a shape that lost or got its first axis."""
+    """Return whether data and indices fit a shape whose first axis was removed or added."""
     data, indices, *_ = arrays
     if n_batch < 0 or len(data) <= n_batch or data[n_batch] != indices[n_batch]:
         return False
     dense = data[n_batch + 1 :]
-    batches = [n in (1, size) for each in arrays for n, size in zip(each[:n_batch], shape, strict=False)]
+    batches = [n in (1, size) for array_shape in arrays for n, size in zip(array_shape[:n_batch], shape, strict=False)]
     return all(batches) and dense == shape[len(shape) - len(dense) :]
 
 
@@ -106,11 +108,11 @@ def _shape_of(x: Any) -> tuple[int, ...]:
 
 @tree.register_pytree_node_class
 class BCOO(JAXSparse):
-    """A batch of sparse arrays in coordinate format: ``BCOO((data, indices), shape=shape)``.
+    """Batch of sparse arrays in coordinate format: ``BCOO((data, indices), shape=shape)``.
 
     ``data`` has shape (batch…, nse, dense…), ``indices``, of integers, shape (batch…, nse, n_sparse).
-    ``indices_sorted`` and ``unique_indices`` promise what they say. ``vmap`` and ``scan`` go over the first batch axis,
-    and no other. Raises ValueError where the shapes do not fit.
+    ``indices_sorted`` and ``unique_indices`` promise what they say. ``vmap`` and ``scan`` go over the first batch
+    axis, and no other. Raises ValueError where the shapes do not fit.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental.sparse import BCOO
@@ -146,7 +148,7 @@ class BCOO(JAXSparse):
         fits = n_batch >= 0 and n_dense >= 0 and len(data) == n_batch + 1 + n_dense
         fits = fits and data[n_batch] == indices[-2] and data[n_batch + 1 :] == self.shape[n_batch + n_sparse :]
         fits = fits and all(
-            n in (1, size) for each in (data, indices) for n, size in zip(each, self.shape[:n_batch], strict=False)
+            n in (1, size) for dims in (data, indices) for n, size in zip(dims, self.shape[:n_batch], strict=False)
         )
         if not fits:
             raise ValueError(
@@ -156,22 +158,22 @@ class BCOO(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """How many entries each matrix of the batch has."""
+        """Return the number of entries of each matrix of the batch."""
         return _shape_of(self.indices)[-2]
 
     @property
     def n_batch(self) -> int:
-        """The number of batch axes, the first ones."""
+        """Return the number of batch axes, the first ones."""
         return len(_shape_of(self.indices)) - 2
 
     @property
     def n_sparse(self) -> int:
-        """The number of sparse axes, which follow those of the batch."""
+        """Return the number of sparse axes, which follow those of the batch."""
         return _shape_of(self.indices)[-1]
 
     @property
     def n_dense(self) -> int:
-        """The number of dense axes, the last ones."""
+        """Return the number of dense axes, the last ones."""
         return len(self.shape) - self.n_batch - self.n_sparse
 
     @property
@@ -183,20 +185,20 @@ class BCOO(JAXSparse):
         return "".join(f", {name}={n}" for name, n in counts.items() if n or name == "nse")
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Its arrays, and the rest."""
+        """Return its arrays, and its other fields."""
         return (self.data, self.indices), rest_of(self)
 
     @classmethod
-    def tree_unflatten(cls, rest: dict[str, Any], children: Sequence[Any]) -> Any:
-        """The same with other arrays, or with what stands for arrays."""
-        made = object.__new__(cls)
-        made.data, made.indices = children
-        restore(made, rest, len(getattr(made.indices, "shape", ())) - 2)
-        return made
+    def tree_unflatten(cls, fields: dict[str, Any], children: Sequence[Any]) -> Any:
+        """Return the same with other arrays, or with placeholders for arrays."""
+        array = object.__new__(cls)
+        array.data, array.indices = children
+        restore(array, fields, len(getattr(array.indices, "shape", ())) - 2)
+        return array
 
 
 def spread(mat: BCOO) -> tuple[Any, Any]:
-    """Data and indices, those of whole batches written out."""
+    """Return data and indices, broadcast along the batch axes."""
     batch = mat.shape[: mat.n_batch]
     data, indices = mat.data, mat.indices
     return (
@@ -206,23 +208,23 @@ def spread(mat: BCOO) -> tuple[Any, Any]:
 
 
 def sizes(mat: BCOO) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The parts of the shape: batch, sparse and dense."""
+    """Return the parts of the shape: batch, sparse and dense."""
     first, last = mat.n_batch, len(mat.shape) - mat.n_dense
     return mat.shape[:first], mat.shape[first:last], mat.shape[last:]
 
 
 def within(indices: Any, shape: Sequence[int]) -> Any:
-    """Which entries are in the array, and no padding; ``indices`` have their axes last."""
-    held = (indices >= 0) & (indices < np.array(shape, aval_of(indices).dtype))
-    return jnp.all(held, axis=-1)
+    """Return which entries are inside of the array, not padding; ``indices`` have the coordinates last."""
+    in_bounds = (indices >= 0) & (indices < np.array(shape, aval_of(indices).dtype))
+    return jnp.all(in_bounds, axis=-1)
 
 
 def columns(indices: Any) -> tuple[Any, ...]:
-    """The places of the entries along each of the sparse axes."""
+    """Return the coordinates of the entries along each of the sparse axes."""
     return tuple(indices[..., k] for k in range(_shape_of(indices)[-1]))
 
 
-def require(x: Any, kind: type, what: str) -> None:
-    """Raise TypeError where an argument is no sparse array of a kind."""
+def require(x: Any, kind: type, function_name: str) -> None:
+    """Raise TypeError unless an argument is a sparse array of a format."""
     if not isinstance(x, kind):
-        raise TypeError(f"{what} takes a {kind.__name__}, got {type(x).__name__}{here()}")
+        raise TypeError(f"{function_name} takes a {kind.__name__}, got {type(x).__name__}{here()}")

@@ -1,4 +1,4 @@
-"""What programs are made of, how to walk and run them, and primitives of one's own."""
+"""Components of programs, functions to walk and run them, and custom primitives."""
 
 from ...api.programs import array_types as array_types
 from ...api.programs import eval_jaxpr as eval_jaxpr

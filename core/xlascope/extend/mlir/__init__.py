@@ -1,4 +1,4 @@
-"""MLIR's Python modules, as lowering rules use them."""
+"""MLIR's Python modules, for lowering rules."""
 
 from ...xla.mlir.emitting import ir as ir
 from ...xla.mlir.emitting import passmanager as passmanager

@@ -1,4 +1,4 @@
-"""MLIR's dialects: ``stablehlo.add(x, y)`` writes an operation where the insertion point is."""
+"""MLIR's dialects: ``stablehlo.add(x, y)`` emits an operation at the insertion point."""
 
 from ...xla.mlir.emitting import arith, chlo, func, math, memref, scf, stablehlo, vector
 

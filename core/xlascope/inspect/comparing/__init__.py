@@ -1,1 +1,1 @@
-"""Two programs beside each other: two calls, or one call and the same with one thing changed."""
+"""Comparison of two programs: two calls, or one call before and after a change."""

@@ -1,4 +1,4 @@
-"""Two calls, compared: their equations, what XLA makes of them, and how long they take, measured in turn."""
+"""Comparison of two calls: their equations, their kernels, and their times, measured interleaved."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["Comparison", "Diff", "compare", "diff"]
 
 
 class Comparison(Inspection):
-    """What :func:`diff` returns: an inspection of two programs, whose ``diff`` says how they differ."""
+    """Result of :func:`diff`: an inspection of two programs, whose ``diff`` holds the differences."""
 
-    def __init__(self, found: Diff) -> None:
-        super().__init__("diff", (*found.before, *found.after), found.text())
-        self.diff = found
+    def __init__(self, difference: Diff) -> None:
+        super().__init__("diff", (*difference.before, *difference.after), difference.text())
+        self.diff = difference
 
     def to_json(self) -> dict[str, Any]:
-        """Both lists of records and how they align."""
+        """Return both lists of records and how they align."""
         return self.diff.to_json()
 
     @property
     def drawn(self) -> Diff:
-        """What pictures of this are made from: the comparison."""
+        """Return the data that renderers draw: the comparison."""
         return self.diff
 
 
@@ -40,12 +40,12 @@ def diff(
     timings: bool = False,
     labels: tuple[str, str] | None = None,
 ) -> Comparison:
-    """What differs between two calls, each given as ``(function, argument, …)``, as
-    :func:`~xlascope.inspect.call`, or as a :class:`~xlascope.inspect.Program`.
+    """Compare two calls, each given as ``(function, argument, …)``, by ``call``, or as a program.
 
-    Compiles both. With ``timings=True`` it also runs them, by turns, for about half a second, and says whether one is
-    faster than the other by more than the noise. Two sets of options are two jitted functions of one function.
-    Raises what tracing and compiling raise, and TypeError for what is no call.
+    See :func:`~xlascope.inspect.call` and :class:`~xlascope.inspect.Program`. Both are compiled. With
+    ``timings=True`` they also run, interleaved, for about half a second, and the text says whether one is faster
+    than the other by more than the noise. To compare options, pass two jitted functions of one function. Raises
+    what tracing and compiling raise, and TypeError for an argument that is no call.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> x = jnp.arange(4.0)
@@ -53,22 +53,22 @@ def diff(
     >>> [change.sign for change in found.diff.equations]
     ['=', '=', '+']
     """
-    programs = [program_of(_asked(each)) for each in (before, after)]
+    programs = [program_of(_asked(item)) for item in (before, after)]
     with inspection():
-        old, new = ([each.record, *each.compiled()] for each in programs)
-        measured = alternate(*(each.host.runner() for each in programs)) if timings else None
+        old, new = ([item.record, *item.compiled()] for item in programs)
+        measured = alternate(*(item.host.runner() for item in programs)) if timings else None
     return Comparison(compare(old, new, labels=labels or _labels(*programs), timing=measured))
 
 
-def _asked(given: Asked | Program | Sequence[Any]) -> Asked | Program:
-    if isinstance(given, Asked | Program):
-        return given
-    if not isinstance(given, tuple | list) or not given or not callable(given[0]):
+def _asked(subject: Asked | Program | Sequence[Any]) -> Asked | Program:
+    if isinstance(subject, Asked | Program):
+        return subject
+    if not isinstance(subject, tuple | list) or not subject or not callable(subject[0]):
         raise TypeError(
-            f"a call is a tuple of a function and its arguments, got {type(given).__name__}. "
+            f"a call is a tuple of a function and its arguments, got {type(subject).__name__}. "
             "Example: inspect.diff((f, x), (g, x))"
         )
-    return Asked(given[0], tuple(given[1:]), {})
+    return Asked(subject[0], tuple(subject[1:]), {})
 
 
 def _labels(before: Program, after: Program) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""One thing about a call changed, and what becomes of it: equations, kernels, memory, and measured time."""
+"""Effect of one change to a call on equations, kernels, memory, and measured time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ChangeError", "WhatIf", "what_if"]
 
 
 class WhatIf(Comparison):
-    """What :func:`what_if` returns: a comparison of the call as it is with the call as it would be."""
+    """Result of :func:`what_if`: a comparison of the call as it is with the changed call."""
 
     def __init__(self, *args: Any, note: str = "") -> None:
         super().__init__(*args)
@@ -59,18 +59,18 @@ def what_if(
     background: bool = False,
     **kwargs: Any,
 ) -> WhatIf | Job[WhatIf]:
-    """What ``fun(*args, **kwargs)`` would be with one thing changed, the ``change``.
+    """Compare ``fun(*args, **kwargs)`` with the same call after one ``change``.
 
-    ``{"options": {"xla_…": value}}`` XLA's flags; ``{"split": ("3", "5")}`` a barrier between two equations;
-    ``{"donate": 0}`` the memory of arguments given away, by place or name;
-    ``{"precision": "highest"}`` that of matrix products; ``{"dtype": "bfloat16"}`` all floating-point arguments in it;
-    ``{"batch": {"x": 64}}`` leading axes of that size; ``{"keep": "off"}`` what is kept that XLA would compute again;
-    ``{"reroll": "always"}`` which repeats are compiled once, as loops.
+    ``{"options": {"xla_…": value}}`` sets XLA's flags; ``{"split": ("3", "5")}`` puts a barrier between two
+    equations; ``{"donate": 0}`` donates arguments, by position or name; ``{"precision": "highest"}`` sets that of
+    matrix products; ``{"dtype": "bfloat16"}`` converts all floating-point arguments; ``{"batch": {"x": 64}}``
+    sets the size of leading axes; ``{"keep": "off"}`` sets which results are kept that XLA would recompute;
+    ``{"reroll": "always"}`` sets which repeats are compiled once, as loops.
 
-    Both are compiled and, unless ``timings=False``, run by turns for about half a second. With a ``target``
+    Both are compiled and, unless ``timings=False``, run interleaved for about half a second. With a ``target``
     (``gpu:h100``) both are compiled for that, and not run. With ``background=True`` the answer is a
-    :class:`~.jobs.Job`. A function with such keywords itself is given as :func:`call`. Raises :class:`ChangeError` for
-    a change that cannot be made, and what tracing and compiling raise.
+    :class:`~.jobs.Job`. A function with such keywords itself is given as :func:`call`. Raises
+    :class:`ChangeError` for a change that cannot be made, and what tracing and compiling raise.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> x = jnp.arange(4.0)
@@ -87,23 +87,23 @@ def what_if(
         with after.complaining:
             new = _compiled(after.program, chosen, watch)
         measured, why_not = _measured(before, after, timings and chosen is None)
-        found = compare(old, new, labels=("as it is", after.words), timing=measured)
-        platform = next(each.platform for each in new if isinstance(each, records.Compiled))
+        comparison = compare(old, new, labels=("as it is", after.words), timing=measured)
+        platform = next(record.platform for record in new if isinstance(record, records.Compiled))
         on_cpu = after.on_cpu if platform == "cpu" else ""
-        return WhatIf(found, note="\n".join(filter(None, [why_not, on_cpu])))
+        return WhatIf(comparison, note="\n".join(filter(None, [why_not, on_cpu])))
 
     return answered(answer, background)
 
 
 def _compiled(program: Program, target: Target | None, watch: Watch | None) -> list[records.Record]:
-    """The records of a program, compiled for where it runs or for a target."""
+    """Return the records of a program, compiled for where it runs or for a target."""
     if target is None or target.platform == "cpu":
         return [program.record, *program.compiled(watch)]
     return [program.record, program.compiled_for(target)(watch)]
 
 
 def _measured(before: Program, after: Variant, wanted: bool) -> tuple[Timing | None, str]:
-    """Both measured in turn, and what to say when they are not."""
+    """Return the interleaved timing of both, and the reason if there is none."""
     if not wanted:
         return None, ""
     why = after.unmeasured or before.host.unmeasured() or after.program.host.unmeasured()

@@ -1,1 +1,1 @@
-"""What compilers make of a program, and why: reasons, passes, stages down to machine code, other hardware."""
+"""Compiler output for a program: fusion reasons, passes, stages down to machine code, and other hardware."""

@@ -1,4 +1,4 @@
-"""Several compilations side by side, each in a process of its own."""
+"""Concurrent compilations, each in a subprocess."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ R = TypeVar("R")
 
 
 def all_finished(parts: Sequence[Callable[[Watch], R]], watch: Watch | None) -> list[R]:
-    """All of them, some at a time; when one fails, or somebody interrupts, the others are stopped."""
+    """Run all parts, some at a time; when one fails or is interrupted, stop the others."""
     stops: list[Callable[[], None]] = []
-    over = threading.Event()
+    stopped = threading.Event()
 
-    def started(stop: Callable[[], None]) -> None:
+    def register_stop(stop: Callable[[], None]) -> None:
         stops.append(stop)
         if watch is not None:
             watch.started(stop)
-        if over.is_set():
+        if stopped.is_set():
             stop()
 
-    own = Watch(watch.tell if watch is not None else lambda message: None, started)
+    shared_watch = Watch(watch.tell if watch is not None else lambda message: None, register_stop)
     with ThreadPoolExecutor(max_workers=min(len(parts), os.cpu_count() or 1)) as pool:
-        asked = [pool.submit(part, own) for part in parts]
+        futures = [pool.submit(part, shared_watch) for part in parts]
         try:
-            return [each.result() for each in asked]
+            return [future.result() for future in futures]
         except BaseException:
-            over.set()
-            for each in asked:
-                each.cancel()
+            stopped.set()
+            for future in futures:
+                future.cancel()
             for stop in list(stops):
                 stop()
             raise

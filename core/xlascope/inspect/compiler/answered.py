@@ -1,4 +1,4 @@
-"""An answer of a compiler that takes long: waited for, or in the background."""
+"""Answers that take long, computed at once or as a background job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def answered(answer: Callable[[Watch | None], T], background: bool) -> T | Job[T]:
-    """The answer, or the job that will have it: the steps are told to the job, and cancelling it kills the compiler."""
+    """Return the answer, or a job that computes it, reports progress, and kills the compiler when cancelled."""
     return Job(lambda job: _in_job(answer, job)) if background else answer(None)
 
 

@@ -1,4 +1,4 @@
-"""One call for more and more devices that are not here: what their compilers make of it, side by side."""
+"""Compilation of one call for growing numbers of devices that are not present, side by side."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .all_finished import all_finished
 from .answered import answered
 from .scaling_text import scaling_text
 
-#: The targets that are asked for when none are named: one generation of TPUs, from one host to 256 chips.
+#: The default targets: one generation of TPUs, from one host to 256 chips.
 USUAL = ("tpu:v5e:2x2", "tpu:v5e:4x4", "tpu:v5e:8x8", "tpu:v5e:16x16")
 _OUR_COUNT = "our count: what each device has to send at the least, over all its links at their peak"
 
 
 class _Part(NamedTuple):
-    """What is known of a target before it is compiled for: its input, or why there is none."""
+    """Target before compilation: its compiler input, or the error in its entry."""
 
     point: records.ScaledTo
     target: Target
@@ -69,21 +69,22 @@ def scaling(
     growing: Sequence[str] = (),
     background: bool = False,
 ) -> Inspection | Job[Inspection]:
-    """What ``fun(*args)`` becomes when more and more devices share it: collectives, and how long a run takes at least.
+    """Compile ``fun(*args)`` for growing numbers of devices: collectives, and a lower bound of a run's time.
 
-    Each of ``targets`` (``tpu:v5e:4x4``, ``gpu:h100:8``, ``cpu:4``) is compiled for by its own compiler, on a mesh with
-    the axes of ``mesh``; the one whose size is None has as many devices as the target has (``{"data": None}`` if
-    nothing is said). ``specs`` are the PartitionSpecs of the arguments, a prefix of their tree; without it they lie as
-    they do. Arguments may be ShapeDtypeStructs: nothing is allocated, and nothing is run. Axes of arguments that are
-    cut along a mesh axis in ``growing`` have their size on each device, so that the whole grows with the mesh.
+    Each of ``targets`` (``tpu:v5e:4x4``, ``gpu:h100:8``, ``cpu:4``) is compiled for by its own compiler, on a
+    mesh with the axes of ``mesh``; the axis whose size is None has the remaining devices of the target (the
+    default is ``{"data": None}``). ``specs`` are the PartitionSpecs of the arguments, a prefix of their tree;
+    without it the arguments keep their shardings. Arguments may be ShapeDtypeStructs: nothing is allocated, and
+    nothing is run. Axes of arguments that are sharded along a mesh axis in ``growing`` have their size on each
+    device, so that the whole array grows with the mesh.
 
-    The mesh is the current one while ``fun`` is traced: ``shard_map`` without a mesh and PartitionSpecs within it are
-    over the axes of ``mesh``. The answer has one ``Scaled`` record, and a ``Compiled`` for each target. A target that
-    is refused, by us or by its compiler, stands there with the reason. Times are estimates, and say whose; a step is
-    computing and communicating one after the other, as if nothing overlapped.
+    The mesh is the current one while ``fun`` is traced: ``shard_map`` without a mesh and PartitionSpecs within it
+    use the axes of ``mesh``. The answer has one ``Scaled`` record, and a ``Compiled`` for each target. A target
+    that is refused, by xlascope or by its compiler, is listed with the reason. Times are estimates with their
+    source; a step is computation followed by communication, without overlap.
 
-    Raises ``UnknownTargetError``, ``MissingTargetError`` (which names the extra to install), ValueError for a mesh or
-    specs that make no sense, and what tracing raises.
+    Raises ``UnknownTargetError``, ``MissingTargetError`` (which names the extra to install), ValueError for an
+    invalid mesh or specs, and what tracing raises.
 
     >>> import numpy as np, xlascope as xs, xlascope.numpy as jnp
     >>> from xlascope.sharding import PartitionSpec as P
@@ -94,34 +95,34 @@ def scaling(
     """
     if isinstance(targets, str):
         raise TypeError(f"targets is a list of names, not the text {targets!r}. Example: targets=['tpu:v5e:4x4']")
-    chosen = list({each.name: each for each in map(find_target, targets)}.values())
+    chosen = list({item.name: item for item in map(find_target, targets)}.values())
     if not chosen:
         raise ValueError("targets names none. Example: targets=['tpu:v5e:2x2', 'tpu:v5e:4x4']")
-    for each in chosen:
-        if each.platform != "cpu":
-            plugin_of(each)
+    for item in chosen:
+        if item.platform != "cpu":
+            plugin_of(item)
     if isinstance(fun, Program):
         raise QuestionError("scaling traces a function for each number of devices, and a program is traced already")
     asked = fun if isinstance(fun, Asked) else Asked(fun, args, {})
     plan = engine().plan(asked, mesh or {"data": None}, specs, tuple(growing))
     began = time.time()
-    parts = [_part(plan, each) for each in chosen]
-    traced = next((each.traced for each in parts if each.traced is not None), None)
+    parts = [_part(plan, item) for item in chosen]
+    traced = next((item.traced for item in parts if item.traced is not None), None)
     if traced is None:
-        raise ValueError("; ".join(f"{each.target.name}: {each.point.error}" for each in parts))
+        raise ValueError("; ".join(f"{item.target.name}: {item.point.error}" for item in parts))
 
     def answer(watch: Watch | None) -> Inspection:
-        found = all_finished([functools.partial(_point, part, traced.program) for part in parts], watch)
-        points = tuple(point for point, _ in found)
+        results = all_finished([functools.partial(_point, part, traced.program) for part in parts], watch)
+        points = tuple(point for point, _ in results)
         scaled = records.Scaled(traced.program, traced.function, began, points, tuple(growing))
-        compiled = [each for _, each in found if each is not None]
+        compiled = [compiled_record for _, compiled_record in results if compiled_record is not None]
         return Inspection("scaling", (traced, *compiled, scaled), scaling_text(scaled))
 
     return answered(answer, background)
 
 
 def _part(plan: Any, target: Target) -> _Part:
-    """What a target's compiler will be given; a mesh or a shape that does not fit is its entry's error."""
+    """Return the compiler input of a target; a mesh or a shape that does not fit is its entry's error."""
     point = records.ScaledTo(target.name, target.devices, "")
     try:
         sizes = plan.sizes(target.devices)
@@ -146,21 +147,21 @@ def _point(part: _Part, number: int, watch: Watch) -> tuple[records.ScaledTo, re
 
 
 def _described(point: records.ScaledTo, target: Target, compiled: records.Compiled) -> records.ScaledTo:
-    """A target's entry, from what its compiler made."""
+    """Return a target's entry with the estimates from its compiled program."""
     try:
         runs = runs_of(read_module(compiled.hlo))
     except FormatError as error:
         return dataclasses.replace(point, seconds=compiled.seconds, error=str(error))
-    found = exchanged(compiled.kernels, runs)
-    communicating, by = _communicating(target, compiled, found)
-    nobody = "nobody estimates it: the compiler says nothing of this program"
+    traffic = exchanged(compiled.kernels, runs)
+    communication, source = _communicating(target, compiled, traffic)
+    no_estimate = "nobody estimates it: the compiler says nothing of this program"
     return dataclasses.replace(
         point,
         computing=compiled.estimated_seconds,
-        computing_by=compiled.estimated_by or nobody,
-        communicating=communicating,
-        communicating_by=by,
-        exchanged=found,
+        computing_by=compiled.estimated_by or no_estimate,
+        communicating=communication,
+        communicating_by=source,
+        exchanged=traffic,
         flops=compiled.flops,
         memory=compiled.memory.peak if compiled.memory is not None else None,
         seconds=compiled.seconds,
@@ -168,10 +169,10 @@ def _described(point: records.ScaledTo, target: Target, compiled: records.Compil
 
 
 def _communicating(
-    target: Target, compiled: records.Compiled, found: Sequence[records.Exchanged]
+    target: Target, compiled: records.Compiled, traffic: Sequence[records.Exchanged]
 ) -> tuple[float | None, str]:
-    """Seconds of a run's collectives at the least, and whose estimate that is; None and why where there is none."""
-    if any(each.collective is not None and not each.collective.devices for each in compiled.kernels):
+    """Return the minimum seconds of a run's collectives with the source, or None with the reason."""
+    if any(item.collective is not None and not item.collective.devices for item in compiled.kernels):
         return None, "nobody estimates it: between how many devices a collective is could not be read"
     chip = target.chip
     if chip is None or chip.links is None:
@@ -179,7 +180,7 @@ def _communicating(
     if chip.linked is not None and target.devices > chip.linked:
         return None, f"nobody estimates it: links join at most {chip.linked} of them, the rest is a network's affair"
     cores = max(1, target.devices // max(1, _chips(target)))
-    return sum(each.sent_bytes for each in found) * cores / chip.links.value, _OUR_COUNT
+    return sum(item.sent_bytes for item in traffic) * cores / chip.links.value, _OUR_COUNT
 
 
 def _chips(target: Target) -> int:

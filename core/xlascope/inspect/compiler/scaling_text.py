@@ -1,4 +1,4 @@
-"""A program on more and more devices, as text; every time is an estimate, and says whose."""
+"""Text about a program on growing numbers of devices; every time is an estimate with its source."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ _HEADS = ("target", "devices", "mesh", "collectives", "in", "out", "sent", "comp
 
 
 def scaling_text(scaled: Scaled) -> str:
-    """One row for each target, what was refused below, and what the columns are."""
-    made = [each for each in scaled.points if not each.error]
+    """Return one row for each target, the refused targets below, and notes about the columns."""
+    compiled_points = [point for point in scaled.points if not point.error]
     grows = f"; arguments grow along {', '.join(scaled.growing)}" if scaled.growing else ""
     first = f"{scaled.function} for {plural(len(scaled.points), 'target')}{grows}; nothing was run, times are estimates"
-    rows = [_HEADS, *map(_row, made)] if made else []
-    return "\n".join([first, *(table(rows, right=(1, 4, 5, 6, 7, 8, 9, 10)) if rows else ()), *_notes(scaled, made)])
+    rows = [_HEADS, *map(_row, compiled_points)] if compiled_points else []
+    return "\n".join(
+        [first, *(table(rows, right=(1, 4, 5, 6, 7, 8, 9, 10)) if rows else ()), *_notes(scaled, compiled_points)]
+    )
 
 
 def _row(point: ScaledTo) -> tuple[str, ...]:
-    kinds = ", ".join(f"{each.runs} {each.kind}" for each in point.exchanged) or "none"
+    kinds = ", ".join(f"{collective.runs} {collective.kind}" for collective in point.exchanged) or "none"
     return (
         point.target,
         f"{point.devices:,}",
         point.mesh,
         kinds,
-        size(sum(each.operand_bytes for each in point.exchanged)),
-        size(sum(each.result_bytes for each in point.exchanged)),
-        size(sum(each.sent_bytes for each in point.exchanged)),
+        size(sum(collective.operand_bytes for collective in point.exchanged)),
+        size(sum(collective.result_bytes for collective in point.exchanged)),
+        size(sum(collective.sent_bytes for collective in point.exchanged)),
         _time(point.computing),
         _time(point.communicating),
         _time(point.step),
@@ -41,25 +43,25 @@ def _time(estimate: float | None) -> str:
     return "not estimated" if estimate is None else "0 s" if not estimate else seconds(estimate)
 
 
-def _notes(scaled: Scaled, made: list[ScaledTo]) -> list[str]:
-    notes = [f"{each.target} is refused: {each.error}" for each in scaled.points if each.error]
-    if not made:
+def _notes(scaled: Scaled, compiled_points: list[ScaledTo]) -> list[str]:
+    notes = [f"{point.target} is refused: {point.error}" for point in scaled.points if point.error]
+    if not compiled_points:
         return notes
     return [
         *notes,
         "in and out: bytes of the collectives' operands and results on one device, in one run (from the optimized HLO)",
         "sent: bytes that one device has to send at the least (our count), memory: at the peak, the compiler's plan",
-        *_whose("computes, at least", ((each.computing_by, each.target) for each in made)),
-        *_whose("communicates, at least", ((each.communicating_by, each.target) for each in made)),
+        *_whose("computes, at least", ((point.computing_by, point.target) for point in compiled_points)),
+        *_whose("communicates, at least", ((point.communicating_by, point.target) for point in compiled_points)),
         "step: both, one after the other, as if nothing overlapped",
     ]
 
 
-def _whose(what: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Whose the estimates are, one line for all targets alike."""
-    by: dict[str, list[str]] = {}
-    for whose, target in pairs:
-        by.setdefault(whose, []).append(target)
-    if len(by) == 1:
-        return [f"{what}: {whose}" for whose in by]
-    return [f"{what}: for {', '.join(names)} {whose}" for whose, names in by.items()]
+def _whose(label: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the sources of the estimates, in one line if all targets have the same."""
+    targets_by_source: dict[str, list[str]] = {}
+    for source, target in pairs:
+        targets_by_source.setdefault(source, []).append(target)
+    if len(targets_by_source) == 1:
+        return [f"{label}: {source}" for source in targets_by_source]
+    return [f"{label}: for {', '.join(names)} {source}" for source, names in targets_by_source.items()]

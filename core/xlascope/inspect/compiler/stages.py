@@ -1,4 +1,4 @@
-"""A program at one stage of its compilation: StableHLO, HLO, LLVM IR, PTX, assembly."""
+"""Text of a program at one stage of its compilation: StableHLO, HLO, LLVM IR, PTX, assembly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..result import Inspection
 
 __all__ = ["STAGES", "hlo"]
 
-#: The stages that come kernel by kernel.
+#: The stages that are divided into kernels.
 _BY_KERNEL = ("optimized", "llvm", "ptx", "asm")
 
 
@@ -30,15 +30,15 @@ def hlo(
     equation: str | None = None,
     **kwargs: Any,
 ) -> Inspection:
-    """``fun(*args, **kwargs)`` as text at a stage of its compilation for a ``target``.
+    """Show ``fun(*args, **kwargs)`` as text at a stage of its compilation for a ``target``.
 
-    The stages are ``stablehlo`` (what the engine hands to XLA), ``hlo`` (what XLA's passes begin with), ``optimized``
-    (what they end with), ``llvm``, ``ptx`` (GPUs) and ``asm`` (the CPU). ``kernel`` picks one kernel, named as in
-    :func:`~xlascope.inspect.fusions`, and ``equation`` those that an equation ended up in, by its path. Names in the
-    text are those of equations: ``e3`` in an ``op_name`` is equation 3.
+    The stages are ``stablehlo`` (XLA's input), ``hlo`` (before XLA's passes), ``optimized`` (after the passes),
+    ``llvm``, ``ptx`` (GPUs) and ``asm`` (the CPU). ``kernel`` selects one kernel, named as in
+    :func:`~xlascope.inspect.fusions`, and ``equation`` the kernels that contain an equation, by its path. Names
+    in the text are those of equations: ``e3`` in an ``op_name`` is equation 3.
 
-    Raises ``UnknownStageError`` (a ValueError) for a stage that the target's compiler does not give,
-    :class:`QuestionError` for a kernel or an equation that is not there, and what
+    Raises ``UnknownStageError`` (a ValueError) for a stage that the target's compiler does not provide,
+    :class:`QuestionError` for a kernel or an equation that does not exist, and what
     :func:`~xlascope.inspect.target` raises.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -48,51 +48,51 @@ def hlo(
     """
     chosen = find_target(target)
     program = program_of(fun, args, kwargs)
-    given, traced = program.input_for(chosen), program.record
+    compiler_input, traced = program.input_for(chosen), program.record
     check_stage(chosen.platform, stage)
     if (kernel or equation) and stage not in _BY_KERNEL:
         raise QuestionError(f"the stage {stage} has no kernels yet; those that have are {', '.join(_BY_KERNEL)}")
     if stage == "stablehlo":
-        return Inspection("hlo", (traced,), stablehlo_text(given.module))
-    made = compile_stages(given, stage)
-    found = made.parts
+        return Inspection("hlo", (traced,), stablehlo_text(compiler_input.module))
+    stages = compile_stages(compiler_input, stage)
+    parts = stages.parts
     if kernel is not None or equation is not None:
-        names = [kernel] if kernel is not None else _kernels_of(str(equation), made)
-        found = _only(names, made, stage)
-    return Inspection("hlo", (traced,), "\n\n".join(map(_shown, found)))
+        names = [kernel] if kernel is not None else _kernels_of(str(equation), stages)
+        parts = _only(names, stages, stage)
+    return Inspection("hlo", (traced,), "\n\n".join(map(_shown, parts)))
 
 
-def _kernels_of(equation: str, made: Stages) -> list[str]:
-    """The kernels that an equation ended up in."""
-    names = [each.name for each in read_kernels(made.optimized) if equation in each.equations]
+def _kernels_of(equation: str, stages: Stages) -> list[str]:
+    """Return the kernels that contain an equation."""
+    names = [kernel.name for kernel in read_kernels(stages.optimized) if equation in kernel.equations]
     if not names:
         raise QuestionError(f"equation {equation!r} is in no kernel: it does not exist, or was folded into others")
     return names
 
 
-def _only(names: Sequence[str], made: Stages, stage: str) -> list[Stage]:
-    """The parts of these kernels; code spells their names without dots."""
-    parts = _cut(made.optimized) if stage == "optimized" else made.parts
+def _only(names: Sequence[str], stages: Stages, stage: str) -> list[Stage]:
+    """Return the parts of these kernels; generated code has their names without dots."""
+    parts = _cut(stages.optimized) if stage == "optimized" else stages.parts
     wanted = {_spelled(name) for name in names}
-    found = [each for each in parts if _spelled(each.kernel) in wanted]
-    if not found:
-        known = ", ".join(each.kernel for each in parts)
-        raise QuestionError(f"no kernel {', '.join(names)} at the stage {stage}: the kernels are {known}")
-    return found
+    selected = [part for part in parts if _spelled(part.kernel) in wanted]
+    if not selected:
+        available = ", ".join(part.kernel for part in parts)
+        raise QuestionError(f"no kernel {', '.join(names)} at the stage {stage}: the kernels are {available}")
+    return selected
 
 
 def _cut(text: str) -> list[Stage]:
-    """The kernels of optimized HLO, each with the computations that are fused into it."""
+    """Return the kernels of optimized HLO, each with the computations that are fused into it."""
     module, pieces = read_module(text), _pieces(text)
-    running = {name: line for piece in pieces.values() for name, line in _lines(piece)}
+    lines = {name: line for piece in pieces.values() for name, line in _lines(piece)}
     return [
-        Stage(each.name, "\n".join([*(pieces[name] for name in _inside(module, each.name)), running[each.name]]))
-        for each in read_kernels(text)
+        Stage(kernel.name, "\n".join([*(pieces[name] for name in _inside(module, kernel.name)), lines[kernel.name]]))
+        for kernel in read_kernels(text)
     ]
 
 
 def _inside(module: Module, kernel: str) -> list[str]:
-    """The computations fused into a kernel."""
+    """Return the computations fused into a kernel."""
     for computation in module.computations.values():
         instruction = computation.instructions.get(kernel)
         if instruction is not None:
@@ -101,7 +101,7 @@ def _inside(module: Module, kernel: str) -> list[str]:
 
 
 def _pieces(text: str) -> dict[str, str]:
-    """The texts of a module's computations, by name."""
+    """Return the texts of a module's computations, by name."""
     blocks = (block for block in text.split("\n\n") if block.rstrip().endswith("}") and " {" in block)
     return {block.removeprefix("ENTRY ").lstrip("%\n").partition(" ")[0]: block for block in blocks}
 

@@ -1,4 +1,4 @@
-"""What targets make of a program, as text; every time is an estimate, and says whose."""
+"""Text about a program compiled for targets; every time is an estimate with its source."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..text import how_many_equations, how_many_kernels, operations, table, unre
 
 
 def target_text(traced: Traced, compiled: Compiled) -> str:
-    """The kernels of a program for one target."""
-    equations = {each.path: each for each in traced.jaxpr.walk()}
+    """Return the kernels of a program for one target."""
+    equations = {equation.path: equation for equation in traced.jaxpr.walk()}
     many, kernels = how_many_equations(traced), how_many_kernels(compiled)
     chip = f" ({', '.join(compiled.devices)})" if compiled.platform != "cpu" else ""
     first = (
@@ -21,43 +21,43 @@ def target_text(traced: Traced, compiled: Compiled) -> str:
     return "\n".join([first, *_kernel_table(compiled, equations), *_notes(compiled)])
 
 
-def side_by_side(traced: Traced, found: Sequence[Compiled]) -> str:
-    """One row for each target."""
-    leaves = {each.path for each in traced.jaxpr.walk() if not each.bodies}
+def side_by_side(traced: Traced, compilations: Sequence[Compiled]) -> str:
+    """Return a table with one row for each target."""
+    leaves = {item.path for item in traced.jaxpr.walk() if not item.bodies}
     rows: list[tuple[str, ...]] = [
         ("target", "kernels", "fused equations", "saved", "moved", "memory", "at least", "compiled in")
     ]
-    rows += [_row(each, leaves) for each in found]
-    many = how_many_equations(traced)
+    rows += [_row(item, leaves) for item in compilations]
+    count = how_many_equations(traced)
     return "\n".join(
         [
-            f"{traced.function}: {many}, for {plural(len(found), 'target')}; nothing was run",
+            f"{traced.function}: {count}, for {plural(len(compilations), 'target')}; nothing was run",
             *table(rows, right=(1, 2, 3, 4, 5, 6, 7)),
             "saved: bytes that stay inside kernels, moved: bytes that they read and write (our counts, loops once)",
             "memory: at the peak, the compilers' plans",
-            *_whose(found),
-            *dict.fromkeys(line for each in found for line in unread(each)),
+            *_whose(compilations),
+            *dict.fromkeys(line for item in compilations for line in unread(item)),
         ]
     )
 
 
-def _whose(found: Sequence[Compiled]) -> list[str]:
-    """Whose the estimates are, one line for all targets alike."""
-    by: dict[str, list[str]] = {}
-    for each in found:
-        if each.estimated_by:
-            by.setdefault(each.estimated_by, []).append(each.target)
-    return [f"at least: for {', '.join(names)} {whose}" for whose, names in by.items()]
+def _whose(compilations: Sequence[Compiled]) -> list[str]:
+    """Return the sources of the estimates, in one line if all targets have the same."""
+    targets_by_source: dict[str, list[str]] = {}
+    for compiled in compilations:
+        if compiled.estimated_by:
+            targets_by_source.setdefault(compiled.estimated_by, []).append(compiled.target)
+    return [f"at least: for {', '.join(names)} {source}" for source, names in targets_by_source.items()]
 
 
 def _row(compiled: Compiled, leaves: set[EquationPath]) -> tuple[str, ...]:
     fused = {path for kernel in compiled.kernels if len(kernel.equations) > 1 for path in kernel.equations} & leaves
-    moved = sum(each.bytes_read + each.bytes_written for each in compiled.kernels)
+    moved = sum(item.bytes_read + item.bytes_written for item in compiled.kernels)
     return (
         compiled.target,
         f"{len(compiled.kernels):,}",
         f"{len(fused):,} of {len(leaves):,}",
-        size(sum(each.bytes_saved for each in compiled.kernels)),
+        size(sum(item.bytes_saved for item in compiled.kernels)),
         size(moved),
         size(compiled.memory.peak) if compiled.memory is not None else "",
         seconds(compiled.estimated_seconds) if compiled.estimated_seconds is not None else "not estimated",
@@ -66,46 +66,46 @@ def _row(compiled: Compiled, leaves: set[EquationPath]) -> tuple[str, ...]:
 
 
 def _kernel_table(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:
-    """Columns that are empty for all kernels are left out."""
+    """Return the table of kernels, without columns that are empty for all of them."""
     heads = ("kernel", "kind", "equations", "saved", "moved", "at least", "cycles", "launch", "layout", "operations")
-    rows = [heads, *(_kernel_row(each, equations) for each in compiled.kernels)]
+    rows = [heads, *(_kernel_row(kernel, equations) for kernel in compiled.kernels)]
     shown = [column for column in range(len(heads)) if column < 3 or any(row[column] for row in rows[1:])]
     right = [position for position, column in enumerate(shown) if column in (2, 3, 4, 5, 6)]
     return table([tuple(row[column] for column in shown) for row in rows], right=right)
 
 
 def _kernel_row(kernel: Kernel, equations: dict[EquationPath, Equation]) -> tuple[str, ...]:
-    known = [equations[path] for path in kernel.equations if path in equations]
+    row_equations = [equations[path] for path in kernel.equations if path in equations]
     moved = kernel.bytes_read + kernel.bytes_written
     estimated = kernel.estimated_seconds
     return (
         kernel.name,
         kernel.kind,
-        str(len(known)),
+        str(len(row_equations)),
         size(kernel.bytes_saved) if kernel.bytes_saved else "",
         size(moved) if moved else "",
         "" if estimated is None else "< 1 ns" if estimated < 1e-9 else seconds(estimated),
         f"{kernel.estimated_cycles:,}" if kernel.estimated_cycles is not None else "",
         kernel.launch,
         _layout(kernel.layout),
-        operations(known) if known else "(a copy)" if kernel.opcode.startswith("copy") else "",
+        operations(row_equations) if row_equations else "(a copy)" if kernel.opcode.startswith("copy") else "",
     )
 
 
 def _layout(type_text: str) -> str:
-    """The layout of a result, of the first part where it is a tuple: ``{1,0:T(8,128)S(1)}``."""
+    """Return the layout of a result, of the first part if it is a tuple: ``{1,0:T(8,128)S(1)}``."""
     match = re.search(r"\{[^{}]*\}", type_text)
     return match[0] if match else ""
 
 
 def _notes(compiled: Compiled) -> list[str]:
-    """Where the numbers come from, and what they leave out."""
+    """Return notes about the sources of the numbers, and what they leave out."""
     notes = ["saved and moved: bytes that stay inside the kernel, and that it reads and writes (our counts, one run)"]
     if compiled.platform == "tpu":
         notes.append("what stays on the chip, S(1) in its layout, is not moved; copies bring it there and back")
     if compiled.estimated_seconds is not None:
         notes.append(f"at least {seconds(compiled.estimated_seconds)} for one run ({compiled.estimated_by})")
-    if any(each.estimated_cycles is not None for each in compiled.kernels):
+    if any(kernel.estimated_cycles is not None for kernel in compiled.kernels):
         notes.append("cycles: the TPU compiler's estimate of one run of the kernel")
     if compiled.platform == "cuda":
         notes.append(
@@ -115,15 +115,17 @@ def _notes(compiled: Compiled) -> list[str]:
 
 
 def _counts(compiled: Compiled) -> list[str]:
-    found = []
+    lines = []
     if compiled.flops is not None:
-        blind = compiled.platform == "cuda" and any(each.kind == "library call" for each in compiled.kernels)
-        apart = ", library calls apart" if blind else ""
-        found.append(f"{compiled.flops:,.0f} floating-point operations (XLA's count, each loop once{apart})")
+        is_incomplete = compiled.platform == "cuda" and any(
+            kernel.kind == "library call" for kernel in compiled.kernels
+        )
+        exception = ", library calls apart" if is_incomplete else ""
+        lines.append(f"{compiled.flops:,.0f} floating-point operations (XLA's count, each loop once{exception})")
     if compiled.memory is not None:
         use = compiled.memory
-        found.append(
+        lines.append(
             f"{size(use.peak)} of memory at the peak: arguments {size(use.arguments)}, results {size(use.outputs)}, "
             f"temporaries {size(use.temporaries)} (the compiler's plan)"
         )
-    return found
+    return lines

@@ -1,4 +1,4 @@
-"""What a function would become on hardware that is not here: one target, or several side by side."""
+"""Compilation of a function for hardware that is not present: one target, or several side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .target_text import side_by_side, target_text
 
 __all__ = ["known_targets", "target", "targets"]
 
-#: What will give a target's record.
+#: Function that returns a target's record.
 _Part = Callable[[Watch | None], records.Compiled]
 
 
@@ -29,14 +29,16 @@ def target(
 def target(
     fun: Subject, /, *args: Any, target: str, background: bool = False, **kwargs: Any
 ) -> Inspection | Job[Inspection]:
-    """What ``fun(*args, **kwargs)`` becomes for a ``target`` (``gpu:h100``, ``tpu:v5e``, ``cpu``).
+    """Compile ``fun(*args, **kwargs)`` for a ``target`` (``gpu:h100``, ``tpu:v5e``, ``cpu``).
 
-    The target's own compiler makes it: the hardware is not needed, the extra ``targets`` is. Nothing is run: times are
-    estimates, and say whose. The compilers work in a process of their own; with ``background=True`` the answer is a
-    :class:`~.jobs.Job`, to wait for or to cancel. A function that takes a keyword ``target`` is given as :func:`call`.
+    The target's own compiler is used: the hardware is not needed, the extra ``targets`` is. Nothing is run: times
+    are estimates with their source. The compilers run in a subprocess; with ``background=True`` the answer is a
+    :class:`~.jobs.Job`, to wait for or to cancel. A function that takes a keyword ``target`` is given as
+    :func:`call`.
 
-    Raises ``UnknownTargetError`` (a ValueError that lists the targets), ``MissingTargetError`` (which names the extra),
-    ``NoLoweringError`` for an operation that the target lacks, ``TargetCompileError`` with the compiler's words.
+    Raises ``UnknownTargetError`` (a ValueError that lists the targets), ``MissingTargetError`` (which names the
+    extra), ``NoLoweringError`` for an operation that the target lacks, ``TargetCompileError`` with the compiler's
+    message.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.inspect.target(lambda x: jnp.sin(x) * 2.0, jnp.arange(4.0), target="cpu"))
@@ -75,7 +77,7 @@ def targets(
     background: bool = False,
     **kwargs: Any,
 ) -> Inspection | Job[Inspection]:
-    """Several targets side by side: one ``Compiled`` record each, and a table of what they make of the call.
+    """Compile a call for several targets: one ``Compiled`` record each, and a table that compares them.
 
     The targets are compiled at the same time, as many as the machine has cores. Raises what :func:`target` raises.
 
@@ -88,11 +90,11 @@ def targets(
     """
     if isinstance(targets, str):
         raise TypeError(f"targets is a list of names, not the text {targets!r}. Example: targets=['cpu', 'gpu:h100']")
-    chosen = list({each.name: each for each in map(find_target, targets)}.values())
+    chosen = list({chosen_target.name: chosen_target for chosen_target in map(find_target, targets)}.values())
     if not chosen:
         raise ValueError(f"targets names none; there are {', '.join(known_targets())}")
     program = program_of(fun, args, kwargs)
-    parts, traced = [program.compiled_for(each) for each in chosen], program.record
+    parts, traced = [program.compiled_for(chosen_target) for chosen_target in chosen], program.record
 
     def answer(watch: Watch | None) -> Inspection:
         compiled = all_finished(parts, watch)

@@ -1,4 +1,4 @@
-"""Why XLA fused what it fused, and why not the rest: for a whole program, or for two of its equations."""
+"""Fusion decisions of XLA with their reasons, for a whole program or for two of its equations."""
 
 from __future__ import annotations
 
@@ -58,15 +58,16 @@ def why(
     background: bool = False,
     **kwargs: Any,
 ) -> Inspection | Job[Inspection]:
-    """The fusion decisions of the compiler about ``fun(*args, **kwargs)``, with its reasons.
+    """Explain the fusion decisions of the compiler about ``fun(*args, **kwargs)``.
 
-    The program is compiled once more, in a process of its own and past every cache, for this machine's CPU or another
-    ``target`` (``gpu:h100``, ``tpu:v5e``). ``edge`` names two equations by their paths (``("3", "4")``), or kernels by
-    their names, and the answer is about them: XLA's words, plain words, the pass, its estimate of the cost where it has
-    one. When ``budget`` (seconds) is over the compiler is stopped, and what it said until then is told.
+    The program is compiled once more, in a subprocess and without caches, for this machine's CPU or another
+    ``target`` (``gpu:h100``, ``tpu:v5e``). ``edge`` names two equations by their paths (``("3", "4")``), or
+    kernels by their names, and the answer is about them: XLA's reason, an explanation in plain words, the pass,
+    and its cost estimate if it has one. When ``budget`` (seconds) is over the compiler is stopped, and the answer
+    has what it logged until then.
 
-    The records are ``Traced`` and ``Explained``. With ``background=True`` the answer is a :class:`~.jobs.Job`. Raises
-    QuestionError (a ValueError) for an edge that the program does not have, and what
+    The records are ``Traced`` and ``Explained``. With ``background=True`` the answer is a :class:`~.jobs.Job`.
+    Raises QuestionError (a ValueError) for an edge that the program does not have, and what
     :func:`~xlascope.inspect.target` raises.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -76,12 +77,12 @@ def why(
     """
     chosen = find_target(target)
     program = program_of(fun, args, kwargs)
-    given, traced = program.input_for(chosen), program.record
+    compiler_input, traced = program.input_for(chosen), program.record
     if edge is not None:
         edge = checked_edge(edge, traced)
 
     def answer(watch: Watch | None) -> Inspection:
-        explained, hlo = explain(given, budget=budget, watch=watch)
+        explained, hlo = explain(compiler_input, budget=budget, watch=watch)
         if edge is not None:
             explained = _about(edge, explained, hlo, program)
         return Inspection("why", (traced, explained), why_text(traced, explained))
@@ -90,14 +91,14 @@ def why(
 
 
 def checked_edge(edge: Edge, traced: records.Traced) -> Edge:
-    """The edge, if it is two texts, each the path of an equation or what may be a kernel's name."""
+    """Return the edge, if it is two strings that are paths of equations or may be kernels' names."""
     example = "Example: edge=('3', '4')"
-    if isinstance(edge, str) or len(edge) != 2 or not all(isinstance(each, str) for each in edge):
+    if isinstance(edge, str) or len(edge) != 2 or not all(isinstance(item, str) for item in edge):
         raise QuestionError(f"edge is two paths of equations, not {edge!r}. {example}")
-    paths = {each.path for each in traced.jaxpr.walk()}
-    for each in edge:
-        if EquationPath.meant_by(each) and each not in paths:
-            raise QuestionError(f"there is no equation {each!r} in {traced.function}. {example}")
+    paths = {item.path for item in traced.jaxpr.walk()}
+    for item in edge:
+        if EquationPath.meant_by(item) and item not in paths:
+            raise QuestionError(f"there is no equation {item!r} in {traced.function}. {example}")
     if edge[0] == edge[1]:
         raise QuestionError(f"edge names the same equation twice, {edge[0]!r}. {example}")
     outer, inner = sorted(map(EquationPath, edge), key=len)
@@ -107,49 +108,49 @@ def checked_edge(edge: Edge, traced: records.Traced) -> Edge:
 
 
 def _about(edge: Edge, explained: records.Explained, hlo: str, program: Program) -> records.Explained:
-    """The explanation with what it says of an edge."""
+    """Return the explanation with the answer about an edge."""
     if not explained.before:
         return replace(explained, edge=edge, answer=_UNREAD if explained.complete else _TOO_SOON)
-    found = verdict_on(edge, explained.decisions, read_module(explained.before))
-    if found.outcome == "never" and not explained.complete:
+    verdict = verdict_on(edge, explained.decisions, read_module(explained.before))
+    if verdict.outcome == "never" and not explained.complete:
         return replace(explained, edge=edge, answer="No pass had looked at the pair when the budget ended.")
-    outcome: Any = found.outcome
-    together = _together(edge, hlo)
+    outcome: Any = verdict.outcome
+    kernel_name = _together(edge, hlo)
     if hlo and explained.target == "cpu" and _differs(edge, hlo, program.host.running()):
         outcome = "different"
-    elif together and (outcome == "never" or explained.target.startswith("tpu")):  # whose log does not tell all
+    elif kernel_name and (outcome == "never" or explained.target.startswith("tpu")):  # a TPU's log is incomplete
         outcome = "fused"
     return replace(
         explained,
         edge=edge,
         outcome=outcome,
-        about=tuple(each.step for each in found.decisions),
-        answer=edge_answer(outcome, found, together, explained, program.record),
+        about=tuple(decision.step for decision in verdict.decisions),
+        answer=edge_answer(outcome, verdict, kernel_name, explained, program.record),
     )
 
 
 def _together(edge: Edge, hlo: str) -> str:
-    """The kernel that has both in the end, ``""`` when there is none."""
+    """Return the kernel that contains both equations, ``""`` when there is none."""
     if not hlo:
         return ""
-    return next((each.name for each in read_kernels(hlo) if set(edge) <= set(each.equations)), "")
+    return next((kernel.name for kernel in read_kernels(hlo) if set(edge) <= set(kernel.equations)), "")
 
 
-def _differs(edge: Edge, hlo: str, runs: str) -> bool:
-    """Whether the program that runs here was fused differently around the edge; one that never ran cannot be."""
-    if not runs:
+def _differs(edge: Edge, hlo: str, running_hlo: str) -> bool:
+    """Return whether the program that runs here was fused differently around the edge; False if it never ran."""
+    if not running_hlo:
         return False
-    running = read_kernels(runs)
-    paths = {path for each in edge for path in _paths_of(each, running)}
-    return _around(paths, read_kernels(hlo)) != _around(paths, running)
+    running_kernels = read_kernels(running_hlo)
+    paths = {path for end in edge for path in _paths_of(end, running_kernels)}
+    return _around(paths, read_kernels(hlo)) != _around(paths, running_kernels)
 
 
 def _paths_of(end: str, kernels: Sequence[records.Kernel]) -> Sequence[EquationPath]:
-    """The equations of one end of an edge: itself, or those in the kernel of that name."""
+    """Return the equations of one end of an edge: itself, or those in the kernel of that name."""
     if EquationPath.meant_by(end):
         return (EquationPath(end),)
-    return [path for each in kernels if each.name == end for path in each.equations]
+    return [path for kernel in kernels if kernel.name == end for path in kernel.equations]
 
 
 def _around(paths: Set[EquationPath], kernels: Sequence[records.Kernel]) -> list[tuple[EquationPath, ...]]:
-    return sorted(each.equations for each in kernels if paths & set(each.equations))
+    return sorted(kernel.equations for kernel in kernels if paths & set(kernel.equations))

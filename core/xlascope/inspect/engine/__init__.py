@@ -1,1 +1,1 @@
-"""Our own engine's programs, for the questions: nothing else in inspect/ imports the engine but what runs programs."""
+"""Programs of xlascope's own engine for inspections; only this folder and code that runs programs import the engine."""

@@ -1,4 +1,4 @@
-"""One thing about a call, changed: what :func:`~xlascope.inspect.what_if` can ask about."""
+"""Changes of one thing about a call, for :func:`~xlascope.inspect.what_if`."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ T = TypeVar("T")
 
 
 class Changed(NamedTuple):
-    """A changed call: what it is now, in words, the setting it is traced under, and what to do with the trace.
+    """Modified call, a description of the change, the setting it is traced under, and a rewrite of the trace.
 
-    ``rewrite`` takes the call and the platform. ``unmeasured`` says why its time cannot be compared (``""`` when it
-    can), ``on_cpu`` what else is different there.
+    ``rewrite`` takes the call and the platform. ``unmeasured`` is the reason why its time cannot be compared
+    (``""`` when it can), ``on_cpu`` names other differences there.
     """
 
     asked: Asked
@@ -56,7 +56,7 @@ class Changed(NamedTuple):
 
 
 def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
-    """A call with one thing changed; raises :class:`ChangeError`, with examples, for a change that is none."""
+    """Return a call with one thing changed; raise :class:`ChangeError`, with examples, for an invalid change."""
     kind, value = the_change(change, _CHANGES)
     return _CHANGES[kind](asked, value)
 
@@ -79,22 +79,24 @@ _REROLLED = {
 
 def _reroll(asked: Asked, value: Any) -> Changed:
     reroll = _checked(told_to_reroll, value)
-    made = _jitted(asked, lambda options: options.compiled(reroll=reroll))
-    return Changed(made, _REROLLED[reroll or "auto"], nullcontext())
+    query = _jitted(asked, lambda options: options.compiled(reroll=reroll))
+    return Changed(query, _REROLLED[reroll or "auto"], nullcontext())
 
 
 def _keep(asked: Asked, value: Any) -> Changed:
     keep = _checked(told_to_keep, value)
-    made = _jitted(asked, lambda options: options.compiled(keep=keep))
+    query = _jitted(asked, lambda options: options.compiled(keep=keep))
     if isinstance(value, str):
-        return Changed(made, {"off": "nothing kept", "auto": "kept what is worth it"}[value], nullcontext())
-    return Changed(made, "kept what a policy says", nullcontext())
+        return Changed(query, {"off": "nothing kept", "auto": "kept what is worth it"}[value], nullcontext())
+    return Changed(query, "kept what a policy says", nullcontext())
 
 
 def _donate(asked: Asked, value: Any) -> Changed:
     numbers, words = donated_arguments(value, _parameters(asked.function))
-    made = _jitted(asked, lambda each: each._replace(donate_argnums=tuple(sorted({*each.donate_argnums, *numbers}))))
-    return Changed(made, words, nullcontext(), unmeasured=GONE)
+    query = _jitted(
+        asked, lambda options: options._replace(donate_argnums=tuple(sorted({*options.donate_argnums, *numbers})))
+    )
+    return Changed(query, words, nullcontext(), unmeasured=GONE)
 
 
 def _precision(asked: Asked, value: Any) -> Changed:
@@ -141,7 +143,7 @@ def _batch(asked: Asked, value: Any) -> Changed:
 
 
 def _resized(name: Any, value: Any, size: int) -> Any:
-    """The argument with leading axes of that size: rows are left out, or come again from the start."""
+    """Return the argument with leading axes of that size: rows are dropped, or repeated from the start."""
 
     def resize(leaf: Any) -> Any:
         shape = np.shape(leaf)
@@ -157,37 +159,40 @@ def _resized(name: Any, value: Any, size: int) -> Any:
 
 
 def _split(asked: Asked, value: Any) -> Changed:
-    if not isinstance(value, tuple | list) or len(value) != 2 or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, tuple | list) or len(value) != 2 or not all(isinstance(path, str) for path in value):
         raise ChangeError(f"split takes the paths of two equations, as in {EXAMPLES['split']}; got {value!r}")
     first, second = value
     words = f"equations {first} and {second} split"
 
     def rewrite(call: Call, platform: str) -> tuple[Call, records.Traced]:
         program = _checked(split_program, call.traced.program, first, second)
-        made = call.traced._replace(program=program, number=records.next_program(), began=time.time())
-        record = traced_record(program, made.number, made.began, made.seconds, words, "", None)
+        retraced = call.traced._replace(program=program, number=records.next_program(), began=time.time())
+        record = traced_record(program, retraced.number, retraced.began, retraced.seconds, words, "", None)
         jitted = _keeping_barriers(call.jitted) if platform == "cpu" else call.jitted
-        return call._replace(traced=made, jitted=jitted), record
+        return call._replace(traced=retraced, jitted=jitted), record
 
     note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({LEFT_OUT}={TAKING_OUT})"
     return Changed(asked, words, nullcontext(), rewrite, on_cpu=note)
 
 
 def _keeping_barriers(jitted: Jitted) -> Jitted:
-    """A TPU's and a GPU's pipelines take barriers out after they fuse, and cannot do without that."""
-    kept = jitted.options.compiled(flags=with_barriers(jitted.options.compile.flags, (TAKING_OUT, PICKING_LOOPS)))
-    return jit_function(jitted.function, kept)._jitted  # type: ignore[no-any-return]
+    """Return the function jitted so that a CPU's compiler keeps barriers until it has fused.
+
+    The pipelines for TPUs and GPUs remove barriers after fusion already, and require that.
+    """
+    options = jitted.options.compiled(flags=with_barriers(jitted.options.compile.flags, (TAKING_OUT, PICKING_LOOPS)))
+    return jit_function(jitted.function, options)._jitted  # type: ignore[no-any-return]
 
 
 def _jitted(asked: Asked, change: Callable[[Options], Options]) -> Asked:
-    """The same function, jitted with other options."""
+    """Return the call with its function jitted with other options."""
     jitted = jitted_of(asked.function)
     function, options = (jitted.function, jitted.options) if jitted else (asked.function, Options())
     return asked._replace(function=jit_function(function, change(options)))
 
 
 def _checked(function: Callable[..., T], *arguments: Any) -> T:
-    """What a function returns; what it says against its arguments is said against the change."""
+    """Return the result of a function; its TypeError or ValueError becomes a ChangeError."""
     try:
         return function(*arguments)
     except (TypeError, ValueError) as error:

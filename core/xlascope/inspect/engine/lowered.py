@@ -1,4 +1,4 @@
-"""The StableHLO of a call, with each platform's rules."""
+"""Lowering of a call to StableHLO with each platform's rules."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from .calls import Call
 
 
 def lowered_for(call: Call, platform: str) -> Source:
-    """The StableHLO of a call for a platform; raises NotImplementedError, naming what the platform does not have."""
+    """Return the StableHLO of a call for a platform.
+
+    Raises NotImplementedError, which names the operation, if the platform lacks one.
+    """
     request = call.jitted.request(call.traced, call.arguments)._replace(partition=call.place.partition)
     module = module_name(request.name)
-    made, kept = lower_keeping(request, module, platform)
+    lowered, materialized = lower_keeping(request, module, platform)
     options = workaround_options(request.program.jaxpr, platform, request.options.flags)
-    if kept.passes:
-        options = (*options, (LEFT_OUT, ",".join(kept.passes)))
-    stablehlo = StableHLO(bytecode(made.module), module, (), len(made.callbacks))
-    return Source(stablehlo, kept=made.kept, options=options, kept_values=kept.values)
+    if materialized.passes:
+        options = (*options, (LEFT_OUT, ",".join(materialized.passes)))
+    stablehlo = StableHLO(bytecode(lowered.module), module, (), len(lowered.callbacks))
+    return Source(stablehlo, kept=lowered.kept, options=options, kept_values=materialized.values)

@@ -1,4 +1,4 @@
-"""Our engine's calls, made again and again: what is measured of them."""
+"""Measurements of calls of xlascope's engine."""
 
 from __future__ import annotations
 
@@ -20,77 +20,80 @@ from ...xla.system.device_names import device_name
 from ..running.alternate import alternate
 from .calls import Call
 
-#: Bytes in NumPy arrays from which on it is worth to measure what copying them costs.
+#: Minimum bytes in NumPy arrays for the cost of copying them to be measured.
 WORTH_COPYING = 100_000
 
 
 def caller(call: Call) -> Callable[[], None]:
-    """A function that makes the call as its user does, its arguments on the device already, and waits for its results.
+    """Return a function that makes the call as its user does, with arguments on the device, and waits for results.
 
-    Where the call reuses its arguments' memory, which can be done once, it runs on copies; and where the function would
-    now run another program (it is changed, or was traced under other settings), this one: :func:`runner`.
+    If the call donates arguments, which is possible once only, it runs on copies. If the function would now run
+    another program (because it was changed, or traced under other settings), this program runs:
+    :func:`make_runner`.
     """
     if any(call.donated) or not _runs_now(call):
         return runner(call, call.executable())
     args, kwargs = join(call.arguments, call.placed(call.executable()))
     function = call.function
 
-    def run() -> None:
+    def call_and_wait() -> None:
         for result in tree.leaves(function(*args, **kwargs)):
             result.block_until_ready()
 
-    return run
+    return call_and_wait
 
 
-def copied(call: Call, names: Sequence[str], asked: Callable[[], Any]) -> Copied | None:
-    """What the call's NumPy arrays cost it, measured by turns: as ``asked`` makes it, and with arrays on the device.
+def copied(call: Call, names: Sequence[str], user_call: Callable[[], Any]) -> Copied | None:
+    """Measure the cost of the call's NumPy arrays, interleaved: with them, and with arrays on the device.
 
-    ``names`` are those of its operands. None without such arrays, where they are small, and where the two would not run
-    the same program.
+    ``names`` are the names of its operands, and ``user_call`` makes the call with the original arguments. Returns
+    None without such arrays, if they are small, and if the two would not run the same program.
     """
-    mine = [(name, x) for name, x in zip(names, call.arguments.operands, strict=True) if isinstance(x, np.ndarray)]
-    size = sum(x.nbytes for _, x in mine)
+    numpy_operands = [
+        (name, x) for name, x in zip(names, call.arguments.operands, strict=True) if isinstance(x, np.ndarray)
+    ]
+    size = sum(x.nbytes for _, x in numpy_operands)
     if size < WORTH_COPYING or any(call.donated) or not _runs_now(call):
         return None
 
-    def given() -> None:
-        for result in tree.leaves(asked()):
+    def call_as_given() -> None:
+        for result in tree.leaves(user_call()):
             result.block_until_ready()
 
-    found = alternate(given, caller(call))
-    slower = not found.within_noise and found.ratio < 1
-    seconds = statistics.median(found.before), statistics.median(found.after)
-    return Copied(tuple(name for name, _ in mine), size, *seconds, slower, found.source)
+    timing = alternate(call_as_given, caller(call))
+    slower = not timing.within_noise and timing.ratio < 1
+    seconds = statistics.median(timing.before), statistics.median(timing.after)
+    return Copied(tuple(name for name, _ in numpy_operands), size, *seconds, slower, timing.source)
 
 
 def _runs_now(call: Call) -> bool:
-    kept = call.jitted.traces.items()
-    return any(traced is call.traced and signature.settings == settings_of_trace() for signature, traced in kept)
+    cached = call.jitted.traces.items()
+    return any(traced is call.traced and signature.settings == settings_of_trace() for signature, traced in cached)
 
 
 def runner(call: Call, executable: Executable) -> Callable[[], None]:
-    """A function that makes the call once and waits for its results; the arguments lie on the device already."""
+    """Return a function that makes the call once and waits for its results; the arguments are on the device already."""
     operands = call.placed(executable)
-    donated = call.donated or (False,) * len(operands)
+    is_donated = call.donated or (False,) * len(operands)
 
-    def run() -> None:
-        given = [copy(x) if reused else x for x, reused in zip(operands, donated, strict=True)]
-        for result in tree.leaves(executable(given, call.avals)):
+    def run_and_wait() -> None:
+        run_operands = [copy(x) if reused else x for x, reused in zip(operands, is_donated, strict=True)]
+        for result in tree.leaves(executable(run_operands, call.avals)):
             result.block_until_ready()
 
-    return run
+    return run_and_wait
 
 
 def ceilings(call: Call, executed: records.Executed) -> records.Ceilings:
-    """What the device of a call can do at most, as measured while the machine was idle."""
+    """Return the peaks of the call's device, as measured while the machine was idle."""
     device = call.place.device or default_device()
-    found = measure_ceilings(device)
+    measured = measure_ceilings(device)
     return records.Ceilings(
         program=executed.program,
         function=executed.function,
-        time=found.time,
+        time=measured.time,
         device=device_name(device),
-        flops=found.flops,
-        bytes_per_second=found.bytes_per_second,
-        source=found.source,
+        flops=measured.flops,
+        bytes_per_second=measured.bytes_per_second,
+        source=measured.source,
     )

@@ -1,4 +1,4 @@
-"""A call as it would be on devices that are not here: a mesh of places for them, and arguments that lie over it."""
+"""A call on devices that are not present: a mesh of placeholder devices, and shardings of the arguments over it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .lowered import lowered_for
 
 @dataclass(frozen=True, slots=True)
 class PlannedDevice:
-    """A device of a target, by its number: enough to write a program for it, and nothing can be put there."""
+    """Placeholder for a device of a target: programs can be lowered for it, but it holds no data."""
 
     id: int
     platform: str
@@ -38,11 +38,11 @@ class PlannedDevice:
 
 
 class Plan:
-    """How the devices of a target are to stand, and how arguments are to lie on them.
+    """Mesh of a target's devices, and shardings of the arguments on it.
 
-    ``mesh`` has the size of each axis by its name, one of them None: as many as there are. ``specs`` is a prefix of the
-    tree of arguments, its leaves PartitionSpecs (None: whole); without it each lies as the argument itself does on a
-    mesh. ``growing`` are axes of the mesh along which arguments have their size on each device.
+    ``mesh`` has the size of each axis by its name, one of them None: the remaining devices. ``specs`` is a prefix
+    of the tree of arguments whose leaves are PartitionSpecs (None: replicated); without it each argument keeps
+    its own sharding. ``growing`` are axes of the mesh along which arguments have their size on each device.
     """
 
     def __init__(self, asked: Asked, mesh: Mapping[str, int | None], specs: Any, growing: Sequence[str]) -> None:
@@ -76,36 +76,36 @@ class Plan:
 
     def _told(self, specs: Any) -> list[PartitionSpec]:
         if specs is None:
-            own = [getattr(leaf, "sharding", None) for leaf in self._leaves]
-            return [each.spec if isinstance(each, NamedSharding) else PartitionSpec() for each in own]
+            shardings = [getattr(leaf, "sharding", None) for leaf in self._leaves]
+            return [item.spec if isinstance(item, NamedSharding) else PartitionSpec() for item in shardings]
         if len(self.asked.args) == 1 and not isinstance(specs, tuple | list):
             specs = (specs,)
-        whole = PartitionSpec()
-        found = leaves_of_prefix("scaling", "specs", specs, self.asked.args, lambda x: x is None or _is_spec(x))
-        for each in found:
-            if each is not None and not _is_spec(each):
-                raise TypeError(f"specs holds PartitionSpecs or None, got {each!r} of type {type(each).__name__}")
-        return [whole if each is None else each for each in found]
+        replicated = PartitionSpec()
+        leaf_specs = leaves_of_prefix("scaling", "specs", specs, self.asked.args, lambda x: x is None or _is_spec(x))
+        for item in leaf_specs:
+            if item is not None and not _is_spec(item):
+                raise TypeError(f"specs holds PartitionSpecs or None, got {item!r} of type {type(item).__name__}")
+        return [replicated if item is None else item for item in leaf_specs]
 
     def sizes(self, devices: int) -> dict[str, int]:
-        """The mesh of so many devices; raises ValueError where they cannot stand so."""
-        known = math.prod(size for size in self.mesh.values() if size is not None)
-        rest = [name for name, size in self.mesh.items() if size is None]
-        if devices % known or (not rest and devices != known):
+        """Return the mesh for a number of devices; raise ValueError if they do not fill it."""
+        fixed = math.prod(size for size in self.mesh.values() if size is not None)
+        open_axes = [name for name, size in self.mesh.items() if size is None]
+        if devices % fixed or (not open_axes and devices != fixed):
             wanted = ", ".join(f"{name}={size}" for name, size in self.mesh.items() if size is not None)
             raise ValueError(f"its {devices} devices do not make a mesh with {wanted}")
-        return {name: devices // known if size is None else size for name, size in self.mesh.items()}
+        return {name: devices // fixed if size is None else size for name, size in self.mesh.items()}
 
     def program(self, devices: int, platform: str, kind: str) -> Program:
-        """The call for so many devices; raises ValueError where an argument cannot be cut so."""
+        """Return the call for a number of devices; raise ValueError if an argument cannot be sharded so."""
         sizes = self.sizes(devices)
-        places = np.array([PlannedDevice(i, platform, kind) for i in range(devices)], dtype=object)
-        mesh = Mesh(places.reshape(tuple(sizes.values())), tuple(sizes))
+        planned_devices = np.array([PlannedDevice(i, platform, kind) for i in range(devices)], dtype=object)
+        mesh = Mesh(planned_devices.reshape(tuple(sizes.values())), tuple(sizes))
         args = self._structure.unflatten(
             [self._grown(leaf, spec, sizes) for leaf, spec in zip(self._leaves, self._specs, strict=True)]
         )
-        lying = self._structure.unflatten([NamedSharding(mesh, spec) for spec in self._specs])
-        options = self._options._replace(in_shardings=told("in_shardings", lying), device=None)
+        shardings = self._structure.unflatten([NamedSharding(mesh, spec) for spec in self._specs])
+        options = self._options._replace(in_shardings=told("in_shardings", shardings), device=None)
         with set_mesh(mesh):
             call, traced = traced_call(jit_function(self._function, options), args, {})
             return _program(call, traced)
@@ -125,10 +125,10 @@ def _is_spec(x: Any) -> bool:
 
 
 def _program(call: Call, traced: records.Traced) -> Program:
-    """A call on devices that are not here, lowered for them alone: nothing can be done with it in this process."""
+    """Return a call on absent devices as a program, which can be lowered but not run in this process."""
 
-    def lowered(platform: str) -> Source:
+    def lower(platform: str) -> Source:
         return lowered_for(call, platform)
 
-    call.place  # noqa: B018  what cannot lie so is said now
-    return Program(lowered, traced, options=call.jitted.options.compile.flags)
+    call.place  # noqa: B018  raises now for an invalid sharding
+    return Program(lower, traced, options=call.jitted.options.compile.flags)

@@ -1,4 +1,4 @@
-"""Our engine's functions and calls, for whoever watches them run."""
+"""Functions and calls of xlascope's engine, for the sampler."""
 
 from __future__ import annotations
 
@@ -15,49 +15,51 @@ from ...runtime.boot import post_hook, watch_calls
 from ..running.runs import Dispatched, Hook, Known
 from .calls import executables_of, jitted_of, known_records, remember, traces_of
 
-#: Our modules have names that are unique in the process.
+#: Names of xlascope's modules are unique in the process.
 _NO_LABELS: Mapping[tuple[str, int], str] = MappingProxyType({})
 
 
 class EngineRuns:
-    """See :class:`~xlascope.inspect.running.runs.Runs`."""
+    """Execution engine of functions of ``jit``; see :class:`~xlascope.inspect.running.engines.ExecutionEngine`."""
 
     dispatched: list[Dispatched] = dispatched
 
     def hook(self) -> Hook | None:
-        """What jaxlib calls after each call, by the state that is ours."""
-        found: Hook | None = post_hook.get_global()
-        return found
+        """Return what jaxlib calls after each call, from xlascope's global state."""
+        hook: Hook | None = post_hook.get_global()
+        return hook
 
     def set_hook(self, hook: Hook | None) -> None:
-        """Beside jax its own hook is called as well."""
+        """Set the hook; a hook of jax in the same process is called as well."""
         watch_calls(hook)
 
     def key(self, function: Any) -> Any:
-        """A function that our ``jit`` made."""
+        """Return a function that xlascope's ``jit`` created as its own key, None for others."""
         return None if jitted_of(function) is None else function
 
     def programs(self, key: Any) -> Sequence[Known]:
-        """The function's traces."""
-        return [Known(each.number, each.program.name, partial(_modules, each.program)) for each in traces_of(key)]
+        """Return the function's traces."""
+        return [
+            Known(traced.number, traced.program.name, partial(_modules, traced.program)) for traced in traces_of(key)
+        ]
 
     def records_of(self, number: int) -> Iterable[records.Record]:
-        """Put together again from what the function keeps."""
+        """Rebuild the records from the function's caches."""
         traced = next((traced for *_, traced in kept_calls() if traced.number == number), None)
         return () if traced is None else known_records(traced)
 
     def remember(self, record: records.Traced | records.Compiled) -> None:
-        """With the program, for as long as that lives."""
+        """Cache the record with the program, for as long as that lives."""
         remember(record)
 
     def leaves(self, out: Any) -> list[Any]:
-        """Flattened by our registry."""
+        """Flatten the results with xlascope's registry."""
         return tree.leaves(out)
 
     def labels(self) -> Mapping[tuple[str, int], str]:
-        """None are needed."""
+        """Return no labels, because none are needed."""
         return _NO_LABELS
 
 
 def _modules(program: ClosedJaxpr) -> tuple[str, ...]:
-    return tuple(each.compilation.executable.hlo_modules()[0].name for each in executables_of(program))
+    return tuple(executable.compilation.executable.hlo_modules()[0].name for executable in executables_of(program))

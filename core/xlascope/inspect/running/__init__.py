@@ -1,1 +1,1 @@
-"""Programs while they run: counted, sampled through short profiler windows, measured one by one or by turns."""
+"""Measurement of programs while they run: call counts, sampled profiler windows, and interleaved timing."""

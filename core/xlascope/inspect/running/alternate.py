@@ -1,4 +1,4 @@
-"""Two programs measured in turn: what disturbs the machine meets both alike."""
+"""Interleaved timing of two programs, so that disturbances of the machine affect both alike."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Callable
 
 from ...analysis.diff import Timing, timing
 
-#: Calls before the clock starts: the first ones touch memory for the first time.
+#: Calls before timing starts: the first ones touch memory for the first time.
 WARM_UP = 3
-#: One round runs each program for about this many seconds, at least once.
+#: Approximate seconds of each program in a round; it runs at least once.
 SECONDS_A_ROUND = 0.01
-#: Rounds, and the seconds after which there are no more; fewer than eight say nothing about noise.
+#: Numbers of rounds, and seconds after which no round starts; fewer than eight rounds give no bounds on noise.
 ROUNDS, FEWEST, SECONDS, MOST_SECONDS = 24, 8, 0.6, 20.0
 
 SOURCE = "host clock, until the results are there"
 
 
 def alternate(before: Callable[[], None], after: Callable[[], None]) -> Timing:
-    """Run both by turns and say how long a call of each takes; who goes first changes from round to round."""
+    """Run both programs in turn and return their times per call; the order changes from round to round."""
     runs = (before, after)
     calls = [max(1, int(SECONDS_A_ROUND / warm_up(run))) for run in runs]
     seconds: tuple[list[float], list[float]] = ([], [])
@@ -26,14 +26,14 @@ def alternate(before: Callable[[], None], after: Callable[[], None]) -> Timing:
     for number in range(ROUNDS):
         for side in (0, 1) if number % 2 else (1, 0):
             seconds[side].append(_per_call(runs[side], calls[side]))
-        passed = time.perf_counter() - began
-        if passed > MOST_SECONDS or (number + 1 >= FEWEST and passed > SECONDS):
+        elapsed = time.perf_counter() - began
+        if elapsed > MOST_SECONDS or (number + 1 >= FEWEST and elapsed > SECONDS):
             break
     return timing(*seconds, SOURCE)
 
 
 def warm_up(run: Callable[[], None]) -> float:
-    """Seconds of the last of a few calls."""
+    """Make a few calls and return the seconds of the last one."""
     seconds = 0.0
     for _ in range(WARM_UP):
         began = time.perf_counter()

@@ -1,8 +1,9 @@
-"""Calls held back while the profiler leaves a GPU.
+"""Gate that holds calls while the profiler detaches from a GPU.
 
-CUPTI, NVIDIA's profiling library, is detached at the end of each window (XLA calls ``cuptiFinalize``). Doing so while
-another thread launches kernels ends the process with signal 11 (https://github.com/jax-ml/jax/issues/40260; seen on an
-H100 with jaxlib 0.11.2). So the next call of a program waits for its results, and then until the window is closed.
+CUPTI, NVIDIA's profiling library, is detached at the end of each window (XLA calls ``cuptiFinalize``). If
+another thread launches kernels meanwhile, the process ends with signal 11
+(https://github.com/jax-ml/jax/issues/40260; observed on an H100 with jaxlib 0.11.2). So the next call of a
+program waits for its results, and then until the window is closed.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-#: The longest that a call is held, in seconds: what closes a window must have failed by then.
+#: Maximum seconds that a call is held: closing a window must have failed by then.
 MAX_HOLD_SECONDS = 5.0
 
 
 class CallGate:
-    """A gate that calls pass, on their threads, and that one other thread closes and opens."""
+    """Gate that calls pass on their threads, and that one other thread closes and opens."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
@@ -34,11 +35,11 @@ class CallGate:
         return self._held.wait(seconds)
 
     def open(self) -> None:
-        """Let calls pass again."""
+        """Open the gate."""
         self._open.set()
 
     def enter(self, results: Callable[[], Sequence[Any]]) -> None:
-        """Wait, where the gate is closed, until the results of a call are there and the gate is open again."""
+        """Wait, if the gate is closed, until the results of a call are ready and the gate is open again."""
         if self._open.is_set():
             return
         for array in results():

@@ -1,4 +1,4 @@
-"""How often each jitted function is called: exact counts, calls in C++ included; and the results of a few of them."""
+"""Exact call counts of jitted functions, including calls in C++, and access to the results of some calls."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ _log = logging.getLogger(__name__)
 
 Made = Callable[[Any, Any, bool], None]
 
-#: Results are looked at after so many calls of one function in a row, then whenever :meth:`CallCounter.ask` was called:
-#: those of a short cell, all of which may be made before the first is done.
+#: Results are passed on after these numbers of calls of one function in a row, then only after :meth:`CallCounter.ask`.
+#: This covers a short cell, whose calls may all be dispatched before the first is done.
 MARKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 NEVER = 1 << 62
 
 
 class CallCounter:
-    """Counts while it is started. ``made`` is called with some calls' functions and results, right after the call.
+    """Counter of calls while it is started; ``on_call`` receives some calls' functions and results.
 
-    Functions are those of one engine, each by its key. It also says whether it is the function's first call. The
-    counter hears of the calls that repeat in C++; those that need Python (the first of their kind) are announced by a
-    ``Started`` record of the stage ``run`` instead. ``made`` runs on the thread that calls, and may not keep the
-    results.
+    Functions are those of one engine, each identified by its key. ``on_call`` is also told whether it is the
+    function's first call. The counter sees the calls that repeat in C++; those that go through Python (the first
+    of their kind) are announced by a ``Started`` record of the stage ``run`` instead. ``on_call`` runs on the
+    calling thread right after the call, and must not keep the results.
     """
 
-    def __init__(self, runs: Runs, made: Made) -> None:
+    def __init__(self, runs: Runs, on_call: Made) -> None:
         self._runs = runs
-        self._functions = _counting(runs.key, made)
+        self._functions = _counting(runs.key, on_call)
         self._previous: Any = None
         self._on = False
 
     def start(self) -> None:
-        """Count from now on, in place of whoever counted before."""
+        """Start counting, in place of the previous hook."""
         if not self._on:
             self._previous = self._runs.hook()
             self._runs.set_hook(self._functions.hook)
             self._on = True
 
     def stop(self) -> None:
-        """Count no more; whoever counted before counts again."""
+        """Stop counting and restore the previous hook."""
         if self._on:
             self._on = False
             if self._runs.hook() is self._functions.hook:
                 self._runs.set_hook(self._previous)
 
     def counts(self) -> dict[Any, int]:
-        """The calls so far, by the keys of functions."""
+        """Return the calls so far, by the keys of functions."""
         return self._functions.read()
 
     def counted(self, key: Any) -> bool:
-        """Whether calls are counted by this key."""
+        """Return whether calls are counted by this key."""
         return self._functions.counted(key)
 
     def ask(self) -> None:
-        """Hand the results of the next two calls to ``made``: two in a row tell what one of them took."""
+        """Pass the results of the next two calls to ``on_call``: two in a row give the time of one."""
         self._functions.ask()
 
 
@@ -68,19 +68,19 @@ class _Functions(NamedTuple):
     ask: Callable[[], None]
 
 
-def _guarded(made: Made, function: Any, out: Any, first: bool) -> None:
-    """An exception here would come out of the user's call: it is logged instead."""
+def _guarded(on_call: Made, function: Any, out: Any, first: bool) -> None:
+    """Call ``on_call`` and log its exception, which would otherwise reach the user's call."""
     try:
-        made(function, out, first)
+        on_call(function, out, first)
     except Exception:
         _log.exception("telling of a call failed")
 
 
-def _counting(key_of: Callable[[Any], Any], made: Made) -> _Functions:
-    """The hook, and what asks it.
+def _counting(key_of: Callable[[Any], Any], on_call: Made) -> _Functions:
+    """Return the hook and the functions that query it.
 
-    The hook runs after every call of every jitted function and has to be quick: two comparisons and one addition for a
-    function that is called again and again (variables of a closure are the fastest Python has).
+    The hook runs after every call of every jitted function and has to be fast: two comparisons and one addition
+    for a function that is called repeatedly (closure variables are the fastest in Python).
     """
     current: Any = None
     key: Any = None
@@ -100,30 +100,30 @@ def _counting(key_of: Callable[[Any], Any], made: Made) -> _Functions:
         nonlocal current, key, count, mark, asked
         if inspecting():
             return
-        before, passed = key, count
+        before, new_calls = key, count
         key = key_of(function)
         current, count, mark = function, 1, NEVER
         if before is not None:
-            counts[before] = counts.get(before, 0) + passed
+            counts[before] = counts.get(before, 0) + new_calls
         if key is None:
             return
         first = key not in counts
         calls = counts.setdefault(key, 0) + 1
         wanted, asked = asked > 0, max(asked - 1, 0)
-        following = next((each for each in MARKS if each > calls), NEVER)
+        following = next((reported for reported in MARKS if reported > calls), NEVER)
         mark = 1 if asked else following - calls
         if first or wanted or calls in MARKS:
-            _guarded(made, key, out, first)
+            _guarded(on_call, key, out, first)
 
-    def read() -> dict[Any, int]:
-        found = dict(counts)
-        function, passed = key, count
+    def read_counts() -> dict[Any, int]:
+        totals = dict(counts)
+        function, new_calls = key, count
         if function is not None:
-            found[function] = found.get(function, 0) + passed
-        return found
+            totals[function] = totals.get(function, 0) + new_calls
+        return totals
 
     def ask() -> None:
         nonlocal asked, mark
         asked, mark = 2, 0
 
-    return _Functions(hook, read, lambda each: each in counts, ask)
+    return _Functions(hook, read_counts, lambda function_key: function_key in counts, ask)

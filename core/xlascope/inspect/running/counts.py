@@ -1,4 +1,4 @@
-"""Which programs run, and how often: the counts of functions and the profiler's windows, told apart by program."""
+"""Attribution of function counts and profiler windows to programs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .tally import Tally
 
 
 class Running:
-    """The tallies of all programs that were called while somebody watched. Not safe to use from two threads at once.
+    """Accumulated measurements of all watched programs. Not thread-safe.
 
-    ``programs_of`` gives the programs that a function has led to, whoever's it is.
+    ``programs_of`` returns the programs of a function of any engine.
     """
 
     def __init__(self, programs_of: Callable[[Any], Sequence[Known]]) -> None:
@@ -37,8 +37,8 @@ class Running:
         self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
         self._latest: dict[int, int] = {}
-        #: By a function's first program: how many calls had come through Python when the last of its programs was
-        #: called so, and what the profiler had seen of each by then.
+        #: By a function's first program: the number of calls through Python when the last of its programs was
+        #: called, and the profiled calls of each program at that time.
         self._since: dict[int, tuple[int, dict[int, int]]] = {}
         self._starts = 0
         self._finished: dict[int, int] = {}
@@ -46,7 +46,7 @@ class Running:
         self._made: tuple[Mapping[Any, int], Mapping[int, int]] = ({}, {})
 
     def know(self, record: records.Record) -> None:
-        """Remember which program a compiled module is; other records say nothing of that."""
+        """Store which program a compiled module belongs to; ignore other records."""
         if isinstance(record, records.Compiled):
             kinds = tuple((kernel.name, kernel.type_text, kernel.bytes_read) for kernel in record.kernels)
             self._belongs(record.module, record.program)
@@ -60,90 +60,92 @@ class Running:
 
     @property
     def schedules(self) -> Mapping[str, Schedules]:
-        """The order in which the kernels of each module run."""
+        """Return the order in which the kernels of each module run."""
         return self._schedules
 
     def called(self, record: records.Started, counts: Mapping[Any, int], elapsed: float) -> bool:
-        """One call that jaxlib handed to Python, so that its program is known.
+        """Add one call that jaxlib passed to Python, whose program is therefore known.
 
-        Calls counted before it are of earlier programs; returns whether there were any, since somebody counted last.
+        Calls counted before it belong to earlier programs. Returns whether there were any since the last count.
         """
-        new = counts != self._counted
-        if new:
+        has_new_calls = counts != self._counted
+        if has_new_calls:
             self.count(counts, elapsed)
         self._starts += 1
         self._latest[record.program] = self._starts
         self._tally(record.program, record.function).add_calls(1, 0.0)
         self._news.add(record.program)
-        return new
+        return has_new_calls
 
     def count(self, counts: Mapping[Any, int], elapsed: float) -> None:
-        """Take in the counts of functions, ``elapsed`` seconds after the last time."""
-        moved = self._programs(self._counted, counts)
+        """Add the counts of functions, ``elapsed`` seconds after the last time."""
+        new_calls = self._programs(self._counted, counts)
         self._counted.update(counts)
         times = self.times()
-        weights = {number: calls * (times.step(number).seconds or 1e-4) for number, calls in moved.items()}
-        whole = sum(weights.values())
-        for number, calls in moved.items():
-            self.tallies[number].add_calls(calls, elapsed * weights[number] / whole)
-        self._news.update(moved)
+        weights = {number: calls * (times.step(number).seconds or 1e-4) for number, calls in new_calls.items()}
+        total_weight = sum(weights.values())
+        for number, calls in new_calls.items():
+            self.tallies[number].add_calls(calls, elapsed * weights[number] / total_weight)
+        self._news.update(new_calls)
 
-    def finished(self, made: Made, done: float, waited: bool) -> None:
-        """A call's results were there at ``done``, after the calls that ``made`` counts."""
+    def finished(self, call: Made, done: float, waited: bool) -> None:
+        """Add the completion of a call at time ``done``."""
         counts, started = self._made
-        self._made = made.counts, made.started
-        new = self._programs(counts, made.counts)
-        for number, calls in made.started.items():
+        self._made = call.counts, call.started
+        new = self._programs(counts, call.counts)
+        for number, calls in call.started.items():
             if calls > started.get(number, 0):
                 new[number] = new.get(number, 0) + calls - started.get(number, 0)
         for number, calls in new.items():
             self._finished[number] = self._finished.get(number, 0) + calls
-        program = made.program if made.program is not None else self._program_of(made.function)
+        program = call.program if call.program is not None else self._program_of(call.function)
         if program is not None:
-            finish = Finish(program, dict(self._finished), made.returned, done, waited, made.began)
+            finish = Finish(program, dict(self._finished), call.returned, done, waited, call.began)
             self.pace.finished(finish)
             self._done.append((program, done))
             self._news.update(new)
 
-    def next_look(self, looks: Looks) -> float:
-        """How long the next window should be; 0.0 for none now."""
-        return looks.next(self.tallies, self.times(), self._kernels)
+    def next_look(self, schedule: Looks) -> float:
+        """Return the length of the next window in seconds; 0.0 for none now."""
+        return schedule.next(self.tallies, self.times(), self._kernels)
 
-    def saw(self, looks: Looks, profiles: Sequence[ModuleProfile], seconds: float, cost: float) -> float:
-        """Take in what one window saw that was open for so many seconds, and cost so much processor time.
+    def saw(self, schedule: Looks, profiles: Sequence[ModuleProfile], seconds: float, cost: float) -> float:
+        """Add the profiles of a window, with its length in seconds and its cost in processor time.
 
         Returns how long to leave the process alone.
         """
-        found: dict[int, list[ModuleProfile]] = {}
+        by_program: dict[int, list[ModuleProfile]] = {}
         for profile in profiles:
             number = self._modules.get(profile.module)
             if number in self.tallies:
-                found.setdefault(number, []).append(profile)
-        for number, mine in found.items():
+                by_program.setdefault(number, []).append(profile)
+        for number, program_profiles in by_program.items():
             tally = self.tallies[number]
             if not tally.observed:
                 tally.profiling += cost
-            tally.add_window(mine, seconds)
-        self._news.update(found)
-        return looks.saw(seconds, cost, [each for mine in found.values() for each in mine], self.tallies)
+            tally.add_window(program_profiles, seconds)
+        self._news.update(by_program)
+        return schedule.saw(
+            seconds, cost, [item for program_profiles in by_program.values() for item in program_profiles], self.tallies
+        )
 
     def saw_whole(self, number: int | None, since: float) -> bool:
-        """Whether a whole call of a program has surely run since then: two were done, so what lay between was."""
+        """Return whether a complete call of a program must have run since then: two have completed."""
         return sum(1 for program, time in tuple(self._done) if program == number and time > since) > 1
 
     @property
     def timed(self) -> int:
-        """How many programs have finished a call."""
+        """Return the number of programs that have completed a call."""
         return len(self._finished)
 
     def times(self) -> Times:
-        """What is known of the programs' times now."""
-        seen = {number: tally for number, tally in self.tallies.items() if tally.observed}
-        calling = {number: weighted_median(tally.calling) for number, tally in seen.items()}
-        return Times(self.pace, {number: tally.step for number, tally in seen.items()}, calling)
+        """Return the current step times of the programs."""
+        observed = {number: tally for number, tally in self.tallies.items() if tally.observed}
+        call_seconds = {number: weighted_median(tally.calling) for number, tally in observed.items()}
+        return Times(self.pace, {number: tally.step for number, tally in observed.items()}, call_seconds)
 
     def news(self) -> list[records.Executed]:
-        """The records of the programs that have changed since this was asked last."""
+        """Return the records of the programs that have changed since the last call of this method."""
         changed, self._news = self._news, set()
         times = self.times()
         return [
@@ -153,54 +155,53 @@ class Running:
         ]
 
     def called_programs(self) -> list[Known]:
-        """The programs that were called, of those that a counted function led to."""
-        return [known for number, known in self._met.items() if self.tallies[number].calls]
+        """Return the called programs of counted functions."""
+        return [program for number, program in self._met.items() if self.tallies[number].calls]
 
     def _programs(self, before: Mapping[Any, int], counts: Mapping[Any, int]) -> dict[int, int]:
-        """How often each program was called between two counts of functions."""
-        moved: dict[int, int] = {}
+        """Return how often each program was called between two counts of functions."""
+        calls_by_program: dict[int, int] = {}
         for function, total in counts.items():
-            new = total - before.get(function, 0)
-            if new > 0:
-                for number, calls in self._divided(self._programs_of(function), new):
-                    moved[number] = moved.get(number, 0) + calls
-        return moved
+            new_calls = total - before.get(function, 0)
+            if new_calls > 0:
+                for number, calls in self._divided(self._programs_of(function), new_calls):
+                    calls_by_program[number] = calls_by_program.get(number, 0) + calls
+        return calls_by_program
 
     def _program_of(self, function: Any) -> int | None:
         return next((number for number, _ in self._divided(self._programs_of(function), 1)), None)
 
     def _divided(self, traces: Sequence[Known], calls: int) -> Iterator[tuple[int, int]]:
-        """A function's new calls by program.
+        """Yield a function's new calls by program.
 
-        Of a function with several, the one that was started last has them all, until the profiler has seen which
-        share is whose.
+        The program that was started last has all calls of its function, until the profiler has recorded the shares.
         """
         for traced in traces:
             self._meet(traced)
-        seen = self._seen_since(traces)
-        if not sum(seen):
+        profiled = self._seen_since(traces)
+        if not sum(profiled):
             newest_first = tuple(reversed(traces))
-            latest = max(newest_first, key=lambda each: self._latest.get(each.number, 0), default=None)
+            latest = max(newest_first, key=lambda candidate: self._latest.get(candidate.number, 0), default=None)
             if latest is not None:
                 yield latest.number, calls
             return
-        left = calls
-        for traced, observed in zip(traces, seen, strict=True):
-            share = min(left, round(calls * observed / sum(seen)))
-            left -= share
+        remaining = calls
+        for traced, observed in zip(traces, profiled, strict=True):
+            share = min(remaining, round(calls * observed / sum(profiled)))
+            remaining -= share
             if share:
                 yield traced.number, share
 
     def _seen_since(self, traces: Sequence[Known]) -> list[int]:
-        """The calls that the profiler has seen of a function's programs since the last one was called by Python."""
-        seen = {each.number: self.tallies[each.number].seen for each in traces}
-        if not seen:
+        """Return the profiled calls of a function's programs since Python last called one of them."""
+        profiled = {item.number: self.tallies[item.number].seen for item in traces}
+        if not profiled:
             return []
-        started = max(self._latest.get(number, 0) for number in seen)
-        since, before = self._since.get(traces[0].number, (-1, seen))
+        started = max(self._latest.get(number, 0) for number in profiled)
+        since, before = self._since.get(traces[0].number, (-1, profiled))
         if since != started:
-            self._since[traces[0].number], before = (started, seen), seen
-        return [number - before.get(each, 0) for each, number in seen.items()]
+            self._since[traces[0].number], before = (started, profiled), profiled
+        return [number - before.get(item, 0) for item, number in profiled.items()]
 
     def _meet(self, program: Known) -> None:
         if program.number in self._met:
@@ -215,5 +216,5 @@ class Running:
         self._compiled.setdefault(number, {}).setdefault(module, module)
 
     def _tally(self, number: int, function: str) -> Tally:
-        made = self._compiled.setdefault(number, {})
-        return self.tallies.setdefault(number, Tally(number, function, time.time(), modules=made, quick=self._quick))
+        modules = self._compiled.setdefault(number, {})
+        return self.tallies.setdefault(number, Tally(number, function, time.time(), modules=modules, quick=self._quick))

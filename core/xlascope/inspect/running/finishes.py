@@ -1,6 +1,6 @@
-"""When calls are done: a thread waits for the results of a few of them, and lets go of each as soon as it is there.
+"""Completion times of calls, from a thread that waits for the results of some of them.
 
-The program that is watched waits for nothing: its calls are made as they would be.
+The watched program itself waits for nothing: its calls remain asynchronous.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-#: Calls that are waited for at once. In a program whose results are never used more would come than end.
+#: Maximum number of pending calls. If results are never used, calls can be dispatched faster than they complete.
 MOST = 64
 
 
 class Made(NamedTuple):
-    """A call that was made: by which function, or as which program, and the calls of each until then, itself included.
+    """Dispatched call: its function or program, and the call counts at that time, including itself.
 
     ``began`` is when it was made if that is known, ``returned`` when it came back; in seconds of `perf_counter`.
     """
@@ -33,21 +33,21 @@ Done = Callable[[Made, float, bool], None]
 
 
 class Finishes:
-    """Calls ``done(made, time, waited)`` for calls whose results are there, in the order in which they were made."""
+    """Tracker that calls ``on_completion(call, time, waited)`` for completed calls, in dispatch order."""
 
-    def __init__(self, done: Done) -> None:
-        self._done = done
+    def __init__(self, on_completion: Done) -> None:
+        self._done = on_completion
         self._waiting: SimpleQueue[tuple[Made, Any, float | None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._added = self._ended = 0
 
     @property
     def pending(self) -> bool:
-        """Whether there are calls that are not done."""
+        """Return whether there are calls that are not complete."""
         return self._added > self._ended
 
-    def add(self, made: Made, out: Callable[[], Sequence[Any]]) -> None:
-        """Wait for a call's results (``out()`` are the arrays among them), on a thread of our own."""
+    def add(self, call: Made, out: Callable[[], Sequence[Any]]) -> None:
+        """Wait for a call's results (``out()`` returns the arrays among them) on a separate thread."""
         if self._waiting.qsize() >= MOST:
             return
         smallest = _smallest(out())
@@ -55,29 +55,29 @@ class Finishes:
             return
         ready = time.perf_counter() if smallest.is_ready() else None
         self._added += 1
-        self._waiting.put((made, None if ready is not None else smallest, ready))
+        self._waiting.put((call, None if ready is not None else smallest, ready))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="xlascope-finishes", daemon=True)
             self._thread.start()
 
-    def stop(self, patience: float) -> None:
-        """Tell of what is done, and wait for nothing more than so many seconds."""
+    def stop(self, timeout: float) -> None:
+        """Report completed calls and end; wait at most ``timeout`` seconds."""
         if self._thread is not None:
             self._waiting.put(None)
-            self._thread.join(patience)
+            self._thread.join(timeout)
 
     def _run(self) -> None:
         while (entry := self._waiting.get()) is not None:
-            made, array, ready = entry
+            call, array, ready = entry
             done, entry = ready if ready is not None else _finish(array), None
             self._ended += 1
             if done is not None:
-                self._done(made, done, array is not None)
-            array = None  # nothing of the user's is kept while this waits
+                self._done(call, done, array is not None)
+            array = None  # release the user's array while waiting
 
 
 def _finish(array: Any) -> float | None:
-    """The time at which an array was there; None if it was given away before, or could not be computed."""
+    """Return the time at which an array is ready; None if it was donated before or could not be computed."""
     try:
         array.block_until_ready()
     except Exception:
@@ -86,6 +86,6 @@ def _finish(array: Any) -> float | None:
 
 
 def _smallest(out: Sequence[Any]) -> Any:
-    """The smallest array of a call's results (they are there all at once); None where there is none to wait for."""
-    arrays = [each for each in out if hasattr(each, "is_ready") and not each.is_deleted()]
+    """Return the smallest array of a call's results, which are ready at once; None if there is none to wait for."""
+    arrays = [leaf for leaf in out if hasattr(leaf, "is_ready") and not leaf.is_deleted()]
     return min(arrays, key=lambda array: array.nbytes, default=None)

@@ -1,8 +1,8 @@
-"""Watching programs run: exact calls from a counter, times from short profiler windows, as ``Executed`` records.
+"""Sampler of running programs: exact call counts, and times from short profiler windows, as ``Executed`` records.
 
-Nothing runs for a :class:`Sampler` until the first call; then one thread wakes a few times a second, and now and then
-opens a window, for less than a hundredth of the time (:mod:`xlascope.xla.profiling.profile`), and only while calls are
-made; another waits for the results of a few calls, and so knows when they are done.
+A :class:`Sampler` is idle until the first call. Then one thread wakes a few times a second, and opens a
+window now and then, for less than a hundredth of the time (:mod:`xlascope.xla.profiling.profile`), and only
+while calls are made. Another thread waits for the results of some calls to record when they complete.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from .runs import Dispatched, Known, Runs, meet
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at the counts, and before the first.
+#: Seconds between two reads of the counts, and before the first.
 TICK, FIRST_TICK = 0.5, 0.03
-#: Seconds between two looks at what has finished, while a window is open.
+#: Seconds between two checks for completed calls, while a window is open.
 GLANCE = 0.05
-#: How long `stop` waits for a window to close.
+#: Seconds that `stop` waits for a window to close.
 PATIENCE = 0.1
-#: The same on a GPU, where a window that closes beside the program's calls would end the process.
+#: The same on a GPU, where closing a window during a call of the program would end the process.
 MAX_CLOSING_SECONDS = 2.0
-#: A program that made no call for so many seconds, and waits for none, is taken for idle.
+#: A program that made no call for so many seconds, and waits for none, counts as idle.
 IDLE_SECONDS = 0.5
 
 Emit = Callable[[records.Record], None]
 
 
 class Sampler:
-    """Publishes ``Executed`` records of the programs that run between :meth:`start` and :meth:`stop`.
+    """Publisher of ``Executed`` records of the programs that run between :meth:`start` and :meth:`stop`.
 
-    ``emit`` receives the records, on a thread of the sampler's own; before a program's first one also its ``Traced``
-    and ``Compiled``, when it was made before the start. ``first`` is called with each jitted function when it is
-    called for the first time, on the thread that calls it. With ``windows=False`` calls are counted, not timed.
+    ``emit`` receives the records, on a thread of the sampler's own; before a program's first one also its
+    ``Traced`` and ``Compiled``, if it was created before the start. ``first`` is called with each jitted function
+    at its first call, on the calling thread. With ``windows=False`` calls are counted, not timed.
     """
 
     def __init__(
@@ -86,20 +86,20 @@ class Sampler:
         self._leave: Callable[[], None] | None = None
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start watching."""
         self._subscription = records.watch(self._receive)
         self._leave = meet(self._meet)
         self._meet_engine()
 
     def stop(self) -> None:
-        """Watch no more, and tell the last counts; takes at most a tenth of a second (an open window is closed)."""
+        """Stop watching and publish the last counts; takes at most a tenth of a second (an open window is closed)."""
         if self._leave is not None:
             self._leave()
             self._leave = None
-        for runs, (counter, listener) in self._watched.items():
+        for watched_engine, (counter, listener) in self._watched.items():
             counter.stop()
-            if listener in runs.dispatched:
-                runs.dispatched.remove(listener)
+            if listener in watched_engine.dispatched:
+                watched_engine.dispatched.remove(listener)
         if self._subscription is not None:
             self._subscription.close()
         self._stopping.set()
@@ -117,54 +117,56 @@ class Sampler:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    # Whose programs run ----------------------------------------------------------------------------------------------
+    # Watched engines ----------------------------------------------------------------------------------------------
 
-    def _meet(self, runs: Runs) -> None:
-        """Hear of the calls of one engine from now on."""
-        counter = CallCounter(runs, partial(self._made, runs))
-        listener = partial(self._dispatched, runs)
-        self._watched[runs] = counter, listener
-        runs.dispatched.append(listener)
+    def _meet(self, watched_engine: Runs) -> None:
+        """Watch the calls of one engine."""
+        counter = CallCounter(watched_engine, partial(self._made, watched_engine))
+        listener = partial(self._dispatched, watched_engine)
+        self._watched[watched_engine] = counter, listener
+        watched_engine.dispatched.append(listener)
         counter.start()
 
     def _meet_engine(self) -> None:
-        """Our own engine says who it is when it is asked for; it is not started by being watched."""
+        """Watch xlascope's engine if it is started; watching does not start it."""
         if not self._knows_engine and is_started():
             self._knows_engine = True
             engine()
 
     def _programs_of(self, function: Any) -> Sequence[Known]:
-        owners = (runs for runs, (counter, _) in tuple(self._watched.items()) if counter.counted(function))
-        return next((runs.programs(function) for runs in owners), ())
+        owners = (
+            watched_engine for watched_engine, (counter, _) in tuple(self._watched.items()) if counter.counted(function)
+        )
+        return next((watched_engine.programs(function) for watched_engine in owners), ())
 
     def _counts(self) -> dict[Any, int]:
-        counted: dict[Any, int] = {}
+        totals: dict[Any, int] = {}
         for counter, _ in tuple(self._watched.values()):
-            counted |= counter.counts()
-        return counted
+            totals |= counter.counts()
+        return totals
 
     def _labels(self) -> dict[tuple[str, int], str]:
-        return {key: label for runs in tuple(self._watched) for key, label in runs.labels().items()}
+        return {key: label for watched_engine in tuple(self._watched) for key, label in watched_engine.labels().items()}
 
     # On the threads of the program that is watched -------------------------------------------------------------------
 
-    def _made(self, runs: Runs, function: Any, out: Any, first: bool) -> None:
-        made = Made(function, None, self._counts(), dict(self._starts), time.perf_counter())
-        self._finishes.add(made, partial(runs.leaves, out))
-        self._gate.enter(partial(runs.leaves, out))
+    def _made(self, watched_engine: Runs, function: Any, out: Any, first: bool) -> None:
+        call = Made(function, None, self._counts(), dict(self._starts), time.perf_counter())
+        self._finishes.add(call, partial(watched_engine.leaves, out))
+        self._gate.enter(partial(watched_engine.leaves, out))
         if first:
             self._wake()
             if self._first is not None:
                 self._first(function)
 
-    def _dispatched(self, runs: Runs, program: int, out: Any) -> None:
-        """A call that came through Python is on its way."""
+    def _dispatched(self, watched_engine: Runs, program: int, out: Any) -> None:
+        """Track a call that went through Python and was dispatched."""
         began = self._began.pop((threading.get_ident(), program), None)
         if began is not None:
             now = time.perf_counter()
-            made = Made(None, program, self._counts(), dict(self._starts), now, began)
-            self._finishes.add(made, partial(runs.leaves, out))
-        self._gate.enter(partial(runs.leaves, out))
+            call = Made(None, program, self._counts(), dict(self._starts), now, began)
+            self._finishes.add(call, partial(watched_engine.leaves, out))
+        self._gate.enter(partial(watched_engine.leaves, out))
 
     def _receive(self, record: records.Record) -> None:
         self._meet_engine()
@@ -205,45 +207,49 @@ class Sampler:
                 pause = TICK
                 for counter, _ in tuple(self._watched.values()):
                     counter.ask()
-                moved = self._count()
-                active = moved or self._busy or self._finishes.pending
+                has_changed = self._count()
+                active = has_changed or self._busy or self._finishes.pending
                 if self._windows and active and time.perf_counter() >= self._not_before:
                     while self._look():
                         pass
-                    self._count()  # a call made while this looked is no reason to look again half a second later
+                    self._count()  # calls made during the window are no reason for another one
         except Exception:
             _log.exception("the sampler of running programs failed; there will be no more times")
 
-    def _finished(self, made: Made, done: float, waited: bool) -> None:
-        """A call is done; called on the thread that waits for that."""
+    def _finished(self, call: Made, done: float, waited: bool) -> None:
+        """Add the completion of a call; called on the thread that waits for results."""
         with self._lock:
-            known = self._running.timed
-            self._running.finished(made, done, waited)
-        if self._running.timed > known:  # the first time of a program is told at once
+            timed_before = self._running.timed
+            self._running.finished(call, done, waited)
+        if self._running.timed > timed_before:  # publish the first time of a program at once
             self._stirred.set()
 
     def _count(self) -> bool:
-        """Read the counter and tell what has changed; False when nothing has."""
+        """Read the counters and publish changes; return False when there are none."""
         now = time.perf_counter()
         with self._lock:
             elapsed, self._looked = now - self._looked, now
             self._running.count(self._counts(), elapsed)
-            found = self._running.news()
-            unknown = [each.number for each in self._running.called_programs() if each.number not in self._told]
+            changed = self._running.news()
+            unknown = [
+                program.number for program in self._running.called_programs() if program.number not in self._told
+            ]
             self._told.update(unknown)
         watched = tuple(self._watched)
         while self._fresh:
-            fresh = self._fresh.popleft()
-            for runs in watched:
-                runs.remember(fresh)
-        known = [record for number in unknown for runs in watched for record in runs.records_of(number)]
-        for record in known:
+            new_record = self._fresh.popleft()
+            for watched_engine in watched:
+                watched_engine.remember(new_record)
+        earlier_records = [
+            record for number in unknown for watched_engine in watched for record in watched_engine.records_of(number)
+        ]
+        for record in earlier_records:
             self._running.know(record)
-        self._tell([*known, *found])
-        return bool(found)
+        self._tell([*earlier_records, *changed])
+        return bool(changed)
 
     def _look(self) -> bool:
-        """Open a window, and tell what it saw; True when another one is to follow at once."""
+        """Open a window and publish its results; return True when another one should follow at once."""
         with self._lock:
             length = self._running.next_look(self._looks)
         if not length:
@@ -266,44 +272,47 @@ class Sampler:
                 self._running.pace.look_ends(time.perf_counter())
         with self._lock:
             pause = self._running.saw(self._looks, profiles, watched, time.thread_time() - spent + self._stall)
-            found = self._running.news()
+            changed = self._running.news()
         self._busy = bool(profiles)
         self._not_before = time.perf_counter() + pause
-        self._tell(found)
+        self._tell(changed)
         return self._busy and not pause and not self._stopping.is_set()
 
     def _watch(self, length: float) -> tuple[bytes, float]:
-        """What a window of so many seconds saw, or a shorter one if a whole call is in it; counts go on meanwhile."""
+        """Return the data of a window of so many seconds, or a shorter one if it has a complete call.
+
+        Calls are counted meanwhile.
+        """
         with self._lock:
             self._running.pace.look_begins(time.perf_counter())
-        with self._calls_pass_again(), Window() as opened:
+        with self._calls_pass_again(), Window() as window:
             began = time.perf_counter()
             until = began + length
-            told = began
-            while not self._stopping.is_set() and (left := until - time.perf_counter()) > 0:
-                self._stopping.wait(min(left, GLANCE))
+            last_update = began
+            while not self._stopping.is_set() and (remaining := until - time.perf_counter()) > 0:
+                self._stopping.wait(min(remaining, GLANCE))
                 if self._running.saw_whole(self._looks.sought, began):
                     break
-                if time.perf_counter() - told > TICK:
-                    told = time.perf_counter()
+                if time.perf_counter() - last_update > TICK:
+                    last_update = time.perf_counter()
                     self._count()
             watched = time.perf_counter() - began
             if self._running.on_gpu:
                 self._hold_calls()
-        return opened.data, watched
+        return window.data, watched
 
     @contextlib.contextmanager
     def _calls_pass_again(self) -> Iterator[None]:
-        """A ``with`` block after which calls are held no more; notes how long one was."""
+        """Release held calls after the ``with`` block, and store how long one was held."""
         try:
             yield
         finally:
             self._gate.open()
-            held, self._held_since = self._held_since, None
-            self._stall = 0.0 if held is None else time.perf_counter() - held
+            held_since, self._held_since = self._held_since, None
+            self._stall = 0.0 if held_since is None else time.perf_counter() - held_since
 
     def _hold_calls(self) -> None:
-        """Return when a call is held whose results are there, or when nothing runs."""
+        """Return when a call with ready results is held, or when nothing runs."""
         until = idle_since = time.perf_counter()
         until += MAX_CLOSING_SECONDS
         while (now := time.perf_counter()) < until:
@@ -319,18 +328,18 @@ class Sampler:
                 return
 
     def _blocked(self, error: ProfilerInUseError) -> None:
-        """A window of our own is open elsewhere: try again later. Somebody else is profiling: say so, once."""
+        """Stop profiling and report it if another profiler is active; retry later if it is a window of xlascope."""
         if error.__cause__ is None:
             return
         self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        """No more windows: they would fail like this one."""
+        """Open no more windows, because they would fail like this one, and publish the failure."""
         self._windows = False
         self._tell([records.Failure(None, "profiler", "profile", time.time(), type(error).__name__, str(error))])
 
-    def _tell(self, found: Iterable[records.Record]) -> None:
+    def _tell(self, batch: Iterable[records.Record]) -> None:
         if self._over and threading.current_thread() is self._thread:
             return
-        for record in found:
+        for record in batch:
             self._emit(record)

@@ -1,4 +1,4 @@
-"""When to open a profiler window, and for how long: until each program was seen whole, then seldom."""
+"""Schedule of profiler windows: frequent until each program was profiled completely, then rare."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ...xla.profiling.profile import LONGEST, LONGEST_ONCE, SHORTEST, first_wind
 from .pace import Times
 from .tally import Tally
 
-#: The processor time that looking may cost, once a program, until it was seen whole.
+#: Maximum processor time for profiling a program until a complete call was recorded.
 ONCE = 0.5
-#: The length of a window that is to tell what looking costs, before a long one.
+#: Length of a window that measures the cost of profiling, before a long one.
 TRIAL = 0.05
-#: From what length on a window is long, and how dear a window may be that is not a program's first.
+#: Minimum length of a long window, and maximum cost of a window that is not a program's first.
 LONG, DEAR = 0.5, 0.2
-#: So often a program is looked for in vain, with windows twice as long each time.
+#: Give up after this many windows without a complete call; the window doubles after each miss.
 VAIN = 6
-#: Of a program's step one and a fifth has to fit beside what was begun before: steps differ.
+#: A window has room for this many steps beside the one under way, because step times vary.
 ROOM = 1.2
-#: What is left of that is worth no window; and so often nobody knows how long a call takes before one is opened.
+#: Fraction of the cost that counts as spent, and decisions without a known call time before a probing window.
 NEARLY, PATIENT = 0.9, 2
-#: Windows become rarer the more has been seen, until the pauses are so many times as long.
+#: Windows become rarer the more were recorded, until the pauses are this many times as long.
 SELDOM = 4
-#: A program with less of the time than this is not looked for.
+#: Minimum share of the time of a program that windows are opened for.
 SMALL_SHARE = 0.05
 
 
 @dataclass
 class Looks:
-    """The windows so far: what they cost a second, and how often a program was looked for in vain."""
+    """Schedule of profiler windows, with their cost so far and the number of misses by program."""
 
     rate: float = 0.0
     length: float = 0.0
@@ -43,7 +43,7 @@ class Looks:
     wanted: float = 0.0
 
     def next(self, tallies: Mapping[int, Tally], times: Times, kernels: Mapping[int, int]) -> float:
-        """How long the next window should be; 0.0 for none, where it would be too dear or nobody knows yet."""
+        """Return the length of the next window; 0.0 for none, if it would be too expensive or nothing is known."""
         self.sought = self._unseen(tallies)
         main = max(tallies.values(), key=lambda tally: tally.seconds, default=None)
         number = self.sought if self.sought is not None else main.program if main is not None else 0
@@ -54,18 +54,18 @@ class Looks:
             window = self._once(TRIAL * 2 ** min(self.blind, VAIN)) if self.blind > PATIENT else 0.0
             self.wanted = math.inf
             return window
-        whole = pace + ROOM * step
+        call_length = pace + ROOM * step
         if self.sought is not None:
-            wanted = max(whole * 2 ** self.failed.get(number, 0), first_window(pace, kernels.get(number, 1)))
-            if whole * self.rate <= self._left():
+            wanted = max(call_length * 2 ** self.failed.get(number, 0), first_window(pace, kernels.get(number, 1)))
+            if call_length * self.rate <= self._left():
                 return self._once(wanted)
-            self.failed[number] = VAIN  # to see it whole would be too dear
+            self.failed[number] = VAIN  # a complete call would be too expensive
             return 0.0
-        wanted = max(self.length, whole)
+        wanted = max(self.length, call_length)
         return wanted if wanted * self.rate <= DEAR and wanted <= LONGEST_ONCE else 0.0
 
     def _once(self, wanted: float) -> float:
-        """A window in which a program is seen whole, if it is not too dear."""
+        """Return the length of a window for a complete call, within the remaining cost."""
         self.wanted = min(wanted, LONGEST_ONCE)
         if wanted > LONG and not self.rate:
             return TRIAL
@@ -77,39 +77,39 @@ class Looks:
         return max(ONCE - spent, 0.0)
 
     def _unseen(self, tallies: Mapping[int, Tally]) -> int | None:
-        """The program with most time that was not seen whole yet, and can be for what that may cost."""
-        whole = sum(tally.seconds for tally in tallies.values())
-        unseen = [
+        """Return the program with most time that was not profiled completely, and can be for the allowed cost."""
+        total = sum(tally.seconds for tally in tallies.values())
+        candidates = [
             tally
             for number, tally in tallies.items()
-            if tally.calls and not tally.observed and tally.seconds >= SMALL_SHARE * whole
+            if tally.calls and not tally.observed and tally.seconds >= SMALL_SHARE * total
             if self.spent.get(number, 0.0) < NEARLY * ONCE and self.failed.get(number, 0) < VAIN
         ]
-        return max(unseen, key=lambda tally: tally.seconds).program if unseen else None
+        return max(candidates, key=lambda tally: tally.seconds).program if candidates else None
 
     def saw(
         self, seconds: float, cost: float, profiles: Iterable[ModuleProfile], tallies: Mapping[int, Tally]
     ) -> float:
-        """Take in a window of so many seconds, which cost so much; returns how long to leave the process alone."""
+        """Add a window with its length and cost; return how long to leave the process alone."""
         profiles = tuple(profiles)
-        if not profiles:  # it was cheap, and the next one is longer
+        if not profiles:  # it was cheap, so the next one is longer
             self.length = min(2 * max(self.length, SHORTEST), LONGEST)
             self._miss(seconds)
             return 0.0
         self.rate = cost / max(seconds, SHORTEST)
         self.seen += 1
         self.length = next_window(seconds, profiles)
-        sought = self.sought
-        if sought is None:
+        target = self.sought
+        if target is None:
             return next_pause(cost) * min(self.seen, SELDOM)
-        self.spent[sought] = self.spent.get(sought, 0.0) + cost
-        if tallies[sought].observed:
+        self.spent[target] = self.spent.get(target, 0.0) + cost
+        if tallies[target].observed:
             return next_pause(0.0)
         self._miss(seconds)
         return 0.0 if self._left() > 0.0 else next_pause(cost)
 
     def too_long(self, seconds: float) -> None:
-        """A window of so many seconds held more than can be read."""
+        """Handle a window of so many seconds that held more events than can be read."""
         self.rate = max(self.rate, ONCE / seconds)
         if self.sought is not None:
             self.failed[self.sought] = VAIN

@@ -1,4 +1,7 @@
-"""Who runs programs, so that they can be watched: our engine once it is started, and others that are registered."""
+"""Registry of execution engines for the sampler: xlascope's once it is started, and others.
+
+Every engine that executes programs registers itself.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from ... import records
 
 #: Called as ``(function, args, kwargs, out)`` after each call that jaxlib repeats in C++.
 Hook = Callable[[Any, Any, Any, Any], None]
-#: Called with a program's number and results when a call of it that came through Python is on its way.
+#: Called with a program's number and results when a call of it that went through Python is dispatched.
 Dispatched = Callable[[int, Any], None]
 
 
 class Known(NamedTuple):
-    """A program that a function has led to: its number and name; ``modules()`` are those it was compiled to so far."""
+    """Program of a watched function: its number and name; ``modules()`` are those compiled for it so far."""
 
     number: int
     name: str
@@ -22,57 +25,57 @@ class Known(NamedTuple):
 
 
 class Runs(Protocol):
-    """An engine in this process whose calls can be counted and whose programs are known by its functions.
+    """Engine in this process whose calls can be counted and whose programs are known by its functions.
 
-    ``dispatched`` holds who is told of calls that come through Python (after a ``Started`` record of the stage ``run``
-    on the same thread); those that stay in C++ are heard by the hook.
+    ``dispatched`` holds the listeners for calls that go through Python (after a ``Started`` record of the stage
+    ``run`` on the same thread); calls that stay in C++ are reported to the hook.
     """
 
     dispatched: list[Dispatched]
 
     def hook(self) -> Hook | None:
-        """Who hears of calls now."""
+        """Return the current hook."""
 
     def set_hook(self, hook: Hook | None) -> None:
-        """Let somebody hear of calls: those of other engines in the process, too."""
+        """Set the hook that is called after calls, including those of other engines in the process."""
 
     def key(self, function: Any) -> Any:
-        """What the calls of a function are counted by; None for one that is not this engine's.
+        """Return the key by which the calls of a function are counted; None for a function of another engine.
 
-        It is the function itself, unless the engine makes another for each call.
+        It is the function itself, unless the engine creates another for each call.
         """
 
     def programs(self, key: Any) -> Sequence[Known]:
-        """All programs so far of the function that has this key, oldest first."""
+        """Return all programs so far of the function that has this key, oldest first."""
 
     def records_of(self, number: int) -> Iterable[records.Record]:
-        """What is known of a program that was made before: ``Traced``, and ``Compiled`` of what was compiled."""
+        """Return the records of an existing program: ``Traced``, and ``Compiled`` of what was compiled."""
 
     def remember(self, record: records.Traced | records.Compiled) -> None:
-        """Keep a record that would be dear to put together again."""
+        """Cache a record that is expensive to rebuild."""
 
     def leaves(self, out: Any) -> list[Any]:
-        """The arrays among the results of a call."""
+        """Return the arrays among the results of a call."""
 
     def labels(self) -> Mapping[tuple[str, int], str]:
-        """What ``Compiled.module`` calls a module of which several have the name: by name and XLA's number of it."""
+        """Return the unique labels of modules that share a name, by name and XLA's program id."""
 
 
 _registered: list[Runs] = []
 _newcomers: list[Callable[[Runs], None]] = []
 
 
-def register_runs(runs: Runs) -> Callable[[], None]:
-    """Let whoever watches hear of the programs of an engine, now and later; returns what undoes that."""
-    _registered.append(runs)
-    for welcome in tuple(_newcomers):
-        welcome(runs)
-    return lambda: _registered.remove(runs)
+def register_runs(engine: Runs) -> Callable[[], None]:
+    """Register an engine with current and future subscribers; return a function that removes it."""
+    _registered.append(engine)
+    for callback in tuple(_newcomers):
+        callback(engine)
+    return lambda: _registered.remove(engine)
 
 
-def meet(welcome: Callable[[Runs], None]) -> Callable[[], None]:
-    """Call ``welcome`` with each engine, those registered and those to come; returns what ends that."""
-    _newcomers.append(welcome)
-    for runs in tuple(_registered):
-        welcome(runs)
-    return lambda: _newcomers.remove(welcome)
+def meet(callback: Callable[[Runs], None]) -> Callable[[], None]:
+    """Call ``callback`` with each current and future engine; return a function that ends the subscription."""
+    _newcomers.append(callback)
+    for engine in tuple(_registered):
+        callback(engine)
+    return lambda: _newcomers.remove(callback)

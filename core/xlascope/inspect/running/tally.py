@@ -1,8 +1,8 @@
-"""What has been measured of one program so far, added up over profiler windows, as an :class:`Executed` record.
+"""Accumulator of the measurements of one program over profiler windows, as an :class:`Executed` record.
 
-A trace is compiled again where its operands lie elsewhere. On another single device the kernels are the same, and they
-are added up; where several devices share the program, kernels of the same name have other work, and what is added up is
-of modules with the same kernels alone: those seen last.
+A trace is compiled again if its operands are on other devices. On another single device the kernels are the
+same, and they are added up. If several devices share the program, kernels of the same name have other work,
+and only modules with the same kernels are added up: those profiled last.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ NO_TIME = StepTime(0.0, "")
 
 @dataclass
 class Tally:
-    """Calls and host seconds of one program, and the sums of all windows in which it was seen whole.
+    """Calls and host seconds of one program, and the sums of all windows with complete calls of it.
 
-    ``profiled`` are the profiler's seconds in which the calls seen ran, ``looked`` the seconds of the longest window
-    that held only parts of calls, ``profiling`` the processor time that looking cost until a whole one was seen.
-    ``module`` is the one whose calls are added up, together with those of ``modules``, all that the trace was compiled
-    to, that have the same value there: the same kernels. ``quick`` are those that were compiled quickly, to be replaced
-    by optimized ones. ``seen`` counts the whole calls of all. ``notes`` say, each
-    once, what of the windows could not be read.
+    ``profiled`` are the profiler's seconds of the recorded calls, ``max_window`` the seconds of the longest
+    window that held only parts of calls, and ``profiling`` the processor time of profiling until a complete call
+    was recorded. ``module`` is the one whose calls are added up, together with those of ``modules`` (all that the
+    trace was compiled to) that have the same value there, which means the same kernels. ``quick`` are those that
+    were compiled quickly, to be replaced by optimized ones. ``profiled_calls`` counts the complete calls of all.
+    ``notes`` say, once each, which parts of the windows could not be read.
     """
 
     program: int
@@ -50,22 +50,22 @@ class Tally:
     seen: int = 0
 
     def add_calls(self, calls: int, seconds: float) -> None:
-        """So many calls more, during so many seconds of the host's clock."""
+        """Add calls that took so many seconds of the host's clock."""
         self.calls += calls
         self.seconds += seconds
 
     def add_window(self, profiles: Iterable[ModuleProfile], seconds: float = 0.0) -> None:
-        """What one window of so many seconds saw of this program."""
-        seen = list(profiles)
-        whole = [profile for profile in seen if profile.observed_calls]
-        self.seen += sum(profile.observed_calls for profile in whole)
-        for profile in seen:
+        """Add the profiles of this program in one window of so many seconds."""
+        window_profiles = list(profiles)
+        complete = [profile for profile in window_profiles if profile.observed_calls]
+        self.seen += sum(profile.observed_calls for profile in complete)
+        for profile in window_profiles:
             self.modules.setdefault(profile.module, profile.module)
-        if whole and not any(self._is_alike(profile) for profile in whole):
-            self._begin(max(whole, key=lambda profile: profile.seconds).module)
-        for profile in filter(self._is_alike, whole):
+        if complete and not any(self._is_alike(profile) for profile in complete):
+            self._begin(max(complete, key=lambda profile: profile.seconds).module)
+        for profile in filter(self._is_alike, complete):
             self._add(profile)
-        for profile in seen:
+        for profile in window_profiles:
             if not profile.observed_calls:
                 self.looked = max(self.looked, seconds)
                 self.parts = max(self.parts, profile.devices, key=_extent)
@@ -74,7 +74,7 @@ class Tally:
         return bool(self.module) and self.modules[profile.module] == self.modules[self.module]
 
     def _begin(self, module: str) -> None:
-        """Add up the calls of another module from here on."""
+        """Start to add up the calls of another module."""
         self.module, self.observed, self.profiled = module, 0, 0.0
         self.steps, self.calling, self.devices = [], [], {}
 
@@ -88,15 +88,15 @@ class Tally:
 
     @property
     def step(self) -> float:
-        """The profiler's time of a call, the median over the windows; 0 when it saw none.
+        """Return the profiler's time of a call, the median over the windows; 0 without complete calls.
 
-        From begin to end on the devices; or, of a small one, from its being made until it returned.
+        It lasts from begin to end on the devices or, for a small call, from its dispatch until it returned.
         """
         return max(weighted_median(self.steps), weighted_median(self.calling))
 
     def record(self, step: StepTime = NO_TIME, pace: float = 0.0) -> records.Executed:
-        """The record of all that, with the time of one call, and from call to call."""
-        apart = max(pace / step.seconds, 1.0) if step.seconds else 1.0
+        """Return the record, with the time of one call and the pace from call to call."""
+        pause_factor = max(pace / step.seconds, 1.0) if step.seconds else 1.0
         devices = tuple(self.devices.values()) if self.observed else self.parts
         return records.Executed(
             program=self.program,
@@ -104,7 +104,7 @@ class Tally:
             time=self.began,
             calls=self.calls,
             seconds=self.seconds,
-            window=self.profiled * apart,
+            window=self.profiled * pause_factor,
             observed_calls=self.observed,
             step=step.seconds,
             devices=tuple(sorted(devices, key=lambda device: _in_order(device.device))),
@@ -132,26 +132,26 @@ class Tally:
 
 
 def _in_order(device: str) -> tuple[str, int]:
-    """Devices by platform and number: ``cpu:10`` comes after ``cpu:2``."""
+    """Return a sort key of devices by platform and number: ``cpu:10`` comes after ``cpu:2``."""
     platform, _, number = device.rpartition(":")
     return platform, int(number) if number.isdigit() else 0
 
 
 def _extent(devices: Iterable[records.DeviceTime]) -> int:
-    """How much was seen of a part of a step."""
+    """Return how much of a step was recorded, as the number of spans."""
     return sum(len(device.spans) for device in devices)
 
 
 def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> records.DeviceTime:
-    """Sums of both; the step shown is the later one."""
+    """Return the sums of both devices, with the spans of the later one."""
     if before is None:
         return now
-    sums = {each.kernel: each for each in before.kernels}
-    for each in now.kernels:
-        known = sums.get(each.kernel)
-        sums[each.kernel] = (
-            each
-            if known is None
-            else dataclasses.replace(each, calls=known.calls + each.calls, seconds=known.seconds + each.seconds)
+    sums = {kernel.kernel: kernel for kernel in before.kernels}
+    for kernel in now.kernels:
+        total = sums.get(kernel.kernel)
+        sums[kernel.kernel] = (
+            kernel
+            if total is None
+            else dataclasses.replace(kernel, calls=total.calls + kernel.calls, seconds=total.seconds + kernel.seconds)
         )
     return dataclasses.replace(now, busy=before.busy + now.busy, kernels=tuple(sums.values()))

@@ -1,8 +1,9 @@
 """Linear algebra with NumPy's names: norms, products, factorizations, systems of equations.
 
-The names are in ``__init__.pyi``. All functions take stacks of matrices, whose last two axes are rows and columns, and
-can be differentiated, batched and compiled. Integers become floats; float16 and bfloat16 have to be converted. Singular
-matrices give infinities and NaN rather than errors, since values are not known while a program is traced.
+The names are in ``__init__.pyi``. All functions take stacks of matrices, whose last two axes are rows and
+columns, and can be differentiated, batched and compiled. Integers become floats; float16 and bfloat16 have to
+be converted. Singular matrices give infinities and NaN rather than errors, since values are not known while a
+program is traced.
 """
 
 from ...names import lazy

@@ -1,4 +1,4 @@
-"""Factorizations, eigenvalues and singular values, with NumPy's arguments and results."""
+"""Matrix factorizations, eigenvalues and singular values, with NumPy's arguments and results."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def _matrices(name: str, a: Any) -> None:
 
 @together("upper", "symmetrize_input")
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
-    """The lower triangular L with ``L @ Lᴴ = a`` (``upper``: the U with ``Uᴴ @ U = a``), shape ``(…, n, n)``.
+    """Return the lower triangular L with ``L @ Lᴴ = a`` (``upper``: U with ``Uᴴ @ U = a``), shape ``(…, n, n)``.
 
-    ``symmetrize_input`` takes the mean of ``a`` and its adjoint first; without it the lower triangle counts. A matrix
-    that is not positive definite gives NaN. Raises ValueError for matrices that are not square.
+    ``symmetrize_input`` averages ``a`` with its adjoint first; without it only the lower triangle is used. A
+    matrix that is not positive definite gives NaN. Raises ValueError for matrices that are not square.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]])))
@@ -65,17 +65,17 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     """
     square("cholesky", a)
     a = inexact(a)
-    found = of_cholesky.cholesky(a, symmetrize_input=bool(symmetrize_input))
-    return adjoint(found) if upper else found
+    factor = of_cholesky.cholesky(a, symmetrize_input=bool(symmetrize_input))
+    return adjoint(factor) if upper else factor
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """The QR factorization, ``a = Q @ R``, of matrices of shape ``(…, m, n)``.
+    """Return the QR factorization, ``a = Q @ R``, of matrices of shape ``(…, m, n)``.
 
     ``mode`` "reduced" gives Q, ``(…, m, k)`` with orthonormal columns, and R, ``(…, k, n)``, with k = min(m, n);
-    "complete" the same with k = m; "r" R alone; "raw" the reflections that LAPACK makes, transposed, and their factors.
-    Derivatives are there for full rank, "complete" with m ≤ n. Raises ValueError for another mode, and for
-    arrays without rows and columns.
+    "complete" the same with k = m; "r" R alone; "raw" LAPACK's Householder reflections, transposed, and their
+    factors. Matrices of full rank have derivatives, with "complete" if m ≤ n. Raises ValueError for another mode,
+    and for arrays without rows and columns.
 
     >>> import xlascope.numpy as jnp
     >>> q, r = jnp.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]))
@@ -94,8 +94,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 @together()
 def _raw_qr(a: Any) -> tuple[Any, Any]:
-    made, taus = reflections.geqrf(inexact(a))
-    return transposed(made), taus
+    reflectors, taus = reflections.geqrf(inexact(a))
+    return transposed(reflectors), taus
 
 
 @together("full")
@@ -111,11 +111,12 @@ def svd(
     hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Any:
-    """The singular value decomposition, ``a = U @ diag(S) @ Vh``, of matrices of shape ``(…, m, n)``.
+    """Return the singular value decomposition, ``a = U @ diag(S) @ Vh``, of matrices of shape ``(…, m, n)``.
 
-    Returns U, ``(…, m, k)``, S, falling, ``(…, min(m, n))``, and Vh, ``(…, k', n)``, with k = m and k' = n for
-    ``full_matrices``, else min(m, n); S alone without ``compute_uv``. ``hermitian`` says that ``a`` is its own adjoint,
-    which is faster. A matrix with NaN gives NaN. Raises ValueError for arrays without rows and columns.
+    Returns U, ``(…, m, k)``, S in descending order, ``(…, min(m, n))``, and Vh, ``(…, k', n)``, with k = m and k'
+    = n for ``full_matrices``, else min(m, n); S alone without ``compute_uv``. ``hermitian`` says that ``a`` is
+    Hermitian, and uses a faster algorithm. A matrix with NaN gives NaN. Raises ValueError for arrays without rows
+    and columns.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]])).S)
@@ -159,7 +160,7 @@ def _hermitian_svd(a: Any) -> tuple[Any, Any, Any]:
 
 
 def svdvals(x: Any, /) -> Any:
-    """The singular values of matrices, falling, shape ``(…, min(m, n))``.
+    """Return the singular values of matrices in descending order, shape ``(…, min(m, n))``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.svdvals(jnp.array([[3.0, 0.0], [0.0, 4.0]])))
@@ -169,11 +170,11 @@ def svdvals(x: Any, /) -> Any:
 
 
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
-    """The eigenvalues, in ascending order, and eigenvectors of Hermitian matrices, shape ``(…, n, n)``.
+    """Return the eigenvalues in ascending order, and the eigenvectors, of Hermitian matrices of shape ``(…, n, n)``.
 
-    ``symmetrize_input`` takes the mean of ``a`` and its adjoint; without it the triangle that ``UPLO`` names, "L"
-    (None) or "U", counts. Equal eigenvalues have vectors without derivatives. Raises ValueError for matrices that
-    are not square, and for another ``UPLO``.
+    ``symmetrize_input`` averages ``a`` with its adjoint; without it only the triangle ``UPLO`` is used, "L"
+    (None) or "U". Eigenvectors of equal eigenvalues have no derivatives. Raises ValueError for matrices that are
+    not square, and for another ``UPLO``.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues)
@@ -196,7 +197,7 @@ def _eigh(a: Any, lower: bool, symmetrize: bool) -> tuple[Any, Any]:
 
 
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
-    """The eigenvalues of Hermitian matrices, in ascending order, shape ``(…, n)``; see :func:`eigh`.
+    """Return the eigenvalues of Hermitian matrices, in ascending order, shape ``(…, n)``; see :func:`eigh`.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.eigvalsh(jnp.array([[2.0, 0.0], [0.0, 1.0]])))
@@ -206,7 +207,7 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 
 
 def eig(a: Any) -> EigResult:
-    """The eigenvalues, ``(…, n)``, and right eigenvectors, ``(…, n, n)``, of square matrices; both complex.
+    """Return the eigenvalues, ``(…, n)``, and right eigenvectors, ``(…, n, n)``, of square matrices; both complex.
 
     Eigenvectors have no derivatives; :func:`eigvals` has. Raises ValueError for matrices that are not square.
 
@@ -226,7 +227,7 @@ def _eig(a: Any) -> tuple[Any, Any]:
 
 @together()
 def eigvals(a: Any) -> Any:
-    """The eigenvalues of square matrices, complex, shape ``(…, n)``; raises ValueError for others.
+    """Return the eigenvalues of square matrices, complex, shape ``(…, n)``; raises ValueError for others.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.eigvals(jnp.array([[2.0, 0.0], [0.0, 1.0]])))

@@ -22,7 +22,7 @@ from .solving import solve, square
 
 
 class SlogdetResult(NamedTuple):
-    """The sign of a determinant (for complex ones, of size 1), and the logarithm of its size."""
+    """Sign of a determinant (for complex ones, of absolute value 1), and logarithm of its absolute value."""
 
     sign: Any
     logabsdet: Any
@@ -30,9 +30,9 @@ class SlogdetResult(NamedTuple):
 
 @together()
 def det(a: Any) -> Any:
-    """The determinants of square matrices, shape ``(…, n, n)``; raises ValueError for others.
+    """Return the determinants of square matrices, shape ``(…, n, n)``; raise ValueError for others.
 
-    Its derivative, the adjugate, is right for singular matrices as well.
+    Its derivative, the adjugate, is correct for singular matrices as well.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]])))
@@ -63,23 +63,23 @@ def _det(a: Any) -> Any:
 @_det.defjvp
 def _det_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
     (a,), (t,) = primals, tangents
-    found, moved = _adjugate_times(a, t)
-    return found, reductions.sum(diagonal(moved), -1)
+    determinant, adjugate_tangent = _adjugate_times(a, t)
+    return determinant, reductions.sum(diagonal(adjugate_tangent), -1)
 
 
 def _sign_of_exchanges(pivots: Any, dtype: Any) -> Any:
-    """-1 for each row that was exchanged with another one."""
-    moved = reductions.sum(logic.not_equal(pivots, arange(shape_of(pivots)[-1])), -1)
-    return as_dtype(1 - 2 * (moved % 2), dtype)
+    """Return the sign of a permutation: -1 to the number of exchanged rows."""
+    exchange_count = reductions.sum(logic.not_equal(pivots, arange(shape_of(pivots)[-1])), -1)
+    return as_dtype(1 - 2 * (exchange_count % 2), dtype)
 
 
 def _adjugate_times(a: Any, b: Any) -> tuple[Any, Any]:
-    """det(A) and det(A) A⁻¹ B, which is there for a singular A, too.
+    """Return det(A) and det(A) A⁻¹ B, which also exists for a singular A.
 
-    With A P = Q R, where the diagonal of R falls in size, R Y = det(A) Qᴴ B has as its last equation
-    R[n, n] Y[n] = det(A) X[n], and det(A) / R[n, n] is the product of the other diagonal elements, but for a sign: with
-    that in its place the system can be solved as long as these are not zero. If one of them is, A has a rank below
-    n - 1, and the adjugate is zero.
+    With A P = Q R, where the diagonal of R decreases in absolute value, R Y = det(A) Qᴴ B has as its last
+    equation R[n, n] Y[n] = det(A) X[n], and det(A) / R[n, n] is the product of the other diagonal elements, but
+    for a sign: with R[n, n] replaced by its reciprocal, the system can be solved as long as these are not zero.
+    If one of them is, A has a rank below n - 1, and the adjugate is zero.
     """
     size, dtype = shape_of(a)[-1], aval_of(a).dtype
     if not size:
@@ -88,24 +88,24 @@ def _adjugate_times(a: Any, b: Any) -> tuple[Any, Any]:
     exchanges = lu.one_hot(order, dtype)
     on_diagonal = diagonal(r)
     but_last = _det(product(q, exchanges)) * reductions.prod(on_diagonal[..., :-1], -1)
-    found = but_last * on_diagonal[..., -1]
+    determinant = but_last * on_diagonal[..., -1]
     inverse = expand_dims(ufuncs.reciprocal(but_last), (-2, -1))
-    usable = logic.logical_not(logic.isinf(inverse))
+    is_finite = logic.logical_not(logic.isinf(inverse))
     is_last = expand_dims(logic.equal(arange(size), size - 1), -1)
     x = product(adjoint(q), b)
-    x = logic.where(is_last, x, ufuncs.multiply(x, expand_dims(found, (-2, -1))))
-    changed = logic.where(logic.logical_and(is_last, matrix_transpose(is_last)), inverse, r)
-    changed = logic.where(usable, changed, eye(size, dtype=dtype))
-    y = triangular_solve(changed, logic.where(usable, x, zeros_like(x)), left_side=True, lower=False)
-    return found, product(transposed(exchanges), y)
+    x = logic.where(is_last, x, ufuncs.multiply(x, expand_dims(determinant, (-2, -1))))
+    modified_r = logic.where(logic.logical_and(is_last, matrix_transpose(is_last)), inverse, r)
+    modified_r = logic.where(is_finite, modified_r, eye(size, dtype=dtype))
+    y = triangular_solve(modified_r, logic.where(is_finite, x, zeros_like(x)), left_side=True, lower=False)
+    return determinant, product(transposed(exchanges), y)
 
 
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
-    """The signs of determinants and the logarithms of their sizes, which neither overflow nor underflow.
+    """Return the signs and log absolute values of determinants, which neither overflow nor underflow.
 
-    ``a`` has shape ``(…, n, n)``; the sign of a complex determinant has size 1; that of a singular matrix is 0 and its
-    logarithm -inf, whose derivatives are infinite or NaN. ``method`` is "lu" (None) or "qr". Raises ValueError for
-    matrices that are not square, and for another method.
+    ``a`` has shape ``(…, n, n)``; the sign of a complex determinant has absolute value 1. A singular matrix has
+    the sign 0 and the logarithm -inf, whose derivatives are infinite or NaN. ``method`` is "lu" (None) or "qr".
+    Raises ValueError for matrices that are not square, and for another method.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.slogdet(jnp.array([[0.0, 1.0], [1.0, 0.0]])).sign)
@@ -131,26 +131,26 @@ def _by_lu(a: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def _by_qr(a: Any) -> tuple[Any, Any]:
-    made, taus = reflections.geqrf(a)
+    reflectors, taus = reflections.geqrf(a)
     # A reflection 1 - tau v vᴴ is unitary: its determinant 1 - tau vᴴ v is -tau / conj(tau), and 1 if tau is zero.
-    turns = logic.where(logic.equal(taus, 0), 1, -taus / ufuncs.conjugate(logic.where(logic.equal(taus, 0), 1, taus)))
-    return _parts(diagonal(made), reductions.prod(as_dtype(turns, aval_of(a).dtype), -1))
+    phases = logic.where(logic.equal(taus, 0), 1, -taus / ufuncs.conjugate(logic.where(logic.equal(taus, 0), 1, taus)))
+    return _parts(diagonal(reflectors), reductions.prod(as_dtype(phases, aval_of(a).dtype), -1))
 
 
 def _parts(on_diagonal: Any, sign: Any) -> tuple[Any, Any]:
-    """The sign and the logarithm of the size of a product."""
+    """Return the sign and the log absolute value of the product of the diagonal elements and ``sign``."""
     signs = sign * reductions.prod(ufuncs.sign(on_diagonal), -1)
-    return signs + 0, reductions.sum(log(ufuncs.abs(on_diagonal)), -1)  # 0, not -0
+    return signs + 0, reductions.sum(log(ufuncs.abs(on_diagonal)), -1)  # + 0 turns -0 into 0
 
 
 def _slogdet_jvp(function: Any, primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
     (a,), (t,) = primals, tangents
     sign, size = function(a)
-    moved = reductions.sum(diagonal(solve(a, t)), -1)
+    log_tangent = reductions.sum(diagonal(solve(a, t)), -1)
     if kind_of(aval_of(sign).dtype) == "c":
-        turn = moved - as_dtype(ufuncs.real(moved), aval_of(moved).dtype)
-        return (sign, size), (sign * turn, ufuncs.real(moved))
-    return (sign, size), (zeros_like(sign), moved)
+        rotation = log_tangent - as_dtype(ufuncs.real(log_tangent), aval_of(log_tangent).dtype)
+        return (sign, size), (sign * rotation, ufuncs.real(log_tangent))
+    return (sign, size), (zeros_like(sign), log_tangent)
 
 
 _by_lu.defjvp(lambda primals, tangents: _slogdet_jvp(_by_lu, primals, tangents))

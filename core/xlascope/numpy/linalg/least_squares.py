@@ -1,4 +1,4 @@
-"""What singular values decide: pseudoinverses, least squares, ranks and condition numbers."""
+"""Pseudoinverses, least squares, ranks and condition numbers, by singular values."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ from .solving import inexact_pair_of_any_rank, inv, square
 
 
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
-    """The Moore-Penrose pseudoinverses of matrices of shape ``(…, m, n)``: ``(…, n, m)``.
+    """Return the Moore-Penrose pseudoinverses of matrices of shape ``(…, m, n)``: ``(…, n, m)``.
 
-    Singular values up to ``rtol`` times the largest count as zero; by default 10 max(m, n) times the distance of 1 to
-    the next number of the dtype. ``rcond`` is an older name for it; ``hermitian`` says that ``a`` is its own adjoint.
-    The derivative is that at constant rank. Raises ValueError for both names at once, and for arrays without rows and
-    columns.
+    Singular values up to ``rtol`` times the largest are treated as zero; the default is 10 max(m, n) times the
+    machine epsilon. ``rcond`` is an older name for it; ``hermitian`` says that ``a`` is Hermitian. The derivative
+    assumes constant rank. Raises ValueError for both names at once, and for arrays without rows and columns.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.pinv(jnp.array([[2.0], [0.0]])))
@@ -38,10 +37,10 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     """
     if rtol is not None and rcond is not None:
         raise ValueError("pinv: only one of rtol and rcond may be specified; they mean the same")
-    given = rcond if rtol is None else rtol
+    threshold = rcond if rtol is None else rtol
     if len(shape_of(a)) < 2:
         raise ValueError(f"linalg.pinv takes matrices, of at least two axes, got shape {shape_of(a)}{here()}")
-    return _pinv(a, given, hermitian=bool(hermitian))
+    return _pinv(a, threshold, hermitian=bool(hermitian))
 
 
 @together("hermitian")
@@ -91,17 +90,17 @@ _of_hermitian.defjvp(lambda primals, tangents: _pinv_jvp(_of_hermitian, primals,
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
-    """The x, of the least size, for which ``a @ x`` is nearest to ``b``, for a matrix ``a`` of shape ``(m, n)``.
+    """Return the least-squares solution of ``a @ x = b`` with the smallest norm, for a matrix of shape ``(m, n)``.
 
-    ``b`` is a vector, ``(m,)``, or the columns of ``(m, k)``. Returns x, the sums of squares of what is left, ``(k,)``,
-    the rank, and the singular values. Singular values below ``rcond`` times the largest count as zero; by default
-    max(m, n) times the distance of 1 to the next number of the dtype. With ``numpy_resid`` the sums are empty, as in
-    NumPy, for a rank below n or m ≤ n; that needs the rank's value, so it does not work under jit. Raises TypeError and
+    ``b`` is a vector, ``(m,)``, or the columns of ``(m, k)``. Returns x, the sums of squared residuals, ``(k,)``,
+    the rank, and the singular values. Singular values below ``rcond`` times the largest are treated as zero; the
+    default is max(m, n) times the machine epsilon. With ``numpy_resid`` the sums are empty, as in NumPy, for a
+    rank below n or m ≤ n; that needs the rank's value, so it does not work under jit. Raises TypeError and
     ValueError for shapes that do not fit.
 
     >>> import xlascope.numpy as jnp
-    >>> x, left, rank, values = jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))
-    >>> print(x.round(3), left.round(3), rank)
+    >>> x, residuals, rank, values = jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))
+    >>> print(x.round(3), residuals.round(3), rank)
     [2.] [2.] 1
     """
     shape_a, shape_b = shape_of(a), shape_of(b)
@@ -111,17 +110,17 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
         raise TypeError(f"linalg.lstsq takes a right side of one or two axes, got shape {shape_b}{here()}")
     if shape_a[0] != shape_b[0]:
         raise ValueError(f"linalg.lstsq: Leading dimensions of input arrays must match, got {shape_a} and {shape_b}")
-    x, left, rank, values = _lstsq(a, b, rcond)
+    x, residuals, rank, values = _lstsq(a, b, rcond)
     if numpy_resid and (int(rank) < shape_a[1] or shape_a[0] <= shape_a[1]):
-        left = left[:0]
-    return x, left, rank, values
+        residuals = residuals[:0]
+    return x, residuals, rank, values
 
 
 @together()
 def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     a, b = inexact_pair_of_any_rank(a, b)
-    vector = len(shape_of(b)) == 1
-    b = expand_dims(b, -1) if vector else b
+    is_vector = len(shape_of(b)) == 1
+    b = expand_dims(b, -1) if is_vector else b
     (m, n), k = shape_of(a), shape_of(b)[-1]
     dtype = aval_of(a).dtype
     eps = float(finfo(dtype).eps)
@@ -129,22 +128,22 @@ def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     if not m or not n:
         x, rank = zeros_of(shaped((n, k), dtype)), zeros_of(shaped((), canonical(int)))
     else:
-        least = eps * max(m, n) if rcond is None else logic.where(logic.less(rcond, 0), eps, rcond)
-        counts = logic.logical_and(logic.greater(s, 0), logic.greater_equal(s, ufuncs.multiply(least, s[0])))
-        rank = reductions.sum(as_dtype(counts, canonical(int)), dtype=canonical(int))
-        inverse = logic.where(counts, 1 / logic.where(counts, s, 1), 0)
+        threshold = eps * max(m, n) if rcond is None else logic.where(logic.less(rcond, 0), eps, rcond)
+        significant = logic.logical_and(logic.greater(s, 0), logic.greater_equal(s, ufuncs.multiply(threshold, s[0])))
+        rank = reductions.sum(as_dtype(significant, canonical(int)), dtype=canonical(int))
+        inverse = logic.where(significant, 1 / logic.where(significant, s, 1), 0)
         x = product(adjoint(vh), ufuncs.multiply(expand_dims(inverse, -1), product(adjoint(u), b)))
-    left = b - product(a, x)
-    sums = reductions.sum(ufuncs.real(ufuncs.multiply(left, ufuncs.conjugate(left))), 0)
-    return squeeze(x, -1) if vector else x, sums, rank, s
+    residual = b - product(a, x)
+    squared_residuals = reductions.sum(ufuncs.real(ufuncs.multiply(residual, ufuncs.conjugate(residual))), 0)
+    return squeeze(x, -1) if is_vector else x, squared_residuals, rank, s
 
 
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
-    """How many singular values of matrices ``(…, m, n)`` exceed ``rtol`` times the largest; integers ``(…)``.
+    """Return the number of singular values of matrices ``(…, m, n)`` above ``rtol`` times the largest.
 
-    By default ``rtol`` is max(m, n) times the distance of 1 to the next number of the dtype; ``tol`` is an absolute
-    threshold in its place. Fewer than two axes count as one row: 1 unless all elements are zero. ``hermitian`` says
-    that matrices are their own adjoints. Raises ValueError for both thresholds.
+    The result holds integers of shape ``(…)``. By default ``rtol`` is max(m, n) times the machine epsilon;
+    ``tol`` is an absolute threshold instead. Fewer than two axes count as one row: 1 unless all elements are
+    zero. ``hermitian`` says that the matrices are Hermitian. Raises ValueError for both thresholds.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]])))
@@ -173,11 +172,11 @@ def _matrix_rank(a: Any, rtol: Any, tol: Any, hermitian: bool) -> Any:
 
 @together("p")
 def cond(x: Any, p: Any = None) -> Any:
-    """The condition numbers of matrices: the norm of each times that of its inverse.
+    """Return the condition numbers of matrices: the norm of each times that of its inverse.
 
-    ``p`` names the norm, as ``ord`` in :func:`norm`; by default (and for 2) it is the largest singular value divided by
-    the smallest, also of matrices that are not square. A singular matrix has an infinite one. Raises ValueError for
-    arrays without rows and columns, or other norms of matrices that are not square.
+    ``p`` names the norm, as ``ord`` in :func:`norm`; by default (and for 2) it is the largest singular value
+    divided by the smallest, also of matrices that are not square. A singular matrix has an infinite one. Raises
+    ValueError for arrays without rows and columns, or other norms of matrices that are not square.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.cond(jnp.array([[4.0, 0.0], [0.0, 2.0]])))
@@ -192,6 +191,6 @@ def cond(x: Any, p: Any = None) -> Any:
         s = svd(x, compute_uv=False)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     square("cond", x)
-    found = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+    result = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
     had_nan = reductions.any(logic.isnan(x), (-2, -1))
-    return logic.where(logic.logical_and(logic.isnan(found), logic.logical_not(had_nan)), math.inf, found)
+    return logic.where(logic.logical_and(logic.isnan(result), logic.logical_not(had_nan)), math.inf, result)

@@ -20,7 +20,7 @@ from .decompositions import svd
 
 
 def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
-    """The norm of a vector or matrix: by default the root of the sum of squares.
+    """Return the norm of a vector or matrix: by default the root of the sum of squares.
 
     ``ord`` for vectors: a number, inf, -inf, 0; for matrices: "fro", 1, -1, inf, -inf, and of the singular values
     "nuc" (their sum), 2 (the largest), -2 (the smallest).
@@ -73,28 +73,28 @@ def _matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"there is no matrix norm {ord!r}; there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf")
     rows, columns = axes
-    summed, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
-    totals = reductions.sum(ufuncs.abs(x), summed, keepdims=True)
+    summed_axis, remaining_axis = (rows, columns) if ord in (1, -1) else (columns, rows)
+    totals = reductions.sum(ufuncs.abs(x), summed_axis, keepdims=True)
     if ord > 0:
-        found = reductions.max(totals, kept, keepdims=True, initial=0)
+        result = reductions.max(totals, remaining_axis, keepdims=True, initial=0)
     else:
-        found = reductions.min(totals, kept, keepdims=True)
-    return found if keepdims else squeeze(found, axes)
+        result = reductions.min(totals, remaining_axis, keepdims=True)
+    return result if keepdims else squeeze(result, axes)
 
 
 def _of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     values = svd(shaping.moveaxis(x, axes, (-2, -1)), compute_uv=False)
     if ord == "nuc":
-        found = reductions.sum(values, -1)
+        result = reductions.sum(values, -1)
     elif ord == 2:
-        found = reductions.max(values, -1, initial=0)
+        result = reductions.max(values, -1, initial=0)
     else:
-        found = reductions.min(values, -1)
-    return shaping.expand_dims(found, axes) if keepdims else found
+        result = reductions.min(values, -1)
+    return shaping.expand_dims(result, axes) if keepdims else result
 
 
 def vector_norm(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of the vectors along ``axis`` (None: of all elements as one vector)."""
+    """Return the norm of the vectors along ``axis`` (None: of all elements as one vector)."""
     return _vector_norm(x, ord=ord, axis=as_tuple(axis), keepdims=keepdims)
 
 
@@ -103,10 +103,10 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     rank = len(shape_of(x))
     axes = axes_of(range(rank) if axis is None else axis, rank)
     if kind_of(aval_of(x).dtype) in "biu" and ord not in (math.inf, -math.inf, 1):
-        x = as_dtype(x, canonical(float))  # in which integers are summed, too; their own squares would wrap
+        x = as_dtype(x, canonical(float))  # squares of integers would overflow
     return _vector(x, 2 if ord is None else ord, axes, keepdims)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of the matrices in the last two axes."""
+    """Return the norm of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)

@@ -1,4 +1,4 @@
-"""Products of vectors and matrices, the array API's under this name, and diagonals."""
+"""Products of vectors and matrices as in the array API, and diagonals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .solving import inv
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    """The products of every element of one vector with every element of another; raises ValueError for other ranks."""
+    """Return the outer product of two vectors; raise ValueError for other ranks."""
     ranks = len(shape_of(x1)), len(shape_of(x2))
     if ranks != (1, 1):
         raise ValueError(
@@ -32,28 +32,28 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product of matrices and vectors; see :func:`xlascope.numpy.matmul`."""
+    """Return the product of matrices and vectors; see :func:`xlascope.numpy.matmul`."""
     return linear.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product over pairs of axes; see :func:`xlascope.numpy.tensordot`."""
+    """Return the product over pairs of axes; see :func:`xlascope.numpy.tensordot`."""
     return linear.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonals of the matrices in the last two axes."""
+    """Return the diagonals of the matrices in the last two axes."""
     return repeating.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of the diagonals of the matrices in the last two axes."""
+    """Return the sums of the diagonals of the matrices in the last two axes."""
     return linear.trace(x, offset, -2, -1, dtype)
 
 
 @together("n")
 def matrix_power(a: Any, n: int) -> Any:
-    """A square matrix multiplied with itself: n factors; for a negative n, of the inverse."""
+    """Return the ``n``-th power of a square matrix; for a negative ``n``, the power of its inverse."""
     n, shape = whole_number(n, "n"), shape_of(a)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ValueError(f"matrix_power takes square matrices, got shape {shape}")
@@ -73,9 +73,9 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The cross product of vectors of three elements along an axis, the other axes broadcast.
+    """Return the cross product of vectors of three elements along an axis, the other axes broadcast.
 
-    Raises ValueError for vectors of another length; ``numpy.cross`` takes those of two as well.
+    Raises ValueError for vectors of another length; ``numpy.cross`` also takes vectors of two elements.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0])))
@@ -89,9 +89,10 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
-    """The product of several matrices, in the order that takes the fewest multiplications.
+    """Return the product of several matrices, in the order that takes the fewest multiplications.
 
-    The first and the last may be vectors. Raises ValueError for fewer than two arrays, and for shapes that do not fit.
+    The first and the last may be vectors. Raises ValueError for fewer than two arrays, and for shapes that do not
+    fit.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.linalg.multi_dot([jnp.ones((2, 9)), jnp.ones((9, 3)), jnp.ones(3)]).shape
@@ -114,17 +115,17 @@ def _multi_dot(arrays: tuple[Any, ...], precision: Any) -> Any:
         raise ValueError(compose_message(said, "The last axis of each has to be as long as the first of the next."))
     splits = _best_splits(sizes)
 
-    def of(first: int, last: int) -> Any:
+    def multiply_range(first: int, last: int) -> Any:
         if first == last:
             return arrays[first]
-        at = splits[first, last]
-        return linear.dot(of(first, at), of(at + 1, last), precision=precision)
+        split = splits[first, last]
+        return linear.dot(multiply_range(first, split), multiply_range(split + 1, last), precision=precision)
 
-    return of(0, len(arrays) - 1)
+    return multiply_range(0, len(arrays) - 1)
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to divide each run of matrices, by dynamic programming over the numbers of multiplications."""
+    """Return the optimal split of each range of matrices, by dynamic programming over the multiplications."""
     count = len(sizes) - 1
     costs = np.zeros((count, count))
     splits = {}
@@ -132,8 +133,8 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
         for first in range(count - length):
             last = first + length
             options = [
-                costs[first, at] + costs[at + 1, last] + sizes[first] * sizes[at + 1] * sizes[last + 1]
-                for at in range(first, last)
+                costs[first, split] + costs[split + 1, last] + sizes[first] * sizes[split + 1] * sizes[last + 1]
+                for split in range(first, last)
             ]
             best = int(np.argmin(options))
             costs[first, last], splits[first, last] = options[best], first + best

@@ -24,11 +24,11 @@ from ..together import together
 
 @together()
 def solve(a: Any, b: Any) -> Any:
-    """The x with ``a @ x = b``, for square matrices ``a``, shape ``(…, n, n)``.
+    """Return the x with ``a @ x = b``, for square matrices ``a``, shape ``(…, n, n)``.
 
-    ``b`` is one vector, ``(n,)``, or matrices, ``(…, n, k)``; leading axes are broadcast. It is found by an LU
-    factorization, its derivative by solving again. A singular matrix gives infinities or NaN. Raises ValueError for
-    shapes that do not fit.
+    ``b`` is one vector, ``(n,)``, or matrices, ``(…, n, k)``; leading axes are broadcast. It uses an LU
+    factorization; the derivative solves with the same factors. A singular matrix gives infinities or NaN. Raises
+    ValueError for shapes that do not fit.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0])))
@@ -45,7 +45,7 @@ def solve(a: Any, b: Any) -> Any:
     if len(shape_b) == 1:
         columns = broadcast_to(expand_dims(b, -1), (*shape_a[:-1], 1))
         return squeeze(_solved(a, columns), -1)
-    if len(shape_a) == 2 < len(shape_b):  # one matrix: all right sides are columns for it
+    if len(shape_a) == 2 < len(shape_b):  # one matrix: all right sides become its columns
         rows = moveaxis(b, -2, 0)
         return moveaxis(reshape(_solved(a, reshape(rows, (shape_a[-1], -1))), shape_of(rows)), 0, -2)
     lead = np.broadcast_shapes(shape_a[:-2], shape_b[:-2])
@@ -53,7 +53,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def inexact_pair_of_any_rank(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two arrays in the floating-point or complex dtype where they meet, their shapes as they are."""
+    """Return two arrays in their common floating-point or complex dtype, without changing their shapes."""
     types = [(aval_of(x).dtype, aval_of(x).weak_type) for x in (a, b)]
     dtype = to_inexact(promote(tuple(types))[0])
     return as_dtype(a, dtype), as_dtype(b, dtype)
@@ -80,9 +80,10 @@ def _solved(a: Any, b: Any) -> Any:
 
 @together()
 def inv(a: Any) -> Any:
-    """The inverses of square matrices, shape ``(…, n, n)``; raises ValueError for others.
+    """Return the inverses of square matrices, shape ``(…, n, n)``; raise ValueError for others.
 
-    A singular matrix gives infinities or NaN. To solve equations use :func:`solve`, which is faster and more exact.
+    A singular matrix gives infinities or NaN. To solve equations use :func:`solve`, which is faster and more
+    exact.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]])))
@@ -95,10 +96,10 @@ def inv(a: Any) -> Any:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse of an array as a matrix whose rows are its first ``ind`` axes.
+    """Return the inverse of an array as a matrix whose rows are its first ``ind`` axes.
 
-    The result has the other axes first: ``tensordot(tensorinv(a), a, ind)`` is an identity. Raises ValueError unless
-    these are as many elements as the others, or for ``ind`` below 1.
+    The result has the other axes first: ``tensordot(tensorinv(a), a, ind)`` is an identity. Raises ValueError
+    unless the first axes have as many elements as the others, and for ``ind`` below 1.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.linalg.tensorinv(jnp.eye(6).reshape(2, 3, 6), 2).shape
@@ -117,7 +118,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
-    """The x with ``tensordot(a, x, x.ndim) = b``; ``axes`` of ``a`` are moved to its end before.
+    """Return the x with ``tensordot(a, x, x.ndim) = b``; ``axes`` of ``a`` are moved to its end before.
 
     Raises ValueError unless ``a`` has as many elements in the axes of ``b`` as in the others.
 

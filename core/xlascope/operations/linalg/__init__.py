@@ -1,1 +1,1 @@
-"""Linear algebra: triangular systems, and the factorizations, all on stacks of matrices (…, m, n)."""
+"""Linear algebra: triangular systems and factorizations, all on stacks of matrices (…, m, n)."""

@@ -1,7 +1,8 @@
-"""The singular value decomposition where there is none: by a polar decomposition, and the eigenvalues of its H.
+"""The singular value decomposition by a polar decomposition, for platforms without a routine of their own.
 
-X = U_p H and H = V S Vᴴ give X = (U_p V) S Vᴴ. (Y. Nakatsukasa, N. J. Higham: "Stable and efficient spectral divide and
-conquer algorithms for the symmetric eigenvalue decomposition and the SVD", SIAM J. Sci. Comput. 35, 2013.)
+X = U_p H and H = V S Vᴴ give X = (U_p V) S Vᴴ. (Y. Nakatsukasa, N. J. Higham: "Stable and efficient spectral
+divide and conquer algorithms for the symmetric eigenvalue decomposition and the SVD", SIAM J. Sci. Comput. 35,
+2013.)
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .qr import qr
 
 
 def svd_by_polar(x: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
-    """U, the singular values and Vᴴ, of stacks of matrices; NaN for a matrix that is not finite."""
+    """Return U, the singular values and Vᴴ of stacks of matrices; NaN for a matrix that is not finite."""
     m, n = aval(x).shape[-2:]
     if m < n:
         v, s, uh = svd_by_polar(adjoint(x), full_matrices)
@@ -40,7 +41,7 @@ def svd_by_polar(x: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
         if full_matrices:
             u = concatenate([u, slice_in_dim(basis, n, m, axis=rank - 1)], rank - 1)
     finite = reduce_and(is_finite(abs(x)), (rank - 2, rank - 1))
-    u, s, vh = (_nan_unless(finite, each) for each in (u, s, adjoint(v)))
+    u, s, vh = (_nan_unless(finite, array) for array in (u, s, adjoint(v)))
     return u, s, vh
 
 
@@ -57,14 +58,14 @@ def _of_square(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _orthonormal(u: Any) -> Any:
-    """Columns as they are where they are orthonormal; those that belong to singular values of nothing, made so."""
+    """Return orthonormal columns: those given, except for columns that belong to singular values of zero."""
     q, r = qr(u, full_matrices=False)
     entries = diagonal(r)
     sizes = abs(entries)
     nothing = eq(sizes, broadcast_in_dim(typed_scalar(0, aval(sizes).dtype), aval(sizes).shape, ()))
-    one = broadcast_in_dim(typed_scalar(1, aval(entries).dtype), aval(entries).shape, ())
-    length = select(nothing, one, convert_element_type(sizes, aval(entries).dtype))
-    return mul(q, as_rows(select(nothing, one, div(entries, length))))
+    ones = broadcast_in_dim(typed_scalar(1, aval(entries).dtype), aval(entries).shape, ())
+    length = select(nothing, ones, convert_element_type(sizes, aval(entries).dtype))
+    return mul(q, as_rows(select(nothing, ones, div(entries, length))))
 
 
 def _nan_unless(finite: Any, x: Any) -> Any:

@@ -39,18 +39,18 @@ class Cholesky(OfStacks, name="cholesky"):
         (a,), (out,) = builder.in_avals, builder.out_avals
         if not a.size:
             return [zeros(builder, out)]
-        return [lower_triangle(builder, made, out) for made in self.on_platform(builder, operands)]
+        return [lower_triangle(builder, factor, out) for factor in self.on_platform(builder, operands)]
 
     def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         types, lead = self._types(builder)
-        made = lapack.call(builder, "potrf", operands, types[:1], types, lead, {"uplo": LETTER["L"]}, {0: 0})
-        return self._where_it_worked(builder, *made)
+        factor_and_info = lapack.call(builder, "potrf", operands, types[:1], types, lead, {"uplo": LETTER["L"]}, {0: 0})
+        return self._where_it_worked(builder, *factor_and_info)
 
     def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         types, lead = self._types(builder)
         options = {"lower": "true"}
-        made = by_columns(builder, "cusolver_potrf_ffi", operands, types[:1], types, lead, options, {0: 0})
-        return self._where_it_worked(builder, *made)
+        factor_and_info = by_columns(builder, "cusolver_potrf_ffi", operands, types[:1], types, lead, options, {0: 0})
+        return self._where_it_worked(builder, *factor_and_info)
 
     def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return list(builder.emit("stablehlo.cholesky", operands, {"lower": attribute("true")}))
@@ -59,9 +59,9 @@ class Cholesky(OfStacks, name="cholesky"):
         (out,) = builder.out_avals
         return [out, shaped(out.shape[:-2], INT32)], out.ndim - 2
 
-    def _where_it_worked(self, builder: Any, made: Any, info: Any) -> list[Any]:
+    def _where_it_worked(self, builder: Any, factor: Any, info: Any) -> list[Any]:
         (out,) = builder.out_avals
-        return [nan_where_failed(builder, info, out.shape[:-2], made, out)]
+        return [nan_where_failed(builder, info, out.shape[:-2], factor, out)]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return operands[0].size * operands[0].shape[-1] // 3
@@ -78,7 +78,7 @@ class Cholesky(OfStacks, name="cholesky"):
 
 
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
-    """The lower triangular factors L of positive definite matrices: ``L Lᴴ = x``, shape ``(…, n, n)``.
+    """Return the lower triangular factors L of positive definite matrices: ``L Lᴴ = x``, shape ``(…, n, n)``.
 
     ``symmetrize_input`` takes the mean of ``x`` and its adjoint first; without it the lower triangle counts, and
     derivatives take tangents for symmetric. A matrix that is not positive definite gives NaN. Raises ValueError for
@@ -96,7 +96,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
 
 
 def inexact(x: Any) -> Any:
-    """Integers as floats, which the mean makes of them."""
+    """Convert integers to floats, as their mean would be."""
     dtype = aval(x).dtype
     if kind_of(dtype) not in "iu":
         return x
@@ -104,5 +104,5 @@ def inexact(x: Any) -> Any:
 
 
 def symmetrized(x: Any) -> Any:
-    """The mean of square matrices and their adjoints."""
+    """Return the mean of square matrices and their adjoints."""
     return mul(add(x, adjoint(x)), typed_scalar(0.5, aval(x).dtype))

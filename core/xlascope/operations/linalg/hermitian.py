@@ -31,12 +31,12 @@ from .stacks import (
     zeros,
 )
 
-#: For more rows QDWH divides, in JAX.
+#: The most rows for which JAX uses Jacobi rotations; it divides larger matrices by QDWH.
 LARGEST_FOR_JACOBI = 256
 
 
 class EighImplementation(enum.Enum):
-    """How eigenvalues of Hermitian matrices are found: QR on the CPU, QR or JACOBI on a GPU, else on a TPU."""
+    """Algorithm for eigenvalues of Hermitian matrices: QR on the CPU, QR or JACOBI on a GPU, others on a TPU."""
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -44,7 +44,7 @@ class EighImplementation(enum.Enum):
 
 
 class Eigh(OfStacks, name="eigh"):
-    """The eigenvectors, as columns of V, and eigenvalues w of Hermitian matrices, of which one triangle counts.
+    """The eigenvectors, as columns of V, and eigenvalues w of Hermitian matrices, given by one triangle.
 
     With D = Vᴴ A' V: w' is the diagonal of D, and V' = V (F ∘ D) with F[i, j] = 1 / (w[j] - w[i]), zero on the
     diagonal (M. B. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
@@ -85,35 +85,35 @@ class Eigh(OfStacks, name="eigh"):
         )
 
     def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """By XLA's Jacobi rotations, for all sizes: at most 100 rounds, until what is left is below 1e-6 of the whole.
+        """Emit XLA's Jacobi rotations, for all sizes: at most 100 rounds, until the rest is below 1e-6 of the whole.
 
         JAX divides matrices of more than 256 rows by QDWH until they are smaller, which is faster, and no more exact.
         """
         (a,), (vectors, values) = builder.in_avals, builder.out_avals
         n = a.shape[-1]
-        known: dict[EighImplementation | None, int] = {None: 0, EighImplementation.JACOBI: 0}
+        implementations: dict[EighImplementation | None, int] = {None: 0, EighImplementation.JACOBI: 0}
         if n <= LARGEST_FOR_JACOBI:
-            known[EighImplementation.QDWH] = 0
-        self._check(builder, known)
+            implementations[EighImplementation.QDWH] = 0
+        self._check(builder, implementations)
         sorting = self.sort_eigenvalues or self.subset_by_index is not None
         config = f"{self.lower:d},{sorting:d},100,1e-6"
-        whole = [shaped(a.shape, a.dtype), shaped(a.shape[:-1], values.dtype)]
-        made = of_xla(builder, "Eigh", operands, whole, config)
+        avals = [shaped(a.shape, a.dtype), shaped(a.shape[:-1], values.dtype)]
+        parts = of_xla(builder, "Eigh", operands, avals, config)
         first = self.subset_by_index[0] if self.subset_by_index else 0
         return [
-            part_of(builder, y, have, out, first) for y, have, out in zip(made, whole, (vectors, values), strict=True)
+            part_of(builder, y, have, out, first) for y, have, out in zip(parts, avals, (vectors, values), strict=True)
         ]
 
-    def _check(self, builder: Any, known: Mapping[EighImplementation | None, int]) -> int:
-        """The number of the implementation; raises NotImplementedError for one that the platform does not have."""
-        if self.implementation not in known:
+    def _check(self, builder: Any, implementations: Mapping[EighImplementation | None, int]) -> int:
+        """Return the number of the implementation; raise NotImplementedError for one that the platform lacks."""
+        if self.implementation not in implementations:
             raise self.not_there(builder, f" by {self.implementation}")
         if self.subset_by_index is not None and builder.platform != "tpu":
             raise NotImplementedError(
                 f"subset_by_index={self.subset_by_index!r} of eigh is there on a TPU, not on {builder.platform!r}: "
                 "slice what eigh returns"
             )
-        return known[self.implementation]
+        return implementations[self.implementation]
 
     def _by_library(
         self, builder: Any, operands: Sequence[Any], call: Callable[..., list[Any]], options: Mapping[str, str]
@@ -146,7 +146,7 @@ class Eigh(OfStacks, name="eigh"):
 
 
 def inverse_distances(w: Any, rank: int) -> Any:
-    """1 / (w[j] - w[i]), and zero on the diagonal."""
+    """Return 1 / (w[j] - w[i]), with zeros on the diagonal."""
     type_ = aval(w)
     ones = identity(type_.shape[-1], type_.dtype, (1,) * (rank - 2))
     return sub(integer_pow(add(ones, sub(as_rows(w), as_columns(w))), -1), ones)
@@ -161,7 +161,7 @@ def eigh(
     subset_by_index: tuple[int, int] | None = None,
     implementation: EighImplementation | None = None,
 ) -> tuple[Any, Any]:
-    """The eigenvectors and eigenvalues of Hermitian matrices, shape ``(…, n, n)``.
+    """Return the eigenvectors and eigenvalues of Hermitian matrices, shape ``(…, n, n)``.
 
     Returns V, of that shape, whose columns are eigenvectors, and the eigenvalues, real, ``(…, n)``, in ascending order.
     ``symmetrize_input`` takes the mean of ``x`` and its adjoint first; without it the triangle that ``lower`` names
@@ -188,7 +188,7 @@ def eigh(
 
 
 class Tridiagonal(OfStacks, name="tridiagonal"):
-    """Hermitian matrices brought to tridiagonal form by reflections; one triangle counts."""
+    """Tridiagonal form of Hermitian matrices, given by one triangle, by Householder reflections."""
 
     lower: bool
 
@@ -229,12 +229,12 @@ class Tridiagonal(OfStacks, name="tridiagonal"):
     ) -> list[Any]:
         (a,), outs = builder.in_avals, builder.out_avals
         lead = a.shape[:-2]
-        *made, info = call(operands, [a], [*outs, shaped(lead, INT32)], len(lead), options, {0: 0})
-        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(made, outs, strict=True)]
+        *results, info = call(operands, [a], [*outs, shaped(lead, INT32)], len(lead), options, {0: 0})
+        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(results, outs, strict=True)]
 
 
 def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
-    """Hermitian matrices brought to tridiagonal form by Householder reflections, shape ``(…, n, n)``.
+    """Reduce Hermitian matrices to tridiagonal form by Householder reflections, shape ``(…, n, n)``.
 
     Of ``a`` the triangle that ``lower`` names counts. Returns a list: an array of the shape of ``a`` with the form on
     its diagonal and the one beside it, and the reflections beyond; the diagonal, ``(…, n)``, and the one beside it,

@@ -39,11 +39,12 @@ from .triangular import triangular_solve
 
 
 class LU(OfStacks, name="lu"):
-    """P A = L U, both factors in one matrix (the diagonal of L, ones, is left out), the row exchanges, and P.
+    """P A = L U, both factors in one matrix (without the unit diagonal of L), the row exchanges, and P.
 
-    With F = L⁻¹ P A' U⁻¹ the factors move by L' = L F below the diagonal of F, and U' = F U from it on (S. F. Walter
-    and L. Lehmann, "Algorithmic differentiation of linear algebra functions", arXiv:1009.6112, section 3). Of matrices
-    that are not square the smaller factor is square, and the other one is made so with rows of the identity.
+    With F = L⁻¹ P A' U⁻¹ the factors move by L' = L F below the diagonal of F, and U' = F U from it on (S. F.
+    Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions", arXiv:1009.6112, section 3).
+    Of matrices that are not square the smaller factor is square, and the other one is completed with rows of the
+    identity.
     """
 
     multiple_results: ClassVar[bool] = True
@@ -57,8 +58,8 @@ class LU(OfStacks, name="lu"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (a,), (factors, pivots, permutation) = builder.in_avals, builder.out_avals
         if not a.size:
-            made, exchanges = zeros(builder, factors), zeros(builder, pivots)
-            return [made, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
+            empty_factors, exchanges = zeros(builder, factors), zeros(builder, pivots)
+            return [empty_factors, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
         return self.on_platform(builder, operands)
 
     def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -71,12 +72,12 @@ class LU(OfStacks, name="lu"):
         return of_xla(builder, "LuDecomposition", operands, builder.out_avals, version=2)
 
     def _by_exchanges(self, builder: Any, operands: Sequence[Any], call: Callable[..., list[Any]]) -> list[Any]:
-        """By a library that counts rows from 1, and leaves the permutation to others."""
+        """Emit a library call that counts rows from 1, and compute the permutation from its row exchanges."""
         (a,), (factors, pivots, permutation) = builder.in_avals, builder.out_avals
         results = [factors, pivots, shaped(a.shape[:-2], INT32)]
-        made, exchanges, _ = call(operands, [a], results, a.ndim - 2, None, {0: 0})
+        lu_factors, exchanges, _ = call(operands, [a], results, a.ndim - 2, None, {0: 0})
         exchanges = counted_from_zero(builder, exchanges, pivots)
-        return [made, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
+        return [lu_factors, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return 2 * operands[0].size * min(operands[0].shape[-2:]) // 3
@@ -89,27 +90,28 @@ class LU(OfStacks, name="lu"):
         factors, _, permutation = results
         size = min(aval(a).shape[-2:])
         ones = identity(size, aval(a).dtype, aval(a).shape[:-2])
-        left = _square(sum_tangents([lower(factors, strictly=True), _resized(ones, aval(a))]), size, -1)
-        right = _square(upper(factors), size, -2)
+        lower_factor = _square(sum_tangents([lower(factors, strictly=True), _resized(ones, aval(a))]), size, -1)
+        upper_factor = _square(upper(factors), size, -2)
         moved = product(one_hot(permutation, aval(a).dtype), t)
-        moved = triangular_solve(left, moved, left_side=True, lower=True, unit_diagonal=True)
-        moved = triangular_solve(right, moved, left_side=False)
+        moved = triangular_solve(lower_factor, moved, left_side=True, lower=True, unit_diagonal=True)
+        moved = triangular_solve(upper_factor, moved, left_side=False)
         return results, [
-            sum_tangents([product(left, lower(moved, strictly=True)), product(upper(moved), right)]),
+            sum_tangents([product(lower_factor, lower(moved, strictly=True)), product(upper(moved), upper_factor)]),
             ZERO,
             ZERO,
         ]
 
 
 def _resized(x: Any, like: ShapedArray) -> Any:
-    """Matrices with zeros up to the shape of others."""
-    missing = [(0, wanted - own, 0) for own, wanted in zip(aval(x).shape, like.shape, strict=True)]
+    """Pad matrices with zeros to the shape of others."""
+    missing = [(0, wanted - size, 0) for size, wanted in zip(aval(x).shape, like.shape, strict=True)]
     return pad(x, typed_scalar(0, like.dtype), missing)
 
 
 def _square(x: Any, size: int, axis: int) -> Any:
-    """A factor of shape (m, n) as a square one: ``size`` = min(m, n) of its columns (axis -1) or rows (-2) count, the
-    others are those of the identity.
+    """Complete a factor of shape (m, n) to a square matrix.
+
+    ``size`` = min(m, n) of its columns (axis -1) or rows (-2) count; the others are those of the identity.
     """
     type_ = aval(x)
     axis += len(type_.shape)
@@ -117,19 +119,19 @@ def _square(x: Any, size: int, axis: int) -> Any:
     wanted = max(aval(core).shape[-2:])
     if size == wanted:
         return core
-    rest = slice_in_dim(identity(wanted, type_.dtype, type_.shape[:-2]), size, wanted, axis=axis)
-    return concatenate([core, rest], axis)
+    identity_part = slice_in_dim(identity(wanted, type_.dtype, type_.shape[:-2]), size, wanted, axis=axis)
+    return concatenate([core, identity_part], axis)
 
 
 def one_hot(permutation: Any, dtype: Any) -> Any:
-    """The matrices that bring rows into an order: row i is that of the number in place i."""
+    """Return the permutation matrices whose row i selects row ``permutation[i]``."""
     shape = aval(permutation).shape
     numbers = broadcasted_iota(np.int32, (*(1,) * len(shape[:-1]), 1, shape[-1]), len(shape))
     return convert_element_type(eq(as_columns(permutation), numbers), dtype)
 
 
 def lu(x: Any) -> list[Any]:
-    """The LU factorization with partial pivoting of stacks of matrices, shape ``(…, m, n)``.
+    """Return the LU factorization with partial pivoting of stacks of matrices, shape ``(…, m, n)``.
 
     Returns a list: both factors in one array of that shape (the ones on the diagonal of the lower factor are left out),
     the row exchanges as int32 of shape ``(…, min(m, n))``, and the permutation of rows that they come to, int32
@@ -146,7 +148,7 @@ def lu(x: Any) -> list[Any]:
 
 
 class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
-    """The permutation that row exchanges come to, one after the other."""
+    """The permutation that successive row exchanges amount to."""
 
     traits = KERNEL
     permutation_size: int
@@ -177,21 +179,22 @@ class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
 
 
 def permutation_of(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out: ShapedArray) -> Any:
-    """The MLIR value of the permutation (type ``out``) that row exchanges come to: for each of them, in order, the
-    numbers in its two places are exchanged.
+    """Emit the permutation (type ``out``) that row exchanges amount to.
+
+    For each exchange, in order, the numbers at its two positions are swapped.
     """
     rank, count = out.ndim, of_exchanges.shape[-1]
     if builder.platform in GPUS and out.dtype == INT32 and count and out.size:
         name = "cu_lu_pivots_to_permutation"
         return by_columns(builder, name, [exchanges], [of_exchanges], [out], rank - 1)[0]
-    scalar, one = shaped((), out.dtype), shaped((*out.shape[:-1], 1), out.dtype)
+    scalar, single_aval = shaped((), out.dtype), shaped((*out.shape[:-1], 1), out.dtype)
     places = builder.emit1("stablehlo.iota", [], out, {"iota_dimension": attribute(f"{rank - 1} : i64")})
     if not count or not out.size:
         return places
     spread = range(rank)
 
-    def alone(values: Any, at: Any, like: ShapedArray) -> Any:
-        """The numbers in one place, the same for the whole stack."""
+    def value_at(values: Any, at: Any, like: ShapedArray) -> Any:
+        """Emit the number at one position, the same for the whole stack."""
         zero = builder.constant(0, scalar)
         starts = [*[zero] * (rank - 1), at]
         sizes = (*like.shape[:-1], 1)
@@ -199,25 +202,25 @@ def permutation_of(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out:
             "stablehlo.dynamic_slice", [values, *starts], shaped(sizes, out.dtype), {"slice_sizes": integers(sizes)}
         )
 
-    def summed(values: Any) -> Any:
-        made = builder.operation(
+    def sum_last_axis(values: Any) -> Any:
+        reduce_op = builder.operation(
             "stablehlo.reduce",
             [values, builder.constant(0, scalar)],
             {"dimensions": integers([rank - 1])},
             [shaped(out.shape[:-1], out.dtype)],
             regions=1,
         )
-        builder.fill_region(made, [scalar] * 2, lambda x, y: [builder.emit1("stablehlo.add", [x, y], scalar)])
-        return builder.emit1("stablehlo.reshape", [made.results[0]], one)
+        builder.fill_region(reduce_op, [scalar] * 2, lambda x, y: [builder.emit1("stablehlo.add", [x, y], scalar)])
+        return builder.emit1("stablehlo.reshape", [reduce_op.results[0]], single_aval)
 
     def step(at: Any, order: Any, pivots: Any) -> list[Any]:
-        there = builder.broadcast(alone(pivots, at, of_exchanges), out, spread)
-        mine = alone(order, at, out)
-        is_there = compare(builder, "EQ", places, there, out.shape)
-        theirs = summed(select(builder, is_there, order, zeros(builder, out), out))
-        is_here = compare(builder, "EQ", places, builder.broadcast(at, out), out.shape)
-        order = select(builder, is_there, builder.broadcast(mine, out, spread), order, out)
-        order = select(builder, is_here, builder.broadcast(theirs, out, spread), order, out)
+        pivot_index = builder.broadcast(value_at(pivots, at, of_exchanges), out, spread)
+        current_value = value_at(order, at, out)
+        is_pivot = compare(builder, "EQ", places, pivot_index, out.shape)
+        pivot_value = sum_last_axis(select(builder, is_pivot, order, zeros(builder, out), out))
+        is_current = compare(builder, "EQ", places, builder.broadcast(at, out), out.shape)
+        order = select(builder, is_pivot, builder.broadcast(current_value, out, spread), order, out)
+        order = select(builder, is_current, builder.broadcast(pivot_value, out, spread), order, out)
         return [builder.emit1("stablehlo.add", [at, builder.constant(1, scalar)], scalar), order, pivots]
 
     carried = [scalar, out, of_exchanges]
@@ -228,10 +231,10 @@ def permutation_of(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out:
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
-    """The permutation of ``permutation_size`` rows that the row exchanges of :func:`lu` come to, one after the other.
+    """Return the permutation of ``permutation_size`` rows that the row exchanges of :func:`lu` amount to.
 
-    ``pivots`` has shape ``(…, k)``, the result ``(…, permutation_size)``; both are int32. Raises ValueError for a size
-    below k or beyond int32.
+    ``pivots`` has shape ``(…, k)``, the result ``(…, permutation_size)``; both are int32. Raises ValueError for a
+    size below k or beyond int32.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2]), 3))
@@ -244,7 +247,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
 
 
 def solve_with(factors: Any, permutation: Any, b: Any, transposing: bool = False) -> Any:
-    """The X with A X = B (Aᵀ X = B), by the LU factorization of A."""
+    """Return the X with A X = B (or Aᵀ X = B), from the LU factorization of A."""
     order = one_hot(permutation, aval(factors).dtype)
     if transposing:
         y = triangular_solve(factors, b, left_side=True, lower=False, transpose_a=True)
@@ -260,6 +263,6 @@ def _flipped(order: Any) -> Any:
 
 
 def solve(a: Any, b: Any) -> Any:
-    """The X with A X = B, for square matrices."""
+    """Return the X with A X = B, for square matrices."""
     factors, _, permutation = lu(a)
     return solve_with(factors, permutation, b)

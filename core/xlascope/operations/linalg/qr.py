@@ -26,11 +26,11 @@ from .triangular import triangular_solve
 
 
 class Qr(OfStacks, name="qr"):
-    """A = Q R with orthonormal columns in Q and a triangular R; ``pivoting`` exchanges columns of A before.
+    """A = Q R with orthonormal columns in Q and a triangular R; ``pivoting`` permutes the columns of A first.
 
-    For A of full rank and D = Qᴴ A' R⁻¹ with the square parts of A' and R: Q' = Q (W - D) + A' R⁻¹ and R' = Qᴴ A' - W R
-    with the skew W that has the lower part of D, and of a complex D the imaginary part of its diagonal (S. F. Walter
-    and L. Lehmann, arXiv:1009.6112, section 4).
+    For A of full rank and D = Qᴴ A' R⁻¹ with the square parts of A' and R: Q' = Q (W - D) + A' R⁻¹ and R' = Qᴴ A' -
+    W R with the skew W that has the lower part of D, and of a complex D the imaginary part of its diagonal (S. F.
+    Walter and L. Lehmann, arXiv:1009.6112, section 4).
     """
 
     pivoting: bool
@@ -50,29 +50,29 @@ class Qr(OfStacks, name="qr"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (a,), (q, r, *order) = builder.in_avals, builder.out_avals
         if not a.size:
-            return [identities(builder, q), zeros(builder, r), *(self._first_order(builder, each) for each in order)]
+            return [identities(builder, q), zeros(builder, r), *(self._first_order(builder, type_) for type_ in order)]
         self.require_library(builder)
         if self.pivoting:
-            made, places, taus = self._with_exchanges(builder, operands, order[0])
-            rest = [counted_from_zero(builder, places, order[0])]
+            packed, positions, taus = self._with_exchanges(builder, operands, order[0])
+            column_order = [counted_from_zero(builder, positions, order[0])]
         else:
-            made, taus = reflections(builder, operands[0], a)
-            rest = []
-        vectors = _with_columns(builder, made, a, q)
+            packed, taus = reflections(builder, operands[0], a)
+            column_order = []
+        vectors = _with_columns(builder, packed, a, q)
         basis = product_of(builder, [vectors, taus], [q, types_of_reflections(a)[1]], q)
-        return [*basis, upper_triangle(builder, _with_rows(builder, made, a, r), r), *rest]
+        return [*basis, upper_triangle(builder, _with_rows(builder, packed, a, r), r), *column_order]
 
     def _with_exchanges(self, builder: Any, operands: Sequence[Any], order: ShapedArray) -> list[Any]:
         (a,) = builder.in_avals
-        given, in_place = [*operands, zeros(builder, order)], {0: 0, 1: 1}
+        inputs, in_place = [*operands, zeros(builder, order)], {0: 0, 1: 1}
         matrix, taus = types_of_reflections(a)
         types, results, lead = [a, order], [matrix, order, taus], a.ndim - 2
         if builder.platform == "cpu":
-            return lapack.call(builder, "geqp3", given, types, results, lead, None, in_place)
+            return lapack.call(builder, "geqp3", inputs, types, results, lead, None, in_place)
         if builder.platform == "tpu":
             raise self.not_there(builder, " with pivoting")
         options = {"magma": MAGMA[self.use_magma]}
-        return by_columns(builder, "cuhybrid_geqp3", given, types, results, lead, options, in_place)
+        return by_columns(builder, "cuhybrid_geqp3", inputs, types, results, lead, options, in_place)
 
     def _first_order(self, builder: Any, out: ShapedArray) -> Any:
         return builder.emit1("stablehlo.iota", [], out, {"iota_dimension": attribute(f"{out.ndim - 1} : i64")})
@@ -100,9 +100,9 @@ class Qr(OfStacks, name="qr"):
         skew = sub(below, adjoint(below))
         if kind_of(aval(a).dtype) == "c":
             skew = sum_tangents([skew, _imaginary_diagonal(inner)])
-        rest = sub(skew, inner)
+        difference = sub(skew, inner)
         return results, [
-            sum_tangents([product(q, rest), moved]),
+            sum_tangents([product(q, difference), moved]),
             sub(product(adjoint(q), t), product(skew, r)),
             *[ZERO] * len(order),
         ]
@@ -115,7 +115,7 @@ def _imaginary_diagonal(x: Any) -> Any:
 
 
 def _with_columns(builder: Any, value: Any, have: ShapedArray, out: ShapedArray) -> Any:
-    """The reflections with as many columns as Q gets: cut, or with zeros."""
+    """Cut or zero-pad the reflections to the number of columns of Q."""
     return _resized(builder, value, have, out, have.ndim - 1)
 
 
@@ -124,18 +124,18 @@ def _with_rows(builder: Any, value: Any, have: ShapedArray, out: ShapedArray) ->
 
 
 def _resized(builder: Any, value: Any, have: ShapedArray, out: ShapedArray, axis: int) -> Any:
-    own, wanted = have.shape[axis], out.shape[axis]
-    if own == wanted:
+    size, wanted = have.shape[axis], out.shape[axis]
+    if size == wanted:
         return value
     rank, none = have.ndim, [0] * have.ndim
-    if wanted < own:
+    if wanted < size:
         attributes = {
             "start_indices": integers(none),
             "limit_indices": integers(out.shape),
             "strides": integers([1] * rank),
         }
         return builder.emit1("stablehlo.slice", [value], out, attributes)
-    more = [wanted - own if each == axis else 0 for each in range(rank)]
+    more = [wanted - size if i == axis else 0 for i in range(rank)]
     attributes = {
         "edge_padding_low": integers(none),
         "edge_padding_high": integers(more),
@@ -146,7 +146,7 @@ def _resized(builder: Any, value: Any, have: ShapedArray, out: ShapedArray, axis
 
 
 def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> Any:
-    """The QR factorization of stacks of matrices, shape ``(…, m, n)``.
+    """Return the QR factorization of stacks of matrices, shape ``(…, m, n)``.
 
     Returns Q, ``(…, m, k)`` with orthonormal columns, and R, ``(…, k, n)``, upper triangular; k is m with
     ``full_matrices``, else ``min(m, n)``. With ``pivoting`` also the order of columns, int32 ``(…, n)``:

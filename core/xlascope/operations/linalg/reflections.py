@@ -18,13 +18,13 @@ from .stacks import OfStacks, identities, require_matrices, written_as, zeros
 
 
 def types_of_reflections(a: ShapedArray) -> tuple[ShapedArray, ShapedArray]:
-    """The types of the reflections and of their factors."""
+    """Return the types of the reflections and of their factors."""
     (*lead, m, n) = a.shape
     return shaped(a.shape, a.dtype), shaped((*lead, min(m, n)), a.dtype)
 
 
 class Geqrf(OfStacks, name="geqrf"):
-    """R in the upper triangle, below it the reflections whose product is Q, and their factors."""
+    """R in the upper triangle, the reflections whose product is Q below it, and their factors."""
 
     multiple_results: ClassVar[bool] = True
 
@@ -42,7 +42,7 @@ class Geqrf(OfStacks, name="geqrf"):
 
 
 def reflections(builder: Any, x: Any, a: ShapedArray) -> list[Any]:
-    """The MLIR values of what :class:`Geqrf` gives for a value of type ``a``."""
+    """Emit what :class:`Geqrf` gives for a value of type ``a``."""
     types = types_of_reflections(a)
     if builder.platform == "tpu":
         return of_xla(builder, "Qr", [x], types)
@@ -51,19 +51,19 @@ def reflections(builder: Any, x: Any, a: ShapedArray) -> list[Any]:
     return by_columns(builder, "cusolver_geqrf_ffi", [x], [a], types, a.ndim - 2, None, {0: 0})
 
 
-def product_of(builder: Any, operands: Sequence[Any], given: Sequence[ShapedArray], out: ShapedArray) -> list[Any]:
-    """The MLIR values of what :class:`HouseholderProduct` gives for values of the types ``given``."""
+def product_of(builder: Any, operands: Sequence[Any], in_avals: Sequence[ShapedArray], out: ShapedArray) -> list[Any]:
+    """Emit what :class:`HouseholderProduct` gives for values of the types ``in_avals``."""
     if builder.platform == "tpu":
         return of_xla(builder, "ProductOfElementaryHouseholderReflectors", operands, [out])
     if builder.platform == "cpu":
-        return lapack.call(builder, "orgqr", operands, given, [out], out.ndim - 2, None, {0: 0})
-    return by_columns(builder, "cusolver_orgqr_ffi", operands, given, [out], out.ndim - 2, None, {0: 0})
+        return lapack.call(builder, "orgqr", operands, in_avals, [out], out.ndim - 2, None, {0: 0})
+    return by_columns(builder, "cusolver_orgqr_ffi", operands, in_avals, [out], out.ndim - 2, None, {0: 0})
 
 
 def geqrf(a: Any) -> tuple[Any, Any]:
-    """R in the upper triangle, below it the reflections whose product is Q, and their factors."""
-    made, factors = bind(Geqrf.instance, a)
-    return made, factors
+    """Return R in the upper triangle and the reflections whose product is Q below it, and their factors."""
+    packed, factors = bind(Geqrf.instance, a)
+    return packed, factors
 
 
 class HouseholderProduct(OfStacks, name="householder_product"):
@@ -93,7 +93,7 @@ class HouseholderProduct(OfStacks, name="householder_product"):
 
 
 def householder_product(a: Any, taus: Any) -> Any:
-    """The product of Householder reflections ``I - tau v vᴴ``, whose vectors are below the diagonal of ``a``.
+    """Return the product of Householder reflections ``I - tau v vᴴ``, whose vectors are below the diagonal of ``a``.
 
     ``a`` has shape ``(…, m, n)`` with m ≥ n, ``taus`` ``(…, k)``; the result are the first n columns of the product. It
     has no derivative, as in JAX. Raises ValueError for shapes that do not fit.
@@ -107,21 +107,21 @@ def householder_product(a: Any, taus: Any) -> Any:
 
 
 def first_columns(x: Any, count: int) -> Any:
-    """So many columns of matrices, or all if there are less."""
+    """Return the first ``count`` columns of matrices, or all if there are fewer."""
     axis = len(aval(x).shape) - 1
     return slice_in_dim(x, 0, count, axis=axis) if aval(x).shape[axis] > count else x
 
 
 class Ormqr(OfStacks, name="ormqr"):
-    """Q C or C Q, with the Q (or its adjoint) that Householder reflections come to, which is not written out."""
+    """Q C or C Q, where Q (or its adjoint) is a product of Householder reflections that is not formed explicitly."""
 
     left: bool
     transpose: bool
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         a, taus, c = operands
-        for each in (a, c):
-            require_matrices(self.name, each)
+        for matrix in (a, c):
+            require_matrices(self.name, matrix)
         if len({a.dtype, taus.dtype, c.dtype}) > 1:
             raise TypeError(f"ormqr takes operands of one dtype, got {a.dtype.name}, {taus.dtype.name}, {c.dtype.name}")
         if not taus.shape or not a.shape[:-2] == taus.shape[:-1] == c.shape[:-2] or taus.shape[-1] > min(a.shape[-2:]):
@@ -154,7 +154,7 @@ class Ormqr(OfStacks, name="ormqr"):
         return call(operands, builder.in_avals, out, out[0].ndim - 2, options, {0: 2})
 
     def written_out(self, a: Any, taus: Any, c: Any) -> list[Any]:
-        """The product with Q itself."""
+        """Return the product with an explicit Q."""
         m, n = aval(a).shape[-2:]
         missing = [*[(0, 0, 0)] * (len(aval(a).shape) - 1), (0, max(m - n, 0), 0)]
         vectors = pad(first_columns(a, min(m, n)), typed_scalar(0, aval(a).dtype), missing)
@@ -164,10 +164,11 @@ class Ormqr(OfStacks, name="ormqr"):
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
-    """``Q c`` (``left``) or ``c Q`` with the Q of a QR factorization as reflections, or its adjoint (``transpose``).
+    """Return ``Q c`` (``left``) or ``c Q`` for a Q given by its reflections, or for its adjoint (``transpose``).
 
-    ``a``, ``(…, m, n)``, and ``taus``, ``(…, k)``, are what ``numpy.linalg.qr(x, mode="raw")`` gives, ``a`` transposed;
-    ``c`` has m rows (columns). It has no derivative, as in JAX. Raises ValueError for shapes that do not fit.
+    ``a``, ``(…, m, n)``, and ``taus``, ``(…, k)``, are what ``numpy.linalg.qr(x, mode="raw")`` gives, ``a``
+    transposed; ``c`` has m rows (columns). It has no derivative, as in JAX. Raises ValueError for shapes that do
+    not fit.
 
     >>> from xlascope import lax, numpy as jnp
     >>> x = jnp.array([[3.0, 1.0], [4.0, 2.0]])

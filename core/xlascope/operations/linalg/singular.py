@@ -37,8 +37,10 @@ from .stacks import (
 
 
 class SvdAlgorithm(enum.Enum):
-    """How singular values are found: on the CPU by dividing and conquering (DEFAULT) or by QR steps, on a GPU by
-    rotations (JACOBI, the default of small matrices), QR steps or a polar decomposition, on a TPU by the last.
+    """Algorithm for singular values.
+
+    On the CPU: divide and conquer (DEFAULT) or QR steps; on a GPU: rotations (JACOBI, the default of small
+    matrices), QR steps or a polar decomposition; on a TPU: a polar decomposition.
     """
 
     DEFAULT = "default"
@@ -48,7 +50,7 @@ class SvdAlgorithm(enum.Enum):
     DIVIDE_AND_CONQUER = "divide_and_conquer"
 
 
-#: LAPACK's routines for the algorithms that there are on the CPU.
+#: LAPACK's routines for the algorithms available on the CPU.
 _ROUTINES = {
     SvdAlgorithm.DEFAULT: "gesdd",
     SvdAlgorithm.DIVIDE_AND_CONQUER: "gesdd",
@@ -56,15 +58,15 @@ _ROUTINES = {
 }
 
 
-#: The most rows and columns for which a GPU rotates by default, and for which it makes all vectors.
+#: The most rows and columns for which a GPU uses Jacobi rotations by default, and for which it computes all vectors.
 _LARGEST_FOR_JACOBI, _SMALL = 1024, 32
 
 
 class Svd(OfStacks, name="svd"):
-    """The singular values s, and U and Vᴴ with A = U S Vᴴ if they are asked for.
+    """The singular values s, and U and Vᴴ with A = U S Vᴴ if they are requested.
 
-    With D = Uᴴ A' V: s' is the real part of its diagonal, and the vectors move within their space by
-    U (F ∘ (D S + S Dᴴ)) and V (F ∘ (S D + Dᴴ S)) with F[i, j] = 1 / (s[j]² - s[i]²), and out of it by what A' V S⁻¹ has
+    With D = Uᴴ A' V: s' is the real part of its diagonal, and the vectors move within their space by U (F ∘ (D S +
+    S Dᴴ)) and V (F ∘ (S D + Dᴴ S)) with F[i, j] = 1 / (s[j]² - s[i]²), and out of it by the part of A' V S⁻¹
     outside of U (J. Townsend, "Differentiating the singular value decomposition", 2016). F is infinite for equal
     singular values, whose vectors have no derivative; S⁻¹ is zero for zero.
     """
@@ -122,7 +124,7 @@ class Svd(OfStacks, name="svd"):
         return self._with_v(builder, operands, kind)
 
     def _by_qr(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """By cuSOLVER's gesvd, which takes no more columns than rows: a wide matrix is given transposed."""
+        """Emit cuSOLVER's gesvd, which takes no more columns than rows: a wide matrix is passed transposed."""
         (a,), outs = builder.in_avals, builder.out_avals
         m, n = a.shape[-2:]
         sides = self._sides(a, self.full_matrices) if self.compute_uv else [shaped((), a.dtype)] * 2
@@ -139,7 +141,7 @@ class Svd(OfStacks, name="svd"):
         return self._where_it_worked(builder, info, [s, *(reversed(both) if m < n else both)])
 
     def _with_v(self, builder: Any, operands: Sequence[Any], kind: SvdAlgorithm) -> list[Any]:
-        """By cuSOLVER's routines that give V, not its adjoint."""
+        """Emit one of cuSOLVER's routines that return V, not its adjoint."""
         (a,), outs = builder.in_avals, builder.out_avals
         full = self.full_matrices or not self.compute_uv
         if kind is SvdAlgorithm.JACOBI:
@@ -162,7 +164,7 @@ class Svd(OfStacks, name="svd"):
         return written_as(builder, self.by_polar, operands, builder.in_avals)
 
     def by_polar(self, x: Any) -> list[Any]:
-        """The results by a polar decomposition."""
+        """Return the results of a polar decomposition."""
         u, s, vh = svd_by_polar(x, self.full_matrices and self.compute_uv)
         if self.subset_by_index is not None:
             first, end = self.subset_by_index
@@ -172,15 +174,15 @@ class Svd(OfStacks, name="svd"):
         return [s, u, vh] if self.compute_uv else [s]
 
     def _sides(self, a: ShapedArray, full: bool) -> list[ShapedArray]:
-        """The types of U and Vᴴ."""
+        """Return the types of U and Vᴴ."""
         (*lead, m, n) = a.shape
         k = min(m, n)
         return [shaped((*lead, *size), a.dtype) for size in (((m, m), (n, n)) if full else ((m, k), (k, n)))]
 
-    def _where_it_worked(self, builder: Any, info: Any, made: Sequence[Any]) -> list[Any]:
+    def _where_it_worked(self, builder: Any, info: Any, values: Sequence[Any]) -> list[Any]:
         lead = builder.in_avals[0].shape[:-2]
         outs = builder.out_avals
-        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(made[: len(outs)], outs, strict=True)]
+        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(values[: len(outs)], outs, strict=True)]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return 14 * operands[0].size * min(operands[0].shape[-2:])
@@ -209,7 +211,7 @@ class Svd(OfStacks, name="svd"):
 
 
 def _of_vectors(s: Any, u: Any, v: Any, moved: Any, t: Any) -> tuple[Any, Any]:
-    """The tangents of U and of Vᴴ."""
+    """Return the tangents of U and of Vᴴ."""
     dtype, rank = aval(u).dtype, len(aval(u).shape)
     m, n, k = aval(u).shape[-2], aval(v).shape[-2], aval(s).shape[-1]
     s = convert_element_type(s, dtype)
@@ -217,11 +219,11 @@ def _of_vectors(s: Any, u: Any, v: Any, moved: Any, t: Any) -> tuple[Any, Any]:
     apart = mul(add(as_rows(s), as_columns(s)), sub(as_rows(s), as_columns(s)))
     factors = sub(integer_pow(add(apart, ones), -1), ones)
     inverse = _inverse_or_zero(s)
-    right, left = mul(moved, as_rows(s)), mul(as_columns(s), moved)
+    right_scaled, left_scaled = mul(moved, as_rows(s)), mul(as_columns(s), moved)
     back = adjoint(moved)
-    turned = mul(mul(sub(moved, back), mul(ones, as_rows(inverse))), typed_scalar(0.5, dtype))
-    of_u = product(u, add(mul(factors, add(right, adjoint(right))), turned))
-    of_v = product(v, mul(factors, add(left, adjoint(left))))
+    half_difference = mul(mul(sub(moved, back), mul(ones, as_rows(inverse))), typed_scalar(0.5, dtype))
+    of_u = product(u, add(mul(factors, add(right_scaled, adjoint(right_scaled))), half_difference))
+    of_v = product(v, mul(factors, add(left_scaled, adjoint(left_scaled))))
     if m > n:
         of_u = sum_tangents([of_u, mul(_outside(u, product(t, v)), as_rows(inverse))])
     if n > m:
@@ -235,7 +237,7 @@ def _inverse_or_zero(x: Any) -> Any:
 
 
 def _outside(basis: Any, x: Any) -> Any:
-    """What of the columns lies outside of the space of an orthonormal basis."""
+    """Project the columns onto the orthogonal complement of an orthonormal basis."""
     return sub(x, product(basis, product(adjoint(basis), x)))
 
 
@@ -255,7 +257,7 @@ def svd(
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
-    """The singular value decomposition of stacks of matrices, ``x = U S Vᴴ``, shape ``(…, m, n)``.
+    """Return the singular value decomposition of stacks of matrices, ``x = U S Vᴴ``, shape ``(…, m, n)``.
 
     Returns U, ``(…, m, k)``, the singular values, real and falling, ``(…, min(m, n))``, and Vᴴ, ``(…, k', n)``, with
     k = m and k' = n for ``full_matrices``, else both ``min(m, n)``; without ``compute_uv`` the singular values alone.

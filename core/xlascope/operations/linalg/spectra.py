@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of general matrices, and the forms of Schur and Hessenberg."""
+"""Eigenvalues and eigenvectors of general matrices, and their Schur and Hessenberg forms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .stacks import INT32, LETTER, MAGMA, OfStacks, nan_where_failed, require_ma
 
 
 class EigImplementation(enum.Enum):
-    """How eigenvalues of general matrices are found: LAPACK on the CPU, MAGMA or LAPACK on a GPU."""
+    """Library for eigenvalues of general matrices: LAPACK on the CPU, MAGMA or LAPACK on a GPU."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -34,7 +34,7 @@ class EigImplementation(enum.Enum):
 
 
 class Eig(OfStacks, name="eig"):
-    """The eigenvalues of square matrices, complex, and their left and right eigenvectors as far as asked for.
+    """The complex eigenvalues of square matrices, and their left and right eigenvectors if requested.
 
     The eigenvalues move by the diagonal of V⁻¹ A' V (M. B. Giles, 2008, section 3.1). With G = V⁻¹ A' V and F as for
     Hermitian matrices the vectors move by V (F ∘ G), less what would change their lengths (LAPACK makes them 1); what
@@ -71,7 +71,7 @@ class Eig(OfStacks, name="eig"):
         return self._by_library(builder, functools.partial(lapack.call, builder, "geev", operands), options, in_place)
 
     def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """By MAGMA, where it is installed, or by LAPACK on the host."""
+        """Emit MAGMA's routine where it is installed, or LAPACK's on the host."""
         magma = {
             None: MAGMA[self.use_magma],
             EigImplementation.MAGMA: MAGMA[True],
@@ -133,7 +133,7 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Any]:
-    """The eigenvalues of square matrices, shape ``(…, n, n)``, and their left and right eigenvectors.
+    """Return the eigenvalues of square matrices, shape ``(…, n, n)``, and their left and right eigenvectors.
 
     Returns a list of the eigenvalues, ``(…, n)``, and as far as asked for the left and the right eigenvectors, as
     columns, ``(…, n, n)``; all complex. Eigenvalues have derivatives when no eigenvectors are asked for; right
@@ -179,14 +179,14 @@ class Schur(OfStacks, name="schur"):
         parts = [shaped(a.shape[:-1], a.dtype)] * (1 if kind_of(a.dtype) == "c" else 2)
         types = [matrix, matrix, *parts, count, count]
         t, q, *_, info = lapack.call(builder, "gees", operands, [a], types, len(lead), options, {0: 0})
-        made = [t, q][: len(outs)]
-        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(made, outs, strict=True)]
+        outputs = [t, q][: len(outs)]
+        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(outputs, outs, strict=True)]
 
 
 def schur(
     x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Any = None
 ) -> Any:
-    """The Schur decomposition of square matrices, ``x = Q T Qᴴ``, shape ``(…, n, n)``.
+    """Return the Schur decomposition of square matrices, ``x = Q T Qᴴ``, shape ``(…, n, n)``.
 
     Returns T, upper triangular (of a real matrix with blocks of two on the diagonal for complex eigenvalues), and the
     unitary Q unless ``compute_schur_vectors`` is False; both in a list. It has no derivative, as in JAX. Raises
@@ -204,7 +204,10 @@ def schur(
 
 
 class Hessenberg(OfStacks, name="hessenberg"):
-    """The Hessenberg form in the upper triangle and the diagonal below it, beneath reflections, and their factors."""
+    """The Hessenberg form with Householder reflections below it, and the factors of these.
+
+    The form occupies the upper triangle and the diagonal below it.
+    """
 
     multiple_results: ClassVar[bool] = True
 
@@ -226,12 +229,12 @@ class Hessenberg(OfStacks, name="hessenberg"):
         lead = a.shape[:-2]
         options = {"low": "1 : i32", "high": f"{a.shape[-1]} : i32"}
         types = [*outs, shaped(lead, INT32)]
-        *made, info = lapack.call(builder, "gehrd", operands, [a], types, len(lead), options, {0: 0})
-        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(made, outs, strict=True)]
+        *outputs, info = lapack.call(builder, "gehrd", operands, [a], types, len(lead), options, {0: 0})
+        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(outputs, outs, strict=True)]
 
 
 def hessenberg(a: Any) -> list[Any]:
-    """Square matrices brought to Hessenberg form by Householder reflections, shape ``(…, n, n)``.
+    """Reduce square matrices to Hessenberg form by Householder reflections, shape ``(…, n, n)``.
 
     Returns a list: an array of that shape, with the form in its upper triangle and the diagonal below that, and the
     reflections beneath; and the factors of these, ``(…, n - 1)``. It has no derivative, as in JAX. Raises ValueError

@@ -1,5 +1,6 @@
-"""What operations on stacks of matrices share: their requirements, batching, rules by platform, and how the results of
-LAPACK and its kin are read.
+"""Shared code of operations on stacks of matrices.
+
+Requirements, batching, rules by platform, and reading of the results of LAPACK and similar libraries.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from ..indexing import mapped_size
 from ..shapes import mapped_in_front
 from ..whole_numbers import whole_number
 
-#: Letters as LAPACK takes them.
+#: Attributes for LAPACK's letter arguments.
 LETTER = {letter: f"{ord(letter)} : ui8" for letter in "CLNRSTUVA"}
 
-#: How the routines that work on CUDA and on the host are told whether to use MAGMA.
+#: The attribute that selects MAGMA in routines that run on CUDA and on the host.
 MAGMA = {None: '"auto"', True: '"on"', False: '"off"'}
 
 INT32, BOOL = np.dtype("int32"), np.dtype("bool")
 
 
 class OfStacks(Operation):
-    """An operation on stacks of matrices: a mapped axis is one more axis of the stack."""
+    """Operation on stacks of matrices: a mapped axis is one more axis of the stack."""
 
     traits = KERNEL
     sharding_rule = sharding_rules.of_stacks
@@ -52,7 +53,7 @@ class OfStacks(Operation):
         )
 
     def on_platform(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """The results as the platform's library gives them; raises NotImplementedError where it has none."""
+        """Emit the platform's library call; raise NotImplementedError where there is none."""
         if builder.platform == "cpu":
             return self.on_cpu(builder, operands)
         if builder.platform in GPUS:
@@ -62,24 +63,24 @@ class OfStacks(Operation):
         raise self.not_there(builder)
 
     def require_library(self, builder: Any) -> None:
-        """Raise NotImplementedError for a platform whose library of factorizations is not known."""
+        """Raise NotImplementedError for a platform without a known library of factorizations."""
         if builder.platform not in ("cpu", "tpu", *GPUS):
             raise self.not_there(builder)
 
     def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """By LAPACK."""
+        """Emit LAPACK's routine."""
         raise self.not_there(builder)
 
     def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """By CUDA's libraries."""
+        """Emit a routine of CUDA's libraries."""
         raise self.not_there(builder)
 
     def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """By what XLA has, or what can be put together from it."""
+        """Emit XLA's own routine, or a composition of others."""
         raise self.not_there(builder)
 
     def not_there(self, builder: Any, how: str = "") -> NotImplementedError:
-        """The error where a platform has no such factorization, or not ``how`` it is wanted."""
+        """Return the error for a platform without this factorization, or without the variant ``how`` of it."""
         instead = "leave that to the platform" if how else "run the program on the CPU, or move it out of the program"
         return NotImplementedError(
             f"{self.name}{how} is not there for the platform {builder.platform!r}, here as in JAX: {instead}"
@@ -87,8 +88,9 @@ class OfStacks(Operation):
 
 
 def require_matrices(name: str, x: ShapedArray, square: bool = False) -> None:
-    """Raise unless the type is a stack of matrices of a type that LAPACK has: ValueError for shapes,
-    NotImplementedError for narrow floats, TypeError else.
+    """Raise unless the type is a stack of matrices of a dtype that LAPACK supports.
+
+    The error is ValueError for shapes, NotImplementedError for narrow floats, TypeError otherwise.
     """
     if x.dtype.name not in lapack.LETTERS:
         narrow = kind_of(x.dtype) == "f"
@@ -107,14 +109,14 @@ def require_matrices(name: str, x: ShapedArray, square: bool = False) -> None:
 def written_as(
     builder: Any, function: Callable[..., Sequence[Any]], operands: Sequence[Any], types: Sequence[ShapedArray]
 ) -> list[Any]:
-    """The MLIR values of what a function makes of operands by other operations."""
+    """Emit the result of a function that is composed of other operations."""
     program = stage(lambda *xs: list(function(*xs)), list(types), function.__name__.strip("_"))
     return list(builder.call_body(program, operands))
 
 
 def chosen(name: str, subset: Any, count: int) -> tuple[int, int] | None:
-    """A range of ``count`` values, None for all of them; raises ValueError for one that is not there."""
-    first, end = (whole_number(each, f"subset_by_index of {name}") for each in subset)
+    """Return a range of ``count`` values, None for all of them; raise ValueError for an invalid one."""
+    first, end = (whole_number(bound, f"subset_by_index of {name}") for bound in subset)
     if not 0 <= first < end <= count:
         raise ValueError(
             f"subset_by_index of {name} is (first, end) with 0 <= first < end <= {count}, got {subset}{here()}"
@@ -123,7 +125,7 @@ def chosen(name: str, subset: Any, count: int) -> tuple[int, int] | None:
 
 
 def part_of(builder: Any, value: Any, have: ShapedArray, out: ShapedArray, first: int = 0) -> Any:
-    """The MLIR value of the leading part with the type ``out``, along the last axis from ``first`` on."""
+    """Emit the leading part of type ``out``, along the last axis from ``first`` on."""
     if have.shape == out.shape:
         return value
     starts = [*[0] * (out.ndim - 1), first]
@@ -136,18 +138,18 @@ def part_of(builder: Any, value: Any, have: ShapedArray, out: ShapedArray, first
 
 
 def zeros(builder: Any, aval: ShapedArray) -> Any:
-    """The MLIR value of zeros of that type."""
+    """Emit zeros of a type."""
     return builder.broadcast(builder.constant(0, shaped((), aval.dtype)), aval)
 
 
 def identities(builder: Any, aval: ShapedArray) -> Any:
-    """The MLIR value of a stack of matrices with ones on the diagonal."""
+    """Emit a stack of identity matrices."""
     equal = triangle(builder, aval.shape, "EQ")
     return select(builder, equal, _filled(builder, 1, aval), zeros(builder, aval), aval)
 
 
 def triangle(builder: Any, shape: tuple[int, ...], direction: str, offset: int = 0) -> Any:
-    """The MLIR value of where the row's number, plus ``offset``, compares so with the column's."""
+    """Emit the comparison of the row index, plus ``offset``, with the column index."""
     of_numbers = shaped(shape, INT32)
 
     def numbers(axis: int) -> Any:
@@ -160,23 +162,23 @@ def triangle(builder: Any, shape: tuple[int, ...], direction: str, offset: int =
 
 
 def lower_triangle(builder: Any, value: Any, aval: ShapedArray, offset: int = 0) -> Any:
-    """The MLIR value with zeros above the diagonal (``offset`` -1: on it, too)."""
+    """Emit the value with zeros above the diagonal (``offset`` -1: on it, too)."""
     return select(builder, triangle(builder, aval.shape, "GE", offset), value, zeros(builder, aval), aval)
 
 
 def upper_triangle(builder: Any, value: Any, aval: ShapedArray) -> Any:
-    """The MLIR value with zeros below the diagonal."""
+    """Emit the value with zeros below the diagonal."""
     return select(builder, triangle(builder, aval.shape, "LE"), value, zeros(builder, aval), aval)
 
 
 def compare(builder: Any, direction: str, x: Any, y: Any, shape: tuple[int, ...]) -> Any:
-    """The MLIR value of an elementwise comparison."""
+    """Emit an elementwise comparison."""
     attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
     return builder.emit1("stablehlo.compare", [x, y], shaped(shape, BOOL), attributes)
 
 
 def select(builder: Any, where: Any, x: Any, y: Any, aval: ShapedArray) -> Any:
-    """The MLIR value that is ``x`` where that is true, else ``y``."""
+    """Emit ``x`` where the condition holds, else ``y``."""
     return builder.emit1("stablehlo.select", [where, x, y], aval)
 
 
@@ -185,7 +187,7 @@ def _filled(builder: Any, value: Any, aval: ShapedArray) -> Any:
 
 
 def nan_where_failed(builder: Any, info: Any, lead: tuple[int, ...], value: Any, aval: ShapedArray) -> Any:
-    """The MLIR value with NaN for those matrices of which LAPACK says that it did not succeed."""
+    """Emit the value with NaN for those matrices for which LAPACK reports failure."""
     succeeded = compare(builder, "EQ", info, zeros(builder, shaped(lead, INT32)), lead)
     everywhere = builder.broadcast(succeeded, shaped(aval.shape, BOOL), range(len(lead)))
     nan = complex(math.nan, math.nan) if kind_of(aval.dtype) == "c" else math.nan
@@ -193,5 +195,5 @@ def nan_where_failed(builder: Any, info: Any, lead: tuple[int, ...], value: Any,
 
 
 def counted_from_zero(builder: Any, value: Any, aval: ShapedArray) -> Any:
-    """The MLIR value of integers that count from 1 as ones that count from 0."""
+    """Emit integers that count from 0, given ones that count from 1."""
     return builder.emit1("stablehlo.subtract", [value, _filled(builder, 1, aval)], aval)

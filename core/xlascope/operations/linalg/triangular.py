@@ -23,7 +23,7 @@ from .stacks import LETTER, OfStacks, require_matrices, zeros
 
 
 class TriangularSolve(OfStacks, name="triangular_solve"):
-    """The X with op(A) X = B, or X op(A) = B; of A one triangle counts, op may transpose and conjugate it.
+    """The X with op(A) X = B, or X op(A) = B, for one triangle of A; op may transpose and conjugate it.
 
     A moving solution has op(A) X' = B' - op(A') X, so X' solves the same system. The system is linear in B alone; its
     transpose is that with the transposed matrix.
@@ -101,8 +101,8 @@ class TriangularSolve(OfStacks, name="triangular_solve"):
         (ct,), (a, b) = cotangents, operands
         if is_linear(a):
             raise NotImplementedError("triangular_solve is linear in its right side, not in the matrix")
-        other = TriangularSolve(self.left_side, self.lower, not self.transpose_a, self.conjugate_a, self.unit_diagonal)
-        return [None, bind1(other, a, ct) if is_linear(b) else None]
+        system = TriangularSolve(self.left_side, self.lower, not self.transpose_a, self.conjugate_a, self.unit_diagonal)
+        return [None, bind1(system, a, ct) if is_linear(b) else None]
 
 
 def triangular_solve(
@@ -115,12 +115,12 @@ def triangular_solve(
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:
-    """The X with ``op(a) X = b`` (``left_side``) or ``X op(a) = b``, for stacks of triangular matrices.
+    """Return the X with ``op(a) X = b`` (``left_side``) or ``X op(a) = b``, for stacks of triangular matrices.
 
-    ``a`` has shape ``(…, n, n)``, of which the lower or the upper triangle counts; ``unit_diagonal`` takes its diagonal
-    for ones. ``op`` transposes with ``transpose_a`` and conjugates with ``conjugate_a``. ``b`` has shape ``(…, n, k)``,
-    or ``(…, k, n)`` from the right; with an axis less than ``a`` it is a stack of vectors. Raises TypeError for shapes
-    that do not fit, ValueError for matrices that are not square.
+    ``a`` has shape ``(…, n, n)``, of which the lower or the upper triangle counts; ``unit_diagonal`` takes its
+    diagonal for ones. ``op`` transposes with ``transpose_a`` and conjugates with ``conjugate_a``. ``b`` has shape
+    ``(…, n, k)``, or ``(…, k, n)`` from the right; with an axis less than ``a`` it is a stack of vectors. Raises
+    TypeError for shapes that do not fit, ValueError for matrices that are not square.
 
     >>> from xlascope import lax, numpy as jnp
     >>> a, b = jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([2.0, 9.0])
@@ -128,7 +128,7 @@ def triangular_solve(
     [1. 2.]
     """
     is_vector = len(aval(b).shape) == len(aval(a).shape) - 1
-    place = len(aval(b).shape) if left_side else len(aval(b).shape) - 1
+    axis = len(aval(b).shape) if left_side else len(aval(b).shape) - 1
     operation = TriangularSolve(
         bool(left_side),
         bool(lower),
@@ -136,5 +136,5 @@ def triangular_solve(
         bool(conjugate_a) and kind_of(aval(a).dtype) == "c",
         bool(unit_diagonal),
     )
-    x = bind1(operation, a, expand_dims(b, (place,)) if is_vector else b)
-    return squeeze(x, (place,)) if is_vector else x
+    x = bind1(operation, a, expand_dims(b, (axis,)) if is_vector else b)
+    return squeeze(x, (axis,)) if is_vector else x

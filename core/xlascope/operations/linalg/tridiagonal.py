@@ -21,16 +21,16 @@ from .stacks import INT32, OfStacks, nan_where_failed, require_matrices, written
 
 
 class TridiagonalSolve(OfStacks, name="tridiagonal_solve"):
-    """The X with A X = B, of A the diagonal and those beside it.
+    """The X with A X = B, where A is given by its diagonal and the two beside it.
 
-    A moving solution has A X' = B' - A' X. The system is linear in B alone; its transpose has the diagonals beside the
-    middle one exchanged.
+    A moving solution has A X' = B' - A' X. The system is linear in B alone; its transpose has the diagonals beside
+    the middle one exchanged.
     """
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         dl, d, du, b = operands
         require_matrices(self.name, b)
-        if len({each.dtype for each in operands}) > 1:
+        if len({operand.dtype for operand in operands}) > 1:
             raise TypeError(f"tridiagonal_solve takes operands of one dtype, got {[x.dtype.name for x in operands]}")
         if not dl.shape == d.shape == du.shape == b.shape[:-1]:
             raise TypeError(
@@ -77,7 +77,7 @@ class TridiagonalSolve(OfStacks, name="tridiagonal_solve"):
 
 
 def _moved(x: Any, by: int) -> Any:
-    """Rows moved down (up for less than 0), with zeros for those that are left."""
+    """Shift rows down (up for a negative ``by``), filling with zeros."""
     return _shifted_along(x, by, len(aval(x).shape) - 2)
 
 
@@ -90,17 +90,17 @@ def _shifted_along(x: Any, by: int, axis: int, fill: float = 0) -> Any:
     size = type_.shape[axis]
     if not size:
         return x
-    kept = slice_in_dim(x, 0, size - by, axis=axis) if by > 0 else slice_in_dim(x, -by, size, axis=axis)
+    remaining = slice_in_dim(x, 0, size - by, axis=axis) if by > 0 else slice_in_dim(x, -by, size, axis=axis)
     missing = [(0, 0, 0)] * len(type_.shape)
     missing[axis] = (max(by, 0), max(-by, 0), 0)
-    return pad(kept, typed_scalar(fill, type_.dtype), missing)
+    return pad(remaining, typed_scalar(fill, type_.dtype), missing)
 
 
 def by_elimination(dl: Any, d: Any, du: Any, b: Any) -> list[Any]:
-    """The X with A X = B by cyclic reduction, all rows at once, for matrices that need no exchange of rows.
+    """Return the X with A X = B by cyclic reduction, without row exchanges.
 
-    Each step adds to a row what removes its neighbours at a distance, which is doubled from step to step, until none is
-    left (R. W. Hockney, C. R. Jesshope: "Parallel computers", 1981, section 5.4.3).
+    Each step adds to all rows what eliminates their neighbours at a distance; the distance doubles from step to step,
+    until no neighbour is left (R. W. Hockney, C. R. Jesshope: "Parallel computers", 1981, section 5.4.3).
     """
     dl, du = _shifted(_shifted(dl, -1), 1), _shifted(_shifted(du, 1), -1)
     distance, size = 1, aval(d).shape[-1]
@@ -115,7 +115,7 @@ def by_elimination(dl: Any, d: Any, du: Any, b: Any) -> list[Any]:
 
 
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
-    """The X with ``A X = b`` for tridiagonal matrices A, ``b`` of shape ``(…, m, k)``.
+    """Return the X with ``A X = b`` for tridiagonal matrices A, ``b`` of shape ``(…, m, k)``.
 
     ``d``, of shape ``(…, m)``, is the diagonal, ``dl`` the one below, whose first element does not count, ``du`` the
     one above, whose last does not; both have the shape of ``d``. A singular matrix gives NaN. Raises TypeError for

@@ -1,7 +1,8 @@
-"""Readers of what XLA writes about its decisions: fusion dumps in every format there is, its log, and pass snapshots.
+"""Readers of XLA's fusion dumps in every format, of its fusion log, and of HLO snapshots after each pass.
 
-All of it is somebody's file: damaged, cut off, huge or hostile ones give a FormatError or a partial result that says
-so. Of a dump only the labels are read. Its pictures are never looked at, and nothing in it is ever run.
+The files are untrusted: damaged, truncated, huge or hostile ones raise a FormatError or give a partial result
+that is marked as such. Of a dump only the labels are read. Its pictures are never parsed, and nothing in it
+is ever executed.
 """
 
 from .any_format import read_fusion_dump as read_fusion_dump

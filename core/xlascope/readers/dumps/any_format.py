@@ -1,4 +1,4 @@
-"""One dump file, whatever its format: the decisions in it, and whether it is whole."""
+"""Reader of a fusion dump of any format."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ FRAMES = b"const frames = ["
 
 
 def read_fusion_dump(file: str | os.PathLike[str]) -> Dump:
-    """Read a fusion dump of XLA's by its content.
+    """Return the decisions in one of XLA's fusion dumps, whose format is detected from its content.
 
     It is a page (``*_fusion.html``), a zipped or bare database (``*_fusion.pyz``, ``*.db``), or the steps of the
     GPU's priority fusion (``*priority_fusion_dump.txt``). Raises FormatError, which names the file, for anything else.
     """
     path = Path(file)
-    with path.open("rb") as opened:
-        head = opened.read(512)
+    with path.open("rb") as stream:
+        head = stream.read(512)
     try:
         if head.startswith((b"PK", b"#!", b"SQLite format 3")):
             return read_fusion_archive(path)
-        with path.open("rb") as opened:
+        with path.open("rb") as stream:
             page = b"<html" in head.lower()
             if page:
-                _go_to_frames(opened)
-            text = opened.read(MOST + 1)
-        whole = len(text) <= MOST
+                _go_to_frames(stream)
+            text = stream.read(MOST + 1)
+        is_complete = len(text) <= MOST
         if page:
-            return read_fusion_page(text[:MOST].decode(errors="replace"), whole=whole)
-        return read_fusion_process(text[:MOST].decode(errors="replace"), whole=whole)
+            return read_fusion_page(text[:MOST].decode(errors="replace"), whole=is_complete)
+        return read_fusion_process(text[:MOST].decode(errors="replace"), whole=is_complete)
     except FormatError as error:
         raise error.in_file(file) from None
 
 
 def _go_to_frames(page: BinaryIO) -> None:
-    """Pass over what stands before the frames: the pictures, which can be a hundred times as long."""
+    """Skip what precedes the frames of a page: the pictures, which can be a hundred times as long."""
     end = b""
     while block := page.read(2**20):
-        place = (end + block).find(FRAMES)
-        if place >= 0:
-            page.seek(place - len(end) - len(block), SEEK_CUR)
+        position = (end + block).find(FRAMES)
+        if position >= 0:
+            page.seek(position - len(end) - len(block), SEEK_CUR)
             return
         end = block[-len(FRAMES) :]

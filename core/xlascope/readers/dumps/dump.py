@@ -1,4 +1,4 @@
-"""What a reader finds in one dump."""
+"""Result of reading one fusion dump."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...records.decisions import FusionDecision
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """The decisions of one dump, in order; ``complete`` is False when the file is cut off or longer than is read."""
+    """Decisions of one dump, in order; ``complete`` is False when the file is truncated or exceeds the limit."""
 
     decisions: tuple[FusionDecision, ...]
     complete: bool = True

@@ -1,6 +1,6 @@
-"""The labels in XLA's fusion dumps: a page with scripts (jaxlib 0.10), or an archive (jaxlib 0.11, libtpu).
+"""Readers of the labels in XLA's fusion dumps: an HTML page (jaxlib 0.10) or an archive (jaxlib 0.11, libtpu).
 
-Archives hold the labels in a database (2025) or as JSON (2026), beside a program that shows them, which is not run.
+Archives hold the labels in a database (2025) or as JSON (2026), beside a viewer program, which is not run.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .labels import decisions_of
 
 #: The most bytes of labels that are unpacked, and the most frames that are read of any dump.
 MOST_BYTES, MOST_FRAMES = 256 * 2**20, 200_000
-#: Steps of SQLite's machine between two looks at whether a query has run too long, and how many looks it may take.
+#: Steps of SQLite's virtual machine between two checks of a query's duration, and the maximum number of checks.
 _STEPS, _LOOKS = 100_000, 2_000
-#: What zip files and databases raise that are not what they say.
+#: Exceptions raised by damaged zip files and databases.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, sqlite3.Error),
     UnicodeDecodeError,  # the names in a zip file
@@ -32,40 +32,41 @@ _SPACE = " \t\r\n,"
 _METADATA, _DATABASE = "metadata.json", "fusions.db"
 
 
-def read_fusion_page(text: str, *, whole: bool = True) -> Dump:
-    """The decisions in a ``*_fusion.html``; ``whole`` is False when the text is known to be cut off.
+def read_fusion_page(text: str, *, is_complete: bool = True) -> Dump:
+    """Return the decisions in a ``*_fusion.html``; ``is_complete`` is False for truncated text.
 
     Raises FormatError for a page without frames.
 
     >>> read_fusion_page('const frames = [[0, "Not fusing |a| into |b| as Fusion is not profitable.", ""]];').decisions
     (FusionDecision(step=0, ..., action='refused', producer='a', consumer='b', ...),)
     """
-    _, mark, rest = text.partition("const frames = [")
+    _, mark, tail = text.partition("const frames = [")
     if not mark:
         raise FormatError(_READ, "no frames in the page: it is damaged, or not a fusion dump of XLA's")
     labels: list[str] = []
     complete = False
     position, decode = 0, json.JSONDecoder(strict=False).raw_decode
     while len(labels) < MOST_FRAMES:
-        while position < len(rest) and rest[position] in _SPACE:
+        while position < len(tail) and tail[position] in _SPACE:
             position += 1
-        if rest.startswith("]", position):
+        if tail.startswith("]", position):
             complete = True
             break
         try:
-            frame, position = decode(rest, position)
+            frame, position = decode(tail, position)
         except (ValueError, RecursionError):
             break
         if isinstance(frame, list) and len(frame) > 1 and isinstance(frame[1], str):
             labels.append(frame[1])
-    return Dump(decisions_of(labels), complete and (whole or ";" in rest[position : position + 2]))
+    return Dump(decisions_of(labels), complete and (is_complete or ";" in tail[position : position + 2]))
 
 
 def read_fusion_archive(file: Path) -> Dump:
-    """The decisions in a ``*_fusion.pyz`` (a zip with ``metadata.json`` or ``fusions.db``) or in the database itself.
+    """Return the decisions in a ``*_fusion.pyz`` or in its database.
 
-    A database is opened read-only, and may be asked for the labels alone. Raises FormatError when the
-    file is damaged, too large, or holds no frames.
+    The file is a zip with ``metadata.json`` or ``fusions.db``, or the database itself. A database is opened
+    read-only, and only the labels may be queried. Raises FormatError when the file is damaged, too large, or
+    holds no frames.
     """
     try:
         if zipfile.is_zipfile(file):
@@ -73,8 +74,8 @@ def read_fusion_archive(file: Path) -> Dump:
                 if _METADATA in archive.namelist():
                     return _metadata_in(_unpacked(archive, _METADATA, Path(folder)))
                 return _labels_in(_unpacked(archive, _DATABASE, Path(folder)))
-        with file.open("rb") as opened:
-            if not opened.read(16).startswith(b"SQLite format 3"):
+        with file.open("rb") as stream:
+            if not stream.read(16).startswith(b"SQLite format 3"):
                 raise FormatError(_READ, "neither a zip file nor a database: it is damaged, or cut off")
         return _labels_in(file)
     except _DAMAGED as error:
@@ -91,11 +92,11 @@ def _unpacked(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
     if size > MOST_BYTES:
         raise FormatError(_READ, f"its labels take {size:,} bytes; at most {MOST_BYTES:,} are read")
     target = folder / name
-    left = MOST_BYTES
+    remaining = MOST_BYTES
     with archive.open(name) as source, target.open("wb") as copy:
-        while block := source.read(min(2**20, left + 1)):  # what the zip says of the size may be a lie
-            left -= len(block)
-            if left < 0:
+        while block := source.read(min(2**20, remaining + 1)):  # the size in the zip's directory is not trusted
+            remaining -= len(block)
+            if remaining < 0:
                 raise FormatError(_READ, f"its labels take more than {MOST_BYTES:,} bytes")
             copy.write(block)
     return target
@@ -103,14 +104,14 @@ def _unpacked(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
 
 def _metadata_in(file: Path) -> Dump:
     try:
-        found = json.loads(file.read_bytes())
+        metadata = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
         raise FormatError(_READ, f"its {_METADATA} is damaged ({error})") from None
-    frames = found.get("frames") if isinstance(found, dict) else None
+    frames = metadata.get("frames") if isinstance(metadata, dict) else None
     if not isinstance(frames, list):
         raise FormatError(_READ, f"no frames in its {_METADATA}: it is no fusion dump of XLA's")
-    labels = [each.get("label") for each in frames[:MOST_FRAMES] if isinstance(each, dict)]
-    return Dump(decisions_of(each for each in labels if isinstance(each, str)), len(frames) <= MOST_FRAMES)
+    labels = [item.get("label") for item in frames[:MOST_FRAMES] if isinstance(item, dict)]
+    return Dump(decisions_of(item for item in labels if isinstance(item, str)), len(frames) <= MOST_FRAMES)
 
 
 def _labels_in(database: Path) -> Dump:
@@ -139,10 +140,10 @@ def _labels_in(database: Path) -> Dump:
 def _opened(database: Path) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
     connection.text_factory = lambda data: data.decode(errors="replace")
-    looks = iter(range(_LOOKS))
+    checks = iter(range(_LOOKS))
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2**20)
-        connection.set_progress_handler(lambda: next(looks, None) is None, _STEPS)
+        connection.set_progress_handler(lambda: next(checks, None) is None, _STEPS)
         connection.set_authorizer(_only_labels)
         yield connection
     finally:
@@ -150,7 +151,7 @@ def _opened(database: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _only_labels(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Nothing but reading two tables: a database may come with views and functions of its own."""
+    """Authorize only reads of two tables: a database may come with views and functions of its own."""
     if action == sqlite3.SQLITE_SELECT:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_READ and first in ("frames", "sqlite_master"):

@@ -1,4 +1,4 @@
-"""The sentences that label the frames of XLA's fusion dumps, read into decisions."""
+"""Parser of the sentences that label the frames of XLA's fusion dumps."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ _NOT_CONSIDERED = re.compile(
 )
 _SIBLINGS = re.compile(r"Not fusing siblings \|([^|]*)\| and \|([^|]*)\| due to: (.*)", re.DOTALL)
 _KNOWN = (_ABOUT, _FUSED, _FUSED_INTO, _REFUSED, _NOT_CONSIDERED, _SIBLINGS)
-#: What the passes call themselves in their sentences, and how we call them.
+#: Names of passes in the sentences, and the names in our records.
 _PASSES = {"multi-output": "MultiOutputFusion"}
 
 
 def decisions_of(labels: Iterable[str]) -> tuple[FusionDecision, ...]:
-    """The decisions that labels tell, in their order; sentences of another kind are passed over.
+    """Return the decisions in labels, in order; other sentences are skipped.
 
-    Raises FormatError where all are of another kind.
+    Raises FormatError if no sentence is a decision.
 
-    >>> (one,) = decisions_of(["About to fuse |sin| into |mul| inside InstructionFusion with may_duplicate=1",
-    ...                        "Fused |sin| into |sine_multiply_fusion| inside InstructionFusion with may_duplicate=1"])
-    >>> one.producer, one.consumer, one.result, one.pass_name
+    >>> (decision,) = parse_labels(["About to fuse |sin| into |mul| inside InstructionFusion with may_duplicate=1",
+    ...     "Fused |sin| into |sine_multiply_fusion| inside InstructionFusion with may_duplicate=1"])
+    >>> decision.producer, decision.consumer, decision.result, decision.pass_name
     ('sin', 'mul', 'sine_multiply_fusion', 'InstructionFusion')
     """
-    found: list[FusionDecision] = []
+    decisions: list[FusionDecision] = []
     about: tuple[str, str] | None = None
-    other, known = "", False
+    first_label, is_recognized = "", False
     for label in labels:
         label = label[:_LONGEST].strip()
-        other = other or label
-        known = known or any(pattern.match(label) for pattern in _KNOWN)
+        first_label = first_label or label
+        is_recognized = is_recognized or any(pattern.match(label) for pattern in _KNOWN)
         if match := _ABOUT.match(label):
             about = match[1], match[2]
         elif match := _FUSED.match(label):
             consumer = about[1] if about and about[0] == match[1] else match[2]
-            found.append(_fused(len(found), match[3], match[1], consumer, match[2]))
+            decisions.append(_fused(len(decisions), match[3], match[1], consumer, match[2]))
             about = None
         elif about and (match := _FUSED_INTO.match(label)):
-            found.append(_fused(len(found), match[2], *about, match[1]))
+            decisions.append(_fused(len(decisions), match[2], *about, match[1]))
             about = None
         elif match := _REFUSED.match(label):
-            found.append(refused(len(found), "InstructionFusion", match[1], match[2], match[3]))
+            decisions.append(refused(len(decisions), "InstructionFusion", match[1], match[2], match[3]))
         elif match := _NOT_CONSIDERED.match(label) or _SIBLINGS.match(label):
-            found.append(refused(len(found), "MultiOutputFusion", match[1], match[2], match[3]))
-    if other and not known:
+            decisions.append(refused(len(decisions), "MultiOutputFusion", match[1], match[2], match[3]))
+    if first_label and not is_recognized:
         raise FormatError(
-            "the labels of a fusion dump", f"expected sentences about fusion, found such as {other[:80]!r}"
+            "the labels of a fusion dump", f"expected sentences about fusion, found such as {first_label[:80]!r}"
         )
-    return tuple(found)
+    return tuple(decisions)
 
 
 def refused(step: int, pass_name: str, producer: str, consumer: str, reason: str) -> FusionDecision:
-    """A refusal, with the reason in XLA's words and in plain ones."""
+    """Return a refusal, with XLA's reason and its explanation in plain words."""
     reason = reason.strip()
     return FusionDecision(step, pass_name, "refused", producer, consumer, "", reason, plain(reason))
 

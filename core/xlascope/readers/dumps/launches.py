@@ -1,4 +1,4 @@
-"""How a GPU starts each kernel, from the list of steps that XLA's GPU compiler dumps (``*.thunk_sequence.txt``)."""
+"""Reader of kernel launch configurations in XLA's GPU thunk sequences (``*.thunk_sequence.txt``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
 class Launch(NamedTuple):
-    """Blocks of the grid and threads of a block along each axis, and the block's shared memory in bytes.
+    """Launch configuration: blocks of the grid and threads of a block along each axis, and shared memory in bytes.
 
     >>> str(Launch((2048, 1, 1), (64, 1, 1), 1024)), str(Launch((16, 16, 1), (32, 4, 1), 0))
     ('2048 × 64 threads, 1024 B shared', '16·16 × 32·4 threads')
@@ -36,7 +36,7 @@ class Launch(NamedTuple):
 
 
 def read_launches(text: str, kernels: Iterable[str]) -> dict[str, Launch]:
-    """The launch of each of these kernels that the list names; other steps are left out.
+    """Return the launch configuration of each of these kernels that the thunk sequence lists.
 
     Raises FormatError for a text that is no such list, and where no kernel in it has a launch.
 
@@ -50,17 +50,17 @@ def read_launches(text: str, kernels: Iterable[str]) -> dict[str, Launch]:
         raise FormatError(
             "XLA's list of steps", f"expected NAME grid: […] threads: […] shared_memory: …, found {line!r}"
         )
-    found = {
+    launches = {
         step["name"]: Launch(_numbers(step["grid"]), _numbers(step["block"]), int(step["shared"]))
         for step in _STEP.finditer(text)
     }
-    # PTX knows no dots: XLA puts underscores in their place.
+    # PTX names have no dots: XLA replaces them by underscores.
     names = ((name, _NOT_IN_A_NAME.sub("_", name)) for name in kernels)
-    return {name: found[plain] for name, plain in names if plain in found}
+    return {name: launches[plain] for name, plain in names if plain in launches}
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in text.split(","))
+    return tuple(int(size) for size in text.split(","))
 
 
 def _extent(sizes: tuple[int, ...]) -> str:

@@ -1,7 +1,7 @@
-"""XLA's own log of its fusion passes: each decision with its reason, for the whole program, at next to no cost.
+"""Reader of the log of XLA's fusion passes: each decision with its reason, for the whole program.
 
-The compiler says more than its dumps when it is asked to (``TF_CPP_VMODULE``, ``TPU_VMODULE``): a dump draws the
-graph at each step and takes minutes where the log takes none.
+The compiler logs more than its dumps hold when asked to (``TF_CPP_VMODULE``, ``TPU_VMODULE``). A dump draws
+the graph at each step, which takes minutes; the log costs almost nothing.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _PAIR = re.compile(r"instr([12]): %(\S+) = ")
 _KEPT = re.compile(r"After fusion,\s+this: (\S+)")
 _NOT_FUSIBLE, _END = re.compile(r"Operand \(.*\) is not fusible$"), re.compile(r"Fusion count: ")
 _FUSION = re.compile(r"%(\S+) = ((?:(?! fusion\()[^\"])*) fusion\(")
-#: What a TPU's compiler says of its own rules.
+#: The TPU compiler's messages about its own rules.
 _OWN_RULE = re.compile(r"No fusing[:;] (.*)$")
 _SCALAR = re.compile(r"Producer: .* (produces an effective scalar and does not have a fusible DUS user)")
-#: What passes say beside their decisions, and the lines that are read.
+#: Messages beside decisions, and the patterns of decisions.
 _BESIDE = re.compile(r"Evaluating fusion: |Running |Not fusing %|Operand %|Did fuse: ")
 _KNOWN = (
     *(_FUSING, _CREATED, _CONSIDERING, _NOT_FUSING, _TOO_EXPENSIVE, _CANNOT, _SIBLINGS, _INTO_CONSUMER),
@@ -52,51 +52,54 @@ _PASSES = {
 
 
 def read_fusion_log(lines: Iterable[str]) -> Dump:
-    """The decisions that a compiler's log tells; a refusal that is told several times counts once.
+    """Return the decisions in a compiler's log; repeated refusals count once.
 
-    Lines that are something else are passed over: a log is shared by many. ``complete`` is False for one that is
-    longer than is read. Raises FormatError where the passes speak of fusing, and no line is one that is known.
+    Other lines are skipped, because a log is shared by many components. ``complete`` is False for a log that
+    exceeds the limit. Raises FormatError where lines mention fusion, but none is recognized.
 
     >>> log = '''
     ... I0101 10:00:00.000001 7 instruction_fusion.cc:649] Considering fusion of: %b = f32[] dot(%a) with operand a
     ... I0101 10:00:00.000002 7 instruction_fusion.cc:687] not fusing operand %a = f32[] add(%p) because no reason'''
-    >>> [(each.producer, each.consumer, each.reason) for each in read_fusion_log(log.splitlines()).decisions]
-    [('a', 'b', 'no reason')]
+    >>> (decision,) = read_fusion_log(log.splitlines()).decisions
+    >>> decision.producer, decision.consumer, decision.reason
+    ('a', 'b', 'no reason')
     """
-    listener, strange = _Listener(), _Strange()
+    parser, unknown = _Listener(), _Strange()
     number = 0
     for number, line in enumerate(lines):
         if number == MOST_LINES:
-            return Dump(listener.decisions(), complete=False)
+            return Dump(parser.decisions(), complete=False)
         match = _LINE.match(line[:_LONGEST].rstrip("\n"))
         if match is not None and match[1] in _PASSES:
-            strange.look(number, match[2])
-            listener.hear(match[1], match[2])
-    if strange.line and strange.number < number and not listener.decisions():  # the last line may be cut off
-        raise FormatError("the compiler's log", f"expected fusion decisions, found lines such as {strange.line[:80]!r}")
-    return Dump(listener.decisions())
+            unknown.look(number, match[2])
+            parser.hear(match[1], match[2])
+    if unknown.line and unknown.number < number and not parser.decisions():  # the last line may be cut off
+        raise FormatError("the compiler's log", f"expected fusion decisions, found lines such as {unknown.line[:80]!r}")
+    return Dump(parser.decisions())
 
 
 class _Strange:
-    """The first line that speaks of fusing an instruction, as long as none that does is of a form that is known."""
+    """First unrecognized line that mentions the fusion of an instruction, until a line is recognized."""
 
     def __init__(self) -> None:
         self.line = ""
         self.number = 0
         self._known = False
 
-    def look(self, number: int, words: str) -> None:
-        speaks = "fus" in words.lower() and any(each in words for each in ("%", "producer", "operand"))
-        if not self._known and speaks and not _BESIDE.match(words):
-            self._known = any(pattern.match(words) for pattern in _KNOWN)
+    def look(self, number: int, message: str) -> None:
+        mentions_fusion = "fus" in message.lower() and any(
+            keyword in message for keyword in ("%", "producer", "operand")
+        )
+        if not self._known and mentions_fusion and not _BESIDE.match(message):
+            self._known = any(pattern.match(message) for pattern in _KNOWN)
             if self._known:
                 self.line = ""
             elif not self.line:
-                self.number, self.line = number, words
+                self.number, self.line = number, message
 
 
 class _Considered(NamedTuple):
-    """A pair that a pass looks at: the consumer's text begins with its name, and says what type it has."""
+    """Pair that a pass considers: the consumer's text begins with its name and type."""
 
     consumer: str
     operand: str
@@ -104,7 +107,7 @@ class _Considered(NamedTuple):
 
 
 class _Listener:
-    """What was heard so far, and what the next line may refer to."""
+    """Parser of log lines, with the state that later lines refer to."""
 
     def __init__(self) -> None:
         self._found: list[FusionDecision] = []
@@ -116,72 +119,72 @@ class _Listener:
         self._unnamed: list[tuple[int, str]] = []
 
     def decisions(self) -> tuple[FusionDecision, ...]:
-        return tuple(replace(each, step=step) for step, each in enumerate(self._found))
+        return tuple(replace(decision, step=step) for step, decision in enumerate(self._found))
 
-    def hear(self, file: str, words: str) -> None:
+    def hear(self, file: str, message: str) -> None:
         name = _PASSES[file]
         if file == "multi_output_fusion":
-            self._hear_of_several_results(name, words)
+            self._hear_of_several_results(name, message)
         elif file == "tpu_instruction_fusion":
-            if match := _OWN_RULE.match(words) or _SCALAR.match(words):
+            if match := _OWN_RULE.match(message) or _SCALAR.match(message):
                 self._because = match[1].rstrip(".")
         elif file == "priority_fusion":
-            self._hear_of_priorities(name, words)
+            self._hear_of_priorities(name, message)
         else:
-            self._hear_of_instructions(name, words)
+            self._hear_of_instructions(name, message)
 
-    def _hear_of_instructions(self, name: str, words: str) -> None:
-        if match := _CONSIDERING.match(words):
+    def _hear_of_instructions(self, name: str, message: str) -> None:
+        if match := _CONSIDERING.match(message):
             self._settle(name)
-            text = words.removeprefix("Considering fusion of: ")
+            text = message.removeprefix("Considering fusion of: ")
             self._learn_name(text)
             self._learn_operand(match[2])
             self._considered, self._because = _Considered(match[1], match[2], text), ""
-        elif match := _FUSING.match(words):
-            self._fuse(name, match[1], match[2], f"%{match[2]} = {words[match.end() :]}")
-        elif match := _CREATED.match(words):
+        elif match := _FUSING.match(message):
+            self._fuse(name, match[1], match[2], f"%{match[2]} = {message[match.end() :]}")
+        elif match := _CREATED.match(message):
             self._name_last(match[1])
-        elif match := _TOO_EXPENSIVE.match(words):
+        elif match := _TOO_EXPENSIVE.match(message):
             self._because = f"{match[1]} {match[2]}"
-        elif match := _NOT_FUSING.match(words):
-            self._learn_name(words.removeprefix("not fusing operand "))
-            known = self._considered is not None and self._considered.operand == match[1]
-            consumer = self._considered.consumer if self._considered is not None and known else ""
+        elif match := _NOT_FUSING.match(message):
+            self._learn_name(message.removeprefix("not fusing operand "))
+            is_candidate = self._considered is not None and self._considered.operand == match[1]
+            consumer = self._considered.consumer if self._considered is not None and is_candidate else ""
             self._considered = None
             self._refuse(name, match[1], consumer, self._reason(match[2]))
-        elif _NOT_FUSIBLE.match(words):
+        elif _NOT_FUSIBLE.match(message):
             self._considered = None
-        elif _END.match(words):
+        elif _END.match(message):
             self._settle(name)
 
-    def _hear_of_priorities(self, name: str, words: str) -> None:
-        if match := _FUSING.match(words):
+    def _hear_of_priorities(self, name: str, message: str) -> None:
+        if match := _FUSING.match(message):
             self._fused(name, match[1], match[2], match[2])
-        elif match := _CREATED.match(words):
+        elif match := _CREATED.match(message):
             self._name_last(match[1])
-        elif match := _CANNOT.match(words):
+        elif match := _CANNOT.match(message):
             self._refuse(name, match[1], match[2], match[3])
 
-    def _hear_of_several_results(self, name: str, words: str) -> None:
-        if match := _SIBLINGS.match(words):
+    def _hear_of_several_results(self, name: str, message: str) -> None:
+        if match := _SIBLINGS.match(message):
             self._fused(name, match[2], match[1], match[1])
-        elif match := _INTO_CONSUMER.match(words):
+        elif match := _INTO_CONSUMER.match(message):
             self._fused(name, match[1], match[2], match[3] or match[2])
-        elif match := _PAIR.match(words):
+        elif match := _PAIR.match(message):
             self._pair[int(match[1]) - 1] = match[2]
-        elif match := _KEPT.match(words):
-            kept, other = match[1], self._pair[self._pair[0] == match[1]]
-            if other:
-                self._fused(name, other, kept, kept)
+        elif match := _KEPT.match(message):
+            survivor, absorbed = match[1], self._pair[self._pair[0] == match[1]]
+            if absorbed:
+                self._fused(name, absorbed, survivor, survivor)
 
     def _settle(self, name: str) -> None:
-        """A pair that was looked at and not refused is fused, even where a compiler (a TPU's) does not say so."""
+        """Record the candidate pair as fused: a TPU's compiler does not log the acceptance."""
         if self._considered is not None:
             consumer, operand, text = self._considered
             self._fuse(name, operand, consumer, text)
 
     def _fuse(self, name: str, producer: str, consumer: str, text: str) -> None:
-        """Note what is fused; a consumer that is no fusion becomes one, whose name follows, or shows later."""
+        """Record a fusion; a consumer that is not a fusion becomes one, whose name appears later."""
         self._considered = None
         if _FUSION.match(text):
             self._fused(name, producer, consumer, consumer)
@@ -198,7 +201,7 @@ class _Listener:
             self._unnamed.pop()
 
     def _learn_name(self, text: str) -> None:
-        """A fusion that nobody has spoken of is the first nameless one of its type."""
+        """Give an unknown fusion's name to the first nameless fusion of its type."""
         if self._unnamed and (match := _FUSION.match(text)) and match[1] not in self._names:
             for number, (index, type_text) in enumerate(self._unnamed):
                 if type_text == match[2]:
@@ -208,7 +211,7 @@ class _Listener:
                     return
 
     def _learn_operand(self, name: str) -> None:
-        """One whose type is not told is the last nameless one: a pass goes on with what uses it."""
+        """Give a fusion's name without a type to the last nameless one: passes continue with its users."""
         if self._unnamed and name not in self._names and name.partition(".")[0] == "fusion":
             index, _ = self._unnamed.pop()
             self._found[index] = replace(self._found[index], result=name)
@@ -225,8 +228,8 @@ class _Listener:
             self._found.append(refused(0, name, producer, consumer, reason))
 
     def _reason(self, reason: str) -> str:
-        """A TPU's compiler gives the line of its code as a reason; what it said before is more."""
-        known = _AT.sub("", reason)
-        if known not in ("Not allowed", "Not fusing MOF"):
-            return known
+        """Return the reason without its source line, or an earlier logged one that says more."""
+        without_line = _AT.sub("", reason)
+        if without_line not in ("Not allowed", "Not fusing MOF"):
+            return without_line
         return _AT.sub("", self._because) or reason

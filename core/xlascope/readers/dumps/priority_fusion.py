@@ -1,4 +1,4 @@
-"""The steps of the GPU's priority fusion (``*.priority_fusion_dump.txt``), with its estimates of time."""
+"""Reader of the steps of the GPU's priority fusion (``*.priority_fusion_dump.txt``), with its time estimates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READ = "a dump of the priority fusion"
 #: The kinds of steps that are read; others are passed over.
 _KINDS = frozenset({"fusion", "update_priority", "producer_ineligible"})
 _MOST_STEPS = 200_000
-#: What the pass says itself of a pair whose fusion its estimates speak against (the dump has the estimates only).
+#: The pass's own reason for a pair whose estimates are against fusion (the dump has only the estimates).
 _SLOWER = "will execute slower if fused"
 
 Fields = dict[str, list[str]]
@@ -39,8 +39,8 @@ class _Step(NamedTuple):
             return None
 
 
-def read_fusion_process(text: str, *, whole: bool = True) -> Dump:
-    """The decisions in a dump of the priority fusion; ``whole`` is False when the text is known to be cut off.
+def read_fusion_process(text: str, *, is_complete: bool = True) -> Dump:
+    """Return the decisions in a priority fusion dump; ``is_complete`` is False for truncated text.
 
     A producer is fused into all of its consumers or into none, so its estimates are for all of them together. A refusal
     without a consumer is of the producer, whoever the consumer. Raises FormatError for text that is something else.
@@ -50,7 +50,7 @@ def read_fusion_process(text: str, *, whole: bool = True) -> Dump:
     xlascope.readers.format_error.FormatError: a dump of the priority fusion: expected fusion_steps, found none: ...
     """
     steps: list[_Step] = []
-    complete = whole
+    complete = is_complete
     try:
         for step in _steps(text):
             steps.append(step)
@@ -66,27 +66,27 @@ def read_fusion_process(text: str, *, whole: bool = True) -> Dump:
     return Dump(tuple(_decisions(steps)), complete)
 
 
-def with_estimates(heard: Sequence[FusionDecision], dumped: Sequence[FusionDecision]) -> tuple[FusionDecision, ...]:
-    """Decisions from XLA's log, with the estimates that a dump of the same pass has, and its refusals by estimate."""
+def with_estimates(logged: Sequence[FusionDecision], dumped: Sequence[FusionDecision]) -> tuple[FusionDecision, ...]:
+    """Return the decisions of XLA's log, with estimates and estimate-based refusals from a dump of the pass."""
     times: dict[tuple[str, str], list[FusionDecision]] = {}
-    for each in dumped:
-        if each.action == "fused":
-            times.setdefault((each.producer, each.consumer), []).append(each)
-    found: list[FusionDecision] = []
-    for each in heard:
-        known = times.get((each.producer, each.consumer)) if each.action == "fused" else None
-        if known and each.pass_name == _PASS:
-            one = known.pop(0)
-            each = replace(each, fused_seconds=one.fused_seconds, unfused_seconds=one.unfused_seconds)
-        found.append(each)
-    last = max((index for index, each in enumerate(found) if each.pass_name == _PASS), default=-1) + 1
-    slower = [each for each in dumped if each.action == "refused" and each.fused_seconds is not None]
-    found[last:last] = slower
-    return tuple(replace(each, step=step) for step, each in enumerate(found))
+    for decision in dumped:
+        if decision.action == "fused":
+            times.setdefault((decision.producer, decision.consumer), []).append(decision)
+    merged: list[FusionDecision] = []
+    for decision in logged:
+        matching = times.get((decision.producer, decision.consumer)) if decision.action == "fused" else None
+        if matching and decision.pass_name == _PASS:
+            estimate = matching.pop(0)
+            decision = replace(decision, fused_seconds=estimate.fused_seconds, unfused_seconds=estimate.unfused_seconds)
+        merged.append(decision)
+    last = max((index for index, decision in enumerate(merged) if decision.pass_name == _PASS), default=-1) + 1
+    slower = [decision for decision in dumped if decision.action == "refused" and decision.fused_seconds is not None]
+    merged[last:last] = slower
+    return tuple(replace(decision, step=step) for step, decision in enumerate(merged))
 
 
 def _steps(text: str) -> Iterator[_Step]:
-    """The steps, one after the other; FormatError where the text is none or ends inside of one."""
+    """Yield the steps; raise FormatError where the text is malformed or truncated."""
     depth, kind, fields = 0, "", Fields()
     for line in text.splitlines():
         match = _LINE.fullmatch(line)
@@ -94,10 +94,10 @@ def _steps(text: str) -> Iterator[_Step]:
             if line.strip() and depth:
                 raise FormatError(_READ, f"expected a field, found {line.strip()[:80]!r}")
             continue
-        opened, closed, name, quoted, bare = match.groups()
-        if opened:
+        opened_name, closed, name, quoted, bare = match.groups()
+        if opened_name:
             if depth == 1:
-                kind, fields = opened, {}
+                kind, fields = opened_name, {}
             depth += 1
         elif closed:
             depth -= 1
@@ -118,8 +118,8 @@ def _decisions(steps: Sequence[_Step]) -> Iterator[FusionDecision]:
         if step.kind == "update_priority":
             latest[producer] = step
         elif step.kind == "fusion":
-            known = latest.get(producer)
-            yield _fused(number, step, known)
+            estimate = latest.get(producer)
+            yield _fused(number, step, estimate)
             number += 1
         elif step.kind == "producer_ineligible":
             latest.pop(producer, None)
@@ -137,7 +137,7 @@ def _decisions(steps: Sequence[_Step]) -> Iterator[FusionDecision]:
                 number += 1
 
 
-def _fused(number: int, step: _Step, known: _Step | None) -> FusionDecision:
+def _fused(number: int, step: _Step, estimate: _Step | None) -> FusionDecision:
     return FusionDecision(
         number,
         _PASS,
@@ -145,6 +145,6 @@ def _fused(number: int, step: _Step, known: _Step | None) -> FusionDecision:
         step.text("producer_name"),
         step.text("consumer_name"),
         step.text("fusion_name"),
-        fused_seconds=known.seconds("us_fused") if known else None,
-        unfused_seconds=known.seconds("us_unfused") if known else None,
+        fused_seconds=estimate.seconds("us_fused") if estimate else None,
+        unfused_seconds=estimate.seconds("us_unfused") if estimate else None,
     )

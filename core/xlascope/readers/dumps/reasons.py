@@ -1,4 +1,4 @@
-"""XLA's reasons in plain words. What is not in the table stays in XLA's words alone."""
+"""Explanations of XLA's reasons in plain words; a reason without an entry has only XLA's words."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ _TABLE = tuple((re.compile(pattern), words) for pattern, words in _PLAIN)
 
 
 def plain(reason: str) -> str:
-    """A reason of XLA's in plain words, ``""`` for one that is not known.
+    """Return the explanation of a reason of XLA's in plain words, or ``""`` for an unknown one.
 
-    >>> plain("Fusion is not profitable. ; multi-output fusion not supported by this pass")
+    >>> explain_reason("Fusion is not profitable. ; multi-output fusion not supported by this pass")
     "The compiler's rules for this pair of operations see nothing to gain."
     """
     for pattern, words in _TABLE:

@@ -1,4 +1,4 @@
-"""HLO after every pass (``xla_dump_hlo_pass_re``), read into what each pass changed. One snapshot is held at a time."""
+"""Reader of HLO snapshots after every pass (``xla_dump_hlo_pass_re``); one snapshot is in memory at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...records.op_names import absolute_paths
 from ...records.paths import EquationPath
 from ..format_error import FormatError
 
-#: Bytes of one snapshot that are read; characters of all diffs together, of one, and of a line in it.
+#: Maximum bytes read of one snapshot; maximum characters of all diffs together, of one, and of a line in it.
 MOST_BYTES = 64 * 2**20
 _ALL, _ONE, _LINE = 2_000_000, 100_000, 160
 _NAME = re.compile(r"(.+)\.(\d{4,})\.(.+?)\.after_(.+?)(?:\.before_(.+?))?\.txt")
@@ -26,7 +26,7 @@ _paths = functools.lru_cache(maxsize=100_000)(absolute_paths)
 
 
 class Snapshot(NamedTuple):
-    """A file with the HLO as it was after ``after`` and before ``before`` (``""`` at the end), in a pipeline."""
+    """Dumped HLO between the passes ``after`` and ``before`` (``""`` at the end) of a pipeline."""
 
     file: Path
     step: int
@@ -36,8 +36,10 @@ class Snapshot(NamedTuple):
 
 
 class ReadPasses(NamedTuple):
-    """The HLO that the first pass was given, the passes that changed something, whether every file was whole, and the
-    equations that had an instruction in any of them.
+    """Changes made by the passes of a compilation.
+
+    It holds the HLO before the first pass, the passes that changed something, whether every file was complete,
+    and the equations that had an instruction in any of them.
     """
 
     first: str
@@ -47,7 +49,7 @@ class ReadPasses(NamedTuple):
 
 
 class _Module(NamedTuple):
-    """One snapshot: its instructions' texts by name, how many belong to each equation, and to which each belongs."""
+    """Parsed snapshot: texts of instructions by name, instructions per equation, and the equations of each."""
 
     texts: dict[str, str]
     equations: Counter[EquationPath]
@@ -55,56 +57,59 @@ class _Module(NamedTuple):
 
 
 def list_snapshots(folder: Path) -> list[Snapshot]:
-    """The snapshots in a dump folder, in order; of the module that has most of them where there are several."""
+    """Return the snapshots in a dump folder, in order; of several modules the one with the most snapshots."""
     modules: dict[str, list[Snapshot]] = {}
     for file in folder.iterdir():
         match = _NAME.fullmatch(file.name)
         if match is not None:
-            found = Snapshot(file, int(match[2]), match[3], match[4], match[5] or "")
-            modules.setdefault(match[1], []).append(found)
+            snapshot_file = Snapshot(file, int(match[2]), match[3], match[4], match[5] or "")
+            modules.setdefault(match[1], []).append(snapshot_file)
     largest = max(modules.values(), key=len, default=[])
-    return sorted(largest, key=lambda each: each.step)
+    return sorted(largest, key=lambda snapshot: snapshot.step)
 
 
-def read_passes(snapshots: Sequence[Snapshot], tell: Callable[[float], object] = lambda share: None) -> ReadPasses:
-    """What the passes changed. Passes that changed nothing are left out.
+def read_passes(
+    snapshots: Sequence[Snapshot], report_progress: Callable[[float], object] = lambda share: None
+) -> ReadPasses:
+    """Return what the passes changed, without passes that changed nothing.
 
-    ``tell`` hears the share that is done. Raises FormatError for a snapshot that is whole and holds no instruction.
+    ``report_progress`` is called with the fraction that is done. Raises FormatError for a complete snapshot
+    without instructions.
     """
-    first, passes, whole, seen = "", list[Pass](), True, dict[EquationPath, None]()
+    first, passes, all_complete, equations = "", list[Pass](), True, dict[EquationPath, None]()
     previous: _Module | None = None
-    left = _ALL
-    for number, each in enumerate(snapshots):
-        text = _text_of(each.file)
+    remaining = _ALL
+    for number, item in enumerate(snapshots):
+        text = _text_of(item.file)
         complete = text.rstrip().endswith("}") and len(text) < MOST_BYTES
-        whole = whole and complete
+        all_complete = all_complete and complete
         if not complete:
             continue
         current = _module(text)
         if not current.texts:
-            raise FormatError("an HLO snapshot", "expected instructions, found none").in_file(each.file)
+            raise FormatError("an HLO snapshot", "expected instructions, found none").in_file(item.file)
         if previous is None:
             first = text
         else:
-            made = _compared(each, previous, current, min(left, _ONE))
-            if made is not None:
-                passes.append(made)
-                left = max(0, left - len(made.diff))
+            change = _compared(item, previous, current, min(remaining, _ONE))
+            if change is not None:
+                passes.append(change)
+                remaining = max(0, remaining - len(change.diff))
         previous = current
-        seen |= dict.fromkeys(current.equations)
-        tell((number + 1) / len(snapshots))
+        equations |= dict.fromkeys(current.equations)
+        report_progress((number + 1) / len(snapshots))
     left_over = previous.equations if previous is not None else Counter[EquationPath]()
-    return ReadPasses(first, tuple(_without(left_over, each) for each in passes), whole, tuple(seen))
+    return ReadPasses(first, tuple(_without(left_over, item) for item in passes), all_complete, tuple(equations))
 
 
-def _without(left_over: Counter[EquationPath], one: Pass) -> Pass:
-    """A pass may take a part of a program out that a later one puts back: such equations were never gone."""
-    return replace(one, gone=tuple(path for path in one.gone if path not in left_over))
+def _without(final_equations: Counter[EquationPath], compiler_pass: Pass) -> Pass:
+    """Remove the equations that a later pass restored from those that a pass eliminated."""
+    return replace(compiler_pass, gone=tuple(path for path in compiler_pass.gone if path not in final_equations))
 
 
 def _text_of(file: Path) -> str:
-    with file.open("rb") as opened:
-        return opened.read(MOST_BYTES).decode(errors="replace")
+    with file.open("rb") as stream:
+        return stream.read(MOST_BYTES).decode(errors="replace")
 
 
 def _module(text: str) -> _Module:
@@ -122,7 +127,7 @@ def _module(text: str) -> _Module:
     return _Module(texts, equations, paths)
 
 
-def _compared(where: Snapshot, before: _Module, after: _Module, room: int) -> Pass | None:
+def _compared(snapshot: Snapshot, before: _Module, after: _Module, budget: int) -> Pass | None:
     removed = [name for name in before.texts if name not in after.texts]
     added = [name for name in after.texts if name not in before.texts]
     changed = [name for name, text in after.texts.items() if before.texts.get(name, text) != text]
@@ -134,11 +139,11 @@ def _compared(where: Snapshot, before: _Module, after: _Module, room: int) -> Pa
         *(("+", name) for name in added),
     )
     sides = {"-": before, "+": after}
-    shown = list(_shortened([f"{sign}{name} = {sides[sign].texts[name]}" for sign, name in named], room))
+    shown = list(_shortened([f"{sign}{name} = {sides[sign].texts[name]}" for sign, name in named], budget))
     return Pass(
-        step=where.step,
-        name=where.after,
-        pipeline=where.pipeline,
+        step=snapshot.step,
+        name=snapshot.after,
+        pipeline=snapshot.pipeline,
         instructions=len(after.texts),
         added=len(added),
         removed=len(removed),
@@ -149,11 +154,11 @@ def _compared(where: Snapshot, before: _Module, after: _Module, room: int) -> Pa
     )
 
 
-def _shortened(lines: Sequence[str], room: int) -> Iterator[str]:
+def _shortened(lines: Sequence[str], budget: int) -> Iterator[str]:
     for number, line in enumerate(lines):
-        short = line if len(line) <= _LINE else f"{line[:_LINE]}…"
-        room -= len(short) + 1
-        if room < 0:
+        text = line if len(line) <= _LINE else f"{line[:_LINE]}…"
+        budget -= len(text) + 1
+        if budget < 0:
             yield f"… and {len(lines) - number:,} more lines"
             return
-        yield short
+        yield text

@@ -1,4 +1,4 @@
-"""Optimized HLO, read: what runs as a unit, for which equations, over which bytes."""
+"""Readers of optimized HLO: the kernels, their equations, and the bytes they move."""
 
 from ...names import lazy
 

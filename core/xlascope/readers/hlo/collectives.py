@@ -1,4 +1,4 @@
-"""What kernels do across devices: which collective a kernel is, or holds, between how many, and its bytes."""
+"""Collectives in optimized HLO: their kind, participating devices and bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...records.compiled import Collective
 from .layouts import result_type
 from .text import Computation, Instruction, type_bytes
 
-#: The opcodes of collectives, without the ``-start`` of those that run beside other work.
+#: The opcodes of collectives, without the ``-start`` suffix of asynchronous ones.
 COLLECTIVES = frozenset(
     {
         "all-reduce",
@@ -24,7 +24,7 @@ COLLECTIVES = frozenset(
     }
 )
 
-#: Devices up to which groups are kept.
+#: Groups are recorded up to this number of devices.
 MOST_LISTED = 64
 
 _LISTED = re.compile(r"\breplica_groups=\{(\{[\d,{}]*\})\}")
@@ -35,10 +35,10 @@ _NAME = re.compile(r"'([^']*)'(?::\(\d+\)(\d+))?")
 _PAIRS = re.compile(r"\bsource_target_pairs=\{((?:\{\d+,\d+\},?)*)\}")
 
 
-def collective_in(steps: Iterable[tuple[Computation, Instruction]]) -> Collective | None:
-    """What a kernel does across devices, of which these are the instructions: the first collective among them.
+def collective_in(instructions: Iterable[tuple[Computation, Instruction]]) -> Collective | None:
+    """Return the first collective among the instructions of a kernel, or None.
 
-    A TPU's compiler puts collectives into fusions.
+    A TPU's compiler puts collectives into fusions, so all instructions of a kernel are examined.
 
     >>> from .text import read_module
     >>> entry = read_module('''HloModule m
@@ -46,17 +46,19 @@ def collective_in(steps: Iterable[tuple[Computation, Instruction]]) -> Collectiv
     ...   %x = f32[2,4]{1,0} parameter(0)
     ...   ROOT %all-gather = f32[8,4]{1,0} all-gather(%x), replica_groups=[2,4]<=[8], dimensions={0}
     ... }''').entry
-    >>> collective_in([(entry, entry.root)])
+    >>> find_collective([(entry, entry.root)])
     Collective(kind='all-gather', devices=4, operand_bytes=32, result_bytes=128, groups=((0, 1, 2, 3), (4, 5, 6, 7)))
     """
-    for where, each in steps:
-        kind = each.opcode.removesuffix("-start")
+    for computation, instruction in instructions:
+        kind = instruction.opcode.removesuffix("-start")
         if kind in COLLECTIVES:
-            operands = (where.instructions.get(name) for name in each.operands)
-            given = sum(operand.bytes for operand in operands if operand is not None)
-            devices, groups = _between(each.attributes)
-            kept = groups if sum(map(len, groups)) <= MOST_LISTED else ()
-            return Collective(kind, devices, given, type_bytes(result_type(where, each)), kept)
+            operands = (computation.instructions.get(name) for name in instruction.operands)
+            operand_bytes = sum(operand.bytes for operand in operands if operand is not None)
+            devices, groups = _between(instruction.attributes)
+            listed_groups = groups if sum(map(len, groups)) <= MOST_LISTED else ()
+            return Collective(
+                kind, devices, operand_bytes, type_bytes(result_type(computation, instruction)), listed_groups
+            )
     return None
 
 
@@ -64,17 +66,17 @@ Groups = tuple[tuple[int, ...], ...]
 
 
 def _between(attributes: str) -> tuple[int, Groups]:
-    """Between how many devices a collective is, and which ones; 0 and () where no form is written that is known here.
+    """Return the number of participating devices and their groups, or 0 and () for an unknown notation.
 
-    XLA writes groups as lists, as what is left of numbering (``[2,4]<=[8]``: two groups of four), or by the axes of a
-    mesh; a permutation has pairs, all of which wait for each other.
+    XLA writes groups as explicit lists, as a reshaped iota (``[2,4]<=[8]``: two groups of four), or by the axes
+    of a mesh. The pairs of a permutation count as one group, because all its devices wait for each other.
     """
     pairs = _PAIRS.search(attributes)
     if pairs:
-        every = tuple(sorted(set(_numbers(pairs[1]))))
-        return len(every), (every,) if every else ()
+        devices = tuple(sorted(set(_numbers(pairs[1]))))
+        return len(devices), (devices,) if devices else ()
     if listed := _LISTED.search(attributes):
-        groups = tuple(_numbers(each) for each in listed[1].strip("{}").split("},{"))
+        groups = tuple(_numbers(group) for group in listed[1].strip("{}").split("},{"))
         return len(groups[0]), groups
     if numbered := _NUMBERED.search(attributes):
         _, size, shape, order = numbered.groups()
@@ -86,7 +88,10 @@ def _between(attributes: str) -> tuple[int, Groups]:
 
 
 def _along(mesh: dict[str, str], numbers: str, crossed: list[tuple[str, str]]) -> tuple[int, Groups]:
-    """Groups along axes of a mesh; which devices is not said here where axes are split, or numbered otherwise."""
+    """Return the groups along axes of a mesh.
+
+    The devices are left out where axes are split, or where the mesh has device numbers of its own.
+    """
     size = math.prod(int(part or mesh.get(name, "0")) for name, part in crossed)
     if numbers or any(part for _, part in crossed) or not size:
         return size, ()
@@ -97,18 +102,18 @@ def _along(mesh: dict[str, str], numbers: str, crossed: list[tuple[str, str]]) -
 
 
 def _places(sizes: tuple[int, ...], order: tuple[int, ...]) -> list[int]:
-    """Row-major numbers of an array's elements, in the order of its axes transposed."""
+    """Return the row-major indices of an array's elements, in the order of its transposed axes."""
     if math.prod(sizes) > MOST_LISTED:
         return []
-    steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     return [
-        sum(place * steps[axis] for place, axis in zip(at, order, strict=True))
-        for at in itertools.product(*(range(sizes[axis]) for axis in order))
+        sum(coordinate * strides[axis] for coordinate, axis in zip(index, order, strict=True))
+        for index in itertools.product(*(range(sizes[axis]) for axis in order))
     ]
 
 
-def _rows(places: list[int], size: int) -> Groups:
-    return tuple(tuple(places[start : start + size]) for start in range(0, len(places), size))
+def _rows(devices: list[int], size: int) -> Groups:
+    return tuple(tuple(devices[start : start + size]) for start in range(0, len(devices), size))
 
 
 def _numbers(text: str) -> tuple[int, ...]:

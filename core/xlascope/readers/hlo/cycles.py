@@ -1,4 +1,4 @@
-"""What a TPU's compiler writes beside the instructions of its optimized HLO."""
+"""Cycle estimates that the TPU compiler writes into optimized HLO."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CYCLES = re.compile(r'"estimated_cycles":"(\d+)"')
 
 
 def estimated_cycles(module: Module) -> dict[str, int]:
-    """The compiler's estimate of the cycles that a run of each kernel takes, by the kernel's name; not for copies.
+    """Return the compiler's cycle estimate for one run of each kernel, by kernel name; copies have none.
 
     Raises FormatError where there are fusions, and none has an estimate.
 
@@ -20,14 +20,14 @@ def estimated_cycles(module: Module) -> dict[str, int]:
     >>> text = '''HloModule f
     ... ENTRY %main (x: f32[4]) -> f32[4] {
     ...   %x = f32[4]{0} parameter(0)
-    ...   ROOT %log.1 = f32[4]{0} log(%x), backend_config={"window_config":{"estimated_cycles":"1826"}}
+    ...   ROOT %log.1 = f32[4]{0} log(%x), backend_config={"window_config":{"read_estimated_cycles":"1826"}}
     ... }'''
-    >>> estimated_cycles(read_module(text))
+    >>> read_estimated_cycles(read_module(text))
     {'log.1': 1826}
     """
-    found = ((each.name, _CYCLES.search(each.attributes)) for _, each in running(module))
-    cycles = {name: int(match[1]) for name, match in found if match}
-    if not cycles and any(each.opcode == "fusion" for _, each in running(module)):
+    matches = ((instruction.name, _CYCLES.search(instruction.attributes)) for _, instruction in running(module))
+    cycles = {name: int(match[1]) for name, match in matches if match}
+    if not cycles and any(instruction.opcode == "fusion" for _, instruction in running(module)):
         raise FormatError(
             "a TPU's HLO text", 'expected "estimated_cycles" in the backend_config of fusions, found none'
         )

@@ -1,4 +1,7 @@
-"""The order in which the kernels of each computation run; those of the entry run exactly once in every call."""
+"""Execution order of the kernels of each computation.
+
+Kernels of the entry computation run exactly once in every call.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ def read_schedules(text: str, kernels: Collection[str]) -> Schedules:
     ... }''', {"cos.2", "sin.1"})
     (('sin.1',), ('cos.2',))
     """
-    found: list[tuple[str, ...]] = []
+    bodies: list[tuple[str, ...]] = []
     entry: tuple[str, ...] | None = None
     for is_entry, body in _COMPUTATION.findall(text):
         names = tuple(name for name in _INSTRUCTION.findall(body) if name in kernels)
         if is_entry:
             entry = names
         elif names:
-            found.append(names)
-    return () if entry is None else (entry, *found)
+            bodies.append(names)
+    return () if entry is None else (entry, *bodies)

@@ -1,4 +1,4 @@
-"""Which instructions of an HLO module belong to which equations, by their own names alone: nothing is inferred."""
+"""Instructions of an HLO module by equation, from the instructions' own names alone."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from ...records.paths import EquationPath
 from .kernels import running
 from .text import Computation, Instruction, Module
 
-#: Instructions that only name data, and those that hold no work of an equation (merged constants among them).
+#: Opcodes that only rename data, and opcodes that do no work for an equation (merged constants among them).
 RENAMING = frozenset({"bitcast", "get-tuple-element"})
 _NOBODYS = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
 
 
 def instructions_of(module: Module) -> dict[EquationPath, set[str]]:
-    """The instructions of each equation of a module, by the equation's path; those in fusions count for the fusion.
+    """Return the instructions of each equation, by the equation's path; instructions in a fusion count as it.
 
-    A bitcast bears the name of what it renames: it counts for an equation that has nothing else, a reshape.
+    A bitcast has the name of the value that it renames. It counts only for an equation that has no other
+    instruction, such as a reshape.
     """
-    found: dict[EquationPath, set[str]] = {}
+    computing: dict[EquationPath, set[str]] = {}
     names_only: dict[EquationPath, set[str]] = {}
     for computation in running_computations(module):
-        for each in computation.instructions.values():
-            kept = names_only if each.opcode in RENAMING else found
-            for path in paths_in(module, each.name, computation.instructions):
-                kept.setdefault(path, set()).add(each.name)
-    return names_only | found
+        for instruction in computation.instructions.values():
+            target = names_only if instruction.opcode in RENAMING else computing
+            for path in paths_in(module, instruction.name, computation.instructions):
+                target.setdefault(path, set()).add(instruction.name)
+    return names_only | computing
 
 
 def running_computations(module: Module) -> list[Computation]:
-    """The computations that run: those that no fusion looks into and that are not applied element by element."""
+    """Return the computations that run: not the bodies of fusions or of element-wise functions."""
     return list({computation.name: computation for computation, _ in running(module)}.values())
 
 
 def paths_in(module: Module, name: str, instructions: Mapping[str, Instruction]) -> tuple[EquationPath, ...]:
-    """The equations of an instruction: its own, and for a fusion those of what is inside."""
+    """Return the equations of an instruction: its own and, for a fusion, those of the instructions inside."""
     instruction = instructions[name]
     if instruction.opcode in _NOBODYS:
         return ()
@@ -44,5 +45,7 @@ def paths_in(module: Module, name: str, instructions: Mapping[str, Instruction])
         for called in instruction.called:
             body = module.computations.get(called)
             if body is not None:
-                names += [each.op_name for each in body.instructions.values() if each.opcode not in _NOBODYS | RENAMING]
+                names += [
+                    inner.op_name for inner in body.instructions.values() if inner.opcode not in _NOBODYS | RENAMING
+                ]
     return tuple(dict.fromkeys(path for name in names for path in absolute_paths(name)))

@@ -1,4 +1,4 @@
-"""What XLA made of a program: the kernels of its optimized HLO, each with the equations that ended up inside."""
+"""Kernels of an optimized HLO module, each with the equations that were fused into it."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from .uses import MOVES
 
 #: Opcodes that only name buffers: nothing runs for them.
 _NAMES_ONLY = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"})
-#: Opcodes that do no work inside a fusion either (a bitcast there is somebody's reshape, and counts).
+#: Opcodes that do no work inside a fusion either (a bitcast there is a reshape in the program, and counts).
 _NO_WORK = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
-#: Opcodes that compute nothing, and fusions, which have the name of what is inside.
+#: Opcodes that compute nothing, and fusions, which have the name of an instruction inside.
 _ENDS = _NO_WORK | {"fusion", "copy", "reshape", "transpose"}
 #: Opcodes whose called computations run kernel by kernel, each under its own name.
 _HOLDS_KERNELS = frozenset({"call", "while", "conditional"})
-#: Opcodes that XLA hands to a library as a whole.
+#: Opcodes that XLA delegates to a library.
 _LIBRARY = frozenset({"dot", "convolution", "fft", "cholesky", "triangular-solve", "custom-call"})
 #: How libraries appear in a custom fusion's configuration.
 _LIBRARY_FUSIONS = ("__ynn", "__onednn", "__cublas", "__cudnn")
 
 
 def read_kernels(text: str) -> tuple[Kernel, ...]:
-    """The kernels of a module, in the order they run, from ``executable.hlo_modules()[0].to_string()``.
+    """Return the kernels of an HLO text, in the order they run.
 
-    Kernels in the bodies of ``call``, ``while`` and ``conditional`` follow the instruction that runs them, which
-    itself carries only its own equation. Constants, and broadcasts of constants, say nothing about
-    equations: XLA merges them across the program and keeps the first one's name. An instruction without a name has
-    equations where its content proves them (:mod:`xlascope.readers.hlo.provenance`).
+    The text is ``executable.hlo_modules()[0].to_string()``. Kernels in the bodies of ``call``, ``while`` and
+    ``conditional`` follow the instruction that runs them, which itself carries only its own equation. Constants,
+    and broadcasts of constants, are not attributed to equations: XLA merges them across the program and keeps the
+    first one's name. An instruction without metadata is attributed to an equation only if its content proves the
+    match (:mod:`xlascope.readers.hlo.provenance`).
+
     Raises FormatError for text that is not HLO or that stops in the middle.
 
     >>> text = '''HloModule jit_f
@@ -53,57 +55,63 @@ def read_kernels(text: str) -> tuple[Kernel, ...]:
     ('sine_multiply_fusion', 'loop', ('0', '1'), 16, 32)
     """
     module = read_module(text)
-    known = provenance_of(module)
-    return kernels_of(module, known, data_of(module, known))
+    provenance = provenance_of(module)
+    return kernels_of(module, provenance, data_of(module, provenance))
 
 
-def kernels_of(module: Module, known: Known, data: Known) -> tuple[Kernel, ...]:
-    """The kernels of a module that was read; ``known`` is what
-    :func:`~xlascope.readers.hlo.provenance.provenance_of` makes of it, and ``data`` what
-    :func:`~xlascope.readers.hlo.provenance.data_of` makes of that.
+def kernels_of(module: Module, provenance: Known, data: Known) -> tuple[Kernel, ...]:
+    """Return the kernels of a parsed module.
+
+    ``provenance`` is the result of :func:`~xlascope.readers.hlo.provenance.provenance_of` for the module, and
+    ``data`` is the result of :func:`~xlascope.readers.hlo.provenance.data_of` for that.
     """
     order = list(running(module))
     reads, traffic = Reads(module, order), Traffic(module)
-    named = _without_names_for_results(module, known)
-    return tuple(_kernel(module, named, data, reads, traffic, computation, each) for computation, each in order)
+    named = _without_names_for_results(module, provenance)
+    return tuple(
+        _kernel(module, named, data, reads, traffic, computation, instruction) for computation, instruction in order
+    )
 
 
-def _without_names_for_results(module: Module, known: Known) -> Known:
-    """What is known, without bitcasts that have the name of an equation which others compute.
+def _without_names_for_results(module: Module, provenance: Known) -> Known:
+    """Return the provenance without bitcasts named after an equation that other instructions compute.
 
-    A product's result may be looked at under another shape by the kernel that reads it: that is none of the product's
-    work.
+    The kernel that reads a product's result may view it under another shape. That bitcast is not part of the
+    product's work.
     """
     computed, renamed = set[EquationPath](), list[tuple[str, str]]()
     for computation in module.computations.values():
-        for each in computation.instructions.values():
-            if each.opcode == "bitcast":
-                renamed.append((computation.name, each.name))
-            elif each.opcode not in _ENDS:
-                computed.update(known[computation.name, each.name])
-    return {**known, **{place: () for place in renamed if computed.issuperset(known[place])}}
+        for instruction in computation.instructions.values():
+            if instruction.opcode == "bitcast":
+                renamed.append((computation.name, instruction.name))
+            elif instruction.opcode not in _ENDS:
+                computed.update(provenance[computation.name, instruction.name])
+    return {**provenance, **{key: () for key in renamed if computed.issuperset(provenance[key])}}
 
 
 def running(module: Module) -> Iterator[tuple[Computation, Instruction]]:
-    """Every instruction that runs, in order, with its computation; a computation that is called twice appears once."""
-    seen = {module.entry.name}
+    """Yield every instruction that runs, in order, with its computation.
+
+    The instructions of a computation that is called twice appear once.
+    """
+    visited = {module.entry.name}
     pending = [(module.entry, iter(module.entry.instructions.values()))]
     while pending:
         computation, instructions = pending[-1]
-        each = next(instructions, None)
-        if each is None:
+        instruction = next(instructions, None)
+        if instruction is None:
             pending.pop()
-        elif each.opcode not in _NAMES_ONLY and not is_wait(each):
-            yield computation, each
-            if each.opcode in _HOLDS_KERNELS:
-                bodies = [body for body in _called(module, each) if body.name not in seen]
-                seen.update(body.name for body in bodies)
+        elif instruction.opcode not in _NAMES_ONLY and not is_wait(instruction):
+            yield computation, instruction
+            if instruction.opcode in _HOLDS_KERNELS:
+                bodies = [body for body in _called(module, instruction) if body.name not in visited]
+                visited.update(body.name for body in bodies)
                 pending.extend((body, iter(body.instructions.values())) for body in reversed(bodies))
 
 
 def _kernel(
     module: Module,
-    known: Known,
+    provenance: Known,
     data: Known,
     reads: Reads,
     traffic: Traffic,
@@ -111,11 +119,11 @@ def _kernel(
     instruction: Instruction,
 ) -> Kernel:
     holds = instruction.opcode in _HOLDS_KERNELS
-    inside = () if holds else tuple(_looked_into(module, instruction))
-    own = (computation, instruction)
-    work = [(where, each) for where, each in _work(inside) if each.opcode not in _NO_WORK] or [own]
+    fused = () if holds else tuple(_looked_into(module, instruction))
+    kernel_instruction = (computation, instruction)
+    work = [(parent, inner) for parent, inner in _work(fused) if inner.opcode not in _NO_WORK] or [kernel_instruction]
     read, written = traffic.of(computation, instruction)
-    equations = _equations(known, inside, own)
+    equations = _equations(provenance, fused, kernel_instruction)
     return Kernel(
         name=instruction.name,
         opcode=instruction.opcode,
@@ -123,22 +131,27 @@ def _kernel(
         type_text=without_layout(instruction.type_text),
         equations=equations,
         instructions=len(work),
-        unknown=sum(not known[where.name, each.name] and not _tells_nothing(where, each) for where, each in work),
+        unknown=sum(
+            not provenance[parent.name, inner.name] and not _tells_nothing(parent, inner) for parent, inner in work
+        ),
         bytes_read=min(read, sum(_operand_bytes(computation, name) for name in instruction.operands)),
         bytes_written=min(written, memory_bytes(result_type(computation, instruction))),
-        bytes_saved=2 * sum(_saved_bytes(module, each) for each in inside),
+        bytes_saved=2 * sum(_saved_bytes(module, inner) for inner in fused),
         reads=() if instruction.opcode == "call" else reads.of(computation, instruction),
         layout=special_layout(instruction.type_text),
-        moves=() if equations else _stacked(work) or _moved(data, own, work),
-        collective=None if holds else collective_in([own, *work]),
-        repeats=max(repeats_in(each.op_name) for _, each in [own, *work]),
+        moves=() if equations else _stacked(work) or _moved(data, kernel_instruction, work),
+        collective=None if holds else collective_in([kernel_instruction, *work]),
+        repeats=max(repeats_in(inner.op_name) for _, inner in [kernel_instruction, *work]),
     )
 
 
 def called_by(module: Module, kernel: Instruction) -> Iterator[tuple[Computation, Instruction]]:
-    """The instructions fused into a kernel, with their computations; none for one that only runs others."""
-    inside = () if kernel.opcode in _HOLDS_KERNELS else tuple(_looked_into(module, kernel))
-    return _work(inside)
+    """Return the instructions fused into a kernel, with their computations.
+
+    The result is empty for an instruction that only runs other kernels.
+    """
+    fused = () if kernel.opcode in _HOLDS_KERNELS else tuple(_looked_into(module, kernel))
+    return _work(fused)
 
 
 def _called(module: Module, instruction: Instruction) -> list[Computation]:
@@ -146,52 +159,57 @@ def _called(module: Module, instruction: Instruction) -> list[Computation]:
 
 
 def _looked_into(module: Module, instruction: Instruction) -> Iterator[Computation]:
-    """The computations fused into an instruction, those fused into them included."""
-    pending, seen = [instruction], set[str]()
+    """Yield the computations fused into an instruction, including nested ones."""
+    pending, visited = [instruction], set[str]()
     while pending:
         for computation in _called(module, pending.pop()):
-            if computation.name not in seen:
-                seen.add(computation.name)
+            if computation.name not in visited:
+                visited.add(computation.name)
                 yield computation
-                pending.extend(each for each in computation.instructions.values() if each.called)
+                pending.extend(inner for inner in computation.instructions.values() if inner.called)
 
 
 def _work(computations: Iterable[Computation]) -> Iterator[tuple[Computation, Instruction]]:
-    """What the computations do; a fusion in there stands for its own computation."""
+    """Yield the instructions of the computations, without those that call a computation."""
     for computation in computations:
-        for each in computation.instructions.values():
-            if not each.called:
-                yield computation, each
+        for instruction in computation.instructions.values():
+            if not instruction.called:
+                yield computation, instruction
 
 
-def _equations(known: Known, inside: tuple[Computation, ...], own: tuple[Computation, Instruction]) -> Paths:
-    """The equations of the work inside, in order; of merged constants only if there is nothing else."""
-    telling = (
+def _equations(
+    provenance: Known, fused: tuple[Computation, ...], kernel_instruction: tuple[Computation, Instruction]
+) -> Paths:
+    """Return the equations of the instructions inside, in order.
+
+    Equations of merged constants are used only if there are no others.
+    """
+    paths = (
         path
-        for computation, each in _work(inside)
-        if each.opcode not in _NO_WORK and not _is_constant(computation, each)
-        for path in known[computation.name, each.name]
+        for computation, instruction in _work(fused)
+        if instruction.opcode not in _NO_WORK and not _is_constant(computation, instruction)
+        for path in provenance[computation.name, instruction.name]
     )
-    return tuple(dict.fromkeys(telling)) or known[own[0].name, own[1].name]
+    return tuple(dict.fromkeys(paths)) or provenance[kernel_instruction[0].name, kernel_instruction[1].name]
 
 
 def _stacked(work: list[tuple[Computation, Instruction]]) -> tuple[EquationPath, ...]:
-    """The equations whose values a kernel copies into a stack, or out of one."""
-    return tuple(dict.fromkeys(path for _, each in work for path in stacked_paths(each.op_name)))
+    """Return the equations whose values a kernel copies into a stack or out of one."""
+    return tuple(dict.fromkeys(path for _, instruction in work for path in stacked_paths(instruction.op_name)))
 
 
 def _moved(
-    data: Known, own: tuple[Computation, Instruction], work: list[tuple[Computation, Instruction]]
+    data: Known, kernel_instruction: tuple[Computation, Instruction], work: list[tuple[Computation, Instruction]]
 ) -> tuple[EquationPath, ...]:
-    """The equations whose results a kernel copies that does nothing else."""
-    computation, instruction = own
-    if any(each.opcode not in MOVES for _, each in work) or len(instruction.operands) != 1:
+    """Return the equations whose results a kernel copies, if copying is all that it does."""
+    computation, instruction = kernel_instruction
+    if any(inner.opcode not in MOVES for _, inner in work) or len(instruction.operands) != 1:
         return ()
     return tuple(dict.fromkeys(data.get((computation.name, instruction.operands[0]), ())))
 
 
 def _tells_nothing(computation: Computation, instruction: Instruction) -> bool:
-    """Whether an instruction needs no equation: nothing is computed for it."""
+    """Return whether an instruction needs no equation because it computes nothing."""
     return instruction.opcode == "bitcast" or _is_constant(computation, instruction)
 
 
@@ -202,20 +220,25 @@ def _is_constant(computation: Computation, instruction: Instruction) -> bool:
 
 
 def _saved_bytes(module: Module, computation: Computation) -> int:
-    """The bytes of the results that stay inside: neither the computation's own, nor values that are never stored."""
+    """Return the bytes of the intermediate results inside a fusion.
+
+    The results of the fusion itself and values that are never stored are not counted.
+    """
     root = computation.root
     results = {root.name, *(root.operands if root.opcode == "tuple" else ())} if root else set[str]()
     return sum(
-        each.bytes
-        for each in computation.instructions.values()
-        if each.name not in results and not _only_names(module, each) and not _is_constant(computation, each)
+        instruction.bytes
+        for instruction in computation.instructions.values()
+        if instruction.name not in results
+        and not _only_names(module, instruction)
+        and not _is_constant(computation, instruction)
     )
 
 
 def _only_names(module: Module, instruction: Instruction) -> bool:
-    """Whether nothing is computed: a TPU's products look at their operands through fusions of bitcasts."""
-    inside = [each for body in _called(module, instruction) for each in body.instructions.values()]
-    return all(each.opcode in _NAMES_ONLY for each in inside or [instruction])
+    """Return whether an instruction computes nothing, such as a TPU's fusion that holds only bitcasts."""
+    inside = [inner for body in _called(module, instruction) for inner in body.instructions.values()]
+    return all(inner.opcode in _NAMES_ONLY for inner in inside or [instruction])
 
 
 def _operand_bytes(computation: Computation, name: str) -> int:

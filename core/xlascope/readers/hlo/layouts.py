@@ -1,7 +1,7 @@
-"""What HLO types say of memory: which layouts are out of the ordinary, and what lies in a TPU's memory on the chip.
+"""Memory layouts in HLO types: layouts other than row-major, and values in a TPU's on-chip memory.
 
-A back end may do its copies and collectives beside other work: ``copy-start`` begins one, ``copy-done`` waits for it.
-The kernel is the one that begins; its result is that of the one that waits.
+A back end may run copies and collectives asynchronously: ``copy-start`` begins one, ``copy-done`` waits for
+it. The kernel is the ``-start`` instruction; its result is that of the ``-done`` instruction.
 """
 
 from __future__ import annotations
@@ -20,28 +20,30 @@ _WORKSPACE = re.compile(r",\s*(?:/\*[^*]*\*/)?s8\[\d+\]\{0\}\)$")
 
 
 def is_wait(instruction: Instruction) -> bool:
-    """Whether an instruction only waits for what another one began."""
+    """Return whether an instruction only waits for an asynchronous one."""
     return instruction.opcode.endswith(("-done", "-update"))
 
 
 def result_type(computation: Computation, instruction: Instruction) -> str:
-    """The type of what an instruction computes: for one that only begins something, that of the end; without what a
-    library is lent to work in.
+    """Return the type that an instruction computes.
+
+    For the start of an asynchronous operation this is the type of its end. The workspace of a library call is
+    left out.
     """
     if instruction.opcode == "custom-call" and _LIBRARY.search(instruction.attributes):
         return _WORKSPACE.sub(")", instruction.type_text)
     names = {instruction.name}
     if instruction.opcode.endswith("-start"):
-        for each in computation.instructions.values():
-            if is_wait(each) and names.intersection(each.operands):
-                if each.opcode.endswith("-done"):
-                    return each.type_text
-                names.add(each.name)
+        for user in computation.instructions.values():
+            if is_wait(user) and names.intersection(user.operands):
+                if user.opcode.endswith("-done"):
+                    return user.type_text
+                names.add(user.name)
     return instruction.type_text
 
 
 def memory_bytes(type_text: str) -> int:
-    """The bytes of a value that lie in a device's main memory: those that a TPU keeps on the chip are left out.
+    """Return the bytes of a value in a device's main memory; parts in a TPU's on-chip memory are left out.
 
     >>> memory_bytes("(f32[8,128]{1,0:T(8,128)S(1)}, f32[8,128]{1,0:T(8,128)})")
     4096
@@ -52,7 +54,7 @@ def memory_bytes(type_text: str) -> int:
 
 
 def special_layout(type_text: str) -> str:
-    """A type as it is written, with its layout, when that is not plain row-major order; ``""`` when it is.
+    """Return a type with its layout, if that is not row-major order, otherwise ``""``.
 
     >>> special_layout("f32[256,64]{0,1:T(8,128)}"), special_layout("(f32[8,4]{1,0}, f32[])")
     ('f32[256,64]{0,1:T(8,128)}', '')

@@ -1,4 +1,4 @@
-"""What still crosses memory: for each kernel, the arrays that it reads from other kernels."""
+"""Arrays that each kernel reads from other kernels through memory."""
 
 from __future__ import annotations
 
@@ -8,95 +8,101 @@ from ...records.compiled import Read
 from .layouts import is_wait, memory_bytes
 from .text import Computation, Instruction, Module, without_layout
 
-#: Opcodes that give a new name, or another shape, to what is in memory already.
+#: Opcodes that rename or reshape a value without moving it.
 _RENAMES = frozenset({"bitcast", "opt-barrier", "get-tuple-element", "tuple"})
 
 
 class Reads:
-    """Answers, for the instructions of a module that run, which kernels' results they read."""
+    """Reads of the executed instructions of a module from the results of other kernels."""
 
-    def __init__(self, module: Module, running: Iterable[tuple[Computation, Instruction]]) -> None:
+    def __init__(self, module: Module, executed: Iterable[tuple[Computation, Instruction]]) -> None:
         self._module = module
-        #: Who calls a computation with operands of its own, one by one: a `call`, not a loop that passes one tuple.
+        #: The caller of each computation whose operands are passed one by one: a `call`, not a loop.
         self._callers: dict[str, tuple[Computation, Instruction]] = {}
         #: The loop or branch that a computation belongs to.
         self._holders: dict[str, Instruction] = {}
-        for computation, each in running:
-            for name in each.called:
-                if each.opcode == "call":
-                    self._callers.setdefault(name, (computation, each))
-                elif each.opcode in ("while", "conditional"):
-                    self._holders.setdefault(name, each)
+        for computation, instruction in executed:
+            for name in instruction.called:
+                if instruction.opcode == "call":
+                    self._callers.setdefault(name, (computation, instruction))
+                elif instruction.opcode in ("while", "conditional"):
+                    self._holders.setdefault(name, instruction)
 
     def of(self, computation: Computation, instruction: Instruction) -> tuple[Read, ...]:
-        """The results of other kernels that an instruction reads, each once, in the order of its operands."""
-        found = (read for name in instruction.operands for read in self._sources(computation, name, (), ""))
-        return tuple(dict.fromkeys(read for read in found if read.kernel != instruction.name))
+        """Return the results of other kernels that an instruction reads, each once, in the order of its operands."""
+        reads = (read for name in instruction.operands for read in self._sources(computation, name, (), ""))
+        return tuple(dict.fromkeys(read for read in reads if read.kernel != instruction.name))
 
     def _sources(self, computation: Computation, name: str, path: tuple[int, ...], type_text: str) -> Iterator[Read]:
-        """The kernels behind a name. ``path`` are the parts of tuples still to be taken, the next one first, and
-        ``type_text`` is the type of the part, once it is known.
+        """Yield the reads of the kernels that produce a value.
+
+        ``path`` holds the tuple indices still to be applied, the next one first. ``type_text`` is the type of the
+        selected part, once it is known.
         """
-        seen: set[tuple[str, str, tuple[int, ...]]] = set()
-        while (computation.name, name, path) not in seen:
-            seen.add((computation.name, name, path))
-            each = computation.instructions.get(name)
-            if each is None or each.opcode == "constant":
+        visited: set[tuple[str, str, tuple[int, ...]]] = set()
+        while (computation.name, name, path) not in visited:
+            visited.add((computation.name, name, path))
+            instruction = computation.instructions.get(name)
+            if instruction is None or instruction.opcode == "constant":
                 return
-            if each.opcode == "tuple" and not path:
-                for operand in each.operands:
+            if instruction.opcode == "tuple" and not path:
+                for operand in instruction.operands:
                     yield from self._sources(computation, operand, (), "")
                 return
-            step = self._step(computation, each, path)
-            if step is None:
-                kernel = self._kernel(computation, each)
+            target = self._step(computation, instruction, path)
+            if target is None:
+                kernel = self._kernel(computation, instruction)
                 if kernel is not None:
-                    yield _read(kernel, path, type_text or each.type_text)
+                    yield _read(kernel, path, type_text or instruction.type_text)
                 return
-            type_text = _part_type(each, type_text)
-            computation, name, path = step
+            type_text = _part_type(instruction, type_text)
+            computation, name, path = target
 
     def _step(
-        self, computation: Computation, each: Instruction, path: tuple[int, ...]
+        self, computation: Computation, instruction: Instruction, path: tuple[int, ...]
     ) -> tuple[Computation, str, tuple[int, ...]] | None:
-        """One step from a name to what it names; None where something was computed."""
-        if each.opcode == "parameter":
-            return self._argument(computation, each, path)
-        if each.opcode == "call":
-            body = next((self._module.computations[n] for n in each.called if n in self._module.computations), None)
+        """Return the value that an instruction only renames, or None where it computes something."""
+        if instruction.opcode == "parameter":
+            return self._argument(computation, instruction, path)
+        if instruction.opcode == "call":
+            body = next(
+                (self._module.computations[n] for n in instruction.called if n in self._module.computations), None
+            )
             return (body, body.root.name, path) if body is not None and body.root is not None else None
-        if is_wait(each) and each.operands:
-            return computation, each.operands[0], (0, *path)
-        if each.opcode not in _RENAMES or not each.operands:
+        if is_wait(instruction) and instruction.operands:
+            return computation, instruction.operands[0], (0, *path)
+        if instruction.opcode not in _RENAMES or not instruction.operands:
             return None
-        if each.opcode == "get-tuple-element":
-            return computation, each.operands[0], (_number(each.attribute("index")), *path)
-        if each.opcode == "tuple":
-            return (computation, each.operands[path[0]], path[1:]) if path[0] < len(each.operands) else None
-        return computation, each.operands[0], path
+        if instruction.opcode == "get-tuple-element":
+            return computation, instruction.operands[0], (_number(instruction.attribute("index")), *path)
+        if instruction.opcode == "tuple":
+            return (
+                (computation, instruction.operands[path[0]], path[1:]) if path[0] < len(instruction.operands) else None
+            )
+        return computation, instruction.operands[0], path
 
     def _argument(
-        self, computation: Computation, each: Instruction, path: tuple[int, ...]
+        self, computation: Computation, parameter: Instruction, path: tuple[int, ...]
     ) -> tuple[Computation, str, tuple[int, ...]] | None:
         outer, call = self._callers.get(computation.name, (None, None))
-        number = _number(each.attribute("parameter"))
+        number = _number(parameter.attribute("parameter"))
         if outer is None or call is None or number >= len(call.operands):
             return None
         return outer, call.operands[number], path
 
-    def _kernel(self, computation: Computation, each: Instruction) -> str | None:
-        """The kernel that computed something: the loop itself for its state, None for the program's arguments."""
-        if each.opcode != "parameter":
-            return None if each.opcode in _RENAMES or each.opcode == "after-all" else each.name
+    def _kernel(self, computation: Computation, instruction: Instruction) -> str | None:
+        """Return the kernel that computed a value: a loop for its carry, None for the program's arguments."""
+        if instruction.opcode != "parameter":
+            return None if instruction.opcode in _RENAMES or instruction.opcode == "after-all" else instruction.name
         holder = self._holders.get(computation.name)
         return holder.name if holder is not None else None
 
 
-def _part_type(each: Instruction, type_text: str) -> str:
-    """The type of the part that is read, taken from the name that is nearest to the kernel that wrote it."""
-    if each.opcode == "get-tuple-element" or is_wait(each):
-        return each.type_text
-    return "" if each.opcode in ("tuple", "bitcast") else type_text
+def _part_type(instruction: Instruction, type_text: str) -> str:
+    """Return the type of the selected part, updated by an instruction on the way to the producing kernel."""
+    if instruction.opcode == "get-tuple-element" or is_wait(instruction):
+        return instruction.type_text
+    return "" if instruction.opcode in ("tuple", "bitcast") else type_text
 
 
 def _read(kernel: str, path: tuple[int, ...], type_text: str) -> Read:

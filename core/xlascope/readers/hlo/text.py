@@ -1,4 +1,4 @@
-"""Optimized HLO as text, read into computations of instructions. One pass over the lines, no backtracking."""
+"""Parser of optimized HLO text into computations and instructions, in one pass without backtracking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..format_error import FormatError
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction: ``%name = type opcode(operands), attributes``.
+    """HLO instruction: ``%name = type opcode(operands), attributes``.
 
     ``called`` are the computations it runs or looks into (a fusion's, a while's condition and body), without
     those applied element by element (``to_apply`` of a reduction, a sort's comparator).
@@ -28,31 +28,31 @@ class Instruction:
 
     @property
     def bytes(self) -> int:
-        """The size of its result."""
+        """Return the size of the result."""
         return type_bytes(self.type_text)
 
     def attribute(self, name: str) -> str:
-        """An attribute's value as it is written (quotes removed), or ``""``."""
+        """Return an attribute's value as it is written, without quotes, or ``""``."""
         match = re.search(rf'\b{name}=(?:"([^"]*)"|([^,\s}}]*))', self.attributes)
         return (match[1] or match[2] or "") if match else ""
 
 
 @dataclass(slots=True)
 class Computation:
-    """A named list of instructions, in order of execution where the module is scheduled."""
+    """Named list of instructions, in order of execution where the module is scheduled."""
 
     name: str
     instructions: dict[str, Instruction] = field(default_factory=dict)
 
     @property
     def root(self) -> Instruction | None:
-        """The instruction whose result is the computation's."""
-        return next((each for each in self.instructions.values() if each.root), None)
+        """Return the root instruction, whose result is the computation's result."""
+        return next((instruction for instruction in self.instructions.values() if instruction.root), None)
 
 
 @dataclass(slots=True)
 class Module:
-    """A whole HLO module."""
+    """HLO module with its computations."""
 
     name: str
     entry: Computation
@@ -98,7 +98,7 @@ def read_module(text: str) -> Module:
 
 @functools.lru_cache(maxsize=4096)
 def type_bytes(type_text: str) -> int:
-    """The size of a value of an HLO type; a tuple's is the sum of its parts. Layout and padding are left out.
+    """Return the size of a value of an HLO type, without padding; a tuple's is the sum of its parts.
 
     >>> type_bytes("(f32[64,128]{1,0}, pred[3], token[])")
     32771
@@ -107,7 +107,7 @@ def type_bytes(type_text: str) -> int:
 
 
 def without_layout(type_text: str) -> str:
-    """An HLO type as people write it.
+    """Return an HLO type without layouts and comments.
 
     >>> without_layout("(f32[8,128]{1,0:T(8,128)S(1)}, /*index=1*/s32[])")
     '(f32[8,128], s32[])'
@@ -132,29 +132,29 @@ _LAYOUT_OR_COMMENT = re.compile(r"\{[^{}]*\}|/\*[^*]*\*/")
 _RUNS = frozenset({"fusion", "call", "while", "conditional", "async", "custom-call"})
 
 
-def _instruction(started: re.Match[str], line: str, number: int) -> Instruction:
-    type_end = _type_end(line, started.end())
+def _instruction(prefix: re.Match[str], line: str, number: int) -> Instruction:
+    type_end = _type_end(line, prefix.end())
     opcode = _OPCODE.match(line, type_end) if type_end else None
     end = _closing(line, opcode.end() - 1) if opcode else 0
     if opcode is None or not end:
         raise FormatError(_READ, f"expected an instruction in line {number}, found {line.strip()[:80]!r}")
-    structure, _, rest = line[end:].partition(", metadata={")
-    metadata = _OP_NAME.search(rest)
+    structure, _, tail = line[end:].partition(", metadata={")
+    metadata = _OP_NAME.search(tail)
     return Instruction(
-        name=started[2],
-        type_text=line[started.end() : type_end],
+        name=prefix[2],
+        type_text=line[prefix.end() : type_end],
         opcode=opcode[1],
         operands=() if opcode[1] == "constant" else tuple(_NAME.findall(line, opcode.end(), end)),
         called=_called(structure) if opcode[1].removesuffix("-start") in _RUNS else (),
         op_name=unescaped(metadata[1]) if metadata else "",
         attributes=_number(opcode[1], line[opcode.end() : end - 1])
-        + f"{structure}, {rest[metadata.end() if metadata else 0 :]}",
-        root=started[1] is not None,
+        + f"{structure}, {tail[metadata.end() if metadata else 0 :]}",
+        root=prefix[1] is not None,
     )
 
 
 def _number(opcode: str, inside: str) -> str:
-    """Which parameter an instruction is: written like an operand, kept as the attribute ``parameter``."""
+    """Return the attribute ``parameter`` of a parameter, whose number HLO writes like an operand."""
     return f", parameter={inside}" if opcode == "parameter" else ""
 
 
@@ -163,7 +163,7 @@ def _type_end(line: str, start: int) -> int:
 
 
 def _closing(line: str, start: int) -> int:
-    """The position after the parenthesis that closes the one at ``start``; 0 when there is none."""
+    """Return the position after the parenthesis that closes the one at ``start``; 0 when there is none."""
     depth = 0
     for match in _PARENTHESIS.finditer(line, start):
         depth += 1 if match[0] == "(" else -1
@@ -175,12 +175,12 @@ def _closing(line: str, start: int) -> int:
 def _called(structure: str) -> tuple[str, ...]:
     if "=" not in structure:
         return ()
-    several = [name.strip().lstrip("%") for group in _BRANCHES.findall(structure) for name in group.split(",")]
-    return tuple(dict.fromkeys([*_CALLED.findall(structure), *filter(None, several)]))
+    in_lists = [name.strip().lstrip("%") for group in _BRANCHES.findall(structure) for name in group.split(",")]
+    return tuple(dict.fromkeys([*_CALLED.findall(structure), *filter(None, in_lists)]))
 
 
 def unescaped(text: str) -> str:
-    """XLA prints strings C-escaped, with UTF-8 in octal."""
+    """Return the text of a C-escaped string, in which XLA writes UTF-8 in octal."""
     if "\\" not in text:
         return text
     return _ESCAPE.sub(_character, text.encode()).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""How many bytes a kernel reads and writes: its operands and results, or the slices of them that it touches."""
+"""Bytes that a kernel reads and writes, counting only the slices that it touches."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import defaultdict
 
 from .text import Computation, Instruction, Module
 
-#: Opcodes that read of their first operand only as much as they give.
+#: Opcodes that read only as much of their first operand as they return.
 _SLICES = frozenset({"slice", "dynamic-slice", "gather"})
-#: Opcodes that change a part of their first operand in place; which operand that part comes from.
+#: Opcodes that update a part of their first operand in place, with the index of the operand holding that part.
 _UPDATES = {"dynamic-update-slice": 1, "scatter": 2}
 
 
 class Traffic:
-    """Counts for the instructions of one module.
+    """Counter of the bytes that the instructions of a module read and write.
 
     >>> from .text import read_module
     >>> module = read_module('''HloModule m
@@ -30,24 +30,24 @@ class Traffic:
         self._module = module
 
     def of(self, computation: Computation, instruction: Instruction) -> tuple[int, int]:
-        """Bytes read and bytes written by one run of an instruction."""
+        """Return the bytes read and the bytes written by one run of an instruction."""
         sizes = [_size(computation, name) for name in instruction.operands]
-        inside = self._fused(instruction)
-        if inside is None:
+        fused = self._fused(instruction)
+        if fused is None:
             return _alone(computation, instruction, sizes)
         users: dict[str, list[Instruction]] = defaultdict(list)
-        for each in inside.instructions.values():
-            for name in each.operands:
-                users[name].append(each)
+        for instruction_inside in fused.instructions.values():
+            for name in instruction_inside.operands:
+                users[name].append(instruction_inside)
         parameters = {
-            int(each.attribute("parameter")): each
-            for each in inside.instructions.values()
-            if each.opcode == "parameter" and each.attribute("parameter").isdigit()
+            int(instruction_inside.attribute("parameter")): instruction_inside
+            for instruction_inside in fused.instructions.values()
+            if instruction_inside.opcode == "parameter" and instruction_inside.attribute("parameter").isdigit()
         }
         read = sum(
-            min(size, _part(inside, parameters[i], users)) if i in parameters else size for i, size in enumerate(sizes)
+            min(size, _part(fused, parameters[i], users)) if i in parameters else size for i, size in enumerate(sizes)
         )
-        return read, _written(inside, instruction)
+        return read, _written(fused, instruction)
 
     def _fused(self, instruction: Instruction) -> Computation | None:
         if instruction.opcode != "fusion" or not instruction.called:
@@ -64,44 +64,44 @@ def _alone(computation: Computation, instruction: Instruction, sizes: list[int])
     return sum(sizes), instruction.bytes
 
 
-def _part(inside: Computation, value: Instruction, users: dict[str, list[Instruction]], depth: int = 8) -> int:
-    """The bytes that are read of a parameter: slices of it, nothing where a part of it is replaced, or all of it."""
+def _part(fused: Computation, value: Instruction, users: dict[str, list[Instruction]], depth: int = 8) -> int:
+    """Return the bytes read of a parameter: its slices, nothing where it is updated in place, or all of it."""
     total = 0
     for user in users[value.name]:
         first = user.operands[0] == value.name and user.operands.count(value.name) == 1
         if first and user.opcode in _SLICES:
             total += user.bytes
         elif first and user.opcode == "bitcast" and depth:
-            total += _part(inside, user, users, depth - 1)
-        elif not (first and user.opcode in _UPDATES and _is_result(inside, user, users)):
+            total += _part(fused, user, users, depth - 1)
+        elif not (first and user.opcode in _UPDATES and _is_result(fused, user, users)):
             return value.bytes
     return total
 
 
-def _written(inside: Computation, instruction: Instruction) -> int:
-    root = inside.root
+def _written(fused: Computation, instruction: Instruction) -> int:
+    root = fused.root
     if root is None:
         return instruction.bytes
-    results = [inside.instructions.get(name) for name in root.operands] if root.opcode == "tuple" else [root]
-    return sum(_result_bytes(inside, each) for each in results if each is not None)
+    results = [fused.instructions.get(name) for name in root.operands] if root.opcode == "tuple" else [root]
+    return sum(_result_bytes(fused, result) for result in results if result is not None)
 
 
-def _result_bytes(inside: Computation, result: Instruction) -> int:
-    """The bytes that are written of a result: of one that replaces a part of an operand, that part."""
+def _result_bytes(fused: Computation, result: Instruction) -> int:
+    """Return the bytes written of a result: for an in-place update only the updated part."""
     value = result
-    while value.opcode == "bitcast" and value.operands and value.operands[0] in inside.instructions:
-        value = inside.instructions[value.operands[0]]
+    while value.opcode == "bitcast" and value.operands and value.operands[0] in fused.instructions:
+        value = fused.instructions[value.operands[0]]
     part = _UPDATES.get(value.opcode)
     if part is not None and part < len(value.operands):
-        return _size(inside, value.operands[part])
+        return _size(fused, value.operands[part])
     return result.bytes
 
 
-def _is_result(inside: Computation, update: Instruction, users: dict[str, list[Instruction]]) -> bool:
-    """Whether an update happens in place: its value is what the fusion gives, and nothing else uses it."""
+def _is_result(fused: Computation, update: Instruction, users: dict[str, list[Instruction]]) -> bool:
+    """Return whether an update happens in place: its value is a result of the fusion and has no other use."""
     return update.root or all(user.opcode in ("tuple", "bitcast") for user in users[update.name])
 
 
 def _size(computation: Computation, name: str) -> int:
-    found = computation.instructions.get(name)
-    return found.bytes if found else 0
+    instruction = computation.instructions.get(name)
+    return instruction.bytes if instruction else 0

@@ -1,4 +1,4 @@
-"""Who takes the result of an instruction: fusions are looked into, and what only hands a value on is looked through."""
+"""Def-use edges of an HLO module, seen through fusions and instructions that only move values."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from typing import NamedTuple
 
 from .text import Instruction, Module
 
-#: Opcodes that hand a value on as it is, under another name, shape or place.
+#: Opcodes that pass a value on unchanged, under another name, shape or location.
 MOVES = frozenset({"bitcast", "reshape", "transpose", "copy", "copy-start", "copy-done", "get-tuple-element"})
 
 
 class Place(NamedTuple):
-    """An instruction, by the name of its computation and its own."""
+    """Reference to an instruction by the names of its computation and of itself."""
 
     computation: str
     instruction: str
 
 
 class Uses:
-    """The edges of a module's values, from each instruction to those that take its result.
+    """Graph from each instruction to the users of its result.
 
-    A fusion's operand is what the parameter inside stands for, and its result is the root inside: neither is a use.
-    ``passes`` says of what only moves a value whether it is looked through too.
+    An operand of a fusion corresponds to the parameter inside, and its result to the root inside: neither counts
+    as a use. ``sees_through`` decides for each instruction that only moves a value whether its users count
+    instead.
 
     >>> from .text import read_module
     >>> module = read_module('''HloModule m
@@ -36,77 +37,80 @@ class Uses:
     ...   %f = f32[2,2]{1,0} fusion(%x), kind=kLoop, calls=%fused
     ...   ROOT %sin = f32[2,2]{1,0} sine(%f)
     ... }''')
-    >>> uses = Uses(module, lambda each: True)
-    >>> uses.takers(Place("main", "x")), uses.takers(Place("main", "sin"))
-    ([Place(computation='main', instruction='sin')], [None])
+    >>> uses = UseGraph(module, lambda instruction: True)
+    >>> uses.find_users(InstructionRef("main", "x")), uses.find_users(InstructionRef("main", "sin"))
+    ([InstructionRef(computation='main', instruction='sin')], [None])
     """
 
-    def __init__(self, module: Module, passes: Callable[[Instruction], bool]) -> None:
+    def __init__(self, module: Module, sees_through: Callable[[Instruction], bool]) -> None:
         self._module = module
-        self._passes = passes
-        #: The users within a computation, made when the first of its values is asked about.
+        self._passes = sees_through
+        #: The users within a computation, built on first access.
         self._within: dict[str, dict[str, list[Instruction]]] = {}
         self._fusions = {
-            each.called[0]: Place(computation.name, each.name)
+            instruction.called[0]: Place(computation.name, instruction.name)
             for computation in module.computations.values()
-            for each in computation.instructions.values()
-            if each.opcode == "fusion" and each.called
+            for instruction in computation.instructions.values()
+            if instruction.opcode == "fusion" and instruction.called
         }
 
-    def takers(self, place: Place) -> list[Place | None]:
-        """The instructions that take a value, each once; None stands for what leaves the program, a loop or a branch
-        with it.
+    def takers(self, ref: Place) -> list[Place | None]:
+        """Return the users of a value, each once.
+
+        None stands for a use outside: the value leaves the program, a loop or a branch.
         """
-        found: dict[Place | None, None] = {}
-        pending, seen = [place], {place}
+        result: dict[Place | None, None] = {}
+        pending, visited = [ref], {ref}
         while pending:
             users = self._users(pending.pop())
             if not users:
-                found[None] = None
+                result[None] = None
             for user in users:
                 if not self._looked_through(user):
-                    found[user] = None
-                elif user not in seen:
-                    seen.add(user)
+                    result[user] = None
+                elif user not in visited:
+                    visited.add(user)
                     pending.append(user)
-        return list(found)
+        return list(result)
 
-    def at(self, place: Place) -> Instruction:
-        """The instruction of a place."""
-        return self._module.computations[place.computation].instructions[place.instruction]
+    def at(self, ref: Place) -> Instruction:
+        """Return the instruction that a reference names."""
+        return self._module.computations[ref.computation].instructions[ref.instruction]
 
     def fusion(self, computation: str) -> Place | None:
-        """The fusion that a computation is the inside of."""
+        """Return the fusion that has a computation as its body, or None."""
         return self._fusions.get(computation)
 
-    def _looked_through(self, place: Place) -> bool:
-        each = self.at(place)
-        return each.opcode in ("parameter", "fusion") or (each.opcode in MOVES and self._passes(each))
+    def _looked_through(self, ref: Place) -> bool:
+        instruction = self.at(ref)
+        return instruction.opcode in ("parameter", "fusion") or (
+            instruction.opcode in MOVES and self._passes(instruction)
+        )
 
-    def _users(self, place: Place) -> list[Place]:
-        name, instruction = place
+    def _users(self, ref: Place) -> list[Place]:
+        name, instruction = ref
         users = self._table(name).get(instruction, ())
-        found = [taker for user in users for taker in self._entered(name, user, instruction)]
-        if self.at(place).root and name in self._fusions:
-            found.append(self._fusions[name])
-        return found
+        refs = [entered for user in users for entered in self._entered(name, user, instruction)]
+        if self.at(ref).root and name in self._fusions:
+            refs.append(self._fusions[name])
+        return refs
 
     def _table(self, name: str) -> dict[str, list[Instruction]]:
-        known = self._within.get(name)
-        if known is None:
-            known = self._within[name] = defaultdict(list)
-            for each in self._module.computations[name].instructions.values():
-                for operand in dict.fromkeys(each.operands):
-                    known[operand].append(each)
-        return known
+        table = self._within.get(name)
+        if table is None:
+            table = self._within[name] = defaultdict(list)
+            for instruction in self._module.computations[name].instructions.values():
+                for operand in dict.fromkeys(instruction.operands):
+                    table[operand].append(instruction)
+        return table
 
     def _entered(self, computation: str, user: Instruction, value: str) -> Iterator[Place]:
-        """The user of a value itself; of a fusion the parameters inside that stand for the value."""
-        inside = self._module.computations.get(user.called[0]) if user.opcode == "fusion" and user.called else None
-        if inside is None:
+        """Yield the user of a value; for a fusion, the parameters inside that stand for the value."""
+        fused = self._module.computations.get(user.called[0]) if user.opcode == "fusion" and user.called else None
+        if fused is None:
             yield Place(computation, user.name)
             return
         numbers = {str(number) for number, operand in enumerate(user.operands) if operand == value}
-        for each in inside.instructions.values():
-            if each.opcode == "parameter" and each.attribute("parameter") in numbers:
-                yield Place(inside.name, each.name)
+        for parameter in fused.instructions.values():
+            if parameter.opcode == "parameter" and parameter.attribute("parameter") in numbers:
+                yield Place(fused.name, parameter.name)

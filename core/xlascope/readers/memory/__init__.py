@@ -1,4 +1,4 @@
-"""The compiler's plan of memory: which arrays it keeps a place for, and how long each is needed."""
+"""Reader of XLA's buffer assignment: the buffers of a module and how long each is live."""
 
 from ...names import lazy
 

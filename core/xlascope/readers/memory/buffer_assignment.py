@@ -1,7 +1,8 @@
-"""The compiler's plan of memory: every array it reserves a place for, and while which kernels each is needed.
+"""Reader of XLA's buffer assignment: every array with its memory location and live range.
 
-XLA says which arrays there are, what makes each, and where it lies (a ``BufferAssignmentProto``). While which kernels
-an array is needed follows from the order in which they run (:mod:`xlascope.readers.memory.lives`).
+XLA reports which arrays there are, the instruction that defines each, and its location (a
+``BufferAssignmentProto``). Live ranges follow from the order of the kernels
+(:mod:`xlascope.readers.memory.live_ranges`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _PLAN, _MODULE = "XLA's plan of memory (a BufferAssignmentProto)", "XLA's module
 
 
 class _Lying(NamedTuple):
-    """Where one buffer lies; ``parameter`` is the number of the argument it is, -1 for others."""
+    """Location of one buffer; ``parameter`` is the number of the argument that it holds, or -1."""
 
     kind: Kind
     allocation: int
@@ -32,38 +33,47 @@ class _Lying(NamedTuple):
     parameter: int
 
 
-def read_buffers(assignment: bytes, module_proto: bytes, module: Module, known: Known) -> tuple[Buffer, ...]:
-    """The buffers of a compiled module, largest first.
+def read_buffers(assignment: bytes, module_proto: bytes, module: Module, data: Known) -> tuple[Buffer, ...]:
+    """Return the buffers of a compiled module, largest first.
 
-    ``assignment`` is ``executable.get_compiled_memory_stats().serialized_buffer_assignment_proto``, ``module_proto``
-    is ``executable.hlo_modules()[0].as_serialized_hlo_module_proto()``, ``module`` the same module's text, read, and
-    ``known`` whose data each instruction gives (:func:`~xlascope.readers.hlo.provenance.data_of`). Tables of addresses
-    and the scratch numbers of reductions are left out. Raises FormatError for bytes that are neither.
+    ``assignment`` is ``executable.get_compiled_memory_stats().serialized_buffer_assignment_proto``,
+    ``module_proto`` is ``executable.hlo_modules()[0].as_serialized_hlo_module_proto()``, ``module`` is the parsed
+    text of the same module, and ``data`` gives the equations whose data each instruction holds
+    (:func:`~xlascope.readers.hlo.provenance.data_of`). Tables of addresses and the scratch numbers of reductions
+    are left out. Raises FormatError for bytes that are neither.
     """
-    places = _places(assignment, _names(module_proto, module))
-    lives = Lives(module, {place: number for number, (place, _) in places.items()})
-    found = (
-        _buffer(module, place, lying, known.get((place.computation, place.instruction), ()), lives.of(number))
-        for number, (place, lying) in places.items()
+    definitions = _places(assignment, _names(module_proto, module))
+    live_ranges = Lives(module, {definition: number for number, (definition, _) in definitions.items()})
+    buffers = (
+        _buffer(
+            module,
+            definition,
+            buffer_slice,
+            data.get((definition.computation, definition.instruction), ()),
+            live_ranges.of(number),
+        )
+        for number, (definition, buffer_slice) in definitions.items()
     )
-    return tuple(sorted(filter(None, found), key=lambda buffer: (-buffer.bytes, buffer.first, buffer.maker)))
+    return tuple(sorted(filter(None, buffers), key=lambda buffer: (-buffer.bytes, buffer.first, buffer.maker)))
 
 
-def _buffer(module: Module, place: Place, lying: _Lying, equations: Paths, life: tuple[int, int]) -> Buffer | None:
-    """The record of a buffer; None of one that holds the addresses of a tuple's parts rather than an array."""
-    computation = module.computations.get(place.computation)
-    instruction = computation.instructions.get(place.instruction) if computation else None
-    if instruction is None or (not place.part and instruction.type_text.startswith("(")):
+def _buffer(
+    module: Module, definition: Place, buffer_slice: _Lying, equations: Paths, live_range: tuple[int, int]
+) -> Buffer | None:
+    """Return the record of a buffer, or None if it holds the addresses of a tuple's parts instead of an array."""
+    computation = module.computations.get(definition.computation)
+    instruction = computation.instructions.get(definition.instruction) if computation else None
+    if instruction is None or (not definition.part and instruction.type_text.startswith("(")):
         return None
-    kind, allocation, offset, size, parameter = lying
+    kind, allocation, offset, size, parameter = buffer_slice
     if instruction.opcode == "parameter" and computation is module.entry:
-        return Buffer(place.instruction, "argument", (), allocation, offset, size, *life, parameter)
-    return Buffer(place.instruction, kind, equations, allocation, offset, size, *life)
+        return Buffer(definition.instruction, "argument", (), allocation, offset, size, *live_range, parameter)
+    return Buffer(definition.instruction, kind, equations, allocation, offset, size, *live_range)
 
 
 def _names(module_proto: bytes, module: Module) -> dict[int, tuple[str, str]]:
-    """The computation and the name of every instruction by its number (an ``HloModuleProto``)."""
-    found = {}
+    """Return the computation and the name of every instruction of an ``HloModuleProto``, by its number."""
+    by_number = {}
     for field, value in fields(module_proto):
         if field == 3 and isinstance(value, bytes):
             computation = ""
@@ -72,46 +82,46 @@ def _names(module_proto: bytes, module: Module) -> dict[int, tuple[str, str]]:
                     computation = content.decode(errors="replace")
                 elif part == 2 and isinstance(content, bytes):
                     name, number = first_of(content, 1, 35)
-                    found[number] = computation, name.decode(errors="replace")
-    known = {
+                    by_number[number] = computation, name.decode(errors="replace")
+    expected = {
         (computation.name, name) for computation in module.computations.values() for name in computation.instructions
     }
-    if known.isdisjoint(found.values()):
+    if expected.isdisjoint(by_number.values()):
         raise FormatError(
-            _MODULE, f"expected the {len(known):,} instructions of {module.name}, found {len(found):,} others"
+            _MODULE, f"expected the {len(expected):,} instructions of {module.name}, found {len(by_number):,} others"
         )
-    return found
+    return by_number
 
 
 def _places(assignment: bytes, names: dict[int, tuple[str, str]]) -> dict[int, tuple[Place, _Lying]]:
-    """Every buffer by its number: what makes it, and where it lies (a ``BufferAssignmentProto``)."""
-    made: dict[int, Place] = {}
+    """Return the definition and the location of every buffer of a ``BufferAssignmentProto``, by its number."""
+    definitions: dict[int, Place] = {}
     allocations = []
     for field, value in fields(assignment):
         if isinstance(value, bytes) and field == 1:
             number, instruction, index = _logical_buffer(value)
             if instruction in names:
-                made[number] = Place(*names[instruction], index)
+                definitions[number] = Place(*names[instruction], index)
         elif isinstance(value, bytes) and field == 3:
             allocations.append(value)
-    if not made or not allocations:
-        found = f"{len(made):,} of the first and {len(allocations):,} of the second"
-        raise FormatError(_PLAN, f"expected logical buffers in field 1 and allocations in field 3, found {found}")
+    if not definitions or not allocations:
+        counts = f"{len(definitions):,} of the first and {len(allocations):,} of the second"
+        raise FormatError(_PLAN, f"expected logical buffers in field 1 and allocations in field 3, found {counts}")
     return {
-        number: (made[number], lying)
+        number: (definitions[number], buffer_slice)
         for allocation in allocations
-        for number, lying in _assigned(allocation)
-        if number in made
+        for number, buffer_slice in _assigned(allocation)
+        if number in definitions
     }
 
 
 def _logical_buffer(data: bytes) -> tuple[int, int, tuple[int, ...]]:
-    """A ``LogicalBufferProto``: its number, the number of the instruction that makes it, the path into its result."""
+    """Return a ``LogicalBufferProto``'s number, its instruction's number and the index into the result."""
     message = dict(fields(data))
-    where = message.get(3, b"")
+    location = message.get(3, b"")
     index: list[int] = []
     instruction = 0
-    for field, value in fields(where) if isinstance(where, bytes) else ():
+    for field, value in fields(location) if isinstance(location, bytes) else ():
         if field == 3:
             index.extend(packed(value))
         elif field == 4 and isinstance(value, int):
@@ -120,13 +130,13 @@ def _logical_buffer(data: bytes) -> tuple[int, int, tuple[int, ...]]:
 
 
 def _assigned(data: bytes) -> Iterator[tuple[int, _Lying]]:
-    """A ``BufferAllocationProto``: the buffers in it. Scratch of the threads is none of the program's memory."""
+    """Yield the buffers of a ``BufferAllocationProto``, except for the scratch memory of threads."""
     content = list(fields(data))
     message = dict(content)
     if numbers(message, 3):
         return
     kind: Kind = "constant" if numbers(message, 12) else "result" if numbers(message, 7) else "temporary"
     parameter = numbers(message, 6) if numbers(message, 5) else -1
-    for inside in (dict(fields(value)) for field, value in content if field == 9 and isinstance(value, bytes)):
-        offset, size = numbers(inside, 2), numbers(inside, 3)
-        yield numbers(inside, 1), _Lying(kind, numbers(message, 1), offset, size, parameter)
+    for assigned in (dict(fields(value)) for field, value in content if field == 9 and isinstance(value, bytes)):
+        offset, size = numbers(assigned, 2), numbers(assigned, 3)
+        yield numbers(assigned, 1), _Lying(kind, numbers(message, 1), offset, size, parameter)

@@ -1,4 +1,4 @@
-"""The fields of a serialized protocol buffer, without its schema: enough to read what XLA writes of itself."""
+"""Parser of serialized protocol buffers without a schema, sufficient for XLA's buffer assignment."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _FIXED = {1: 8, 5: 4}
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a message, in order: their numbers, and their values (integers, or bytes not looked into).
+    """Yield the fields of a message in order: their numbers and values (integers, or unparsed bytes).
 
     Raises FormatError, with the position, for bytes that are no message or that stop in the middle.
 
-    >>> list(fields(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69])))
+    >>> list(iter_fields(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69])))
     [(1, 150), (2, b'hi')]
     """
     position, end = 0, len(data)
@@ -42,14 +42,14 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def first_of(data: bytes, text: int, number: int) -> tuple[bytes, int]:
-    """Of a message the field ``text``, which is bytes, and the field ``number``, without looking at others.
+    """Return the bytes of field ``text`` and the integer of field ``number`` of a message.
 
-    Raises FormatError as :func:`fields` does.
+    Other fields are skipped. Raises FormatError as :func:`iter_fields` does.
 
-    >>> first_of(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69]), 2, 1)
+    >>> read_text_and_number(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69]), 2, 1)
     (b'hi', 150)
     """
-    position, end, found, value = 0, len(data), b"", 0
+    position, end, content_bytes, value = 0, len(data), b"", 0
     while position < end:
         tag, position = _varint(data, position)
         kind = tag & 7
@@ -60,17 +60,17 @@ def first_of(data: bytes, text: int, number: int) -> tuple[bytes, int]:
         elif kind == 2:
             size, position = _varint(data, position)
             if tag >> 3 == text:
-                found = data[position : position + size]
+                content_bytes = data[position : position + size]
             position += size
         else:
             position += _FIXED.get(kind, end + 1)
     if position > end:
         raise FormatError(_READ, f"a message ends {position - end} bytes too early, or one of its fields is none")
-    return found, value
+    return content_bytes, value
 
 
 def numbers(message: dict[int, int | bytes], field: int) -> int:
-    """A field's integer, 0 where it is left out. Raises FormatError when it holds something else."""
+    """Return a field's integer, 0 where it is left out; raise FormatError when it holds bytes."""
     value = message.get(field, 0)
     if isinstance(value, bytes):
         raise FormatError(_READ, f"field {field} of a message holds bytes, not a number")
@@ -78,18 +78,18 @@ def numbers(message: dict[int, int | bytes], field: int) -> int:
 
 
 def packed(value: int | bytes) -> tuple[int, ...]:
-    """A repeated integer, which is written one by one or packed into bytes."""
+    """Return a repeated integer field, which is written one by one or packed into bytes."""
     if isinstance(value, int):
         return (value,)
-    found, position = [], 0
+    values, position = [], 0
     while position < len(value):
         number, position = _varint(value, position)
-        found.append(number)
-    return tuple(found)
+        values.append(number)
+    return tuple(values)
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-    """An integer of variable length, and the position after it."""
+    """Return an integer of variable length and the position after it."""
     try:
         byte = data[position]
         if byte < 128:

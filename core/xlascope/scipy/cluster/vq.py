@@ -1,4 +1,4 @@
-"""Vector quantization: the nearest of some points."""
+"""Vector quantization: assignment of observations to their nearest codes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["vq"]
 
 
 def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
-    """The number of the nearest point of ``code_book`` to each observation, and its distance.
+    """Return the index of the nearest point of ``code_book`` to each observation, and the distance.
 
-    ``obs`` has shape ``(m, d)``, ``code_book`` ``(k, d)``, or both have one axis, of points of one number. Returns
-    int32 and floats of shape ``(m,)``. Raises ValueError for other shapes.
+    ``obs`` has shape ``(m, d)`` and ``code_book`` ``(k, d)``, or both have one axis, of scalar points. Returns
+    int32 indices and floating-point distances of shape ``(m,)``. Raises ValueError for other shapes.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy.cluster.vq import vq
@@ -38,8 +38,8 @@ def _vq(obs: Any, code_book: Any) -> tuple[Any, Any]:
         obs, code_book = obs[:, None], code_book[:, None]
     if obs.shape[1] != code_book.shape[1]:
         raise ValueError(f"vq takes points of as many numbers, got shapes {obs.shape} and {code_book.shape}{here()}")
-    away = obs[:, None, :] - code_book
-    distances = jnp.sqrt(jnp.sum(jnp.abs(away) ** 2, -1))
+    differences = obs[:, None, :] - code_book
+    distances = jnp.sqrt(jnp.sum(jnp.abs(differences) ** 2, -1))
     return jnp.argmin(distances, 1), jnp.min(distances, 1)
 
 

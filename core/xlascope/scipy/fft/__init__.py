@@ -1,4 +1,4 @@
-"""Discrete cosine transforms. The names are in ``__init__.pyi``."""
+"""Discrete cosine transforms; the names are listed in ``__init__.pyi``."""
 
 from ...names import lazy
 

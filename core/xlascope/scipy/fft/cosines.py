@@ -1,4 +1,4 @@
-"""Discrete cosine transforms of types 2 and 3, by Fourier transforms of the same length."""
+"""Discrete cosine transforms of types 2 and 3, computed by FFTs of the same length."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def _check(name: str, type: int, norm: str | None) -> None:
 
 
 def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The discrete cosine transform of type 2 along an axis: 2 Σ x[j] cos(π k (2j + 1) / (2n)).
+    """Return the discrete cosine transform of type 2 along an axis: 2 Σ x[j] cos(π k (2j + 1) / (2n)).
 
-    ``n`` cuts the axis or fills it up with zeros. ``norm`` "ortho" makes it orthonormal. Raises NotImplementedError for
-    another type, ValueError for another ``norm``. (J. Makhoul, IEEE Trans. ASSP 28, 1980.)
+    ``n`` truncates or zero-pads the axis. ``norm="ortho"`` makes the transform orthonormal. Raises
+    NotImplementedError for another type, ValueError for another ``norm``. (J. Makhoul, IEEE Trans. ASSP 28,
+    1980.)
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import fft
@@ -42,7 +43,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
 
 
 def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of :func:`dct`, with its arguments.
+    """Return the inverse of :func:`dct`, with the same arguments.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import fft
@@ -57,7 +58,7 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
 def dctn(
     x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
 ) -> Any:
-    """The discrete cosine transform along several axes (None: all), of the sizes ``s``; see :func:`dct`.
+    """Return the discrete cosine transform along several axes (None: all), of sizes ``s``; see :func:`dct`.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import fft
@@ -71,7 +72,7 @@ def dctn(
 def idctn(
     x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
 ) -> Any:
-    """The inverse of :func:`dctn`, with its arguments.
+    """Return the inverse of :func:`dctn`, with the same arguments.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import fft
@@ -86,12 +87,12 @@ def _along_axes(x: Any, s: Any, axes: Any, norm: str | None, inverse: bool) -> A
     rank = jnp.ndim(x)
     sizes = None if s is None else sizes_of(s)
     if axes is None:
-        chosen = tuple(range(rank)) if sizes is None else tuple(range(rank - len(sizes), rank))
+        resolved_axes = tuple(range(rank)) if sizes is None else tuple(range(rank - len(sizes), rank))
     else:
-        chosen = axes_of(as_tuple(axes), rank, "axes")
-    if sizes is not None and len(sizes) != len(chosen):
-        raise ValueError(f"s and axes have to be as many, got {len(sizes)} and {len(chosen)}{here()}")
-    for i, axis in enumerate(chosen):
+        resolved_axes = axes_of(as_tuple(axes), rank, "axes")
+    if sizes is not None and len(sizes) != len(resolved_axes):
+        raise ValueError(f"s and axes have to be as many, got {len(sizes)} and {len(resolved_axes)}{here()}")
+    for i, axis in enumerate(resolved_axes):
         size = None if sizes is None else sizes[i]
         x = _dct(x, size=size, axis=axis, ortho=norm == "ortho", inverse=inverse)
     return array_of(x)
@@ -103,16 +104,16 @@ def _dct(x: Any, size: int | None, axis: int, ortho: bool, inverse: bool) -> Any
     if kind_of(x.dtype) == "c":
         parts = [_dct(v, size=size, axis=axis, ortho=ortho, inverse=inverse) for v in (jnp.real(x), jnp.imag(x))]
         return lax.complex(*parts)
-    place = axis_of(axis, x.ndim)
-    along = jnp.moveaxis(x, place, -1)
-    n = along.shape[-1]
+    axis_index = axis_of(axis, x.ndim)
+    x_last = jnp.moveaxis(x, axis_index, -1)
+    n = x_last.shape[-1]
     if size is not None and size != n:
-        along = along[..., :size] if size < n else jnp.pad(along, [*[(0, 0)] * (x.ndim - 1), (0, size - n)])
+        x_last = x_last[..., :size] if size < n else jnp.pad(x_last, [*[(0, 0)] * (x.ndim - 1), (0, size - n)])
         n = size
     if n < 1:
         raise ValueError(f"a cosine transform takes elements, got an axis of size {n}{here()}")
-    found = _backward(along, n, ortho) if inverse else _forward(along, n, ortho)
-    return jnp.moveaxis(found, -1, place)
+    result = _backward(x_last, n, ortho) if inverse else _forward(x_last, n, ortho)
+    return jnp.moveaxis(result, -1, axis_index)
 
 
 def _turns(n: int, dtype: Any) -> Any:
@@ -120,18 +121,18 @@ def _turns(n: int, dtype: Any) -> Any:
 
 
 def _order(n: int) -> Any:
-    """The even places, then the odd ones from behind."""
+    """Return the permutation of Makhoul's algorithm: even indices ascending, then odd ones descending."""
     return np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]])
 
 
 def _forward(x: Any, n: int, ortho: bool) -> Any:
     spectrum = jnp.fft.fft(jnp.take(x, _order(n), -1))
-    found = 2 * jnp.real(spectrum * _turns(n, spectrum.dtype))
+    coefficients = 2 * jnp.real(spectrum * _turns(n, spectrum.dtype))
     if not ortho:
-        return found
+        return coefficients
     weights = np.full(n, math.sqrt(1 / (2 * n)))
     weights[0] = math.sqrt(1 / (4 * n))
-    return found * jnp.asarray(weights, found.dtype)
+    return coefficients * jnp.asarray(weights, coefficients.dtype)
 
 
 def _backward(x: Any, n: int, ortho: bool) -> Any:
@@ -140,7 +141,7 @@ def _backward(x: Any, n: int, ortho: bool) -> Any:
         weights[0] = math.sqrt(4 * n)
         x = x * jnp.asarray(weights, x.dtype)
     # the real part of V[k] exp(-iπk/2n) is x[k]/2, its imaginary part -x[n-k]/2
-    behind = jnp.concatenate([jnp.zeros_like(x[..., :1]), jnp.flip(x[..., 1:], -1)], -1)
-    turned = (x - 1j * behind) / 2
-    found = jnp.real(jnp.fft.ifft(turned * jnp.conj(_turns(n, turned.dtype))))
-    return jnp.take(found, np.argsort(_order(n)), -1).astype(x.dtype)
+    reversed_x = jnp.concatenate([jnp.zeros_like(x[..., :1]), jnp.flip(x[..., 1:], -1)], -1)
+    half_spectrum = (x - 1j * reversed_x) / 2
+    reordered = jnp.real(jnp.fft.ifft(half_spectrum * jnp.conj(_turns(n, half_spectrum.dtype))))
+    return jnp.take(reordered, np.argsort(_order(n)), -1).astype(x.dtype)

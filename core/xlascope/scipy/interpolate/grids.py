@@ -1,4 +1,4 @@
-"""Interpolation between the values on a rectangular grid."""
+"""Interpolation on a rectangular grid."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..arguments import floats_of_any_shape, one_of
 
 
 class RegularGridInterpolator:
-    """Values between those on a grid: an object that is called with points.
+    """Interpolator of values on a rectangular grid: a callable object.
 
-    ``points`` are the places along each axis, rising; ``values`` has those sizes, and any axes behind. ``method`` is
-    "linear" or "nearest"; ``fill_value`` stands outside of the grid, unless it is None: then the lines go on.
-    ``bounds_error`` has to be False (NotImplementedError). Raises ValueError for sizes that do not fit and another
-    method.
+    ``points`` are the coordinates along each axis, ascending; ``values`` has those sizes, and any trailing axes.
+    ``method`` is "linear" or "nearest"; ``fill_value`` is the result outside of the grid; if it is None, values
+    are extrapolated. ``bounds_error`` has to be False (NotImplementedError). Raises ValueError for incompatible
+    sizes and another method.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy.interpolate import RegularGridInterpolator
@@ -55,11 +55,11 @@ class RegularGridInterpolator:
         self.bounds_error = bounds_error
 
     def __call__(self, xi: Any, method: str | None = None) -> Any:
-        """The values at points of shape ``(…, n)``, for a grid of n axes: shape ``(…,)`` and what is behind.
+        """Return the values at points of shape ``(…, n)`` on a grid of n axes: shape ``(…,)`` and trailing axes.
 
-        A vector holds one point after the other. A tuple has an array for each axis.
+        A vector is read as consecutive points; a tuple holds one array per axis.
         """
-        chosen = one_of("method of RegularGridInterpolator", method or self.method, "linear", "nearest")
+        resolved_method = one_of("method of RegularGridInterpolator", method or self.method, "linear", "nearest")
         count = len(self.grid)
         if isinstance(xi, tuple):
             xi = jnp.stack(jnp.broadcast_arrays(*(floats_of_any_shape(x)[0] for x in xi)), -1)
@@ -68,29 +68,29 @@ class RegularGridInterpolator:
             xi = jnp.reshape(xi, (-1, count))
         if not xi.ndim or xi.shape[-1] != count:
             raise ValueError(f"the requested sample points have shape {xi.shape}, the grid has {count} axes{here()}")
-        lead, behind = xi.shape[:-1], self.values.shape[count:]
-        found = self._at(jnp.reshape(xi, (-1, count)), chosen == "linear")
-        return jnp.reshape(found, (*lead, *behind))
+        batch_shape, trailing = xi.shape[:-1], self.values.shape[count:]
+        result = self._at(jnp.reshape(xi, (-1, count)), resolved_method == "linear")
+        return jnp.reshape(result, (*batch_shape, *trailing))
 
     def _at(self, xi: Any, linear: bool) -> Any:
-        places, parts, outside = [], [], False
+        bounds, fractions, outside = [], [], False
         for i, p in enumerate(self.grid):
             x = xi[:, i]
             below = jnp.clip(searchsorted(p, x) - 1, 0, max(p.shape[0] - 2, 0))
             above = jnp.minimum(below + 1, p.shape[0] - 1)
             width = p[above] - p[below]
-            places.append((below, above))
-            parts.append((x - p[below]) / jnp.where(width == 0, 1, width))
+            bounds.append((below, above))
+            fractions.append((x - p[below]) / jnp.where(width == 0, 1, width))
             outside = outside | (x < p[0]) | (x > p[-1])
-        rest = (slice(None), *[None] * (self.values.ndim - len(self.grid)))
+        dims = (slice(None), *[None] * (self.values.ndim - len(self.grid)))
         if linear:
-            found: Any = 0
-            for corner in itertools.product((0, 1), repeat=len(places)):
+            result: Any = 0
+            for corner in itertools.product((0, 1), repeat=len(bounds)):
                 weight: Any = 1
-                for side, part in zip(corner, parts, strict=True):
-                    weight = weight * (part if side else 1 - part)
-                found = found + self.values[tuple(p[s] for p, s in zip(places, corner, strict=True))] * weight[rest]
+                for side, fraction in zip(corner, fractions, strict=True):
+                    weight = weight * (fraction if side else 1 - fraction)
+                result = result + self.values[tuple(p[s] for p, s in zip(bounds, corner, strict=True))] * weight[dims]
         else:
-            near = [jnp.where(part <= 0.5, *both) for both, part in zip(places, parts, strict=True)]
-            found = self.values[tuple(near)]
-        return found if self.fill_value is None else jnp.where(jnp.asarray(outside)[rest], self.fill_value, found)
+            nearest = [jnp.where(fraction <= 0.5, *pair) for pair, fraction in zip(bounds, fractions, strict=True)]
+            result = self.values[tuple(nearest)]
+        return result if self.fill_value is None else jnp.where(jnp.asarray(outside)[dims], self.fill_value, result)

@@ -1,4 +1,4 @@
-"""Linear algebra, as SciPy names it. The names are in ``__init__.pyi``."""
+"""Linear algebra with SciPy's names, which are listed in ``__init__.pyi``."""
 
 from ...names import lazy
 

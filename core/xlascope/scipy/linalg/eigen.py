@@ -1,4 +1,4 @@
-"""Eigenvalues of Hermitian matrices, and the complex Schur form of a real one."""
+"""Eigenvalues of Hermitian matrices, and conversion of real Schur forms to complex ones."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ def eigh(
 ) -> Any:
     """Return the eigenvalues, in ascending order, and eigenvectors of Hermitian matrices, ``(…, n, n)``, as a tuple.
 
-    With ``b``, Hermitian, positive definite and of that shape, the generalized problem is solved that ``type`` names:
-    1 is ``a @ v = w * b @ v``, 2 ``a @ b @ v = w * v``, 3 ``b @ a @ v = w * v``; vectors are normalized so that
-    ``vᴴ @ b @ v`` is 1, for type 3 ``vᴴ @ b⁻¹ @ v`` (G. H. Golub and C. F. Van Loan, Matrix Computations, 8.7.2).
-    A ``b`` that is not positive definite gives NaN. The triangles that ``lower`` names count, as in SciPy; JAX takes
-    the mean of both. With ``eigvals_only`` the values alone. ``eigvals`` is not there (NotImplementedError); the other
-    arguments change nothing. Raises ValueError for shapes that do not fit, and for another ``type``.
+    With ``b``, Hermitian, positive definite and of the same shape, the generalized problem selected by ``type``
+    is solved: 1 is ``a @ v = w * b @ v``, 2 ``a @ b @ v = w * v``, 3 ``b @ a @ v = w * v``; eigenvectors are
+    normalized so that ``vᴴ @ b @ v`` is 1, for type 3 ``vᴴ @ b⁻¹ @ v`` (G. H. Golub and C. F. Van Loan, Matrix
+    Computations, 8.7.2). A ``b`` that is not positive definite gives NaN. Only the triangle selected by ``lower``
+    is read, as in SciPy; JAX averages both. With ``eigvals_only``, only the eigenvalues are returned. ``eigvals``
+    is not supported (NotImplementedError); the other arguments have no effect. Raises ValueError for incompatible
+    shapes and for another ``type``.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> a, b = jnp.array([[2.0, 0.0], [0.0, 1.0]]), jnp.array([[4.0, 0.0], [0.0, 1.0]])
@@ -54,22 +55,22 @@ def eigh(
 
 @together("lower", "kind")
 def _generalized(a: Any, b: Any, lower: bool, kind: int) -> tuple[Any, Any]:
-    """Solve the problem of the matrix that the Cholesky factor of ``b`` makes of it."""
+    """Reduce the problem to a standard one with the Cholesky factor of ``b``, and solve it."""
     a, b = floats_of_any_shape(a, b)
     if square("eigh", a) != square("eigh", b):
         raise ValueError(f"eigh takes matrices of one size, got shapes {a.shape} and {b.shape}{here()}")
-    lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (jnp.broadcast_to(x if lower else adjoint(x), (*lead, *x.shape[-2:])) for x in (a, b))
+    batch_shape = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (jnp.broadcast_to(x if lower else adjoint(x), (*batch_shape, *x.shape[-2:])) for x in (a, b))
     below, on_diagonal = jnp.tril(a, -1), jnp.real(jnp.diagonal(a, axis1=-2, axis2=-1))
     a = below + adjoint(below) + on_diagonal[..., None] * jnp.eye(a.shape[-1], dtype=a.dtype)
     factor = of_lax.cholesky(b, symmetrize_input=False)
     if kind == 1:
-        half = of_lax.triangular_solve(factor, a, left_side=True, lower=True)
-        whole = adjoint(of_lax.triangular_solve(factor, adjoint(half), left_side=True, lower=True))
+        half_reduced = of_lax.triangular_solve(factor, a, left_side=True, lower=True)
+        standard = adjoint(of_lax.triangular_solve(factor, adjoint(half_reduced), left_side=True, lower=True))
     else:
-        half = jnp.matmul(adjoint(factor), a, precision="highest")
-        whole = jnp.matmul(half, factor, precision="highest")
-    values, vectors = jnp.linalg.eigh(whole)
+        half_reduced = jnp.matmul(adjoint(factor), a, precision="highest")
+        standard = jnp.matmul(half_reduced, factor, precision="highest")
+    values, vectors = jnp.linalg.eigh(standard)
     if kind == 3:
         return values, jnp.matmul(factor, vectors, precision="highest")
     return values, of_lax.triangular_solve(
@@ -87,12 +88,12 @@ def eigh_tridiagonal(
     tol: float | None = None,
     key: Any = None,
 ) -> Any:
-    """The eigenvalues, in ascending order, of a Hermitian matrix with three diagonals, and its eigenvectors.
+    """Return the eigenvalues, in ascending order, and eigenvectors of a Hermitian tridiagonal matrix.
 
-    ``d``, shape ``(n,)``, is the diagonal, ``e``, ``(n - 1,)``, the one below. ``select`` "a" gives all, "i" those
-    with the numbers from ``select_range[0]`` to ``select_range[1]``, both included. With ``eigvals_only`` the values
-    alone; else (values, vectors as columns). ``tol`` and ``key`` change nothing. Raises ValueError for shapes that do
-    not fit, NotImplementedError for "v".
+    ``d``, shape ``(n,)``, is the diagonal and ``e``, shape ``(n - 1,)``, the subdiagonal. ``select`` "a" selects
+    all eigenvalues, "i" those with indices from ``select_range[0]`` to ``select_range[1]``, both included. With
+    ``eigvals_only`` only the eigenvalues are returned, otherwise (values, vectors as columns). ``tol`` and
+    ``key`` have no effect. Raises ValueError for incompatible shapes, NotImplementedError for "v".
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.eigh_tridiagonal(jnp.array([2.0, 3.0]), jnp.array([0.0]), eigvals_only=True))
@@ -106,8 +107,8 @@ def eigh_tridiagonal(
         if select_range is None or len(select_range) != 2:
             raise ValueError(f"eigh_tridiagonal with select='i' takes select_range=(first, last){here()}")
         bounds = tuple(whole_number(i, "select_range") for i in select_range)
-    found = _tridiagonal(d, e, only=bool(eigvals_only), bounds=bounds)
-    return found[0] if eigvals_only else found
+    result = _tridiagonal(d, e, only=bool(eigvals_only), bounds=bounds)
+    return result[0] if eigvals_only else result
 
 
 @together("only", "bounds")
@@ -126,10 +127,10 @@ def _tridiagonal(d: Any, e: Any, only: bool, bounds: tuple[int, ...] | None) -> 
 
 
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
-    """The complex Schur form for a real one: (T, Z), triangular and unitary, with the same ``Z @ T @ Zᴴ``.
+    """Return the complex Schur form of a real one: (T, Z), triangular and unitary, with the same ``Z @ T @ Zᴴ``.
 
-    ``T`` and ``Z`` have shape ``(…, n, n)``. Rows that belong together are turned by a rotation each, from the last to
-    the first. Raises ValueError for shapes that do not fit.
+    ``T`` and ``Z`` have shape ``(…, n, n)``. Each 2 x 2 block is triangularized by a rotation, from the last to
+    the first. Raises ValueError for incompatible shapes.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> t, z = sl.rsf2csf(jnp.array([[1.0, 2.0], [-2.0, 1.0]]), jnp.eye(2))
@@ -145,30 +146,30 @@ def _rsf2csf(t: Any, z: Any) -> tuple[Any, Any]:
     n = square("rsf2csf", t)
     if square("rsf2csf", z) != n:
         raise ValueError(f"rsf2csf takes matrices of one size, got shapes {t.shape} and {z.shape}{here()}")
-    lead = jnp.broadcast_shapes(t.shape[:-2], z.shape[:-2])
+    batch_shape = jnp.broadcast_shapes(t.shape[:-2], z.shape[:-2])
     dtype = complex_dtype(t.dtype)
-    t, z = (jnp.broadcast_to(x, (*lead, n, n)).astype(dtype) for x in (t, z))
+    t, z = (jnp.broadcast_to(x, (*batch_shape, n, n)).astype(dtype) for x in (t, z))
     if n < 2:
         return t, z
-    found: tuple[Any, Any] = fori_loop(1, n, lambda i, both: _rotated(n - i, *both), (t, z))
-    return found
+    result: tuple[Any, Any] = fori_loop(1, n, lambda i, carry: _rotated(n - i, *carry), (t, z))
+    return result
 
 
 def _rotated(m: Any, t: Any, z: Any) -> tuple[Any, Any]:
-    """Rows and columns m - 1 and m, turned so that element (m, m - 1) is zero."""
+    """Rotate rows and columns m - 1 and m so that element (m, m - 1) becomes zero."""
     rows = jnp.stack([m - 1, m])
     block = jnp.take(jnp.take(t, rows, -2), rows, -1)
     a, b, c, d = (block[..., i, j] for i in (0, 1) for j in (0, 1))
     half = (a - d) / 2
-    away = half + jnp.sqrt(half * half + b * c)  # an eigenvalue, less d
-    length = jnp.sqrt(jnp.abs(away) ** 2 + jnp.abs(c) ** 2).astype(t.dtype)
+    eigenvalue_offset = half + jnp.sqrt(half * half + b * c)  # an eigenvalue minus d
+    length = jnp.sqrt(jnp.abs(eigenvalue_offset) ** 2 + jnp.abs(c) ** 2).astype(t.dtype)
     length = jnp.where(length == 0, 1, length)
-    cosine, sine = away / length, c / length
-    turn = jnp.stack([jnp.stack([jnp.conj(cosine), sine], -1), jnp.stack([-sine, cosine], -1)], -2)
-    none = c == 0
-    turn = jnp.where(none[..., None, None], jnp.eye(2, dtype=t.dtype), turn)
-    back = adjoint(turn)
-    t = t.at[..., rows, :].set(jnp.matmul(turn, jnp.take(t, rows, -2), precision="highest"))
-    t = t.at[..., :, rows].set(jnp.matmul(jnp.take(t, rows, -1), back, precision="highest"))
-    z = z.at[..., :, rows].set(jnp.matmul(jnp.take(z, rows, -1), back, precision="highest"))
+    cosine, sine = eigenvalue_offset / length, c / length
+    rotation = jnp.stack([jnp.stack([jnp.conj(cosine), sine], -1), jnp.stack([-sine, cosine], -1)], -2)
+    is_triangular = c == 0
+    rotation = jnp.where(is_triangular[..., None, None], jnp.eye(2, dtype=t.dtype), rotation)
+    inverse_rotation = adjoint(rotation)
+    t = t.at[..., rows, :].set(jnp.matmul(rotation, jnp.take(t, rows, -2), precision="highest"))
+    t = t.at[..., :, rows].set(jnp.matmul(jnp.take(t, rows, -1), inverse_rotation, precision="highest"))
+    z = z.at[..., :, rows].set(jnp.matmul(jnp.take(z, rows, -1), inverse_rotation, precision="highest"))
     return t.at[..., m, m - 1].set(0), z

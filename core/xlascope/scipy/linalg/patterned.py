@@ -1,4 +1,4 @@
-"""Matrices whose elements follow from vectors: Toeplitz, Hankel, companions and others, in stacks."""
+"""Structured matrices that are built from vectors, in stacks: Toeplitz, Hankel, companion matrices and others."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..arguments import floats_of_any_shape, one_of, strong
 
 @together()
 def block_diag(*arrs: Any) -> Any:
-    """A matrix with others along its diagonal, and zeros beside them.
+    """Return a block diagonal matrix.
 
-    ``arrs`` are matrices, vectors (taken as rows) and numbers; the result has all their rows and columns, in the dtype
-    where they meet. Of none it has the shape (1, 0). Raises ValueError for arrays of more axes.
+    ``arrs`` are matrices, vectors (taken as rows) and scalars; the result has all their rows and columns, in
+    their promoted dtype. Without arguments it has the shape (1, 0). Raises ValueError for arrays of more axes.
 
     >>> import xlascope.scipy.linalg as sl
     >>> print(sl.block_diag(1.0, 2.0))
@@ -44,24 +44,24 @@ def _vectors(x: Any) -> Any:
 
 
 def _leads(*xs: Any) -> list[Any]:
-    """Stacks of vectors with the same leading axes."""
-    lead = jnp.broadcast_shapes(*(x.shape[:-1] for x in xs))
-    return [jnp.broadcast_to(x, (*lead, x.shape[-1])) for x in xs]
+    """Broadcast the leading axes of stacks of vectors against each other."""
+    batch_shape = jnp.broadcast_shapes(*(x.shape[:-1] for x in xs))
+    return [jnp.broadcast_to(x, (*batch_shape, x.shape[-1])) for x in xs]
 
 
-def _picked(v: Any, places: np.ndarray[Any, Any]) -> Any:
-    """The elements of vectors in those places, as matrices of their shape."""
-    if not places.size:
-        return jnp.zeros((*v.shape[:-1], *places.shape), v.dtype)
-    return jnp.take(v, places, -1, mode="clip")
+def _picked(v: Any, indices: np.ndarray[Any, Any]) -> Any:
+    """Return the elements of vectors at an array of static indices, with its shape in place of the last axis."""
+    if not indices.size:
+        return jnp.zeros((*v.shape[:-1], *indices.shape), v.dtype)
+    return jnp.take(v, indices, -1, mode="clip")
 
 
 @together()
 def toeplitz(c: Any, r: Any = None) -> Any:
-    """Matrices with equal elements along each diagonal, by their first columns and first rows.
+    """Return matrices with equal elements along each diagonal, from their first columns and first rows.
 
-    ``c`` has shape ``(…, n)``, ``r`` ``(…, m)``, of which the first element does not count; without it, it is the
-    conjugate of ``c``. The result has shape ``(…, n, m)``. A number counts as a vector.
+    ``c`` has shape ``(…, n)``, ``r`` ``(…, m)``, whose first element is ignored; the default is the conjugate of
+    ``c``. The result has shape ``(…, n, m)``. A scalar is read as a vector.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.toeplitz(jnp.array([1, 2, 3]), jnp.array([1, 4, 5])))
@@ -72,16 +72,16 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     columns, rows = map(_vectors, to_common_dtype((c, c if r is None else r)))
     columns, rows = _leads(columns, jnp.conj(rows) if r is None else rows)
     n, m = columns.shape[-1], rows.shape[-1]
-    along = jnp.concatenate([jnp.flip(columns, -1), rows[..., 1:]], -1)
-    return _picked(along, n - 1 - np.arange(n)[:, None] + np.arange(m))
+    diagonals = jnp.concatenate([jnp.flip(columns, -1), rows[..., 1:]], -1)
+    return _picked(diagonals, n - 1 - np.arange(n)[:, None] + np.arange(m))
 
 
 @together()
 def hankel(c: Any, r: Any = None) -> Any:
-    """Matrices with equal elements along each antidiagonal, by their first columns and last rows.
+    """Return matrices with equal elements along each antidiagonal, from their first columns and last rows.
 
-    ``c`` has shape ``(…, n)``, ``r`` ``(…, m)``, of which the first element does not count; without it, it is zeros.
-    The result has shape ``(…, n, m)``.
+    ``c`` has shape ``(…, n)``, ``r`` ``(…, m)``, whose first element is ignored; the default is zeros. The result
+    has shape ``(…, n, m)``.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.hankel(jnp.array([1, 2, 3])))
@@ -91,13 +91,13 @@ def hankel(c: Any, r: Any = None) -> Any:
     """
     columns, rows = map(_vectors, to_common_dtype((c, c if r is None else r)))
     columns, rows = _leads(columns, jnp.zeros_like(rows) if r is None else rows)
-    along = jnp.concatenate([columns, rows[..., 1:]], -1)
-    return _picked(along, np.arange(columns.shape[-1])[:, None] + np.arange(rows.shape[-1]))
+    antidiagonals = jnp.concatenate([columns, rows[..., 1:]], -1)
+    return _picked(antidiagonals, np.arange(columns.shape[-1])[:, None] + np.arange(rows.shape[-1]))
 
 
 @together()
 def circulant(c: Any) -> Any:
-    """Matrices whose columns are the first one, ``c``, shape ``(…, n)``, moved around: element (i, j) is c[i - j].
+    """Return circulant matrices with first columns ``c``, shape ``(…, n)``: element (i, j) is c[i - j].
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.circulant(jnp.array([1, 2, 3])))
@@ -112,10 +112,10 @@ def circulant(c: Any) -> Any:
 
 @together("n", "mode")
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
-    """The matrices A with ``A @ v = convolve(a, v, mode)`` for vectors ``v`` of ``n`` elements.
+    """Return the matrices A with ``A @ v = convolve(a, v, mode)`` for vectors ``v`` of ``n`` elements.
 
-    ``a`` has shape ``(…, m)``; the result has n columns and m + n - 1 rows ("full"), the larger of m and n ("same"), or
-    those in which both meet whole ("valid"). Raises ValueError for no elements, and for another mode.
+    ``a`` has shape ``(…, m)``; the result has n columns and m + n - 1 rows ("full"), max(m, n) rows ("same"), or
+    the rows of full overlap ("valid"). Raises ValueError for no elements, and for another mode.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.convolution_matrix(jnp.array([1, 2]), 2))
@@ -128,12 +128,12 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     m = columns.shape[-1]
     if width < 1 or not m:
         raise ValueError(f"convolution_matrix takes elements, and n of at least 1, got shape {columns.shape}, n={n}")
-    cut = min(m, width) - 1
-    first = {"full": 0, "same": cut // 2, "valid": cut}[mode]
-    last = {"full": 0, "same": cut - cut // 2, "valid": cut}[mode]
-    places = np.arange(first, m + width - 1 - last)[:, None] - np.arange(width)
-    inside = (places >= 0) & (places < m)
-    return jnp.where(inside, _picked(columns, np.clip(places, 0, m - 1)), jnp.zeros((), columns.dtype))
+    overlap = min(m, width) - 1
+    first = {"full": 0, "same": overlap // 2, "valid": overlap}[mode]
+    last = {"full": 0, "same": overlap - overlap // 2, "valid": overlap}[mode]
+    indices = np.arange(first, m + width - 1 - last)[:, None] - np.arange(width)
+    inside = (indices >= 0) & (indices < m)
+    return jnp.where(inside, _picked(columns, np.clip(indices, 0, m - 1)), jnp.zeros((), columns.dtype))
 
 
 def _polynomials(name: str, a: Any, least: int) -> Any:
@@ -146,10 +146,10 @@ def _polynomials(name: str, a: Any, least: int) -> Any:
 
 @together()
 def companion(a: Any) -> Any:
-    """The matrices whose characteristic polynomials have the coefficients ``a``, shape ``(…, n)``, highest first.
+    """Return the companion matrices of polynomials with coefficients ``a``, shape ``(…, n)``, highest first.
 
-    The first row is ``-a[1:] / a[0]``, the diagonal below holds ones. A leading coefficient 0 gives infinities or NaN.
-    Raises ValueError for fewer than two coefficients.
+    The first row is ``-a[1:] / a[0]``, and the subdiagonal holds ones. A leading coefficient 0 gives infinities
+    or NaN. Raises ValueError for fewer than two coefficients.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.companion(jnp.array([1.0, -3.0, 2.0])))
@@ -162,17 +162,19 @@ def companion(a: Any) -> Any:
 
 
 def _with_first_row(first: Any, below: Any) -> Any:
-    """Matrices with a first row, and elements on the diagonal below the main one."""
+    """Return matrices with a given first row and subdiagonal, and zeros elsewhere."""
     first, below = _leads(first, below)
     n = first.shape[-1]
-    rest = jnp.where(np.eye(n - 1, n, dtype=bool), below[..., :, None], jnp.zeros((), first.dtype))
-    return jnp.concatenate([first[..., None, :], rest], -2)
+    lower_rows = jnp.where(np.eye(n - 1, n, dtype=bool), below[..., :, None], jnp.zeros((), first.dtype))
+    return jnp.concatenate([first[..., None, :], lower_rows], -2)
 
 
 @together()
 def leslie(f: Any, s: Any) -> Any:
-    """Leslie's matrices of a population: fecundities ``f``, shape ``(…, n)``, in the first row, and the survival
-    coefficients ``s``, ``(…, n - 1)``, on the diagonal below. Raises ValueError for other sizes.
+    """Return Leslie matrices of a population model.
+
+    The fecundities ``f``, shape ``(…, n)``, are the first row, the survival coefficients ``s``, ``(…, n - 1)``,
+    the subdiagonal. Raises ValueError for other sizes.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.leslie(jnp.array([0.1, 2.0]), jnp.array([0.5])))
@@ -190,7 +192,7 @@ def leslie(f: Any, s: Any) -> Any:
 
 @together()
 def fiedler(a: Any) -> Any:
-    """The matrices of all distances |a[i] - a[j]|, for vectors ``a`` of shape ``(…, n)``.
+    """Return the matrices of all distances |a[i] - a[j]|, for vectors ``a`` of shape ``(…, n)``.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.fiedler(jnp.array([1, 4, 6])))
@@ -204,10 +206,11 @@ def fiedler(a: Any) -> Any:
 
 @together()
 def fiedler_companion(a: Any) -> Any:
-    """The matrices with five diagonals whose eigenvalues are the zeros of the polynomials ``a``, shape ``(…, n)``.
+    """Return the pentadiagonal companion matrices of polynomials with coefficients ``a``, shape ``(…, n)``.
 
-    A leading coefficient 0 gives infinities or NaN. Raises ValueError for no coefficients. (M. Fiedler, "A note on
-    companion matrices", Linear Algebra and its Applications 372, 2003.)
+    Their eigenvalues are the zeros of the polynomials. A leading coefficient 0 gives infinities or NaN. Raises
+    ValueError for no coefficients. (M. Fiedler, "A note on companion matrices", Linear Algebra and its
+    Applications 372, 2003.)
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.fiedler_companion(jnp.array([1.0, -16.0, 86.0, -176.0, 105.0])))
@@ -218,18 +221,18 @@ def fiedler_companion(a: Any) -> Any:
     """
     a = _polynomials("fiedler_companion", a, 1)
     n = a.shape[-1] - 1
-    which, ones = np.zeros((n, n), np.int32), np.zeros((n, n), np.float32)
+    coefficient_indices, ones = np.zeros((n, n), np.int32), np.zeros((n, n), np.float32)
     for i in range(n):
-        if i % 2:  # an odd row has a one to the left, or two places to the left
+        if i % 2:  # an odd row has a one, two columns to the left or in column 0
             ones[i, max(i - 2, 0)] = 1
-        else:  # an even one two coefficients, and a one two places to the right
+        else:  # an even row has two coefficients, and a one two columns to the right
             if i:
-                which[i, i - 1] = i + 1
+                coefficient_indices[i, i - 1] = i + 1
             if i + 1 < n:
-                which[i, i + 1] = i + 2
+                coefficient_indices[i, i + 1] = i + 2
             if i + 2 < n:
                 ones[i, i + 2] = 1
     if n:
-        which[0, 0] = 1
+        coefficient_indices[0, 0] = 1
     scaled = a / a[..., :1]
-    return jnp.where(which > 0, -_picked(scaled, which), jnp.asarray(ones, a.dtype))
+    return jnp.where(coefficient_indices > 0, -_picked(scaled, coefficient_indices), jnp.asarray(ones, a.dtype))

@@ -1,4 +1,4 @@
-"""The polar decomposition, by QDWH or by singular values."""
+"""The polar decomposition, by the QDWH algorithm or by singular values."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .factors import matrices
 def polar(
     a: Any, side: str = "right", *, method: str = "qdwh", eps: float | None = None, max_iterations: int | None = None
 ) -> tuple[Any, Any]:
-    """The polar decomposition, ``a = u @ p`` (``side`` "right") or ``a = p @ u`` ("left"), of shape ``(…, m, n)``.
+    """Return the polar decomposition of matrices of shape ``(…, m, n)`` as (u, p).
 
-    u has orthonormal columns (rows if m < n), p is positive semidefinite. ``method`` "qdwh" is
-    :func:`~xlascope.lax.linalg.qdwh`, to which ``eps`` and ``max_iterations`` are said; it needs full rank. "svd" goes
-    by singular values. Derivatives need full rank. Raises ValueError for another side or method. (N. J. Higham,
-    Functions of Matrices, 2008, chapter 8.)
+    ``a = u @ p`` for ``side`` "right", ``a = p @ u`` for "left". u has orthonormal columns (rows if m < n), p is
+    positive semidefinite. ``method`` "qdwh" is :func:`~xlascope.lax.linalg.qdwh` with ``eps`` and
+    ``max_iterations``, and needs full rank; "svd" uses singular values. Derivatives need full rank. Raises
+    ValueError for another side or method. (N. J. Higham, Functions of Matrices, 2008, chapter 8.)
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> u, p = sl.polar(jnp.array([[0.0, -2.0], [3.0, 0.0]]))
@@ -49,13 +49,13 @@ def _polar(a: Any, right: bool, by_qdwh: bool, options: tuple[float | None, int 
     return u, (p + adjoint(p)) / 2
 
 
-def _by_qdwh(a: Any, eps: float | None, most: int | None) -> Any:
-    def of_one(x: Any) -> Any:
-        return of_lax.qdwh(x, eps=eps, max_iterations=most)[0]
+def _by_qdwh(a: Any, eps: float | None, max_iterations: int | None) -> Any:
+    def unitary_factor(x: Any) -> Any:
+        return of_lax.qdwh(x, eps=eps, max_iterations=max_iterations)[0]
 
     for _ in a.shape[:-2]:
-        of_one = vmap(of_one)
-    return of_one(a)
+        unitary_factor = vmap(unitary_factor)
+    return unitary_factor(a)
 
 
 @custom_jvp
@@ -66,18 +66,18 @@ def _unitary(a: Any) -> Any:
 
 @_unitary.defjvp
 def _unitary_jvp(primals: Any, tangents: Any) -> Any:
-    # With a = W S Vᴴ, u = W Vᴴ and X = Wᴴ a' V: uᴴ u' is antihermitian, which leaves (X - Xᴴ)ᵢⱼ / (sᵢ + sⱼ) in these
-    # bases; what of a' lies outside of the columns of W moves u by that times V S⁻¹ Vᴴ.
+    # With a = W S Vᴴ, u = W Vᴴ and X = Wᴴ a' V: uᴴ u' is antihermitian, hence (X - Xᴴ)ᵢⱼ / (sᵢ + sⱼ) in these bases;
+    # the part of a' outside of the range of W contributes that part times V S⁻¹ Vᴴ to u'.
     (a,), (t,) = primals, tangents
     w, s, vh = of_lax.svd(a, full_matrices=False)
 
-    def times(x: Any, y: Any) -> Any:
+    def matmul(x: Any, y: Any) -> Any:
         return jnp.matmul(x, y, precision="highest")
 
-    x = times(times(adjoint(w), t), adjoint(vh))
+    x = matmul(matmul(adjoint(w), t), adjoint(vh))
     inside = (x - adjoint(x)) / (s[..., :, None] + s[..., None, :]).astype(x.dtype)
-    moved = times(times(w, inside), vh)
+    u_tangent = matmul(matmul(w, inside), vh)
     if a.shape[-2] > a.shape[-1]:
-        outside = times(t, adjoint(vh)) - times(w, x)
-        moved = moved + times(outside / s[..., None, :].astype(x.dtype), vh)
-    return times(w, vh), moved
+        outside = matmul(t, adjoint(vh)) - matmul(w, x)
+        u_tangent = u_tangent + matmul(outside / s[..., None, :].astype(x.dtype), vh)
+    return matmul(w, vh), u_tangent

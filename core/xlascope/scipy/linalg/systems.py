@@ -1,4 +1,4 @@
-"""Systems of linear equations, and equations of Sylvester."""
+"""Systems of linear equations, and Sylvester equations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .factors import cholesky
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The determinants of square matrices, shape ``(…, n, n)``; see :func:`xlascope.numpy.linalg.det`.
+    """Return the determinants of square matrices, shape ``(…, n, n)``; see :func:`xlascope.numpy.linalg.det`.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.det(jnp.array([[2.0, 0.0], [0.0, 4.0]])))
@@ -29,7 +29,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The inverses of square matrices, shape ``(…, n, n)``; see :func:`xlascope.numpy.linalg.inv`.
+    """Return the inverses of square matrices, shape ``(…, n, n)``; see :func:`xlascope.numpy.linalg.inv`.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]])))
@@ -49,14 +49,12 @@ def solve(
     check_finite: bool = True,
     assume_a: str = "gen",
 ) -> Any:
-    """The x with ``a @ x = b``, for square matrices ``a``, shape ``(…, n, n)``.
+    """Return the solution x of ``a @ x = b`` for square matrices ``a``, shape ``(…, n, n)``.
 
-
-
-    ``b`` has shape ``(…, n)``, with an axis less than the matrices, or ``(…, n, k)``.
-    ``assume_a`` says what the matrices are: "gen" (any), "sym", "her", or
-    "pos", positive definite, which takes the triangle that ``lower`` names and a Cholesky factorization. A singular
-    matrix gives infinities or NaN. The other arguments change nothing. Raises ValueError for shapes that do not fit.
+    ``b`` has shape ``(…, n)``, with one axis less than the matrices, or ``(…, n, k)``. ``assume_a`` describes the
+    matrices: "gen" (general), "sym", "her", or "pos", positive definite, which reads the triangle selected by
+    ``lower`` and uses a Cholesky factorization. A singular matrix gives infinities or NaN. The other arguments
+    have no effect. Raises ValueError for incompatible shapes.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.solve(jnp.array([[4.0, 0.0], [0.0, 16.0]]), jnp.array([4.0, 8.0]), assume_a="pos"))
@@ -71,23 +69,23 @@ def solve(
 def _solve_positive(a: Any, b: Any, lower: bool) -> Any:
     a, b = floats_of_any_shape(a, b)
     square("solve", a)
-    half = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
-    whole = half + adjoint(half) + a * jnp.eye(a.shape[-1], dtype=a.dtype)
-    factor = cholesky(stop_gradient(whole), lower=True)
+    triangle = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
+    full = triangle + adjoint(triangle) + a * jnp.eye(a.shape[-1], dtype=a.dtype)
+    factor = cholesky(stop_gradient(full), lower=True)
 
-    def solved(_: Any, y: Any) -> Any:
+    def solve_a(_: Any, y: Any) -> Any:
         return _by_cholesky(factor, y, True)
 
-    def solved_transposed(_: Any, y: Any) -> Any:
+    def solve_transpose(_: Any, y: Any) -> Any:
         return conjugate(_by_cholesky(factor, conjugate(y), True))
 
-    columns, is_vector = _as_columns("solve", whole, b)
-    found = custom_linear_solve(lambda x: jnp.matmul(whole, x, precision="highest"), columns, solved, solved_transposed)
-    return found[..., 0] if is_vector else found
+    columns, is_vector = _as_columns("solve", full, b)
+    result = custom_linear_solve(lambda x: jnp.matmul(full, x, precision="highest"), columns, solve_a, solve_transpose)
+    return result[..., 0] if is_vector else result
 
 
 def _as_columns(name: str, a: Any, b: Any) -> tuple[Any, bool]:
-    """The right side as matrices beside ``a``, and whether it was a vector."""
+    """Return the right side as matrices that broadcast against ``a``, and whether it was a vector."""
     n = square(name, a)
     is_vector = b.ndim in (1, a.ndim - 1)
     columns = b[..., None] if is_vector else b
@@ -96,23 +94,23 @@ def _as_columns(name: str, a: Any, b: Any) -> tuple[Any, bool]:
             f"{name} takes a right side of shape (..., n) or (..., n, k) for matrices of n rows, got shapes {a.shape} "
             f"and {b.shape}{here()}"
         )
-    lead = jnp.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
-    return jnp.broadcast_to(columns, (*lead, *columns.shape[-2:])), is_vector
+    batch_shape = jnp.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    return jnp.broadcast_to(columns, (*batch_shape, *columns.shape[-2:])), is_vector
 
 
 def _by_cholesky(factor: Any, b: Any, lower: bool) -> Any:
     factor = jnp.broadcast_to(factor, (*b.shape[:-2], *factor.shape[-2:]))
-    for last in (False, True):
-        turned = last == lower
-        b = of_lax.triangular_solve(factor, b, left_side=True, lower=lower, transpose_a=turned, conjugate_a=turned)
+    for second_pass in (False, True):
+        trans = second_pass == lower
+        b = of_lax.triangular_solve(factor, b, left_side=True, lower=lower, transpose_a=trans, conjugate_a=trans)
     return b
 
 
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    """The x with ``a @ x = b`` by the Cholesky factorization of ``a``, as :func:`cho_factor` gives it.
+    """Return the solution x of ``a @ x = b``, given the result of :func:`cho_factor` for ``a``.
 
-    ``b`` has shape ``(…, n)``, with an axis less than the matrices, or ``(…, n, k)``. Raises
-    ValueError for shapes that do not fit.
+    ``b`` has shape ``(…, n)``, with one axis less than the matrices, or ``(…, n, k)``. Raises ValueError for
+    incompatible shapes.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.cho_solve(sl.cho_factor(jnp.array([[4.0, 2.0], [2.0, 5.0]])), jnp.array([6.0, 7.0])))
@@ -122,31 +120,29 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     return _cho_solve(c, b, lower=bool(lower))
 
 
-def _two(user: str, maker: str, given: Any) -> tuple[Any, Any]:
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
+def _two(consumer: str, producer: str, value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise TypeError(
-            f"{user} takes what {maker} gives, a tuple of two, got {given!r} of type {type(given).__name__}"
+            f"{consumer} takes what {producer} gives, a tuple of two, got {value!r} of type {type(value).__name__}"
         )
-    return given[0], given[1]
+    return value[0], value[1]
 
 
 @together("lower")
 def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
     c, b = floats_of_any_shape(c, b)
     columns, is_vector = _as_columns("cho_solve", c, b)
-    found = _by_cholesky(c, columns, lower)
-    return found[..., 0] if is_vector else found
+    solution = _by_cholesky(c, columns, lower)
+    return solution[..., 0] if is_vector else solution
 
 
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """The x with ``a @ x = b`` by the LU factorization of ``a``, as :func:`lu_factor` gives it.
+    """Return the solution x of ``a @ x = b``, given the result of :func:`lu_factor` for ``a``.
 
-    ``trans`` 1 solves for the transpose of ``a``, 2 for its adjoint.
-
-    ``b`` has shape ``(…, n)``, with an axis less than the matrices, or ``(…, n, k)``. Raises
-    ValueError for another ``trans`` and shapes that do not fit.
+    ``trans`` 1 solves with the transpose of ``a``, 2 with its adjoint. ``b`` has shape ``(…, n)``, with one axis
+    less than the matrices, or ``(…, n, k)``. Raises ValueError for another ``trans`` and for incompatible shapes.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.lu_solve(sl.lu_factor(jnp.array([[1.0, 2.0], [4.0, 4.0]])), jnp.array([3.0, 8.0])))
@@ -161,22 +157,22 @@ def lu_solve(
 def _lu_solve(factors: Any, exchanges: Any, b: Any, trans: int) -> Any:
     factors, b = floats_of_any_shape(factors, b)
     columns, is_vector = _as_columns("lu_solve", factors, b)
-    n, lead = factors.shape[-1], columns.shape[:-2]
+    n, batch_shape = factors.shape[-1], columns.shape[:-2]
     order = of_lax.lu_pivots_to_permutation(exchanges, n)
-    order = jnp.broadcast_to(order, (*lead, n))[..., None]
-    factors = jnp.broadcast_to(factors, (*lead, n, n))
+    order = jnp.broadcast_to(order, (*batch_shape, n))[..., None]
+    factors = jnp.broadcast_to(factors, (*batch_shape, n, n))
 
-    def part(y: Any, lower: bool) -> Any:
+    def solve_factor(y: Any, lower: bool) -> Any:
         return of_lax.triangular_solve(
             factors, y, left_side=True, lower=lower, unit_diagonal=lower, transpose_a=trans > 0, conjugate_a=trans == 2
         )
 
     if trans:
-        found = part(part(columns, False), True)
-        found = jnp.take_along_axis(found, jnp.argsort(order, -2), -2)
+        solution = solve_factor(solve_factor(columns, False), True)
+        solution = jnp.take_along_axis(solution, jnp.argsort(order, -2), -2)
     else:
-        found = part(part(jnp.take_along_axis(columns, order, -2), True), False)
-    return found[..., 0] if is_vector else found
+        solution = solve_factor(solve_factor(jnp.take_along_axis(columns, order, -2), True), False)
+    return solution[..., 0] if is_vector else solution
 
 
 def solve_triangular(
@@ -189,22 +185,20 @@ def solve_triangular(
     debug: Any = None,
     check_finite: bool = True,
 ) -> Any:
-    """The x with ``a @ x = b``, for triangular matrices ``a``, shape ``(…, n, n)``, of which one triangle counts.
+    """Return the solution x of ``a @ x = b`` for triangular matrices ``a``, shape ``(…, n, n)``.
 
-
-
-    ``b`` has shape ``(…, n)``, with an axis less than the matrices, or ``(…, n, k)``.
-    ``trans`` 1 or "T" solves for the transpose of ``a``, 2 or "C" for its
-    adjoint. ``unit_diagonal`` takes its diagonal for ones. Raises ValueError for another ``trans`` and shapes that do
-    not fit.
+    Only the triangle selected by ``lower`` is read. ``b`` has shape ``(…, n)``, with one axis less than the
+    matrices, or ``(…, n, k)``. ``trans`` 1 or "T" solves with the transpose of ``a``, 2 or "C" with its adjoint.
+    ``unit_diagonal`` assumes a diagonal of ones. Raises ValueError for another ``trans`` and for incompatible
+    shapes.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.solve_triangular(jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([2.0, 9.0]), lower=True))
     [1. 2.]
     """
-    how = one_of("trans of solve_triangular", trans, 0, 1, 2, "N", "T", "C")
-    how = {"N": 0, "T": 1, "C": 2}.get(how, how)
-    return _solve_triangular(a, b, trans=int(how), lower=bool(lower), unit=bool(unit_diagonal))
+    trans_code = one_of("trans of solve_triangular", trans, 0, 1, 2, "N", "T", "C")
+    trans_code = {"N": 0, "T": 1, "C": 2}.get(trans_code, trans_code)
+    return _solve_triangular(a, b, trans=int(trans_code), lower=bool(lower), unit=bool(unit_diagonal))
 
 
 @together("trans", "lower", "unit")
@@ -212,19 +206,20 @@ def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> An
     a, b = floats_of_any_shape(a, b)
     columns, is_vector = _as_columns("solve_triangular", a, b)
     a = jnp.broadcast_to(a, (*columns.shape[:-2], *a.shape[-2:]))
-    found = of_lax.triangular_solve(
+    solution = of_lax.triangular_solve(
         a, columns, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2, unit_diagonal=unit
     )
-    return found[..., 0] if is_vector else found
+    return solution[..., 0] if is_vector else solution
 
 
 def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
-    """The X with ``A @ X + X @ B = C``, for ``A`` of shape ``(…, m, m)``, ``B`` ``(…, n, n)``, ``C`` ``(…, m, n)``.
+    """Return the solution X of ``A @ X + X @ B = C``.
 
-    It is found by Schur forms of ``A`` and ``B`` (R. H. Bartels and G. W. Stewart, CACM 15, 1972), or with ``method``
-    "eigen" by their eigenvectors, which is faster and less exact. Where an eigenvalue of ``A`` and one of ``B`` sum to
-    less than ``tol``, or than what rounding leaves of them, the result is NaN. Its derivative solves such an equation
-    again. Raises ValueError for shapes that do not fit and another method.
+    ``A`` has shape ``(…, m, m)``, ``B`` ``(…, n, n)`` and ``C`` ``(…, m, n)``. X is computed by the Schur forms
+    of ``A`` and ``B`` (R. H. Bartels and G. W. Stewart, CACM 15, 1972), or with ``method`` "eigen" by their
+    eigenvectors, which is faster and less accurate. Where an eigenvalue of ``A`` and one of ``B`` sum to less
+    than ``tol``, or than rounding errors, the result is NaN. Its derivative solves another such equation. Raises
+    ValueError for incompatible shapes and another method.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
     >>> print(sl.solve_sylvester(jnp.array([[1.0]]), jnp.array([[3.0]]), jnp.array([[8.0]])))
@@ -243,21 +238,21 @@ def _sylvester(a: Any, b: Any, c: Any, tol: Any, schur: bool) -> Any:
             f"solve_sylvester takes C with the rows of A and the columns of B, got shapes {a.shape}, {b.shape} and "
             f"{c.shape}{here()}"
         )
-    lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
-    a, b, c = (jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b, c))
-    one, two = stop_gradient(a), stop_gradient(b)
-    by = _by_schur if schur else _by_eigenvectors
+    batch_shape = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
+    a, b, c = (jnp.broadcast_to(x, (*batch_shape, *x.shape[-2:])) for x in (a, b, c))
+    a_constant, b_constant = stop_gradient(a), stop_gradient(b)
+    solver = _by_schur if schur else _by_eigenvectors
 
-    def forward(_: Any, y: Any) -> Any:
-        return by(one, two, y, tol)
+    def solve_direct(_: Any, y: Any) -> Any:
+        return solver(a_constant, b_constant, y, tol)
 
-    def backward(_: Any, y: Any) -> Any:
-        return by(transposed(one), transposed(two), y, tol)
+    def solve_transpose(_: Any, y: Any) -> Any:
+        return solver(transposed(a_constant), transposed(b_constant), y, tol)
 
     def product(x: Any) -> Any:
         return jnp.matmul(a, x, precision="highest") + jnp.matmul(x, b, precision="highest")
 
-    return custom_linear_solve(product, c, forward, backward)
+    return custom_linear_solve(product, c, solve_direct, solve_transpose)
 
 
 def _complex(x: Any) -> Any:
@@ -269,10 +264,10 @@ def _as_given(x: Any, y: Any) -> Any:
 
 
 def _times(*xs: Any) -> Any:
-    found = xs[0]
+    product = xs[0]
     for x in xs[1:]:
-        found = jnp.matmul(found, x, precision="highest")
-    return found
+        product = jnp.matmul(product, x, precision="highest")
+    return product
 
 
 def _by_schur(a: Any, b: Any, c: Any, tol: Any) -> Any:
@@ -281,12 +276,12 @@ def _by_schur(a: Any, b: Any, c: Any, tol: Any) -> Any:
     f = _times(adjoint(u), _complex(c), v)
     eye = jnp.eye(a.shape[-1], dtype=r.dtype)
 
-    def column(j: Any, y: Any) -> Any:
-        rest = jnp.take(f, j, -1) - _times(y, jnp.take(s, j, -1)[..., None])[..., 0]  # columns from j on are zero
+    def solve_column(j: Any, y: Any) -> Any:
+        right_side = jnp.take(f, j, -1) - _times(y, jnp.take(s, j, -1)[..., None])[..., 0]  # columns from j on are zero
         system = r + jnp.take(jnp.take(s, j, -1), j, -1)[..., None, None] * eye
-        return y.at[..., :, j].set(of_lax.triangular_solve(system, rest[..., None], left_side=True)[..., 0])
+        return y.at[..., :, j].set(of_lax.triangular_solve(system, right_side[..., None], left_side=True)[..., 0])
 
-    y = fori_loop(0, b.shape[-1], column, jnp.zeros_like(f)) if f.size else f
+    y = fori_loop(0, b.shape[-1], solve_column, jnp.zeros_like(f)) if f.size else f
     sums = jnp.diagonal(r, axis1=-2, axis2=-1)[..., :, None] + jnp.diagonal(s, axis1=-2, axis2=-1)[..., None, :]
     return _as_given(_unless_singular(_times(u, y, adjoint(v)), sums, tol), c)
 
@@ -295,8 +290,8 @@ def _by_eigenvectors(a: Any, b: Any, c: Any, tol: Any) -> Any:
     (la, u), (lb, v) = (jnp.linalg.eig(x) for x in (a, b))
     sums = la[..., :, None] + lb[..., None, :]
     f = _times(jnp.linalg.solve(u, _times(_complex(c), v)))
-    found = transposed(jnp.linalg.solve(transposed(v), transposed(_times(u, f / sums))))
-    return _as_given(_unless_singular(found, sums, tol), c)
+    solution = transposed(jnp.linalg.solve(transposed(v), transposed(_times(u, f / sums))))
+    return _as_given(_unless_singular(solution, sums, tol), c)
 
 
 def _unless_singular(x: Any, sums: Any, tol: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Elements between elements: an array read at any coordinates."""
+"""Interpolation of an array at arbitrary coordinates."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
 
 def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0) -> Any:
-    """The values of an array at coordinates between its elements, nearest (``order`` 0) or linear (1).
+    """Return an array sampled at coordinates, by nearest (``order`` 0) or linear (1) interpolation.
 
-    ``coordinates`` is one array for each axis, all of one shape, that of the result; its dtype is that of ``input``.
-    Outside, ``mode`` says what counts: "constant" (``cval``), "nearest", "wrap" (the array repeats), "mirror" (around
-    the middle of the last element), "reflect" (around its edge). Raises ValueError for another number of coordinates,
-    NotImplementedError for another mode or order.
+    ``coordinates`` holds one array per axis, all of one shape, which is that of the result; its dtype is that of
+    ``input``. ``mode`` defines values outside: "constant" (``cval``), "nearest", "wrap" (periodic), "mirror"
+    (reflected about the center of the last element), "reflect" (about its edge). Raises ValueError for another
+    number of coordinate arrays, NotImplementedError for another mode or order.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy.ndimage import map_coordinates
@@ -43,18 +43,18 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
 
 @together("order", "mode")
 def _mapped(x: Any, coordinates: list[Any], fill: Any, order: int, mode: str) -> Any:
-    x, places = array_of(x), [array_of(c) for c in coordinates]
-    if len(places) != x.ndim:
-        raise ValueError(f"coordinates are one array for each of {x.ndim} axes, got {len(places)}{here()}")
+    x, positions = array_of(x), [array_of(c) for c in coordinates]
+    if len(positions) != x.ndim:
+        raise ValueError(f"coordinates are one array for each of {x.ndim} axes, got {len(positions)}{here()}")
     fill = jnp.asarray(fill, x.dtype)
-    choices = [(_nearest if order == 0 else _linear)(*floats_of_any_shape(c)) for c in places]
+    neighbors_per_axis = [(_nearest if order == 0 else _linear)(*floats_of_any_shape(c)) for c in positions]
     total: Any = 0
-    for chosen in itertools.product(*choices):
+    for corner in itertools.product(*neighbors_per_axis):
         indices, inside, weight = [], None, None
-        for (index, part), size in zip(chosen, x.shape, strict=True):
-            known = (index >= 0) & (index < size)
-            inside = known if inside is None else inside & known
-            weight = part if weight is None or part is None else weight * part
+        for (index, axis_weight), size in zip(corner, x.shape, strict=True):
+            in_bounds = (index >= 0) & (index < size)
+            inside = in_bounds if inside is None else inside & in_bounds
+            weight = axis_weight if weight is None or axis_weight is None else weight * axis_weight
             indices.append(_inner(index, size, mode))
         value = x[tuple(indices)]
         if mode == "constant" and inside is not None:
@@ -66,24 +66,24 @@ def _mapped(x: Any, coordinates: list[Any], fill: Any, order: int, mode: str) ->
 
 
 def _nearest(c: Any) -> list[tuple[Any, Any]]:
-    # a half goes away from zero, as in JAX; SciPy rounds it up
+    # halves round away from zero, as in JAX; SciPy rounds them up
     return [(lax.round(c).astype(int), None)]
 
 
 def _linear(c: Any) -> list[tuple[Any, Any]]:
-    below = jnp.floor(c)
-    part = c - below
-    place = below.astype(int)
-    return [(place, 1 - part), (place + 1, part)]
+    floor_c = jnp.floor(c)
+    fraction = c - floor_c
+    lower_index = floor_c.astype(int)
+    return [(lower_index, 1 - fraction), (lower_index + 1, fraction)]
 
 
 def _inner(index: Any, size: int, mode: str) -> Any:
-    """The places of elements that stand for those outside."""
+    """Map indices outside of an axis to the elements that replace them."""
     if mode == "wrap":
         return index % size
     if mode == "mirror":
-        around = max(2 * (size - 1), 1)
-        return jnp.abs((index + size - 1) % around - (size - 1))
+        period = max(2 * (size - 1), 1)
+        return jnp.abs((index + size - 1) % period - (size - 1))
     if mode == "reflect":
         index = index % (2 * size)
         return jnp.minimum(index, 2 * size - 1 - index)

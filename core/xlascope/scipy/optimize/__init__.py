@@ -1,4 +1,4 @@
-"""Minima of functions. The names are in ``__init__.pyi``."""
+"""Minimization of functions; the names are listed in ``__init__.pyi``."""
 
 from ...names import lazy
 

@@ -1,4 +1,4 @@
-"""BFGS that remembers the last steps in place of a matrix."""
+"""L-BFGS: the BFGS method with a history of recent steps instead of a matrix."""
 
 from __future__ import annotations
 
@@ -25,57 +25,57 @@ def minimize_lbfgs(
     maxgrad: int | None = None,
     maxls: int = 20,
 ) -> tuple[Any, ...]:
-    """The fields of a result; the options are those of :func:`minimize`.
+    """Return the fields of an :class:`OptimizeResults`; the options are those of :func:`minimize`.
 
     (D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical
     Programming 45, 1989.)
     """
     n = start.size
-    most = n * 200 if maxiter is None else maxiter
-    most_evaluations = min(each for each in (maxfun, maxgrad, most * (maxls + 1)) if each is not None)
+    max_iterations = n * 200 if maxiter is None else maxiter
+    max_evaluations = min(limit for limit in (maxfun, maxgrad, max_iterations * (maxls + 1)) if limit is not None)
     both = value_and_grad(function)
     value, gradient = both(start)
     empty = jnp.zeros((maxcor, n), start.dtype)
 
-    def go_on(state: Any) -> Any:
+    def should_continue(state: Any) -> Any:
         _, _, gradient, *_, done, failed, iterations, count = state
-        more = (iterations < most) & (count < most_evaluations)
-        return (norm_of(gradient, norm) >= gtol) & ~done & ~failed & more
+        within_limits = (iterations < max_iterations) & (count < max_evaluations)
+        return (norm_of(gradient, norm) >= gtol) & ~done & ~failed & within_limits
 
     def step(state: Any) -> Any:
         x, value, gradient, steps, changes, weights, scale, _, _, iterations, count = state
         direction = -_turned(gradient, steps, changes, weights, scale)
         first = jnp.where(iterations == 0, jnp.minimum(1, 1 / jnp.maximum(jnp.sum(jnp.abs(gradient)), 1e-30)), 1.0)
-        found = search(both, x, direction, value, gradient, first.astype(value.dtype), maxls)
-        moved, change = found.point.step * direction, found.point.gradient - gradient
-        curved = jnp.vdot(moved, change)
-        usable = curved > 0
+        result = search(both, x, direction, value, gradient, first.astype(value.dtype), maxls)
+        displacement, gradient_change = result.point.step * direction, result.point.gradient - gradient
+        curvature = jnp.vdot(displacement, gradient_change)
+        usable = curvature > 0
 
-        def kept(history: Any, latest: Any) -> Any:
+        def push_history(history: Any, latest: Any) -> Any:
             return jnp.where(usable, jnp.concatenate([history[1:], latest[None]], 0), history)
 
-        lower = value - found.point.value
-        size = jnp.maximum(jnp.maximum(jnp.abs(value), jnp.abs(found.point.value)), 1)
+        decrease = value - result.point.value
+        size = jnp.maximum(jnp.maximum(jnp.abs(value), jnp.abs(result.point.value)), 1)
         return (
-            x + moved,
-            found.point.value,
-            found.point.gradient,
-            kept(steps, moved),
-            kept(changes, change),
-            kept(weights, 1 / jnp.where(usable, curved, 1)),
-            jnp.where(usable, curved / jnp.maximum(jnp.vdot(change, change), 1e-37), scale),
-            (lower <= ftol * size) & ~found.failed,
-            found.failed,
+            x + displacement,
+            result.point.value,
+            result.point.gradient,
+            push_history(steps, displacement),
+            push_history(changes, gradient_change),
+            push_history(weights, 1 / jnp.where(usable, curvature, 1)),
+            jnp.where(usable, curvature / jnp.maximum(jnp.vdot(gradient_change, gradient_change), 1e-37), scale),
+            (decrease <= ftol * size) & ~result.failed,
+            result.failed,
             iterations + 1,
-            count + found.count,
+            count + result.count,
         )
 
-    no = jnp.zeros((), bool)
-    one = jnp.ones((), start.dtype)
+    false = jnp.zeros((), bool)
+    initial_scale = jnp.ones((), start.dtype)
     x, value, gradient, *_, done, failed, iterations, count = while_loop(
-        go_on,
+        should_continue,
         step,
-        (start, value, gradient, empty, empty, jnp.zeros((maxcor,), start.dtype), one, no, no, 0, 1),
+        (start, value, gradient, empty, empty, jnp.zeros((maxcor,), start.dtype), initial_scale, false, false, 0, 1),
     )
     converged = (norm_of(gradient, norm) < gtol) | done
     status = status_of(converged, failed, True)
@@ -83,18 +83,18 @@ def minimize_lbfgs(
 
 
 def _turned(gradient: Any, steps: Any, changes: Any, weights: Any, scale: Any) -> Any:
-    """The gradient times the estimated inverse Hessian, by two passes over what is remembered, the latest last."""
+    """Multiply the gradient by the inverse Hessian estimate, by the two-loop recursion; the latest step is last."""
     count = steps.shape[0]
 
-    def back(i: Any, both: Any) -> Any:
-        q, parts = both
+    def backward_pass(i: Any, carry: Any) -> Any:
+        q, coefficients = carry
         k = count - 1 - i
-        part = jnp.take(weights, k) * jnp.vdot(jnp.take(steps, k, 0), q)
-        return q - part * jnp.take(changes, k, 0), parts.at[k].set(part)
+        coefficient = jnp.take(weights, k) * jnp.vdot(jnp.take(steps, k, 0), q)
+        return q - coefficient * jnp.take(changes, k, 0), coefficients.at[k].set(coefficient)
 
-    def forth(k: Any, q: Any) -> Any:
-        part = jnp.take(weights, k) * jnp.vdot(jnp.take(changes, k, 0), q)
-        return q + (jnp.take(parts, k) - part) * jnp.take(steps, k, 0)
+    def forward_pass(k: Any, q: Any) -> Any:
+        correction = jnp.take(weights, k) * jnp.vdot(jnp.take(changes, k, 0), q)
+        return q + (jnp.take(coefficients, k) - correction) * jnp.take(steps, k, 0)
 
-    q, parts = fori_loop(0, count, back, (gradient, jnp.zeros_like(weights)))
-    return fori_loop(0, count, forth, scale * q)
+    q, coefficients = fori_loop(0, count, backward_pass, (gradient, jnp.zeros_like(weights)))
+    return fori_loop(0, count, forward_pass, scale * q)

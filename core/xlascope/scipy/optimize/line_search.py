@@ -1,4 +1,4 @@
-"""How far to go along a direction: a step that meets the strong Wolfe conditions."""
+"""Line search for a step that satisfies the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from ... import numpy as jnp
 from ...control.flow.loops import while_loop
 
-#: What a step has to gain of what the slope promises, and how much of the slope may be left (J. Nocedal and S. J.
-#: Wright, Numerical Optimization, 2006, chapter 3).
+#: Constants of the strong Wolfe conditions: the required fraction of the decrease that the slope predicts, and the
+#: largest remaining fraction of the slope (J. Nocedal and S. J. Wright, Numerical Optimization, 2006, chapter 3).
 GAIN, LEFT = 1e-4, 0.9
 
 
 class Point(NamedTuple):
-    """A step, and the function there: its value, its slope along the direction, its gradient."""
+    """Step along the direction, with the function's value, its slope along the direction and its gradient there."""
 
     step: Any
     value: Any
@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where a search ended, whether it found a step, and how often it evaluated the function."""
+    """Final point of a line search, whether it failed to decrease the value, and the number of evaluations."""
 
     point: Point
     failed: Any
@@ -37,48 +37,51 @@ def _choose(condition: Any, x: Point, y: Point) -> Point:
 def search(
     function: Callable[[Any], tuple[Any, Any]], x: Any, direction: Any, value: Any, gradient: Any, start: Any, most: int
 ) -> Found:
-    """A step along a direction, by at most that many evaluations of ``function``, which gives value and gradient.
+    """Find a step along a direction with at most ``most`` evaluations of ``function``.
 
-    The interval from ``low``, where the function falls, to ``high``, where it has risen, holds such a step. It is
-    halved by the least value of a cubic through both ends, kept off the ends, and doubled as long as it has no end.
+    ``function`` returns value and gradient.
+
+    The interval from ``low``, where the function decreases, to ``high``, where it has increased, contains such a
+    step. The next trial is the minimum of a cubic through both ends, kept away from them; while the interval has
+    no upper end, the step is doubled.
     """
 
-    def at(step: Any) -> Point:
-        found, slope_of = function(x + step * direction)
-        return Point(step, found, jnp.vdot(slope_of, direction), slope_of)
+    def evaluate(step: Any) -> Point:
+        new_value, new_gradient = function(x + step * direction)
+        return Point(step, new_value, jnp.vdot(new_gradient, direction), new_gradient)
 
     first = Point(jnp.zeros_like(value), value, jnp.vdot(gradient, direction), gradient)
 
-    def go_on(state: Any) -> Any:
+    def should_continue(state: Any) -> Any:
         _, _, _, _, done, count = state
         return ~done & (count < most)
 
     def step(state: Any) -> Any:
-        low, high, closed, trial, _, count = state
-        point = at(trial)
-        rose = ~(point.value <= value + GAIN * trial * first.slope) | (point.value > low.value) & (low.step > 0)
-        flat = jnp.abs(point.slope) <= -LEFT * first.slope
-        done = ~rose & flat
-        ends = rose | (point.slope >= 0)
-        high = _choose(ends & ~done, point, high)
-        low = _choose(~ends | done, point, low)
-        closed = closed | ends
-        return low, high, closed, jnp.where(closed, _between(low, high), 2 * trial), done, count + 1
+        low, high, bracketed, trial, _, count = state
+        point = evaluate(trial)
+        overshot = ~(point.value <= value + GAIN * trial * first.slope) | (point.value > low.value) & (low.step > 0)
+        slope_is_small = jnp.abs(point.slope) <= -LEFT * first.slope
+        done = ~overshot & slope_is_small
+        closes_interval = overshot | (point.slope >= 0)
+        high = _choose(closes_interval & ~done, point, high)
+        low = _choose(~closes_interval | done, point, low)
+        bracketed = bracketed | closes_interval
+        return low, high, bracketed, jnp.where(bracketed, _between(low, high), 2 * trial), done, count + 1
 
-    no = jnp.zeros((), bool)
-    low, _, _, _, done, count = while_loop(go_on, step, (first, first, no, start, no, 0))
-    gained = low.step > 0  # not all that was asked for, but lower than before
-    return Found(low, ~done & ~gained, count)
+    false = jnp.zeros((), bool)
+    low, _, _, _, done, count = while_loop(should_continue, step, (first, first, false, start, false, 0))
+    decreased = low.step > 0  # the Wolfe conditions may fail, but the value decreased
+    return Found(low, ~done & ~decreased, count)
 
 
 def _between(low: Point, high: Point) -> Any:
-    """The least place of the cubic with the values and slopes of both ends; else the middle."""
+    """Return the minimizer of the cubic with the values and slopes of both ends, or the midpoint if there is none."""
     width = high.step - low.step
-    safe = jnp.where(width == 0, 1, width)
-    bend = low.slope + high.slope - 3 * (high.value - low.value) / safe
-    inside = bend * bend - low.slope * high.slope
-    root = jnp.sqrt(jnp.maximum(inside, 0))
-    below = high.slope - low.slope + 2 * root
-    part = 1 - (high.slope + root - bend) / jnp.where(below == 0, 1, below)
-    part = jnp.where((inside >= 0) & (below != 0) & jnp.isfinite(part), part, 0.5)
-    return low.step + jnp.clip(part, 0.1, 0.9) * width
+    safe_width = jnp.where(width == 0, 1, width)
+    bend = low.slope + high.slope - 3 * (high.value - low.value) / safe_width
+    discriminant = bend * bend - low.slope * high.slope
+    root = jnp.sqrt(jnp.maximum(discriminant, 0))
+    denominator = high.slope - low.slope + 2 * root
+    fraction = 1 - (high.slope + root - bend) / jnp.where(denominator == 0, 1, denominator)
+    fraction = jnp.where((discriminant >= 0) & (denominator != 0) & jnp.isfinite(fraction), fraction, 0.5)
+    return low.step + jnp.clip(fraction, 0.1, 0.9) * width

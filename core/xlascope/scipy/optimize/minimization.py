@@ -1,4 +1,4 @@
-"""Minima of functions of a vector, by quasi-Newton methods."""
+"""Minimization of functions of a vector, by quasi-Newton methods."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LBFGS = "l-bfgs-experimental-do-not-rely-on-this"
 
 
 class OptimizeResults(NamedTuple):
-    """What a minimization found.
+    """Result of a minimization.
 
-    ``x`` is where it ended, ``fun`` and ``jac`` value and gradient there, ``hess_inv`` an estimate of the inverse
-    Hessian (or None); ``success`` says whether it converged; ``status`` is 0 then, 1 after the most iterations, 3 where
-    no step was lower, 5 after the most evaluations. ``nfev``, ``njev`` and ``nit`` count evaluations of the function,
-    of its gradient, and iterations.
+    ``x`` is the final point, ``fun`` and ``jac`` are value and gradient there, ``hess_inv`` is an estimate of the
+    inverse Hessian (or None); ``success`` says whether it converged; ``status`` is 0 then, 1 after the maximum
+    number of iterations, 3 if the line search failed, 5 after the maximum number of evaluations. ``nfev``,
+    ``njev`` and ``nit`` count evaluations of the function, of its gradient, and iterations.
     """
 
     x: Any
@@ -46,13 +46,14 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """A local minimum of ``fun(x, *args)``, a number, from the vector ``x0``.
+    """Return a local minimum of the scalar function ``fun(x, *args)``, starting from the vector ``x0``.
 
     ``method`` is "BFGS" (options ``norm``, ``maxiter``, ``gtol``, ``line_search_maxiter``), or
     "l-bfgs-experimental-do-not-rely-on-this" (``maxiter``, ``norm``, ``maxcor``, ``ftol``, ``gtol``, ``maxfun``,
-    ``maxgrad``, ``maxls``); ``tol`` is the default of ``gtol``, at which norm of the gradient it ends. It can be
-    compiled and batched, and differentiated forward. Raises TypeError for ``args`` that are no tuple and unknown
-    options, ValueError for another method. (Nocedal and Wright, Numerical Optimization, 2006, chapters 6 and 7.)
+    ``maxgrad``, ``maxls``); ``tol`` is the default of ``gtol``, the gradient norm at which it stops. It can be
+    compiled, batched, and differentiated in forward mode. Raises TypeError for ``args`` that are not a tuple and
+    unknown options, ValueError for another method. (Nocedal and Wright, Numerical Optimization, 2006, chapters 6
+    and 7.)
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy.optimize import minimize
@@ -71,7 +72,7 @@ def minimize(
     if tol is not None:
         settings.setdefault("gtol", tol)
 
-    dtypes = []  # of fun, which may hold numbers wider than x: the search goes on in the dtype of x
+    dtypes = []  # result dtype of fun, which may be wider than x; the search runs in the dtype of x
 
     def function(x: Any) -> Any:
         value = fun(x, *args)
@@ -81,11 +82,11 @@ def minimize(
         return jnp.asarray(value).astype(start.dtype)
 
     if method.lower() == "bfgs":
-        found = _bfgs(function, start, **settings)
-        return found._replace(fun=found.fun.astype(dtypes[0]))
+        result = _bfgs(function, start, **settings)
+        return result._replace(fun=result.fun.astype(dtypes[0]))
     if method.lower() == _LBFGS:
-        found = OptimizeResults(*minimize_lbfgs(function, start, **settings))
-        return found._replace(fun=found.fun.astype(dtypes[0]))
+        result = OptimizeResults(*minimize_lbfgs(function, start, **settings))
+        return result._replace(fun=result.fun.astype(dtypes[0]))
     raise ValueError(f"Method {method} not recognized: minimize has 'BFGS' and {_LBFGS!r}{here()}")
 
 
@@ -97,43 +98,43 @@ def _bfgs(
     gtol: float = 1e-5,
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:
-    most = start.size * 200 if maxiter is None else maxiter
+    max_iterations = start.size * 200 if maxiter is None else maxiter
     both = value_and_grad(function)
     value, gradient = both(start)
     eye = jnp.eye(start.size, dtype=start.dtype)
 
-    def go_on(state: Any) -> Any:
+    def should_continue(state: Any) -> Any:
         _, _, gradient, _, failed, iterations, _ = state
-        return (norm_of(gradient, norm) >= gtol) & ~failed & (iterations < most)
+        return (norm_of(gradient, norm) >= gtol) & ~failed & (iterations < max_iterations)
 
     def step(state: Any) -> Any:
         x, value, gradient, inverse, _, iterations, count = state
         direction = -_times(inverse, gradient)
         first = jnp.where(iterations == 0, jnp.minimum(1, 1 / jnp.maximum(jnp.sum(jnp.abs(gradient)), 1e-30)), 1.0)
-        found = search(both, x, direction, value, gradient, first.astype(value.dtype), max(line_search_maxiter, 1) * 3)
-        moved = found.point.step * direction
-        change = found.point.gradient - gradient
-        curved = jnp.vdot(moved, change)
-        usable = curved > 0
-        rho = 1 / jnp.where(usable, curved, 1)
-        left = eye - rho * moved[:, None] * change
-        updated = _times(_times(left, inverse), left.T) + rho * moved[:, None] * moved
+        result = search(both, x, direction, value, gradient, first.astype(value.dtype), max(line_search_maxiter, 1) * 3)
+        displacement = result.point.step * direction
+        gradient_change = result.point.gradient - gradient
+        curvature = jnp.vdot(displacement, gradient_change)
+        usable = curvature > 0
+        rho = 1 / jnp.where(usable, curvature, 1)
+        update_factor = eye - rho * displacement[:, None] * gradient_change
+        updated = _times(_times(update_factor, inverse), update_factor.T) + rho * displacement[:, None] * displacement
         inverse = jnp.where(usable, updated, inverse)
         return (
-            x + moved,
-            found.point.value,
-            found.point.gradient,
+            x + displacement,
+            result.point.value,
+            result.point.gradient,
             inverse,
-            found.failed,
+            result.failed,
             iterations + 1,
-            (count + found.count),
+            (count + result.count),
         )
 
-    no = jnp.zeros((), bool)
+    false = jnp.zeros((), bool)
     x, value, gradient, inverse, failed, iterations, count = while_loop(
-        go_on, step, (start, value, gradient, eye, no, 0, 1)
+        should_continue, step, (start, value, gradient, eye, false, 0, 1)
     )
-    status = status_of(norm_of(gradient, norm) < gtol, failed, iterations >= most)
+    status = status_of(norm_of(gradient, norm) < gtol, failed, iterations >= max_iterations)
     return OptimizeResults(x, status == CONVERGED, status, value, gradient, inverse, count, count, iterations)
 
 

@@ -1,4 +1,4 @@
-"""How a minimization ended."""
+"""Status codes and the stopping criterion of minimization."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ CONVERGED, MOST, NO_STEP = 0, 1, 3
 
 
 def status_of(converged: Any, failed: Any, exhausted: Any) -> Any:
-    """The number that says how it ended: converged, no lower step found, as many iterations as allowed."""
+    """Return the status code: converged, line search failed, iteration limit reached, or -1 for none of them."""
     return jnp.where(converged, CONVERGED, jnp.where(failed, NO_STEP, jnp.where(exhausted, MOST, -1)))
 
 
 def norm_of(gradient: Any, order: float) -> Any:
-    """The norm that has to be small."""
+    """Return the norm of the gradient, the convergence criterion."""
     return jnp.linalg.norm(gradient, order)

@@ -1,4 +1,4 @@
-"""Signals. The names are in ``__init__.pyi``."""
+"""Signal processing; the names are listed in ``__init__.pyi``."""
 
 from ...names import lazy
 

@@ -19,11 +19,11 @@ _MODES = ("full", "same", "valid")
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Any:
-    """The convolution of two arrays with as many axes.
+    """Return the convolution of two arrays of the same rank.
 
-    ``mode`` "full" gives all places where they meet, "same" those around the middle, in the shape of ``in1``, "valid"
-    those where they meet whole. ``method`` is "direct" ("auto"), or "fft", by Fourier transforms. Raises ValueError for
-    another mode or method and for arrays that do not fit.
+    ``mode`` "full" gives all positions with any overlap, "same" the central ones, in the shape of ``in1``,
+    "valid" those of full overlap. ``method`` is "direct" ("auto"), or "fft", by Fourier transforms. Raises
+    ValueError for another mode or method and for incompatible arrays.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import signal
@@ -34,9 +34,9 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", preci
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Any:
-    """The correlation of two arrays with as many axes: the convolution with ``in2`` turned around and conjugated.
+    """Return the correlation of two arrays of the same rank: the convolution with ``in2`` reversed and conjugated.
 
-    Arguments are those of :func:`convolve`.
+    The arguments are those of :func:`convolve`.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import signal
@@ -58,9 +58,10 @@ def _chosen(name: str, in1: Any, in2: Any, mode: str, method: str, precision: An
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
 ) -> Any:
-    """The convolution of two matrices; see :func:`convolve`.
+    """Return the convolution of two matrices; see :func:`convolve`.
 
-    Outside there are zeros: ``boundary`` and ``fillvalue`` have to say so (NotImplementedError).
+    Only zero padding is supported: ``boundary`` and ``fillvalue`` have to be their defaults
+    (NotImplementedError).
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import signal
@@ -75,7 +76,7 @@ def convolve2d(
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
 ) -> Any:
-    """The correlation of two matrices; see :func:`correlate`, and :func:`convolve2d` for what is outside.
+    """Return the correlation of two matrices; see :func:`correlate`, and :func:`convolve2d` for the boundary.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import signal
@@ -95,34 +96,34 @@ def _plain_boundary(name: str, in1: Any, in2: Any, boundary: str, fillvalue: flo
 
 @together("mode", "name", "precision")
 def _direct(in1: Any, in2: Any, mode: str, name: str, precision: Any) -> Any:
-    turned = name != "convolve"
+    is_correlation = name != "convolve"
     x, y = (array_of(v) for v in to_common_dtype((in1, in2)))
     if kind_of(x.dtype) not in "fc":
         x, y = floats_of_any_shape(x, y)
     _check(name, x, y)
     if not x.ndim:
-        return x * (jnp.conj(y) if turned else y)
+        return x * (jnp.conj(y) if is_correlation else y)
     axes = tuple(range(x.ndim))
-    backward = False
+    flip_result = False
     if mode == "valid" and any(a < b for a, b in zip(x.shape, y.shape, strict=True)):
         if any(a > b for a, b in zip(x.shape, y.shape, strict=True)):
             raise ValueError(
                 f"For 'valid' mode, one input must be at least as large as the other in every axis{here()}"
             )
         x, y = y, x
-        backward = turned
-    if turned:
-        x, y = (jnp.conj(x), y) if backward else (x, jnp.conj(y))
-    kernel = y if turned else jnp.flip(y, axes)
+        flip_result = is_correlation
+    if is_correlation:
+        x, y = (jnp.conj(x), y) if flip_result else (x, jnp.conj(y))
+    kernel = y if is_correlation else jnp.flip(y, axes)
     padding = []
     for size in y.shape:
-        more = size // 2 if name == "convolve" else size - 1 - (size - 1) // 2
-        if name == "correlate2d":  # SciPy counts its middle from the other end
-            more = (size - 1) // 2
-        same = (more, size - 1 - more)
-        padding.append({"full": (size - 1, size - 1), "same": same, "valid": (0, 0)}[mode])
-    found = conv_general_dilated(x[None, None], kernel[None, None], (1,) * x.ndim, padding, precision=precision)[0, 0]
-    return jnp.flip(found, axes) if backward else found
+        pad_before = size // 2 if name == "convolve" else size - 1 - (size - 1) // 2
+        if name == "correlate2d":  # SciPy rounds the center the other way here
+            pad_before = (size - 1) // 2
+        same_padding = (pad_before, size - 1 - pad_before)
+        padding.append({"full": (size - 1, size - 1), "same": same_padding, "valid": (0, 0)}[mode])
+    result = conv_general_dilated(x[None, None], kernel[None, None], (1,) * x.ndim, padding, precision=precision)[0, 0]
+    return jnp.flip(result, axes) if flip_result else result
 
 
 def _check(name: str, x: Any, y: Any) -> None:
@@ -133,9 +134,9 @@ def _check(name: str, x: Any, y: Any) -> None:
 
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Sequence[int] | None = None) -> Any:
-    """The convolution of two arrays by Fourier transforms, along ``axes`` (None: all).
+    """Return the convolution of two arrays by Fourier transforms, along ``axes`` (None: all).
 
-    ``mode`` is that of :func:`convolve`. Raises ValueError for another mode and arrays that do not fit.
+    ``mode`` is that of :func:`convolve`. Raises ValueError for another mode and for incompatible arrays.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import signal
@@ -152,13 +153,13 @@ def _by_fft(in1: Any, in2: Any, mode: str, axes: Any, turned: bool) -> Any:
     _check("fftconvolve", x, y)
     if not x.ndim:
         return x * y
-    chosen = tuple(range(x.ndim)) if axes is None else axes_of(axes, x.ndim, "axes")
+    dims = tuple(range(x.ndim)) if axes is None else axes_of(axes, x.ndim, "axes")
     for i, (a, b) in enumerate(zip(x.shape, y.shape, strict=True)):
-        if i not in chosen and a != b and 1 not in (a, b):
+        if i not in dims and a != b and 1 not in (a, b):
             raise ValueError(f"incompatible shapes for in1 and in2: {x.shape} and {y.shape}{here()}")
     if turned:
-        y = jnp.conj(jnp.flip(y, chosen))
-    pairs = [(x.shape[i], y.shape[i]) for i in chosen]
+        y = jnp.conj(jnp.flip(y, dims))
+    pairs = [(x.shape[i], y.shape[i]) for i in dims]
     if mode == "valid" and any(a < b for a, b in pairs):
         if any(a > b for a, b in pairs):
             raise ValueError(
@@ -167,10 +168,10 @@ def _by_fft(in1: Any, in2: Any, mode: str, axes: Any, turned: bool) -> Any:
         x, y, pairs = y, x, [(b, a) for a, b in pairs]
     sizes = [a + b - 1 for a, b in pairs]
     if kind_of(x.dtype) == "c":
-        found = jnp.fft.ifftn(jnp.fft.fftn(x, sizes, chosen) * jnp.fft.fftn(y, sizes, chosen), sizes, chosen)
+        result = jnp.fft.ifftn(jnp.fft.fftn(x, sizes, dims) * jnp.fft.fftn(y, sizes, dims), sizes, dims)
     else:
-        found = jnp.fft.irfftn(jnp.fft.rfftn(x, sizes, chosen) * jnp.fft.rfftn(y, sizes, chosen), sizes, chosen)
-    for axis, (a, b) in zip(chosen, pairs, strict=True):
+        result = jnp.fft.irfftn(jnp.fft.rfftn(x, sizes, dims) * jnp.fft.rfftn(y, sizes, dims), sizes, dims)
+    for axis, (a, b) in zip(dims, pairs, strict=True):
         first, count = {"full": (0, a + b - 1), "same": ((b - 1) // 2, a), "valid": (b - 1, a - b + 1)}[mode]
-        found = jnp.take(found, jnp.arange(first, first + count), axis)
-    return found
+        result = jnp.take(result, jnp.arange(first, first + count), axis)
+    return result

@@ -1,4 +1,4 @@
-"""Windows, and signals cut into segments that overlap, with their spectra."""
+"""Window functions, and spectra of overlapping segments of signals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...numpy.axes import whole_number
 from ...trace.source import here
 from .trends import detrend
 
-#: The weights of cosines in windows, by their names in SciPy.
+#: Cosine coefficients of windows, by their SciPy names.
 _COSINES = {
     "boxcar": (1.0,),
     "hann": (0.5, 0.5),
@@ -27,7 +27,7 @@ _ALSO = {"hanning": "hann", "ones": "boxcar", "rect": "boxcar", "box": "boxcar",
 
 
 class Cut(NamedTuple):
-    """How a signal is cut: the window, its length, the length of the transform, and how far it goes on each time."""
+    """Segmentation of a signal: the window, its length, the FFT length, and the hop between segments."""
 
     window: Any
     length: int
@@ -36,13 +36,13 @@ class Cut(NamedTuple):
 
 
 def window_of(window: Any, length: int) -> Any:
-    """A window's weights by its name, as one period."""
+    """Return the weights of a periodic window, given its name."""
     name = window[0] if isinstance(window, tuple) and len(window) == 1 else window
     name = _ALSO.get(name, name) if isinstance(name, str) else name
     if name in ("bartlett", "triang") and isinstance(name, str):
-        places = np.arange(length)
+        indices = np.arange(length)
         if name == "bartlett":
-            return 1 - np.abs(2 * places / length - 1)
+            return 1 - np.abs(2 * indices / length - 1)
         name = None
     if not isinstance(name, str) or name not in _COSINES:
         raise ValueError(f"a window is an array or one of {', '.join(_COSINES)}, bartlett; got {window!r}{here()}")
@@ -52,9 +52,9 @@ def window_of(window: Any, length: int) -> Any:
 
 
 def cut_of(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, size: int, dtype: Any) -> Cut:
-    """How a signal of that size is cut; raises ValueError for lengths that do not fit."""
-    given = not isinstance(window, (str, tuple))
-    if given:
+    """Resolve window and lengths for a signal of ``size`` elements; raise ValueError for incompatible lengths."""
+    is_array = not isinstance(window, (str, tuple))
+    if is_array:
         weights = jnp.asarray(window)
         if weights.ndim != 1:
             raise ValueError(f"window of {name} must be 1-D, got shape {weights.shape}{here()}")
@@ -71,38 +71,38 @@ def cut_of(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, size:
     overlap = length // 2 if noverlap is None else whole_number(noverlap, "noverlap")
     if overlap >= length:
         raise ValueError(f"noverlap of {name} must be less than nperseg, got {overlap} and {length}{here()}")
-    transform = length if nfft is None else whole_number(nfft, "nfft")
-    if transform < length:
+    fft_length = length if nfft is None else whole_number(nfft, "nfft")
+    if fft_length < length:
         raise ValueError(
-            f"nfft of {name} must be greater than or equal to nperseg, got {transform} and {length}{here()}"
+            f"nfft of {name} must be greater than or equal to nperseg, got {fft_length} and {length}{here()}"
         )
-    return Cut(jnp.asarray(weights, np.empty((), dtype).real.dtype), length, transform, length - overlap)
+    return Cut(jnp.asarray(weights, np.empty((), dtype).real.dtype), length, fft_length, length - overlap)
 
 
-def detrending(how: Any) -> Callable[[Any], Any]:
-    """What takes the trend of segments away, along the last axis."""
-    if not how:
+def detrending(trend: Any) -> Callable[[Any], Any]:
+    """Return a function that removes the trend of segments along the last axis."""
+    if not trend:
         return lambda segments: segments
-    if callable(how):
-        return how  # type: ignore[no-any-return]
-    return lambda segments: detrend(segments, -1, how)
+    if callable(trend):
+        return trend  # type: ignore[no-any-return]
+    return lambda segments: detrend(segments, -1, trend)
 
 
-def spectra(x: Any, cut: Cut, trend: Any, one_sided: bool) -> Any:
-    """The spectra of segments of a signal along its last axis: shape ``(…, segments, frequencies)``."""
-    count = (x.shape[-1] - cut.length) // cut.step + 1
-    places = np.arange(max(count, 0))[:, None] * cut.step + np.arange(cut.length)
-    segments = detrending(trend)(jnp.take(x, places, -1)) * cut.window
-    return jnp.fft.rfft(segments, cut.transform) if one_sided else jnp.fft.fft(segments, cut.transform)
+def spectra(x: Any, spec: Cut, trend: Any, one_sided: bool) -> Any:
+    """Return the spectra of a signal's segments along its last axis, shape ``(…, segments, frequencies)``."""
+    count = (x.shape[-1] - spec.length) // spec.step + 1
+    indices = np.arange(max(count, 0))[:, None] * spec.step + np.arange(spec.length)
+    segments = detrending(trend)(jnp.take(x, indices, -1)) * spec.window
+    return jnp.fft.rfft(segments, spec.transform) if one_sided else jnp.fft.fft(segments, spec.transform)
 
 
-def is_one_sided(asked: bool, *signals: Any) -> bool:
-    """Whether half of a spectrum says everything, and is asked for."""
-    return bool(asked) and all(kind_of(x.dtype) != "c" for x in signals)
+def is_one_sided(requested: bool, *signals: Any) -> bool:
+    """Return whether a one-sided spectrum is requested and all signals are real."""
+    return bool(requested) and all(kind_of(x.dtype) != "c" for x in signals)
 
 
-def frequencies(cut: Cut, fs: Any, one_sided: bool) -> Any:
-    """The frequencies of a spectrum."""
-    size = cut.transform
-    found = np.fft.rfftfreq(size) if one_sided else np.fft.fftfreq(size)
-    return (jnp.asarray(found, cut.window.dtype) * fs).astype(cut.window.dtype)
+def frequencies(spec: Cut, fs: Any, one_sided: bool) -> Any:
+    """Return the frequencies of a spectrum at sampling rate ``fs``."""
+    size = spec.transform
+    bins = np.fft.rfftfreq(size) if one_sided else np.fft.fftfreq(size)
+    return (jnp.asarray(bins, spec.window.dtype) * fs).astype(spec.window.dtype)

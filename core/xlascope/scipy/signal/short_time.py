@@ -1,4 +1,4 @@
-"""The short-time Fourier transform, and its inverse."""
+"""The short-time Fourier transform and its inverse."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ def stft(
     padded: bool = True,
     axis: int = -1,
 ) -> tuple[Any, Any, Any]:
-    """The spectra of segments of a signal along an axis: (frequencies, times, spectra).
+    """Return the short-time Fourier transform of a signal along an axis: (frequencies, times, spectra).
 
-    Segments of ``nperseg`` elements, weighed by ``window`` (a name or weights), overlap by ``noverlap`` (half of them),
-    and are filled up to ``nfft``. ``detrend`` is False, "constant", "linear" or a function. ``boundary`` says how the
-    signal goes on at both ends: "zeros", "even", "odd", "constant" or None (it ends); ``padded`` fills up the last
-    segment. ``return_onesided`` leaves the negative frequencies of real signals out. The result has the frequencies in
-    place of the axis and the times last. Raises ValueError for lengths that do not fit.
+    Segments of ``nperseg`` elements, weighted by ``window`` (a name or weights), overlap by ``noverlap``
+    (default: half) and are zero-padded to ``nfft``. ``detrend`` is False, "constant", "linear" or a function.
+    ``boundary`` extends the signal at both ends: "zeros", "even", "odd", "constant" or None (no extension);
+    ``padded`` zero-pads the last segment. ``return_onesided`` omits the negative frequencies of real signals. In
+    the result the frequencies replace the axis, and the times are last. Raises ValueError for incompatible
+    lengths.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import signal
@@ -46,28 +47,28 @@ def stft(
     if boundary is not None and boundary not in ("odd", *_BOUNDARIES):
         raise ValueError(f"boundary is None, 'zeros', 'even', 'odd' or 'constant', got {boundary!r}{here()}")
     (x,) = floats_of_any_shape(x)
-    place = axis_of(axis, x.ndim)
-    along = jnp.moveaxis(x, place, -1)
-    cut = cut_of("stft", window, nperseg, noverlap, nfft, along.shape[-1], x.dtype)
+    axis_index = axis_of(axis, x.ndim)
+    x_last = jnp.moveaxis(x, axis_index, -1)
+    spec = cut_of("stft", window, nperseg, noverlap, nfft, x_last.shape[-1], x.dtype)
     if boundary is not None:
-        along = _extended(along, boundary, cut.length // 2)
+        x_last = _extended(x_last, boundary, spec.length // 2)
     if padded:
-        more = -(along.shape[-1] - cut.length) % cut.step % cut.length
-        along = jnp.pad(along, [*[(0, 0)] * (x.ndim - 1), (0, more)])
+        pad_length = -(x_last.shape[-1] - spec.length) % spec.step % spec.length
+        x_last = jnp.pad(x_last, [*[(0, 0)] * (x.ndim - 1), (0, pad_length)])
     one_sided = is_one_sided(return_onesided, x)
-    found = spectra(along, cut, detrend, one_sided) / jnp.sum(cut.window)
-    times = np.arange(cut.length / 2, along.shape[-1] - cut.length / 2 + 1, cut.step)
+    coefficients = spectra(x_last, spec, detrend, one_sided) / jnp.sum(spec.window)
+    times = np.arange(spec.length / 2, x_last.shape[-1] - spec.length / 2 + 1, spec.step)
     if boundary is not None:
-        times = times - cut.length / 2
-    found = jnp.moveaxis(found, -1, place)  # the times, which were before the frequencies, are last now
-    return frequencies(cut, fs, one_sided), jnp.asarray(times, cut.window.dtype) / fs, found
+        times = times - spec.length / 2
+    coefficients = jnp.moveaxis(coefficients, -1, axis_index)  # times become the last axis
+    return frequencies(spec, fs, one_sided), jnp.asarray(times, spec.window.dtype) / fs, coefficients
 
 
-def _extended(x: Any, how: str, size: int) -> Any:
+def _extended(x: Any, boundary: str, size: int) -> Any:
     widths = [*[(0, 0)] * (x.ndim - 1), (size, size)]
-    if how == "odd":
+    if boundary == "odd":
         return jnp.pad(x, widths, mode="reflect", reflect_type="odd") if size else x
-    return jnp.pad(x, widths, mode=_BOUNDARIES[how])
+    return jnp.pad(x, widths, mode=_BOUNDARIES[boundary])
 
 
 def istft(
@@ -82,9 +83,9 @@ def istft(
     time_axis: int = -1,
     freq_axis: int = -2,
 ) -> tuple[Any, Any]:
-    """The signal of which :func:`stft` gave the spectra ``Zxx``: (times, signal), the signal along the last axis.
+    """Return the inverse short-time Fourier transform of ``Zxx``: (times, signal), along the last axis.
 
-    The other arguments are those that :func:`stft` was called with. Raises ValueError for lengths that do not fit.
+    The other arguments are those with which :func:`stft` was called. Raises ValueError for incompatible lengths.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import signal
@@ -100,24 +101,24 @@ def istft(
     if times == bins:
         raise ValueError(f"Must specify differing time and frequency axes, got {time_axis} and {freq_axis}{here()}")
     z = jnp.moveaxis(z, (times, bins), (-2, -1))
-    whole = 2 * (z.shape[-1] - 1) if input_onesided else z.shape[-1]
-    length = whole if nperseg is None else whole_number(nperseg, "nperseg")
+    default_length = 2 * (z.shape[-1] - 1) if input_onesided else z.shape[-1]
+    length = default_length if nperseg is None else whole_number(nperseg, "nperseg")
     if length < 1:
         raise ValueError(f"nperseg must be a positive integer, got {nperseg}{here()}")
     if nfft is None:
-        transform = length if input_onesided and length == whole + 1 else whole
+        fft_length = length if input_onesided and length == default_length + 1 else default_length
     else:
-        transform = whole_number(nfft, "nfft")
-    cut = cut_of("istft", window, length, noverlap, max(transform, length), max(length, 1), z.dtype)
-    segments = jnp.fft.irfft(z, transform) if input_onesided else jnp.fft.ifft(z, transform)
-    segments = segments[..., :length] * (cut.window * jnp.sum(cut.window))
+        fft_length = whole_number(nfft, "nfft")
+    spec = cut_of("istft", window, length, noverlap, max(fft_length, length), max(length, 1), z.dtype)
+    segments = jnp.fft.irfft(z, fft_length) if input_onesided else jnp.fft.ifft(z, fft_length)
+    segments = segments[..., :length] * (spec.window * jnp.sum(spec.window))
     count = z.shape[-2]
-    places = np.arange(count)[:, None] * cut.step + np.arange(length)
-    size = length + (count - 1) * cut.step
-    total = jnp.zeros((*z.shape[:-2], size), segments.dtype).at[..., places].add(segments)
-    weights = jnp.zeros((size,), cut.window.dtype).at[places].add(jnp.broadcast_to(cut.window**2, places.shape))
+    indices = np.arange(count)[:, None] * spec.step + np.arange(length)
+    size = length + (count - 1) * spec.step
+    total = jnp.zeros((*z.shape[:-2], size), segments.dtype).at[..., indices].add(segments)
+    weights = jnp.zeros((size,), spec.window.dtype).at[indices].add(jnp.broadcast_to(spec.window**2, indices.shape))
     if boundary:
         half = length // 2
         total, weights = total[..., half : size - half], weights[half : size - half]
-    found = total / jnp.where(weights > 1e-10, weights, 1)
-    return jnp.asarray(np.arange(found.shape[-1]), dtype=found.real.dtype) / fs, found
+    signal = total / jnp.where(weights > 1e-10, weights, 1)
+    return jnp.asarray(np.arange(signal.shape[-1]), dtype=signal.real.dtype) / fs, signal

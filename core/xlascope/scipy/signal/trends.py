@@ -1,4 +1,4 @@
-"""Trends of signals, taken away."""
+"""Removal of trends from signals."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..arguments import floats_of_any_shape, one_of
 def detrend(
     data: Any, axis: int = -1, type: str = "linear", bp: int | Sequence[int] = 0, overwrite_data: None = None
 ) -> Any:
-    """A signal without its mean ("constant") or its line of least squares ("linear") along an axis.
+    """Return a signal without its mean ("constant") or its least-squares line ("linear") along an axis.
 
-    ``bp`` are places at which another line begins. ``overwrite_data`` has to be None (NotImplementedError). Raises
-    ValueError for another type, and places beyond the end.
+    ``bp`` are the indices at which another line begins. ``overwrite_data`` has to be None (NotImplementedError).
+    Raises ValueError for another type, and for indices beyond the end.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import signal
@@ -31,8 +31,8 @@ def detrend(
     if overwrite_data is not None:
         raise NotImplementedError(f"arrays cannot be changed in place: overwrite_data has to be None{here()}")
     one_of("type of detrend", type, "linear", "constant")
-    places = sizes_of(np.atleast_1d(bp).tolist())
-    return _detrended(jnp.asarray(data), axis=axis, line=type == "linear", places=places)
+    breakpoints = sizes_of(np.atleast_1d(bp).tolist())
+    return _detrended(jnp.asarray(data), axis=axis, line=type == "linear", places=breakpoints)
 
 
 @together("axis", "line", "places")
@@ -40,17 +40,17 @@ def _detrended(x: Any, axis: int, line: bool, places: tuple[int, ...]) -> Any:
     (x,) = floats_of_any_shape(x)
     if not line:
         return x - jnp.mean(x, axis, keepdims=True)
-    along = jnp.moveaxis(x, axis_of(axis, x.ndim), -1)
-    n = along.shape[-1]
-    ends = sorted({0, n, *places})
-    if ends[0] < 0 or ends[-1] > n:
+    x_last = jnp.moveaxis(x, axis_of(axis, x.ndim), -1)
+    n = x_last.shape[-1]
+    edges = sorted({0, n, *places})
+    if edges[0] < 0 or edges[-1] > n:
         raise ValueError(f"breakpoints lie within the {n} elements of the axis, got {places}{here()}")
-    parts = []
-    for first, last in itertools.pairwise(ends):
-        part = along[..., first:last]
+    pieces = []
+    for first, last in itertools.pairwise(edges):
+        piece = x_last[..., first:last]
         times = np.arange(last - first) - (last - first - 1) / 2  # their mean is zero
         size = float(np.sum(times * times)) or 1.0
         t = jnp.asarray(times, x.dtype)
-        slope = jnp.sum(part * t, -1, keepdims=True) / size
-        parts.append(part - jnp.mean(part, -1, keepdims=True) - slope * t)
-    return jnp.moveaxis(jnp.concatenate(parts, -1), -1, axis)
+        slope = jnp.sum(piece * t, -1, keepdims=True) / size
+        pieces.append(piece - jnp.mean(piece, -1, keepdims=True) - slope * t)
+    return jnp.moveaxis(jnp.concatenate(pieces, -1), -1, axis)

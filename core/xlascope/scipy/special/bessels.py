@@ -1,4 +1,4 @@
-"""The modified Bessel functions of order 0 and 1."""
+"""Modified Bessel functions of order 0 and 1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .filling import filled
 
 @together()
 def i0e(x: Any) -> Any:
-    """The modified Bessel function of order 0, times exp(-abs(x)).
+    """Return the modified Bessel function of order 0, times exp(-abs(x)).
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.i0e(2.0):.5f}")
@@ -28,19 +28,19 @@ def i0e(x: Any) -> Any:
 
 @together()
 def i1e(x: Any) -> Any:
-    """The modified Bessel function of order 1, times exp(-abs(x))."""
+    """Return the modified Bessel function of order 1, times exp(-abs(x))."""
     return bessel.bessel_i1e(inexact(x))
 
 
 @together()
 def i0(x: Any) -> Any:
-    """The modified Bessel function of order 0; its derivative is that of order 1."""
+    """Return the modified Bessel function of order 0; its derivative is that of order 1."""
     return _i0(inexact(x))
 
 
 @together()
 def i1(x: Any) -> Any:
-    """The modified Bessel function of order 1; its derivative is i0 - i1/x."""
+    """Return the modified Bessel function of order 1; its derivative is i0 - i1/x."""
     return _i1(inexact(x))
 
 
@@ -65,6 +65,6 @@ def _i1_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
     y = _i1(x)
     zero = eq(x, 0.0)
-    one = filled(x, 1.0)
-    slope = sub(_i0(x), div(y, select(zero, one, x)))
+    ones = filled(x, 1.0)
+    slope = sub(_i0(x), div(y, select(zero, ones, x)))
     return y, mul(t, select(zero, filled(x, 0.5), slope))

@@ -1,8 +1,8 @@
-"""The Bessel functions J_0, J_1, … of whole order.
+"""Bessel functions of the first kind J_0, J_1, … of integer order.
 
-Up to a bound, J. C. P. Miller's backward recurrence (Abramowitz and Stegun, 9.12), scaled down where it grows; beyond,
-where the order is the smaller, the forward one from J_0 and J_1, which have Hankel's asymptotic expansion (DLMF
-10.17.3). Near 0 the power series.
+Up to a bound they are computed by J. C. P. Miller's backward recurrence (Abramowitz and Stegun, 9.12),
+rescaled where it grows; beyond, where the order is smaller than the argument, by the forward recurrence from
+J_0 and J_1, which have Hankel's asymptotic expansion (DLMF 10.17.3). Near 0 the power series is used.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .wide import polynomial, real, widened
 
 
 def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
-    """The Bessel functions of the first kind of orders 0, 1, …, ``v`` at real ``z``, of shape ``(v + 1, *z.shape)``.
+    """Return the Bessel functions of the first kind of orders 0, 1, …, ``v`` at real ``z``.
 
-    In the floating-point dtype of ``z``. ``v`` is a Python integer (TypeError), ``n_iter`` is accepted and not needed:
-    the recurrence starts where ``v`` and the dtype ask for it. Raises ValueError for complex numbers. The derivative
-    is (J_(k-1) - J_(k+1))/2.
+    The result has the shape ``(v + 1, *z.shape)`` and the floating-point dtype of ``z``. ``v`` is a Python
+    integer (TypeError); ``n_iter`` is accepted for compatibility and ignored: the recurrence starts where ``v``
+    and the dtype require it. Raises ValueError for complex numbers. The derivative is (J_(k-1) - J_(k+1))/2.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.bessel_jn(1.0, v=1)[1]:.5f}")
@@ -48,17 +48,17 @@ def _bessel_jn(z: Any, v: int) -> Any:
 
 def _orders(v: int) -> Any:
     @custom_jvp
-    def functions(x: Any) -> Any:
+    def bessel_j(x: Any) -> Any:
         return _values(x, v)
 
-    @functions.defjvp
-    def functions_jvp(primals: Any, tangents: Any) -> Any:
+    @bessel_j.defjvp
+    def bessel_j_jvp(primals: Any, tangents: Any) -> Any:
         (x,), (t,) = primals, tangents
-        more = _orders(v + 1)(x)
-        rest = (more[:v] - more[2:]) / 2 if v else more[:0]
-        return more[: v + 1], t * jnp.concatenate([-more[1:2], rest])
+        values = _orders(v + 1)(x)
+        slopes = (values[:v] - values[2:]) / 2 if v else values[:0]
+        return values[: v + 1], t * jnp.concatenate([-values[1:2], slopes])
 
-    return functions
+    return bessel_j
 
 
 def _values(x: Any, v: int) -> Any:
@@ -66,73 +66,76 @@ def _values(x: Any, v: int) -> Any:
     near = size < 0.05
     low, high = where(near, size, 0.0), where(size > bound, where(size < math.inf, size, bound + 1.0), bound + 1.0)
     middle = where(near | ~(size <= bound), 1.0, size)
-    found = where(near, _power_series(low, v), where(size <= bound, _backward(middle, v, bound), _forward(high, v)))
-    found = where(size == math.inf, 0.0, where(size == size, found, math.nan))
+    result = where(near, _power_series(low, v), where(size <= bound, _backward(middle, v, bound), _forward(high, v)))
+    result = where(size == math.inf, 0.0, where(size == size, result, math.nan))
     order = np.arange(v + 1).reshape(-1, *(1 for _ in x.shape))
-    return where((x < 0) & (order % 2 == 1), -found, found)
+    return where((x < 0) & (order % 2 == 1), -result, result)
 
 
 def _power_series(x: Any, v: int) -> Any:
-    """(x/2)^k/k! (1 - (x²/4)/(k + 1) (1 - (x²/4)/(2 (k + 2)) (1 - …)))."""
+    """Sum the power series (x/2)^k/k! (1 - (x²/4)/(k + 1) (1 - (x²/4)/(2 (k + 2)) (1 - …)))."""
     half = x / 2
     square = half * half
 
     def step(power: Any, k: Any) -> tuple[Any, Any]:
-        made = half * 0 + 1
+        partial = half * 0 + 1
         for j in range(5, 0, -1):
-            made = 1 - square / (j * (k + j)) * made
-        return power * half / (k + 1), power * made
+            partial = 1 - square / (j * (k + j)) * partial
+        return power * half / (k + 1), power * partial
 
-    _, found = scan(step, half * 0 + 1, np.arange(v + 1).astype(x.dtype))
-    return found
+    _, result = scan(step, half * 0 + 1, np.arange(v + 1).astype(x.dtype))
+    return result
 
 
 def _backward(x: Any, v: int, bound: int) -> Any:
-    """From a high order down, f_(k-1) = 2k/x f_k - f_(k+1), normalized by f_0 + 2 f_2 + 2 f_4 + … = 1."""
+    """Run the recurrence f_(k-1) = 2k/x f_k - f_(k+1) down from a high order.
+
+    The values are normalized by f_0 + 2 f_2 + 2 f_4 + … = 1.
+    """
     start = bound + math.ceil(8 * bound ** (1 / 3)) + 12
     start += start % 2
     large = 2.0**30
 
     def step(carry: Any, k: Any) -> Any:
-        above, here, total, scaled = carry
-        below = 2 * k / x * here - above
+        above, current, total, scaled = carry
+        below = 2 * k / x * current - above
         big = abs(below) > large
-        here, below, total = (where(big, y / large, y) for y in (here, below, total))
+        current, below, total = (where(big, y / large, y) for y in (current, below, total))
         scaled = scaled + where(big, 1.0, 0.0)
         weight = where(k == 1, 1.0, where(k % 2 == 1, 2.0, 0.0))  # of f_(k-1)
-        return (here, below, total + weight * below, scaled), (below, scaled)
+        return (current, below, total + weight * below, scaled), (below, scaled)
 
     zero = x * 0
     orders = np.arange(start, 0, -1).astype(x.dtype)
-    (_, _, total, scaled), (values, at) = scan(step, (zero, zero + 1e-10, zero, zero), orders)
-    values, at = values[-1 : -v - 2 : -1], at[-1 : -v - 2 : -1]
-    behind = scaled - at  # how often a value was not scaled that the sum was
-    return where(behind > 4, 0.0, values / total * jnp.power(1 / large, where(behind > 4, 4.0, behind)))
+    (_, _, total, scaled), (values, scaled_at) = scan(step, (zero, zero + 1e-10, zero, zero), orders)
+    values, scaled_at = values[-1 : -v - 2 : -1], scaled_at[-1 : -v - 2 : -1]
+    lag = scaled - scaled_at  # how often the sum was rescaled after this value was stored
+    return where(lag > 4, 0.0, values / total * jnp.power(1 / large, where(lag > 4, 4.0, lag)))
 
 
 def _forward(x: Any, v: int) -> Any:
-    """From J_0 and J_1 up."""
+    """Run the recurrence f_(k+1) = 2k/x f_k - f_(k-1) up from J_0 and J_1."""
 
     def step(carry: Any, k: Any) -> tuple[Any, Any]:
-        below, here = carry
-        return (here, 2 * k / x * here - below), below
+        below, current = carry
+        return (current, 2 * k / x * current - below), below
 
-    _, found = scan(step, _hankel(x), np.arange(1, v + 2).astype(x.dtype))
-    return found
+    _, result = scan(step, _hankel(x), np.arange(1, v + 2).astype(x.dtype))
+    return result
 
 
 def _hankel(x: Any) -> tuple[Any, Any]:
-    """J_0 and J_1 for large x, √(2/(πx)) (P cos(χ) - Q sin(χ)), where χ is x less π/4 or 3π/4."""
+    """Return J_0 and J_1 for large x: √(2/(πx)) (P cos(χ) - Q sin(χ)), where χ is x - π/4 or x - 3π/4."""
     c, s = cos(x), sin(x)
     inverse = 1 / x
     square = inverse * inverse
     size = sqrt(inverse / math.pi)
-    both = []
+    results = []
     for order, along, across in ((0, c + s, s - c), (1, s - c, -(s + c))):
         terms = [1.0]
         for k in range(1, 16):
             terms.append(terms[-1] * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k))
         p = polynomial(square, [(-1) ** k * t for k, t in enumerate(terms[::2])])
         q = inverse * polynomial(square, [(-1) ** k * t for k, t in enumerate(terms[1::2])])
-        both.append(size * (p * along - q * across))
-    return both[0], both[1]
+        results.append(size * (p * along - q * across))
+    return results[0], results[1]

@@ -1,10 +1,11 @@
-"""The gamma function of complex numbers, its principal logarithm, and the derivatives of that.
+"""Gamma function of complex numbers, its principal logarithm, and the derivatives of the logarithm.
 
-The logarithm is Stirling's series (DLMF 5.11.1), reached from near the origin by the recurrence Γ(z + 1) = z Γ(z); the
-power series at 1 (DLMF 5.7.3) around its zeros 1 and 2; and left of 1/2, near the real axis, the reflection formula
-(DLMF 5.5.3), written so that each of its terms is analytic in the upper half plane: the branch is then the principal
-one, after D. E. G. Hare, Computing the principal branch of log-Gamma (Journal of Algorithms 25, 1997). In the lower
-half plane it is the conjugate of that. Everything is computed in double precision.
+The logarithm is Stirling's series (DLMF 5.11.1), reached from near the origin by the recurrence Γ(z + 1) = z
+Γ(z); the power series at 1 (DLMF 5.7.3) around its zeros 1 and 2; and left of 1/2, near the real axis, the
+reflection formula (DLMF 5.5.3), written so that each of its terms is analytic in the upper half plane. The
+branch is then the principal one, after D. E. G. Hare, Computing the principal branch of log-Gamma (Journal of
+Algorithms 25, 1997). In the lower half plane it is the conjugate of that. Everything is computed in double
+precision.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ from ...operations.rounding import floor
 from ...operations.trigonometry import atan2
 from .wide import exactly
 
-#: Stirling's series has all digits of double precision where a part of a number is at least this large.
+#: Stirling's series is accurate in double precision where the real or imaginary part is at least this large.
 _FAR = 8
-#: The exponentials of smaller numbers are 0 in double precision.
+#: Exponentials of smaller numbers underflow to 0 in double precision.
 _UNDERFLOW = -750.0
 #: B_2k/(2k (2k - 1)) for k = 1, 2, … with Bernoulli's numbers B.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 
 
 def complex_gamma(z: Any) -> Any:
-    """The gamma function of an array of complex numbers."""
+    """Return the gamma function of an array of complex numbers."""
     return _gamma(z)
 
 
 def complex_loggamma(z: Any) -> Any:
-    """The principal logarithm of the gamma function of an array of complex numbers."""
+    """Return the principal logarithm of the gamma function of an array of complex numbers."""
     return _loggamma(0)(z)
 
 
 def complex_digamma(z: Any) -> Any:
-    """The derivative of :func:`complex_loggamma`."""
+    """Return the derivative of :func:`complex_loggamma`."""
     return _loggamma(1)(z)
 
 
@@ -67,8 +68,8 @@ def _gamma_formula(x: Any, y: Any, _: float) -> tuple[Any, Any]:
     inside = _is_inside(x, y)
     logarithm = _log_gamma(_finite(x, y, inside))
     vanishes = inside & (real_part(logarithm) < _UNDERFLOW) | (abs(y) == math.inf) & (abs(x) < math.inf)
-    found = exp(where(vanishes, 0.0, logarithm))
-    p, q = where(inside, real_part(found), math.nan), where(inside, where(y == 0, y, imag(found)), math.nan)
+    value = exp(where(vanishes, 0.0, logarithm))
+    p, q = where(inside, real_part(value), math.nan), where(inside, where(y == 0, y, imag(value)), math.nan)
     p, q = where(vanishes, 0.0, p), where(vanishes, 0.0, q)
     at_end = (x == math.inf) & (y == 0)
     return where(at_end, math.inf, p), where(at_end, y, q)
@@ -76,12 +77,12 @@ def _gamma_formula(x: Any, y: Any, _: float) -> tuple[Any, Any]:
 
 @functools.lru_cache(maxsize=32)
 def _loggamma(order: int) -> Callable[[Any], Any]:
-    """The derivative of that order of the logarithm, as a function whose own derivative is the next one."""
+    """Return the derivative of that order of the logarithm, as a function whose own derivative is the next order."""
 
     def formula(x: Any, y: Any, _: float) -> tuple[Any, Any]:
         inside = _is_inside(x, y)
-        found = _derivative(order)(_finite(x, y, inside))
-        p, q = where(inside, real_part(found), math.nan), where(inside, imag(found), math.nan)
+        value = _derivative(order)(_finite(x, y, inside))
+        p, q = where(inside, real_part(value), math.nan), where(inside, imag(value), math.nan)
         return _LIMITS[order](x, y, p, q) if order < len(_LIMITS) else (p, q)
 
     @custom_jvp
@@ -104,7 +105,7 @@ def _derivative(order: int) -> Callable[[Any], Any]:
 
 
 def _is_inside(x: Any, y: Any) -> Any:
-    """Tell where numbers are finite and no poles."""
+    """Return where numbers are finite and not poles."""
     pole = (y == 0) & (x <= 0) & (x == floor(x))
     return (abs(x) < math.inf) & (abs(y) < math.inf) & ~pole
 
@@ -114,44 +115,50 @@ def _finite(x: Any, y: Any, inside: Any) -> Any:
 
 
 def _limits_of_logarithm(x: Any, y: Any, p: Any, q: Any) -> tuple[Any, Any]:
-    """Put in the limits along the positive real axis and parallel to the imaginary one."""
+    """Insert the limits along the positive real axis and parallel to the imaginary axis."""
     right = (x == math.inf) & (abs(y) < math.inf)
     upward = (abs(y) == math.inf) & (abs(x) < math.inf)
     p = where(right, math.inf, where(upward, -math.inf, p))
-    turning = where(y == 0, y, where(y > 0, math.inf, -math.inf))
-    return p, where(right | upward, turning, q)
+    imaginary_limit = where(y == 0, y, where(y > 0, math.inf, -math.inf))
+    return p, where(right | upward, imaginary_limit, q)
 
 
 def _limits_of_digamma(x: Any, y: Any, p: Any, q: Any) -> tuple[Any, Any]:
-    """Put in those of log(z), away from the negative real axis."""
-    endless = (x == math.inf) & (y == y) | (abs(y) == math.inf) & (abs(x) < math.inf)
-    return where(endless, math.inf, p), where(endless, atan2(y, x), q)
+    """Insert the limits of log(z), away from the negative real axis."""
+    is_infinite = (x == math.inf) & (y == y) | (abs(y) == math.inf) & (abs(x) < math.inf)
+    return where(is_infinite, math.inf, p), where(is_infinite, atan2(y, x), q)
 
 
-#: By the order of the derivative.
+#: Functions that insert limits at infinity, indexed by the order of the derivative.
 _LIMITS = (_limits_of_logarithm, _limits_of_digamma)
 
 
 def _log_gamma(z: Any) -> Any:
-    """The principal logarithm at finite numbers that are no poles."""
+    """Return the principal logarithm at finite numbers that are not poles."""
     lower = signbit(imag(z))
     w = where(lower, conj(z), z)
     x, y = real_part(w), imag(w)
     reflected = (x < 0.5) & (y < _FAR)
-    right = _log_gamma_of_upper(where(reflected, 1 - conj(w), w))
-    left = _reflection(where(reflected, w, 0.5)) - conj(right)
-    found = where(reflected, left, right)
-    return where(lower, conj(found), found)
+    right_value = _log_gamma_of_upper(where(reflected, 1 - conj(w), w))
+    left_value = _reflection(where(reflected, w, 0.5)) - conj(right_value)
+    value = where(reflected, left_value, right_value)
+    return where(lower, conj(value), value)
 
 
 def _reflection(w: Any) -> Any:
-    """log(π/sin(πw)) in the upper half plane, where log(sin(πw)) = -iπ(w - 1/2) - log(2) + log(1 - e^(2πiw))."""
-    turns = expm1(2j * math.pi * (w - floor(real_part(w) + 0.5)))
-    return math.log(2 * math.pi) + 1j * math.pi * (w - 0.5) - log(-turns)
+    """Return log(π/sin(πw)) in the upper half plane.
+
+    There log(sin(πw)) = -iπ(w - 1/2) - log(2) + log(1 - e^(2πiw)).
+    """
+    exp_minus_one = expm1(2j * math.pi * (w - floor(real_part(w) + 0.5)))
+    return math.log(2 * math.pi) + 1j * math.pi * (w - 0.5) - log(-exp_minus_one)
 
 
 def _log_gamma_of_upper(v: Any) -> Any:
-    """The logarithm for imaginary parts of at least 0, and real parts of at least 1/2 or large imaginary ones."""
+    """Return the logarithm in the upper half plane.
+
+    Real parts are at least 1/2, or imaginary parts are large.
+    """
     first, second = abs(v - 1) < 0.5, abs(v - 2) < 0.5
     a = where(first, v - 1, where(second, v - 2, 0.0))
     series = a * horner(a, LOG_GAMMA_AT_ONE) - log1p(where(first, a, 0.0))
@@ -162,12 +169,15 @@ def _log_gamma_of_upper(v: Any) -> Any:
 
 
 def _log_rising(s: Any) -> Any:
-    """The sum of log(s + k) for k = 0, …, 7: the logarithm of the product, and the turns that this made."""
-    product, turns = s, real_part(s) * 0
+    """Return the sum of log(s + k) for k = 0, …, 7.
+
+    It is the logarithm of the product, corrected by 2πi for each time that the product crossed the branch cut.
+    """
+    product, windings = s, real_part(s) * 0
     for k in range(1, _FAR):
         before, product = imag(product), product * (s + k)
-        turns = turns + where((before >= 0) & (imag(product) < 0), 1.0, 0.0)
-    return log(product) + complex_of(turns * 0, 2 * math.pi * turns)
+        windings = windings + where((before >= 0) & (imag(product) < 0), 1.0, 0.0)
+    return log(product) + complex_of(windings * 0, 2 * math.pi * windings)
 
 
 def _stirling(u: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Gauss's function 2F1 from x = 1/2 on towards 1, where it has a pole or a branch point: by its differential equation.
+"""Continuation of Gauss's function 2F1 from x = 1/2 towards its singularity at 1, by its differential equation.
 
-x (1 - x) y'' + (c - (a + b + 1) x) y' - a b y = 0 (DLMF 15.10.1) gives the Taylor series of y about any point from y
-and y' there. About x the series converges for steps below 1 - x; each one takes half of that, so what is left halves.
-Whether a, b and c differ by whole numbers makes no difference, as it does where solutions about 1 are put together.
+x (1 - x) y'' + (c - (a + b + 1) x) y' - a b y = 0 (DLMF 15.10.1) gives the Taylor series of y about any point
+from y and y' there. About x the series converges for steps below 1 - x; each step covers half of that, so the
+distance to 1 halves. Unlike connection formulas about 1, this needs no special case where a, b and c differ
+by integers.
 """
 
 from __future__ import annotations
@@ -13,62 +14,67 @@ from ...control.special.factors import repeated
 from ...numpy.logic import where
 from ...operations.arithmetic import abs
 
-#: What numbers are divided by once they are larger.
+#: Numbers larger than this are divided by it.
 LARGE = 2.0**60
 
 
 def kept(start: tuple[Any, ...], step: Any) -> tuple[Any, ...]:
-    """``repeated``, in which what ended stays as it is."""
+    """Run ``repeated`` with a masked step: elements that are done keep their values."""
 
-    def stays(k: Any, going: Any, *values: Any) -> tuple[Any, ...]:
-        still, *made = step(k, going, *values)
-        return still, *(where(going, new, old) for new, old in zip(made, values, strict=True))
+    def masked_step(k: Any, active: Any, *values: Any) -> tuple[Any, ...]:
+        still_active, *new_values = step(k, active, *values)
+        return still_active, *(where(active, new, old) for new, old in zip(new_values, values, strict=True))
 
-    return repeated(start, stays)
+    return repeated(start, masked_step)
 
 
 def continued(
-    a: Any, b: Any, c: Any, start: tuple[Any, Any], scaled: Any, wanted: Any, small: float
+    a: Any, b: Any, c: Any, start: tuple[Any, Any], rescalings: Any, target_distance: Any, small: float
 ) -> tuple[tuple[Any, Any], Any]:
-    """2F1 and its slope where ``wanted`` is left to 1, from those at 1/2: over 2^(60 scaled), as they were."""
+    """Return 2F1 and its slope at distance ``target_distance`` from 1, given those at 1/2.
 
-    def step(_: Any, going: Any, left: Any, value: Any, slope: Any, scaled: Any) -> tuple[Any, ...]:
-        after = where(wanted > left / 2, wanted, left / 2)
-        value, slope = _moved((a, b, c), left, (left - after) / left, value, slope, going, small)
+    The values are divided by 2^(60 ``rescalings``) to avoid overflow; the new count of rescalings is returned
+    too.
+    """
+
+    def step(_: Any, active: Any, distance: Any, value: Any, slope: Any, rescalings: Any) -> tuple[Any, ...]:
+        next_distance = where(target_distance > distance / 2, target_distance, distance / 2)
+        value, slope = _moved((a, b, c), distance, (distance - next_distance) / distance, value, slope, active, small)
         big = abs(value) > LARGE
-        value, slope, scaled = (
+        value, slope, rescalings = (
             where(big, value / LARGE, value),
             where(big, slope / LARGE, slope),
-            where(big, scaled + 1, scaled),
+            where(big, rescalings + 1, rescalings),
         )
-        return (after > wanted) & (value == value), after, value, slope, scaled
+        return (next_distance > target_distance) & (value == value), next_distance, value, slope, rescalings
 
-    left = wanted * 0 + 0.5
-    _, _, value, slope, scaled = kept((wanted < left, left, *start, scaled), step)
-    return (value, slope), scaled
+    distance = target_distance * 0 + 0.5
+    _, _, value, slope, rescalings = kept((target_distance < distance, distance, *start, rescalings), step)
+    return (value, slope), rescalings
 
 
 def _moved(
-    parameters: tuple[Any, Any, Any], left: Any, ratio: Any, value: Any, slope: Any, going: Any, small: float
+    parameters: tuple[Any, Any, Any], distance: Any, ratio: Any, value: Any, slope: Any, active: Any, small: float
 ) -> tuple[Any, Any]:
-    """Y and y' after a step of that part of what is left, by the Taylor series Σ w_k of y.
+    """Return y and y' after a step of the fraction ``ratio`` of the distance to 1, by the Taylor series Σ w_k of y.
 
-    (k + 1) (k + 2) x w_(k+2) = (k + a) (k + b) left ratio² w_k - (k + 1) ((1 - 2x) k + c - (a + b + 1) x) ratio w_(k+1)
+    (k + 1) (k + 2) x w_(k+2) =
+        (k + a) (k + b) distance ratio² w_k - (k + 1) ((1 - 2x) k + c - (a + b + 1) x) ratio w_(k+1)
     """
     a, b, c = parameters
-    x = 1 - left
-    width = left * ratio
+    x = 1 - distance
+    width = distance * ratio
 
-    def step(n: Any, going: Any, before: Any, last: Any, total: Any, moved: Any) -> tuple[Any, ...]:
+    def step(n: Any, active: Any, second_last: Any, last: Any, total: Any, slope_total: Any) -> tuple[Any, ...]:
         k = n - 1
-        other = (k + 1) * ((1 - 2 * x) * k + c - (a + b + 1) * x)
-        new = ((k + a) * (k + b) * width * before - other * last) * ratio / ((k + 1) * (k + 2) * x)
-        total, moved = total + new, moved + (k + 2) * new
-        more = (abs(new) + abs(last) > small * abs(total)) | ((k + 2) * abs(new) > small * abs(moved))
-        return going & more & (new == new), last, new, total, moved
+        cross_term = (k + 1) * ((1 - 2 * x) * k + c - (a + b + 1) * x)
+        new = ((k + a) * (k + b) * width * second_last - cross_term * last) * ratio / ((k + 1) * (k + 2) * x)
+        total, slope_total = total + new, slope_total + (k + 2) * new
+        ongoing = (abs(new) + abs(last) > small * abs(total)) | ((k + 2) * abs(new) > small * abs(slope_total))
+        return active & ongoing & (new == new), last, new, total, slope_total
 
     first = slope * width
-    going = going & (ratio > 0)
-    _, _, _, total, moved = kept((going, value, first, value + first, first), step)
+    active = active & (ratio > 0)
+    _, _, _, total, slope_total = kept((active, value, first, value + first, first), step)
     safe = where(width > 0, width, 1.0)
-    return total, where(going, moved / safe, slope)
+    return total, where(active, slope_total / safe, slope)

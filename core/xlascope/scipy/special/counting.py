@@ -1,4 +1,4 @@
-"""Numbers of combinations, and Bernoulli's numbers."""
+"""Binomial coefficients, and Bernoulli numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .gammas import betaln
 
 
 def bernoulli(n: int) -> Any:
-    """Bernoulli's numbers up to that of order ``n``, shape ``(n + 1,)``, of which that of order 1 is -1/2.
+    """Return the Bernoulli numbers up to that of order ``n``, shape ``(n + 1,)``; that of order 1 is -1/2.
 
-    They are computed as fractions, and rounded once. Raises ValueError for negative ``n``.
+    They are computed as fractions and rounded once. Raises ValueError for negative ``n``.
 
     >>> import xlascope.scipy.special as sp
     >>> print(sp.bernoulli(2))
@@ -29,14 +29,14 @@ def bernoulli(n: int) -> Any:
     order = whole_number(n, "n of bernoulli")
     if order < 0:
         raise ValueError(f"n of bernoulli must be a non-negative integer, got {order}{here()}")
-    found: list[Fraction] = []
+    numbers: list[Fraction] = []
     for m in range(order + 1):
         if m > 1 and m % 2:
-            found.append(Fraction(0))
+            numbers.append(Fraction(0))
             continue
-        known = sum((math.comb(m + 1, k) * b for k, b in enumerate(found) if b), Fraction(0))
-        found.append(Fraction(1) if m == 0 else -known / (m + 1))
-    return jnp.asarray(np.array([_float(b) for b in found]), dtype=float)
+        partial_sum = sum((math.comb(m + 1, k) * b for k, b in enumerate(numbers) if b), Fraction(0))
+        numbers.append(Fraction(1) if m == 0 else -partial_sum / (m + 1))
+    return jnp.asarray(np.array([_float(b) for b in numbers]), dtype=float)
 
 
 def _float(value: Fraction) -> float:
@@ -47,10 +47,10 @@ def _float(value: Fraction) -> float:
 
 
 def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
-    """The number of ways to choose ``k`` of ``N`` things, as floats; with ``repetition`` each as often as one likes.
+    """Return the number of ways to choose ``k`` of ``N`` items, as floats; with ``repetition`` items may repeat.
 
-    It is 0 for negative arguments and ``k`` above ``N``. Of whole arguments it is a whole number, as far as the dtype
-    tells these apart; between them Γ(N + 1) / (Γ(k + 1) Γ(N - k + 1)).
+    It is 0 for negative arguments and for ``k`` above ``N``. For integer arguments it is rounded to an integer as
+    long as the dtype resolves integers; between them it is Γ(N + 1) / (Γ(k + 1) Γ(N - k + 1)).
 
     >>> import xlascope.scipy.special as sp
     >>> print(sp.comb(5, 2))
@@ -64,10 +64,10 @@ def _comb(n: Any, k: Any, *, repetition: bool) -> Any:
     n, k = floats(n, k)
     if repetition:
         n = jnp.where((n == 0) & (k == 0), 1, n + k - 1)
-    none = (k < 0) | (n < 0) | (k > n)
-    n, k = jnp.where(none, 1, n), jnp.where(none, 1, k)
+    is_zero = (k < 0) | (n < 0) | (k > n)
+    n, k = jnp.where(is_zero, 1, n), jnp.where(is_zero, 1, k)
     n, k = jnp.broadcast_arrays(n, k)
-    found = jnp.exp(-betaln(n - k + 1, k + 1) - jnp.log1p(n))
-    whole = (n == jnp.floor(n)) & (k == jnp.floor(k)) & (found * epsilon(found.dtype) < 1e-2)
-    exact = found + stop_gradient(jnp.round(found) - found)
-    return jnp.where(none, 0, jnp.where(whole, exact, found))
+    approximate = jnp.exp(-betaln(n - k + 1, k + 1) - jnp.log1p(n))
+    is_exact = (n == jnp.floor(n)) & (k == jnp.floor(k)) & (approximate * epsilon(approximate.dtype) < 1e-2)
+    exact = approximate + stop_gradient(jnp.round(approximate) - approximate)
+    return jnp.where(is_zero, 0, jnp.where(is_exact, exact, approximate))

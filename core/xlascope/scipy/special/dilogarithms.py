@@ -1,4 +1,4 @@
-"""The dilogarithm, as SciPy has it."""
+"""The dilogarithm in SciPy's convention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...operations.exponentials import log, log1p
 from ...trace.source import here
 from .wide import polynomial, real
 
-#: B_2k/(2k + 1)! for k = 1, 2, … with Bernoulli's numbers B: 1/6 over 3!, -1/30 over 5! and so on.
+#: B_2k/(2k + 1)! for k = 1, 2, … with the Bernoulli numbers B: 1/6 over 3!, -1/30 over 5! and so on.
 _DEBYE = tuple(
     value / math.factorial(2 * k + 3)
     for k, value in enumerate(
@@ -26,22 +26,22 @@ _DEBYE = tuple(
 
 @together()
 def spence(x: Any) -> Any:
-    """Spence's function, the integral of log(t)/(1 - t) from 1 to ``x``; NaN for negative ``x``.
+    """Return Spence's function, the integral of log(t)/(1 - t) from 1 to ``x``; NaN for negative ``x``.
 
-    This is the dilogarithm Li2(1 - x), of the shape and dtype of ``x``, which has to be float32 or float64 (TypeError
-    for others). Within a factor of 2 of 1 it is P. Debye's series in u = -log(x), u - u²/4 + Σ B_2k u^(2k+1)/(2k+1)!;
-    elsewhere the reflections spence(x) + spence(1 - x) = π²/6 - log(x) log(1 - x) and
-    spence(x) + spence(1/x) = -log²(x)/2 lead there (DLMF 25.12).
+    This is the dilogarithm Li2(1 - x), of the shape and dtype of ``x``, which has to be float32 or float64
+    (TypeError for others). Within a factor of 2 of 1 it is P. Debye's series in u = -log(x), u - u²/4 + Σ B_2k
+    u^(2k+1)/(2k+1)!; elsewhere the reflections spence(x) + spence(1 - x) = π²/6 - log(x) log(1 - x) and spence(x)
+    + spence(1/x) = -log²(x)/2 reduce to that range (DLMF 25.12).
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.spence(0.5):.5f}")
     0.58224
     """
     (y,) = real("spence", x, error=TypeError)
-    given = getattr(x, "dtype", y.dtype)
-    if isinstance(x, (bool, int)) or given not in (np.float32, np.float64):
+    dtype = getattr(x, "dtype", y.dtype)
+    if isinstance(x, (bool, int)) or dtype not in (np.float32, np.float64):
         raise TypeError(
-            f"spence takes numbers of float32 or float64, got {given if hasattr(x, 'dtype') else type(x).__name__}; "
+            f"spence takes numbers of float32 or float64, got {dtype if hasattr(x, 'dtype') else type(x).__name__}; "
             f"convert it with x.astype(float){here()}"
         )
     return _spence(y)
@@ -52,23 +52,23 @@ def _spence(x: Any) -> Any:
     inverted = x > 2
     v = where(inverted, 1 / where(inverted, x, 1.0), x)  # in [0, 2]
     reflected = v < 0.5
-    away = where(reflected, -v, v - 1)  # the argument of the series, less 1
-    # log1p loses digits in double precision further from 0
-    close = abs(away) < 0.25
-    u = -where(close, log1p(where(close, away, 0.0)), log(where(abs(away) <= 1, away, 0.0) + 1))
+    offset = where(reflected, -v, v - 1)  # argument of the series minus 1
+    # log1p loses precision in float64 further from 0
+    is_close = abs(offset) < 0.25
+    u = -where(is_close, log1p(where(is_close, offset, 0.0)), log(where(abs(offset) <= 1, offset, 0.0) + 1))
     square = u * u
     series = u - square / 4 + u * square * polynomial(square, _DEBYE)
     logarithm = log(where(v > 0, v, 1.0))
-    found = where(reflected, math.pi**2 / 6 + logarithm * u - series, series)
+    result = where(reflected, math.pi**2 / 6 + logarithm * u - series, series)
     growth = log(where(inverted, x, 1.0))
-    found = where(inverted, -found - growth * growth / 2, found)
-    return where((x >= 0) & (x < math.inf), found, math.nan)
+    result = where(inverted, -result - growth * growth / 2, result)
+    return where((x >= 0) & (x < math.inf), result, math.nan)
 
 
 @_spence.defjvp
 def _spence_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    one = x == 1
-    safe = where(one, 2.0, x)
-    # near 1 the quotient is -1 + (x - 1)/2 - …, whose derivative at 1 the constant has not
-    return _spence(x), t * where(one, -1 + (x - 1) / 2, log(safe) / (1 - safe))
+    is_one = x == 1
+    safe = where(is_one, 2.0, x)
+    # near 1 the quotient is -1 + (x - 1)/2 - …; a constant would have the wrong derivative at 1
+    return _spence(x), t * where(is_one, -1 + (x - 1) / 2, log(safe) / (1 - safe))

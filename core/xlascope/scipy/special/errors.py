@@ -1,8 +1,9 @@
-"""Relatives of the error function: scaled, of imaginary arguments (Dawson's integral), and of complex ones.
+"""Functions related to the error function: scaled, of imaginary arguments (Dawson's integral), and of complex ones.
 
-The last, Faddeeva's w(z) = e^(-z²) erfc(-iz), is a sum by the trapezoidal rule with the residues of its poles, after
-M. Al Azah and S. N. Chandler-Wilde, Computation of the complex error function using modified trapezoidal rules (SIAM
-Journal on Numerical Analysis 59, 2021): relative errors are of the order of rounding in the upper half plane.
+The last, Faddeeva's w(z) = e^(-z²) erfc(-iz), is a sum by the trapezoidal rule with the residues of its
+poles, after M. Al Azah and S. N. Chandler-Wilde, Computation of the complex error function using modified
+trapezoidal rules (SIAM Journal on Numerical Analysis 59, 2021): relative errors are of the order of rounding
+in the upper half plane.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ _ROOT = math.sqrt(math.pi)
 
 @together()
 def erfcx(x: Any) -> Any:
-    """The scaled complementary error function e^(x²) erfc(x), which neither overflows nor vanishes for large ``x``.
+    """Return the scaled complementary error function e^(x²) erfc(x), which does not underflow for large ``x``.
 
-    Of any shape, in the floating-point or complex dtype of ``x``; that of a complex number is ``wofz(1j * x)``.
+    The result has the shape of ``x`` and its floating-point or complex dtype; for complex numbers it is ``wofz(1j
+    * x)``.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.erfcx(10.0):.5f}")
@@ -50,12 +52,12 @@ def erfcx(x: Any) -> Any:
 def _erfcx(x: Any) -> Any:
     size = abs(x)
     v = inside(size, size < 1e18, 1e18)
-    found = fit((v - 3.75) / (v + 3.75), fits.ERFCX) / (1 + 2 * v)
-    found = where(size < 1e18, found, 1 / (_ROOT * size))
-    below = inside(x, x < 0, 0.0)
-    found = where(x < 0, 2 * exp_of_square(below, 1.0) - found, found)
+    result = fit((v - 3.75) / (v + 3.75), fits.ERFCX) / (1 + 2 * v)
+    result = where(size < 1e18, result, 1 / (_ROOT * size))
+    negative_x = inside(x, x < 0, 0.0)
+    result = where(x < 0, 2 * exp_of_square(negative_x, 1.0) - result, result)
     middle = inside(x, size < 0.4, 0.0)
-    return where(x == x, where(size < 0.4, exp(middle * middle) * erfc(middle), found), x)
+    return where(x == x, where(size < 0.4, exp(middle * middle) * erfc(middle), result), x)
 
 
 @_erfcx.defjvp
@@ -68,7 +70,10 @@ def _erfcx_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _rest(x: Any, sign: float) -> Any:
-    """1 - 2x F(x), or for the sign -1 1 - √π x e^(x²) erfc(x), beyond 10: -Σ (2k - 1)!! (±2x²)^-k (DLMF 7.12)."""
+    """Return 1 - 2x F(x), or for ``sign`` -1 1 - √π x e^(x²) erfc(x), for |x| > 10.
+
+    It is the asymptotic series -Σ (2k - 1)!! (±2x²)^-k (DLMF 7.12).
+    """
     terms = [1.0]
     for k in range(1, 14):
         terms.append(terms[-1] * (2 * k - 1) * sign)
@@ -79,10 +84,10 @@ def _rest(x: Any, sign: float) -> Any:
 
 @together()
 def dawsn(x: Any) -> Any:
-    """Dawson's integral e^(-x²) ∫ e^(t²) dt from 0 to ``x``.
+    """Return Dawson's integral e^(-x²) ∫ e^(t²) dt from 0 to ``x``.
 
-    Of any shape, in the floating-point dtype of ``x``; raises ValueError for complex numbers (Abramowitz and Stegun,
-    7.1.16 and following).
+    The result has the shape of ``x`` and its floating-point dtype. Raises ValueError for complex numbers
+    (Abramowitz and Stegun, 7.1.16 and following).
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.dawsn(1.0):.5f}")
@@ -115,10 +120,10 @@ def _dawsn_jvp(primals: Any, tangents: Any) -> Any:
 
 @together()
 def wofz(z: Any) -> Any:
-    """Faddeeva's function w(z) = e^(-z²) erfc(-iz), a complex number of real and complex ``z`` alike.
+    """Return Faddeeva's function w(z) = e^(-z²) erfc(-iz), complex for both real and complex ``z``.
 
-    Of any shape; of real numbers e^(-z²) + 2i/√π times Dawson's integral. In the lower half plane
-    w(z) = 2 e^(-z²) - w(-z).
+    The result has the shape of ``z``. For real numbers it is e^(-z²) + 2i/√π times Dawson's integral. In the
+    lower half plane w(z) = 2 e^(-z²) - w(-z).
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.wofz(1.0 + 1.0j):.5f}")
@@ -150,16 +155,16 @@ def _wofz(z: Any) -> Any:
 
 def _wofz_formula(x: Any, y: Any, small: float) -> tuple[Any, Any]:
     a, b = abs(x), abs(y)
-    found = _quadrant(a, b, small)
-    p, q = real_part(found), imag(found)
+    value = _quadrant(a, b, small)
+    p, q = real_part(value), imag(value)
     # w of (x, |y|) from (|x|, |y|): w(-conj(z)) = conj(w(z)); below the axis for -z, which is (-x, |y|)
     lower = y < 0
     q = where((x < 0) ^ lower, -q, q)
     below = where(lower, y, 0.0)
     u, v = _gaussian(where(lower, x, 0.0), below)
     p, q = where(lower, 2 * u - p, p), where(lower, 2 * v - q, q)
-    known = (x == x) & (y == y)
-    return where(known, p, math.nan), where(known, q, math.nan)
+    is_number = (x == x) & (y == y)
+    return where(is_number, p, math.nan), where(is_number, q, math.nan)
 
 
 @_wofz.defjvp
@@ -170,7 +175,7 @@ def _wofz_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _gaussian(x: Any, y: Any) -> tuple[Any, Any]:
-    """The real and imaginary part of e^(-z²)."""
+    """Return the real and imaginary part of e^(-z²)."""
     size = exp_of_square(x, -1.0) * exp_of_square(y, 1.0)
     far = abs(x) > 64
     angle = -2 * where(far, 0.0, x) * y
@@ -179,47 +184,47 @@ def _gaussian(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _quadrant(x: Any, y: Any, small: float) -> Any:
-    """w(x + iy) for x ≥ 0 and y ≥ 0."""
+    """Return w(x + iy) for x ≥ 0 and y ≥ 0."""
     count = 8 if small > 1e-14 else 11
     step = math.sqrt(math.pi / (count + 1))
-    bound = 1e6 if count == 8 else 1e9  # from here on one term of the asymptotic expansion has all digits
+    bound = 1e6 if count == 8 else 1e9  # beyond, one term of the asymptotic expansion is accurate
     far = (x > bound) | (y > bound)
     px, py = where(far | (x != x), 1.0, x), where(far | (y != y), 1.0, y)
     ratio = px / step
     phase = ratio - floor(ratio)
-    whole = (py < px) & (phase >= 0.25) & (phase <= 0.75)  # poles of the other rule are near
-    plain = py >= where(px > math.pi / step, px, math.pi / step)
+    use_integer_nodes = (py < px) & (phase >= 0.25) & (phase <= 0.75)  # near poles of the half-integer rule
+    without_residue = py >= where(px > math.pi / step, px, math.pi / step)
     z = complex_of(px, py)
     square = z * z
-    total = _sum(square, step, count, whole)
+    total = _sum(square, step, count, use_integer_nodes)
     value = complex_of(-py, px) * (2 * step / math.pi) * total
-    value = where(whole, value + complex_of(py, px) * (step / math.pi) / (px * px + py * py), value)
+    value = where(use_integer_nodes, value + complex_of(py, px) * (step / math.pi) / (px * px + py * py), value)
     # the residue 2 e^(-z²)/(1 ± e^(-2πiz/h)) = 2 e^(-z²) e^(2πiz/h)/(e^(2πiz/h) ± 1), the exponential of which is small
-    turn = 2 * math.pi * phase
+    angle = 2 * math.pi * phase
     size = exp(-2 * math.pi / step * py)
-    e = complex_of(size * cos(turn), size * sin(turn))
-    u, v = _gaussian(px, where(plain, 0.0, py))
-    residue = 2 * complex_of(u, v) * e / (e + where(whole, -1.0, 1.0))
-    value = where(plain, value, value + residue)
+    e = complex_of(size * cos(angle), size * sin(angle))
+    u, v = _gaussian(px, where(without_residue, 0.0, py))
+    residue = 2 * complex_of(u, v) * e / (e + where(use_integer_nodes, -1.0, 1.0))
+    value = where(without_residue, value, value + residue)
     return where(far, _asymptotic(x, y), value)
 
 
-def _sum(square: Any, step: float, count: int, whole: Any) -> Any:
-    """Σ e^(-t²)/(z² - t²) over t = h/2, 3h/2 and so on or, where ``whole``, over h, 2h and so on."""
+def _sum(square: Any, step: float, count: int, use_integer_nodes: Any) -> Any:
+    """Sum e^(-t²)/(z² - t²) over t = h/2, 3h/2, … or, where ``use_integer_nodes``, over t = h, 2h, …."""
     total = square * 0
     for k in range(count + 1):
         t, s = (k + 0.5) * step, (k + 1) * step
-        weight = where(whole, math.exp(-s * s), math.exp(-t * t))
-        total = total + weight / (square - where(whole, s * s, t * t))
+        weight = where(use_integer_nodes, math.exp(-s * s), math.exp(-t * t))
+        total = total + weight / (square - where(use_integer_nodes, s * s, t * t))
     return total
 
 
 def _asymptotic(x: Any, y: Any) -> Any:
-    """i/(√π z) for very large z, without squares that overflow."""
+    """Return i/(√π z) for very large z, without squares that overflow."""
     larger = where(x > y, x, y)
     finite = larger < math.inf
     safe = where(finite & (larger > 0), larger, 1.0)
-    inverse = 1 / safe  # a factor, since compilers take quotients of quotients together
+    inverse = 1 / safe  # a factor, since compilers merge nested divisions
     u, v = where(finite, x, 1.0) * inverse, where(finite, y, 1.0) * inverse
     size = _ROOT * (u * u + v * v)
     return complex_of(where(finite, v / size * inverse, 0.0), where(finite, u / size * inverse, 0.0))

@@ -1,4 +1,4 @@
-"""Constants of an array's shape and dtype: what stands where a formula does not hold."""
+"""Constant arrays with the shape and dtype of another array, used where a formula is not valid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...trace.values import aval_of
 
 
 def filled(x: Any, value: float) -> Any:
-    """An array like ``x`` that holds that number."""
+    """Return an array like ``x`` in shape, dtype and weak type that is filled with a number."""
     aval = aval_of(x)
     number = complex(value) if kind_of(aval.dtype) == "c" else float(value)
     return full(aval.shape, number if aval.weak_type else typed_scalar(number, aval.dtype))

@@ -17,7 +17,7 @@ from .wide import fit_on, inside, real, widened
 
 @together()
 def fresnel(x: Any) -> tuple[Any, Any]:
-    """The Fresnel integrals of ``x``: S = ∫ sin(π t²/2) dt and C = ∫ cos(π t²/2) dt, both from 0.
+    """Return the Fresnel integrals of ``x``: S = ∫ sin(π t²/2) dt and C = ∫ cos(π t²/2) dt, both from 0.
 
     Both of the shape of ``x``, in its floating-point dtype. Raises NotImplementedError for complex numbers. From 1.5
     on S = 1/2 - f cos(π x²/2) - g sin(π x²/2) and C = 1/2 + f sin(π x²/2) - g cos(π x²/2) with smooth f and g
@@ -59,7 +59,10 @@ def _fresnel_jvp(primals: Any, tangents: Any) -> Any:
 
 @custom_jvp
 def _turned(x: Any) -> Any:
-    """cos(π x²/2) and sin(π x²/2). With x = n + r, x² = n² + 2 n r + r², where n r is exact as x is."""
+    """Return cos(π x²/2) and sin(π x²/2).
+
+    With x = n + r, x² = n² + 2 n r + r², where n r is as exact as x.
+    """
     size = abs(x)
     n = floor(size + 0.5)
     r = size - n
@@ -74,5 +77,5 @@ def _turned(x: Any) -> Any:
 def _turned_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
     c, s = _turned(x)
-    moved = t * (math.pi * x)
-    return (c, s), (-moved * s, moved * c)
+    angle_tangent = t * (math.pi * x)
+    return (c, s), (-angle_tangent * s, angle_tangent * c)

@@ -1,4 +1,4 @@
-"""The gamma function and its relatives."""
+"""The gamma function and related functions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .wide import exactly
 
 @together()
 def gammaln(x: Any) -> Any:
-    """The logarithm of the absolute value of the gamma function.
+    """Return the logarithm of the absolute value of the gamma function.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.gammaln(5.0):.4f}")
@@ -44,12 +44,13 @@ def gammaln(x: Any) -> Any:
 
 @together()
 def loggamma(x: Any) -> Any:
-    """Return the logarithm of the gamma function: of real numbers NaN below 0, of complex ones the principal branch.
+    """Return the logarithm of the gamma function; for complex numbers the principal branch, for negative reals NaN.
 
-    Of any shape, in the floating-point or complex dtype of ``x``. That of complex numbers is analytic but for a cut
-    along the negative real axis, where the sign of a zero imaginary part chooses the side, and is the conjugate for
-    conjugates; it is NaN at poles. See D. E. G. Hare, Computing the principal branch of log-Gamma (Journal of
-    Algorithms 25, 1997). Derivatives of every order are there: ``grad(..., holomorphic=True)`` for complex numbers.
+    The result has the shape of ``x`` and its floating-point or complex dtype. For complex numbers it is analytic
+    except for a cut along the negative real axis, where the sign of a zero imaginary part selects the side, and
+    conjugate arguments have conjugate values; it is NaN at poles. See D. E. G. Hare, Computing the principal
+    branch of log-Gamma (Journal of Algorithms 25, 1997). Derivatives of every order exist: use ``grad(...,
+    holomorphic=True)`` for complex numbers.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.loggamma(1.0 + 2.0j):.4f}")
@@ -63,10 +64,10 @@ def loggamma(x: Any) -> Any:
 
 @together()
 def digamma(x: Any) -> Any:
-    """Return the derivative of :func:`gammaln`, and of complex numbers that of :func:`loggamma`.
+    """Return the derivative of :func:`gammaln`, or for complex numbers of :func:`loggamma`.
 
-    Of any shape, in the floating-point or complex dtype of ``x``; infinite at 0, NaN at other
-    poles and at all of complex numbers. JAX has it of real numbers alone.
+    The result has the shape of ``x`` and its floating-point or complex dtype. It is infinite at 0 and NaN at the
+    other poles, for complex numbers NaN at all of them. JAX supports only real numbers.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.digamma(1.0):.4f} {sp.digamma(1.0j):.4f}")
@@ -76,38 +77,38 @@ def digamma(x: Any) -> Any:
     if kind_of(aval_of(x).dtype) == "c":
         return complex_digamma(strong(x))
     at_zero = eq(x, 0.0)
-    toward = div(filled(x, -1.0), select(at_zero, x, filled(x, 1.0)))  # to infinity, as the sign of the zero says
+    toward = div(filled(x, -1.0), select(at_zero, x, filled(x, 1.0)))  # infinity with the sign of the zero
     return select(at_zero, toward, special.digamma(select(at_zero, filled(x, 1.0), x)))
 
 
 @together()
 def gammasgn(x: Any) -> Any:
-    """The sign of the gamma function, NaN where it has poles: -1, -2 and so on."""
+    """Return the sign of the gamma function, NaN at its poles -1, -2, …."""
     return _sign(inexact(x))
 
 
 def _sign(x: Any) -> Any:
-    x = as_dtype(x, aval_of(x).dtype)  # the sign keeps its dtype beside others, as in JAX
+    x = as_dtype(x, aval_of(x).dtype)  # the sign is not weakly typed, as in JAX
     below = floor(x)
-    one = filled(x, 1.0)
+    ones = filled(x, 1.0)
     half = mul(below, 0.5)
     odd = gt(sub(half, floor(half)), 0.0)
-    alternating = select(odd, filled(x, -1.0), one)
+    alternating = select(odd, filled(x, -1.0), ones)
     pole = bitwise_and(lt(x, 0.0), eq(below, x))
-    at_zero = select(lt(div(one, x), 0.0), filled(x, -1.0), one)
+    at_zero = select(lt(div(ones, x), 0.0), filled(x, -1.0), ones)
     return select(
         gt(x, 0.0),
-        one,
+        ones,
         select(eq(x, 0.0), at_zero, select(pole, filled(x, math.nan), select(eq(x, x), alternating, x))),
     )
 
 
 @together()
 def gamma(x: Any) -> Any:
-    """Return the gamma function: NaN at -1, -2, …, infinite at 0; of complex numbers NaN at all poles.
+    """Return the gamma function: NaN at -1, -2, … and infinite at 0; for complex numbers NaN at all poles.
 
-    Of any shape, in the floating-point or complex dtype of ``x``; that of complex numbers is the exponential of
-    :func:`loggamma`.
+    The result has the shape of ``x`` and its floating-point or complex dtype; for complex numbers it is the
+    exponential of :func:`loggamma`.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.gamma(0.5):.5f} {sp.gamma(1.0 + 1.0j):.5f}")
@@ -121,58 +122,58 @@ def gamma(x: Any) -> Any:
 
 @together()
 def beta(a: Any, b: Any) -> Any:
-    """The beta function Γ(a) Γ(b) / Γ(a + b)."""
+    """Return the beta function Γ(a) Γ(b) / Γ(a + b)."""
     a, b = alike(a, b)
     return mul(mul(mul(_sign(a), _sign(b)), _sign(add(a, b))), exp(_betaln(a, b)))
 
 
 @together()
 def betaln(a: Any, b: Any) -> Any:
-    """The logarithm of the absolute value of the beta function, without cancellation for large arguments."""
+    """Return the logarithm of the absolute value of the beta function, without cancellation for large arguments."""
     return _betaln(*alike(a, b))
 
 
 @custom_jvp
 def _betaln(a: Any, b: Any) -> Any:
-    (found,) = exactly(_betaln_formula, a, b)
-    return found
+    (result,) = exactly(_betaln_formula, a, b)
+    return result
 
 
 def _betaln_formula(a: Any, b: Any, _: float) -> Any:
     # lgamma(l + s) - lgamma(l), and all of it where both are large, by Stirling's formula, whose large terms cancel
-    # before they are computed (A. R. DiDonato and A. H. Morris, ACM TOMS 18, 1992)
+    # analytically (A. R. DiDonato and A. H. Morris, ACM TOMS 18, 1992)
     less, more = select(lt(a, b), a, b), select(lt(a, b), b, a)
-    one = filled(a, LARGE)
-    s, m = select(gt(less, LARGE), less, one), select(gt(more, LARGE), more, one)
+    filler = filled(a, LARGE)
+    s, m = select(gt(less, LARGE), less, filler), select(gt(more, LARGE), more, filler)
     corrected = sub(add(stirling(s), stirling(m)), stirling(add(s, m)))
     both = add(sub(mul(sub(s, 0.5), log(div(s, add(s, m)))), mul(m, log1p(div(s, m)))), corrected)
     both = add(both, sub(0.5 * math.log(2 * math.pi), mul(log(m), 0.5)))
-    small = select(gt(less, 0.0), less, one)
+    small = select(gt(less, 0.0), less, filler)
     growth = add(mul(sub(m, 0.5), log1p(div(small, m))), sub(mul(small, log(add(m, small))), small))
     growth = add(growth, sub(stirling(add(m, small)), stirling(m)))
     large = sub(special.lgamma(small), growth)
     plain = sub(add(special.lgamma(less), special.lgamma(more)), special.lgamma(add(less, more)))
-    found = select(gt(less, LARGE), both, select(bitwise_and(gt(more, LARGE), gt(less, 0.0)), large, plain))
+    result = select(gt(less, LARGE), both, select(bitwise_and(gt(more, LARGE), gt(less, 0.0)), large, plain))
     # B(a, 1) = 1/a, where the gamma functions of both sides cancel but for their last digits
-    other = select(eq(a, 1.0), b, a)
-    by_one = bitwise_and(bitwise_or(eq(a, 1.0), eq(b, 1.0)), gt(other, 0.0))
-    # taken from 0, so that B(1, 1) has the logarithm 0 and not -0
-    found = select(by_one, sub(0.0, log(select(by_one, other, filled(a, 1.0)))), found)
+    other_argument = select(eq(a, 1.0), b, a)
+    by_one = bitwise_and(bitwise_or(eq(a, 1.0), eq(b, 1.0)), gt(other_argument, 0.0))
+    # subtracted from 0, so that log B(1, 1) is 0 and not -0
+    result = select(by_one, sub(0.0, log(select(by_one, other_argument, filled(a, 1.0)))), result)
     at_end = bitwise_and(eq(more, math.inf), bitwise_and(gt(less, 0.0), lt(less, math.inf)))
-    return select(at_end, filled(a, -math.inf), found)
+    return select(at_end, filled(a, -math.inf), result)
 
 
 @_betaln.defjvp
 def _betaln_jvp(primals: Any, tangents: Any) -> Any:
     (a, b), (ta, tb) = primals, tangents
-    whole = special.digamma(add(a, b))
-    moved = add(mul(ta, sub(special.digamma(a), whole)), mul(tb, sub(special.digamma(b), whole)))
-    return _betaln(a, b), moved
+    digamma_sum = special.digamma(add(a, b))
+    tangent = add(mul(ta, sub(special.digamma(a), digamma_sum)), mul(tb, sub(special.digamma(b), digamma_sum)))
+    return _betaln(a, b), tangent
 
 
 @together()
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularized incomplete beta function I_x(a, b); its derivative is in ``x`` alone.
+    """Return the regularized incomplete beta function I_x(a, b); its derivative is in ``x`` alone.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.betainc(2.0, 3.0, 0.4):.4f}")
@@ -186,13 +187,13 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
 @together()
 def gammainc(a: Any, x: Any) -> Any:
-    """The regularized incomplete gamma function P(a, x)."""
+    """Return the regularized incomplete gamma function P(a, x)."""
     return gammas.igamma(*inexact_pair(a, x))
 
 
 @together()
 def gammaincc(a: Any, x: Any) -> Any:
-    """One minus :func:`gammainc`, exact where that is near one."""
+    """Return 1 - :func:`gammainc`, accurate where that is near one."""
     return gammas.igammac(*inexact_pair(a, x))
 
 
@@ -200,9 +201,9 @@ def gammaincc(a: Any, x: Any) -> Any:
 def polygamma(n: Any, x: Any) -> Any:
     """Return the derivative of order ``n`` of :func:`digamma`; ``n`` is an array of integers, and a constant.
 
-    Of the shape to which ``n`` and ``x`` broadcast, in their floating-point dtype. At the poles 0, -1, … it is infinite
-    for odd ``n``, and NaN for others. Other numbers below -3 are reflected (DLMF 5.15.6), since XLA, and JAX with it,
-    loses digits there, and all of them from about -9 on.
+    The result has the shape to which ``n`` and ``x`` broadcast, in their floating-point dtype. At the poles 0,
+    -1, … it is infinite for odd ``n`` and NaN for others. Other numbers below -3 use the reflection formula (DLMF
+    5.15.6), since XLA, and therefore JAX, loses precision there, completely below about -9.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.polygamma(1, 1.0):.4f} {sp.polygamma(2, -9.9):.0f} {sp.polygamma(1, float('inf')):.1f}")
@@ -215,16 +216,16 @@ def polygamma(n: Any, x: Any) -> Any:
     x = select(at_end, filled(x, 1.0), x)
     sign = neg(_alternating(order))
     size = exp(special.lgamma(add(order, 1.0)))
-    found = _reflected(lambda y: special.polygamma(order, y), x, add(order, 1.0), mul(sign, size), sign)
-    return select(at_end, limit, found)
+    result = _reflected(lambda y: special.polygamma(order, y), x, add(order, 1.0), mul(sign, size), sign)
+    return select(at_end, limit, result)
 
 
 def _reflected(function: Callable[[Any], Any], x: Any, power: Any, factor: Any, sign: Any) -> Any:
-    """Return a multiple of Hurwitz's zeta function, for which XLA's, ``function``, has all digits above -3 alone.
+    """Return a multiple of the Hurwitz zeta function; XLA's, ``function``, is accurate above -3 only.
 
-    ``function`` is ``factor`` times Σ (x + k)^-s for k = 0, 1, …, where s, ``power``, is a whole number with the
-    ``sign`` (-1)^s. The sum over all k, negative ones too, has the period 1, and is in x the same as in
-    r = x - round(x). Poles are as ``function`` has them.
+    ``function`` is ``factor`` times Σ (x + k)^-s for k = 0, 1, …, where s, ``power``, is an integer and ``sign``
+    is (-1)^s. The sum over all integers k has the period 1, so that it is the same for x and r = x - round(x).
+    Poles are those of ``function``.
     """
     negative = bitwise_and(lt(x, -3.0), ne(x, floor(x)))
     inside = select(negative, x, filled(x, -3.25))
@@ -237,11 +238,11 @@ def _reflected(function: Callable[[Any], Any], x: Any, power: Any, factor: Any, 
 
 @together()
 def zeta(x: Any, q: Any = None) -> Any:
-    """Return the Hurwitz zeta function Σ (q + k)^-x for k = 0, 1, …; Riemann's where ``q`` is None, q = 1.
+    """Return the Hurwitz zeta function Σ (q + k)^-x for k = 0, 1, …; Riemann's if ``q`` is None (q = 1).
 
-    Of the shape to which ``x`` and ``q`` broadcast, in their floating-point dtype; NaN for ``x`` below 1, and for
-    negative ``q`` unless ``x`` is a whole number. At infinite operands and at the poles q = 0, -1, … these are the
-    limits, as in SciPy (DLMF 25.11.1). XLA, and JAX with it, is wrong from q = -9 on.
+    The result has the shape to which ``x`` and ``q`` broadcast, in their floating-point dtype; it is NaN for
+    ``x`` below 1, and for negative ``q`` unless ``x`` is an integer. At infinite operands and at the poles q = 0,
+    -1, … it is the limit, as in SciPy (DLMF 25.11.1). XLA, and therefore JAX, is wrong below q = -9.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.zeta(2.0):.5f} {sp.zeta(2.0, float('inf')):.1f}")
@@ -249,20 +250,20 @@ def zeta(x: Any, q: Any = None) -> Any:
     """
     x, q = alike(x, 1 if q is None else q)
     above, pole = gt(x, 1.0), bitwise_and(le(q, 0.0), eq(q, floor(q)))
-    endless = eq(x, math.inf)
-    vanishes = bitwise_and(above, bitwise_and(gt(q, 1.0), bitwise_or(endless, eq(q, math.inf))))
-    grows = bitwise_and(above, bitwise_or(pole, bitwise_and(endless, bitwise_and(gt(q, 0.0), lt(q, 1.0)))))
-    one = bitwise_and(endless, eq(q, 1.0))
-    edge = bitwise_or(bitwise_or(vanishes, grows), one)
-    limit = select(grows, filled(x, math.inf), select(one, filled(x, 1.0), filled(x, 0.0)))
-    s, place = select(edge, filled(x, 2.0), x), select(edge, filled(q, 2.0), q)
-    inside = _reflected(lambda y: special.zeta(s, y), place, s, filled(s, 1.0), _alternating(s))
-    unknown = bitwise_and(lt(place, 0.0), ne(s, floor(s)))
+    x_is_infinite = eq(x, math.inf)
+    vanishes = bitwise_and(above, bitwise_and(gt(q, 1.0), bitwise_or(x_is_infinite, eq(q, math.inf))))
+    grows = bitwise_and(above, bitwise_or(pole, bitwise_and(x_is_infinite, bitwise_and(gt(q, 0.0), lt(q, 1.0)))))
+    is_unit = bitwise_and(x_is_infinite, eq(q, 1.0))
+    edge = bitwise_or(bitwise_or(vanishes, grows), is_unit)
+    limit = select(grows, filled(x, math.inf), select(is_unit, filled(x, 1.0), filled(x, 0.0)))
+    s, q_safe = select(edge, filled(x, 2.0), x), select(edge, filled(q, 2.0), q)
+    inside = _reflected(lambda y: special.zeta(s, y), q_safe, s, filled(s, 1.0), _alternating(s))
+    unknown = bitwise_and(lt(q_safe, 0.0), ne(s, floor(s)))
     return select(edge, limit, select(unknown, filled(x, math.nan), inside))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
-    """Γ(n + 1), and 0 for negative ``n``; ``exact`` has to be False (NotImplementedError)."""
+    """Return Γ(n + 1), and 0 for negative ``n``; ``exact`` has to be False (NotImplementedError)."""
     if exact:
         raise NotImplementedError(
             "factorial with exact=True: arrays have no integers without bounds; use math.factorial"
@@ -280,52 +281,53 @@ def _factorial(n: Any) -> Any:
 def poch(z: Any, m: Any) -> Any:
     """Return the rising factorial Γ(z + m) / Γ(z), 1 for m = 0.
 
-    Of the shape to which ``z`` and ``m`` broadcast, in their floating-point dtype. Where ``z`` is 0, -1, … it is the
-    limit: 0 unless z + m is such a number too, and there (-1)^m Γ(1 - z)/Γ(1 - z - m), as in SciPy (DLMF 5.2.5, 5.5.3).
+    The result has the shape to which ``z`` and ``m`` broadcast, in their floating-point dtype. Where ``z`` is 0,
+    -1, … it is the limit: 0 unless z + m is such a number too, and then (-1)^m Γ(1 - z)/Γ(1 - z - m), as in SciPy
+    (DLMF 5.2.5, 5.5.3).
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.poch(2.0, 3.0):.0f} {sp.poch(-3.0, 2.0):.0f} {abs(sp.poch(-3.0, 4.0)):.0f}")
     24 6 0
     """
     z, m = alike(z, m)
-    one, half = filled(z, 1.0), filled(z, 0.5)
+    ones, half = filled(z, 1.0), filled(z, 0.5)
     at_pole, to_pole = _is_pole(z), _is_pole(add(z, m))
-    both = bitwise_and(at_pole, to_pole)
-    zero = bitwise_and(bitwise_xor(at_pole, both), lt(abs(m), math.inf))
-    usual_z = select(bitwise_or(both, zero), half, z)
-    end = add(usual_z, select(both, one, m))
+    both_poles = bitwise_and(at_pole, to_pole)
+    zero = bitwise_and(bitwise_xor(at_pole, both_poles), lt(abs(m), math.inf))
+    usual_z = select(bitwise_or(both_poles, zero), half, z)
+    end = add(usual_z, select(both_poles, ones, m))
     ratio = exp(sub(special.lgamma(end), special.lgamma(usual_z)))
-    found = mul(mul(_sign(end), _sign(usual_z)), ratio)
-    # both are poles: by reflection
-    n, k = select(both, z, filled(z, -2.0)), select(both, m, one)
+    result = mul(mul(_sign(end), _sign(usual_z)), ratio)
+    # both are poles: use the reflection formula
+    n, k = select(both_poles, z, filled(z, -2.0)), select(both_poles, m, ones)
     reflected = exp(sub(special.lgamma(sub(1.0, n)), special.lgamma(sub(sub(1.0, n), k))))
-    found = select(both, mul(_alternating(k), reflected), found)
+    result = select(both_poles, mul(_alternating(k), reflected), result)
     # 1/Γ(z) is (-1)^n n! (z + n) near z = -n
     start = select(zero, z, filled(z, -1.0))
-    whole = floor(start)
-    slope = mul(_alternating(whole), exp(special.lgamma(sub(1.0, whole))))
-    rest = add(whole, select(zero, m, half))
-    vanishing = mul(mul(sub(start, whole), slope), mul(_sign(rest), exp(special.lgamma(rest))))
-    found = select(zero, vanishing, found)
-    return select(eq(m, 0.0), one, found)
+    pole = floor(start)
+    slope = mul(_alternating(pole), exp(special.lgamma(sub(1.0, pole))))
+    shifted = add(pole, select(zero, m, half))
+    vanishing = mul(mul(sub(start, pole), slope), mul(_sign(shifted), exp(special.lgamma(shifted))))
+    result = select(zero, vanishing, result)
+    return select(eq(m, 0.0), ones, result)
 
 
 def _is_pole(x: Any) -> Any:
-    """Tell where the gamma function has its poles."""
+    """Return where the gamma function has its poles."""
     return bitwise_and(bitwise_and(le(x, 0.0), eq(x, floor(x))), gt(x, -math.inf))
 
 
 def _alternating(n: Any) -> Any:
-    """(-1)^n of whole numbers."""
+    """Return (-1)^n for integers n."""
     half = mul(n, 0.5)
     return select(gt(sub(half, floor(half)), 0.0), filled(n, -1.0), filled(n, 1.0))
 
 
 @together("d")
 def multigammaln(a: Any, d: Any) -> Any:
-    """The logarithm of the multivariate gamma function of dimension ``d``, a Python integer.
+    """Return the logarithm of the multivariate gamma function of dimension ``d``, a Python integer.
 
-    The sum of lgamma(a - i/2) for i below d, and d (d - 1)/4 log(π).
+    It is the sum of lgamma(a - i/2) for i below d, plus d (d - 1)/4 log(π).
     """
     size = whole_number(d, "d of multigammaln")
     x = inexact(a)

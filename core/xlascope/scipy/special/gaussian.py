@@ -1,4 +1,4 @@
-"""The error function, and the distribution function of the normal distribution."""
+"""The error function, and the cumulative distribution function of the normal distribution."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
 @together()
 def erf(x: Any) -> Any:
-    """The error function.
+    """Return the error function.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.erf(1.0):.4f}")
@@ -36,24 +36,27 @@ def erf(x: Any) -> Any:
 
 @together()
 def erfc(x: Any) -> Any:
-    """One minus the error function, exact where that is near one."""
+    """Return 1 - erf(x), accurate where that is near one."""
     return special.erfc(inexact(x))
 
 
 @together()
 def erfinv(x: Any) -> Any:
-    """The inverse of the error function."""
+    """Return the inverse of the error function."""
     return special.erf_inv(inexact(x))
 
 
 @together()
 def ndtr(x: Any) -> Any:
-    """The probability that a standard normal variable is at most x."""
+    """Return the cumulative distribution function of the standard normal distribution."""
     return mul(0.5, special.erfc(mul(_wide_enough("ndtr", x), -_ROOT)))
 
 
 def _wide_enough(name: str, x: Any) -> Any:
-    """A floating-point operand of at least 16 bits; raises TypeError for narrower ones, in which there are no tails."""
+    """Convert to a floating-point operand of at least 16 bits.
+
+    Raises TypeError for narrower ones, which cannot represent the tails.
+    """
     x = inexact(x)
     if dtype_of(x).itemsize < 2:
         raise TypeError(
@@ -64,7 +67,9 @@ def _wide_enough(name: str, x: Any) -> Any:
 
 
 def log_ndtr(x: Any, series_order: int = 3) -> Any:
-    """The logarithm of :func:`ndtr`, exact in both tails; ``series_order`` is accepted, and not needed.
+    """Return the logarithm of :func:`ndtr`, accurate in both tails.
+
+    ``series_order`` is accepted for compatibility and ignored.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.log_ndtr(-30.0):.4f}")
@@ -91,11 +96,11 @@ def _log_ndtr(x: Any) -> Any:
     series = filled(v, 0.0)
     for c in reversed(coefficients[1:]):
         series = mul(add(series, c), inverse)
-    left = add(sub(sub(mul(square(v), -0.5), log(neg(v))), _LOG_ROOT), log1p(series))
+    left_tail = add(sub(sub(mul(square(v), -0.5), log(neg(v))), _LOG_ROOT), log1p(series))
     near = select(far, filled(x, 0.0), x)
     low = log(mul(special.erfc(mul(near, -_ROOT)), 0.5))
     high = log1p(mul(special.erfc(mul(near, _ROOT)), -0.5))
-    return select(far, left, select(gt(near, 0.0), high, low))
+    return select(far, left_tail, select(gt(near, 0.0), high, low))
 
 
 @_log_ndtr.defjvp
@@ -107,7 +112,7 @@ def _log_ndtr_jvp(primals: Any, tangents: Any) -> Any:
 
 @together()
 def ndtri(p: Any) -> Any:
-    """The inverse of :func:`ndtr`, exact in the left tail; NaN outside of 0 to 1.
+    """Return the inverse of :func:`ndtr`, accurate in the left tail; NaN outside [0, 1].
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.ndtri(0.975):.4f}")
@@ -118,32 +123,32 @@ def ndtri(p: Any) -> Any:
 
 @custom_jvp
 def _ndtri(p: Any) -> Any:
-    # In the tails Newton's method for log_ndtr(x) = log(p), which is nearly a parabola: four steps from its asymptote.
+    # In the tails Newton's method for log_ndtr(x) = log(p), which is nearly a parabola, from its asymptote.
     upper = gt(p, 0.5)
     q = select(upper, sub(1.0, p), p)
     tail = lt(q, 0.05)
     safe = select(gt(q, 0.0), select(tail, q, filled(q, 0.05)), filled(q, 0.05))
-    wanted = log(safe)
-    height = mul(wanted, -2.0)
+    target = log(safe)
+    height = mul(target, -2.0)
     x = neg(sqrt(sub(height, log(mul(height, 2 * math.pi)))))
     for _ in range(5):
-        found = _log_ndtr(x)
-        slope = exp(sub(sub(mul(square(x), -0.5), found), _LOG_ROOT))
-        x = sub(x, div(sub(found, wanted), slope))
+        log_probability = _log_ndtr(x)
+        slope = exp(sub(sub(mul(square(x), -0.5), log_probability), _LOG_ROOT))
+        x = sub(x, div(sub(log_probability, target), slope))
     middle = mul(special.erf_inv(sub(mul(q, 2.0), 1.0)), 1 / _ROOT)
     if dtype_of(p).itemsize == 8:
-        usual = bitwise_and(gt(q, 0.01), gt(0.99, q))
-        middle = select(usual, _nearer(select(usual, q, filled(q, 0.5)), select(usual, middle, filled(q, 0.0))), middle)
-    left = select(bitwise_and(tail, gt(q, 0.0)), x, middle)
-    return select(upper, neg(left), left)
+        valid = bitwise_and(gt(q, 0.01), gt(0.99, q))
+        middle = select(valid, _nearer(select(valid, q, filled(q, 0.5)), select(valid, middle, filled(q, 0.0))), middle)
+    lower_value = select(bitwise_and(tail, gt(q, 0.0)), x, middle)
+    return select(upper, neg(lower_value), lower_value)
 
 
 def _nearer(q: Any, x: Any) -> Any:
-    """One more step of Newton's method for ndtr(x) = q, by erf in the middle and erfc beside."""
-    off_middle = mul(sub(special.erf(mul(x, _ROOT)), sub(mul(q, 2.0), 1.0)), 0.5)
-    off_beside = sub(mul(special.erfc(mul(x, -_ROOT)), 0.5), q)
-    off = select(gt(q, 0.25), off_middle, off_beside)
-    return sub(x, mul(off, exp(add(mul(square(x), 0.5), _LOG_ROOT))))
+    """Apply one more step of Newton's method for ndtr(x) = q, with erf near the center and erfc elsewhere."""
+    error_middle = mul(sub(special.erf(mul(x, _ROOT)), sub(mul(q, 2.0), 1.0)), 0.5)
+    error_beside = sub(mul(special.erfc(mul(x, -_ROOT)), 0.5), q)
+    error = select(gt(q, 0.25), error_middle, error_beside)
+    return sub(x, mul(error, exp(add(mul(square(x), 0.5), _LOG_ROOT))))
 
 
 @_ndtri.defjvp

@@ -21,13 +21,14 @@ from ..arguments import floats, strong
 
 
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, n_max: int | None = None) -> Any:
-    """The spherical harmonics of degree ``n`` and order ``m``, |m| ≤ n, at polar angle ``theta`` and azimuth ``phi``.
+    """Return the spherical harmonics of degree ``n`` and order ``m``, |m| ≤ n.
 
-    Complex, of shape (k,), to which the four arrays of rank 1 broadcast; ``n`` and ``m`` are integers. ``n_max`` is
-    the largest degree: larger ones are taken for it; where it is None the entries of ``n`` are looked at, so ``n``
-    cannot be traced then. ``diff_n`` is not supported (NotImplementedError). The normalized Legendre functions are
-    computed by their recurrence in the degree (DLMF 14.10.3, 14.30.1), so those of order 0 have derivatives at the
-    poles too. Raises TypeError for other types, ValueError for other ranks and no degrees at all.
+    ``theta`` is the polar angle, ``phi`` the azimuth. The result is complex, of shape (k,), to which the four
+    arrays of rank 1 broadcast; ``n`` and ``m`` are integers. ``n_max`` is the largest degree: larger ones are
+    clipped to it; if it is None, it is the maximum of ``n``, which then cannot be traced. ``diff_n`` is not
+    supported (NotImplementedError). The normalized Legendre functions are computed by their recurrence in the
+    degree (DLMF 14.10.3, 14.30.1), so that those of order 0 are differentiable at the poles too. Raises TypeError
+    for other types and ranks, ValueError for no degrees at all.
 
     >>> import numpy as np, xlascope.scipy.special as sp
     >>> print(sp.sph_harm_y(np.array([1]), np.array([0]), np.array([0.0]), np.array([0.0])))
@@ -35,12 +36,12 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, 
     """
     if diff_n is not None:
         raise NotImplementedError(f"sph_harm_y with diff_n: take derivatives with xlascope.grad{here()}")
-    for what, each in (("n", n), ("m", m)):
-        if np.dtype(getattr(each, "dtype", type(each))).kind not in "iu":
-            raise TypeError(f"{what} of sph_harm_y is an array of integers, got {each!r}{here()}")
-    for what, each in (("n", n), ("m", m), ("theta", theta), ("phi", phi)):
-        if np.ndim(each) != 1:
-            raise TypeError(f"{what} of sph_harm_y has shape (k,), got shape {np.shape(each)}{here()}")
+    for name, array in (("n", n), ("m", m)):
+        if np.dtype(getattr(array, "dtype", type(array))).kind not in "iu":
+            raise TypeError(f"{name} of sph_harm_y is an array of integers, got {array!r}{here()}")
+    for name, array in (("n", n), ("m", m), ("theta", theta), ("phi", phi)):
+        if np.ndim(array) != 1:
+            raise TypeError(f"{name} of sph_harm_y has shape (k,), got shape {np.shape(array)}{here()}")
     if n_max is None:
         degrees = np.asarray(n)
         if not degrees.size:
@@ -58,15 +59,15 @@ def _sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, largest: int) -> Any:
     degree, order = n.astype(theta.dtype), abs(m).astype(theta.dtype)
     legendre = _legendre(where(degree > largest, float(largest), degree), order, cos(theta), sin(theta), largest)
     legendre = where((m < 0) & (m % 2 != 0), -legendre, legendre)
-    turned = m.astype(theta.dtype) * phi
-    return complex_of(legendre * cos(turned), legendre * sin(turned))
+    phase = m.astype(theta.dtype) * phi
+    return complex_of(legendre * cos(phase), legendre * sin(phase))
 
 
 def _legendre(n: Any, m: Any, x: Any, s: Any, largest: int) -> Any:
-    """N P_n^m(x) with s = √(1 - x²): first up the diagonal to (m, m), then up in the degree."""
+    """Return N P_n^m(x) with s = √(1 - x²): first up the diagonal to (m, m), then up in the degree."""
 
     def step(carry: Any, k: Any) -> tuple[Any, None]:
-        before, last, found = carry
+        before, last, result = carry
         diagonal = -sqrt((2 * k + 1) / (2 * k)) * s * last
         above = k > m
         gap = where(above, k * k - m * m, 1.0)
@@ -74,8 +75,8 @@ def _legendre(n: Any, m: Any, x: Any, s: Any, largest: int) -> Any:
         b = sqrt(where(above, (k - 1) * (k - 1) - m * m, 0.0) / where(k > 1, 4 * (k - 1) * (k - 1) - 1, 1.0))
         upward = a * (x * last - b * before)
         before, last = where(above, last, 0.0), where(above, upward, diagonal)
-        return (before, last, where(n == k, last, found)), None
+        return (before, last, where(n == k, last, result)), None
 
     start = x * 0 + math.sqrt(0.25 / math.pi)
-    (_, _, found), _ = scan(step, (x * 0, start, start), np.arange(1, largest + 1).astype(x.dtype))
-    return where(m > n, 0.0, found)
+    (_, _, result), _ = scan(step, (x * 0, start, start), np.arange(1, largest + 1).astype(x.dtype))
+    return where(m > n, 0.0, result)

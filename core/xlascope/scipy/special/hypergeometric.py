@@ -1,9 +1,9 @@
 """The hypergeometric functions 1F1 (Kummer's) and 2F1 (Gauss's) of real parameters.
 
-Their series Σ Π(a)_k/Π(b)_k x^k/k! are summed as they stand where x ≥ 0, and scaled down where they grow; negative x
-go there by Kummer's transformation 1F1(a; b; x) = e^x 1F1(b - a; b; -x) and by Pfaff's
-2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x/(x - 1)) (DLMF 13.2.39, 15.8.1). The derivatives in the parameters are
-those of the terms; they have none themselves.
+Their series Σ Π(a)_k/Π(b)_k x^k/k! are summed directly where x ≥ 0, and rescaled where they grow; negative x
+are reduced to that by Kummer's transformation 1F1(a; b; x) = e^x 1F1(b - a; b; -x) and by Pfaff's 2F1(a, b;
+c; x) = (1 - x)^-a 2F1(a, c - b; c; x/(x - 1)) (DLMF 13.2.39, 15.8.1). The derivatives with respect to the
+parameters are those of the terms; they are not differentiable themselves.
 """
 
 from __future__ import annotations
@@ -25,71 +25,72 @@ from .continuation import LARGE, continued, kept
 from .gammas import _sign
 from .wide import digits, exactly, real, widened
 
-#: Up to here the series of 2F1 is summed; beyond, its differential equation is followed.
+#: Up to this x the series of 2F1 is summed; beyond, its differential equation is integrated.
 _HALF = 0.5
 _BITS = math.log(LARGE)
 
 
 class _Sums(NamedTuple):
-    """A series over 2^(60 scaled), and its derivatives in the upper and lower parameters over the same."""
+    """Sum of a series and its derivatives in the upper and lower parameters, all divided by 2^(60 rescalings)."""
 
     value: Any
     slopes: tuple[Any, ...]
     scaled: Any
 
 
-def _series(upper: tuple[Any, ...], lower: Any, x: Any, moving: bool, small: float) -> _Sums:
-    """Σ Π(a)_k/(b)_k x^k/k! over the places where that converges, and the derivatives if they are ``moving``."""
+def _series(upper: tuple[Any, ...], lower: Any, x: Any, with_slopes: bool, small: float) -> _Sums:
+    """Sum Σ Π(a)_k/(b)_k x^k/k! where it converges, with its parameter derivatives if ``with_slopes``."""
     parameters = (*upper, lower)
 
-    def step(k: Any, going: Any, term: Any, total: Any, scaled: Any, *moved: Any) -> tuple[Any, ...]:
+    def step(k: Any, active: Any, term: Any, total: Any, rescalings: Any, *derivative_state: Any) -> tuple[Any, ...]:
         factors = [a + (k - 1) for a in upper]
         below = lower + (k - 1)
         base = x / k / below
         ratio = base
         for factor in factors:
             ratio = ratio * factor
-        dterms, dtotals = moved[: len(moved) // 2], moved[len(moved) // 2 :]
-        if moving:
-            by_each = []
+        dterms, dtotals = derivative_state[: len(derivative_state) // 2], derivative_state[len(derivative_state) // 2 :]
+        if with_slopes:
+            by_parameter = []
             for i in range(len(upper)):
-                others = base
+                product = base
                 for j, factor in enumerate(factors):
-                    others = others if i == j else others * factor
-                by_each.append(others)
-            by_each.append(-ratio / below)
-            dterms = tuple(d * ratio + term * by for d, by in zip(dterms, by_each, strict=True))
+                    product = product if i == j else product * factor
+                by_parameter.append(product)
+            by_parameter.append(-ratio / below)
+            dterms = tuple(d * ratio + term * by for d, by in zip(dterms, by_parameter, strict=True))
             dtotals = tuple(s + d for s, d in zip(dtotals, dterms, strict=True))
         term = term * ratio
         total = total + term
-        more = (abs(term) > small * abs(total)) | (abs(ratio) >= 1)
+        ongoing = (abs(term) > small * abs(total)) | (abs(ratio) >= 1)
         for d, s in zip(dterms, dtotals, strict=True):
-            more = more | (abs(d) > small * abs(s))
+            ongoing = ongoing | (abs(d) > small * abs(s))
         big = abs(total) > LARGE
-        term, total, *rest = (where(big, y / LARGE, y) for y in (term, total, *dterms, *dtotals))
-        # a series that ended, as polynomials do, has no terms left; one of no numbers ends too
-        more = more & (moving | (term != 0)) & (total == total)
-        return going & more, term, total, where(big, scaled + 1, scaled), *rest
+        term, total, *rescaled = (where(big, y / LARGE, y) for y in (term, total, *dterms, *dtotals))
+        # stop polynomials, which have no more terms, and series of NaN
+        ongoing = ongoing & (with_slopes | (term != 0)) & (total == total)
+        return active & ongoing, term, total, where(big, rescalings + 1, rescalings), *rescaled
 
-    one = sum(parameters, x) * 0 + 1
-    zeros = [one * 0] * (2 * len(parameters) if moving else 0)
-    going, _, total, scaled, *rest = kept((one > 0, one, one, one * 0, *zeros), step)
-    return _Sums(where(going, math.nan, total), tuple(rest[len(rest) // 2 :]), scaled)
+    ones = sum(parameters, x) * 0 + 1
+    zeros = [ones * 0] * (2 * len(parameters) if with_slopes else 0)
+    unfinished, _, total, rescalings, *derivatives = kept((ones > 0, ones, ones, ones * 0, *zeros), step)
+    return _Sums(where(unfinished, math.nan, total), tuple(derivatives[len(derivatives) // 2 :]), rescalings)
 
 
-def _restored(x: Any, scaled: Any, exponent: Any) -> Any:
-    """The number that was scaled, and times e^exponent."""
-    whole = scaled * _BITS + exponent
-    return x * exp(whole / 2) * exp(whole / 2)
+def _restored(x: Any, rescalings: Any, exponent: Any) -> Any:
+    """Undo the scaling of a number, and multiply it by e^exponent."""
+    log_factor = rescalings * _BITS + exponent
+    return x * exp(log_factor / 2) * exp(log_factor / 2)
 
 
 @together()
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
-    """Kummer's confluent hypergeometric function 1F1(a; b; x) = Σ (a)_k/(b)_k x^k/k!.
+    """Return Kummer's confluent hypergeometric function 1F1(a; b; x) = Σ (a)_k/(b)_k x^k/k!.
 
-    Of the shape to which the operands broadcast, in their floating-point dtype; raises ValueError for complex
-    numbers. It is 1 for a = 0 even where b = 0, and infinite where ``b`` is 0, -1, … and the series does not end
-    before. Digits are lost where terms of both signs cancel: ``a`` negative and x > 0, or b - a negative and x < 0.
+    The result has the shape to which the operands broadcast, in their floating-point dtype. Raises ValueError for
+    complex numbers. It is 1 for a = 0 even where b = 0, and infinite where ``b`` is 0, -1, … and the series does
+    not terminate before. Precision is lost where terms of both signs cancel: ``a`` negative and x > 0, or b - a
+    negative and x < 0.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.hyp1f1(1.0, 2.0, 3.0):.5f}")
@@ -99,7 +100,7 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
 
 
 def _pole(upper: tuple[Any, ...], lower: Any) -> Any:
-    """Where the lower parameter is 0, -1, … and no upper one ends the series before."""
+    """Return where the lower parameter is 0, -1, … and no upper one terminates the series before."""
     pole = (lower <= 0) & (lower == floor(lower))
     for a in upper:
         pole = pole & ~((a <= 0) & (a == floor(a)) & (a >= lower))
@@ -108,34 +109,34 @@ def _pole(upper: tuple[Any, ...], lower: Any) -> Any:
 
 @custom_jvp
 def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
-    (found,) = exactly(_hyp1f1_formula, a, b, x)
-    return found
+    (result,) = exactly(_hyp1f1_formula, a, b, x)
+    return result
 
 
 def _hyp1f1_formula(a: Any, b: Any, x: Any, small: float) -> Any:
-    ends = (a <= 0) & (a == floor(a))
-    turned = (x < 0) & ~ends
-    usual = (abs(x) < math.inf) & ~_pole((a,), b)
-    p, v = where(turned, b - a, a), where(turned, -x, x)
-    p, q, v = where(usual, p, 1.0), where(usual, b, 1.0), where(usual, v, 0.0)
+    terminates = (a <= 0) & (a == floor(a))
+    mapped = (x < 0) & ~terminates
+    valid = (abs(x) < math.inf) & ~_pole((a,), b)
+    p, v = where(mapped, b - a, a), where(mapped, -x, x)
+    p, q, v = where(valid, p, 1.0), where(valid, b, 1.0), where(valid, v, 0.0)
     near = _series((p,), q, where(_is_far(p, q, v), 0.0, v), False, small)
-    found = _restored(near.value, near.scaled, where(turned, -v, 0.0))
-    found = where(_is_far(p, q, v), _far(p, q, v, where(turned, -v, 0.0)), found)
-    found = where(_pole((a,), b), math.inf, where(usual, found, math.nan))
-    found = where((x == 0) & ~_pole((a,), b) | (a == 0), 1.0, found)
-    return where((a == a) & (b == b) & (x == x), found, math.nan)
+    result = _restored(near.value, near.scaled, where(mapped, -v, 0.0))
+    result = where(_is_far(p, q, v), _far(p, q, v, where(mapped, -v, 0.0)), result)
+    result = where(_pole((a,), b), math.inf, where(valid, result, math.nan))
+    result = where((x == 0) & ~_pole((a,), b) | (a == 0), 1.0, result)
+    return where((a == a) & (b == b) & (x == x), result, math.nan)
 
 
 def _is_far(a: Any, b: Any, x: Any) -> Any:
-    """Where 24 terms in 1/x have all digits (DLMF 13.7.1)."""
-    ends = (a <= 0) & (a == floor(a))
-    return (x > 60) & ~ends & (x > 4 * (1 + abs(b - a)) * (1 + abs(1 - a))) & (b > 0)
+    """Return where 24 terms of the asymptotic series in 1/x are accurate (DLMF 13.7.1)."""
+    terminates = (a <= 0) & (a == floor(a))
+    return (x > 60) & ~terminates & (x > 4 * (1 + abs(b - a)) * (1 + abs(1 - a))) & (b > 0)
 
 
 def _far(a: Any, b: Any, x: Any, exponent: Any) -> Any:
-    """Γ(b)/Γ(a) e^x x^(a - b) Σ (b - a)_k (1 - a)_k/k! x^-k."""
-    far = _is_far(a, b, x)
-    a, b, x = where(far, a, 1.0), where(far, b, 1.0), where(far, x, 100.0)
+    """Return Γ(b)/Γ(a) e^x x^(a - b) Σ (b - a)_k (1 - a)_k/k! x^-k."""
+    is_far = _is_far(a, b, x)
+    a, b, x = where(is_far, a, 1.0), where(is_far, b, 1.0), where(is_far, x, 100.0)
     term = total = x * 0 + 1
     for k in range(1, 25):
         term = term * (b - a + (k - 1)) * (k - a) / (k * x)
@@ -147,31 +148,31 @@ def _far(a: Any, b: Any, x: Any, exponent: Any) -> Any:
 def _hyp1f1_jvp(primals: Any, tangents: Any) -> Any:
     (a, b, x), (ta, tb, tx) = primals, tangents
     y = _hyp1f1(a, b, x)
-    moved = y * 0
+    y_tangent = y * 0
     if not _still(ta, tb):
         by_a, by_b = _hyp1f1_slopes(a, b, x)
-        moved = sum((t * by for t, by in ((ta, by_a), (tb, by_b)) if not _still(t)), moved)
+        y_tangent = sum((t * by for t, by in ((ta, by_a), (tb, by_b)) if not _still(t)), y_tangent)
     if not _still(tx):
-        moved = moved + tx * where(a == 0, 0.0, a / b * _hyp1f1(a + 1, b + 1, x))
-    return y, moved
+        y_tangent = y_tangent + tx * where(a == 0, 0.0, a / b * _hyp1f1(a + 1, b + 1, x))
+    return y, y_tangent
 
 
 _hyp1f1.defjvp(_hyp1f1_jvp, symbolic_zeros=True)
 
 
 def _still(*tangents: Any) -> bool:
-    """Whether operands do not move; so derivatives in the last operand do not ask for those in the parameters."""
+    """Return whether all tangents are symbolic zeros, so that their derivatives need not be computed."""
     return all(isinstance(t, SymbolicZero) for t in tangents)
 
 
 @custom_jvp
 def _hyp1f1_slopes(a: Any, b: Any, x: Any) -> Any:
-    turned, usual = x < 0, (abs(x) < 1e4) & ~_pole((a,), b)
-    p, v = where(turned, b - a, a), where(usual, abs(x), 0.0)
-    sums = _series((where(usual, p, 1.0),), where(usual, b, 1.0), v, True, digits(x) / 16)
-    first, second = (_restored(s, sums.scaled, where(turned, -v, 0.0)) for s in sums.slopes)
-    by_a, by_b = where(turned, -first, first), where(turned, first + second, second)
-    return where(usual, by_a, math.nan), where(usual, by_b, math.nan)
+    mapped, valid = x < 0, (abs(x) < 1e4) & ~_pole((a,), b)
+    p, v = where(mapped, b - a, a), where(valid, abs(x), 0.0)
+    sums = _series((where(valid, p, 1.0),), where(valid, b, 1.0), v, True, digits(x) / 16)
+    first, second = (_restored(s, sums.scaled, where(mapped, -v, 0.0)) for s in sums.slopes)
+    by_a, by_b = where(mapped, -first, first), where(mapped, first + second, second)
+    return where(valid, by_a, math.nan), where(valid, by_b, math.nan)
 
 
 @_hyp1f1_slopes.defjvp
@@ -181,11 +182,12 @@ def _hyp1f1_slopes_jvp(primals: Any, tangents: Any) -> Any:
 
 @together()
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Gauss's hypergeometric function 2F1(a, b; c; x) = Σ (a)_k (b)_k/(c)_k x^k/k! for x ≤ 1; infinite beyond.
+    """Return Gauss's hypergeometric function 2F1(a, b; c; x) = Σ (a)_k (b)_k/(c)_k x^k/k! for x ≤ 1.
 
-    Of the shape to which the operands broadcast, in their floating-point dtype; raises TypeError for complex numbers.
-    At 1 it is Γ(c) Γ(c - a - b)/(Γ(c - a) Γ(c - b)) where c > a + b, else infinite. Polynomials (``a`` or ``b`` is 0,
-    -1, …) are summed for all x. Where 1 - x is small, or x is far below 0, the number of steps grows as its logarithm.
+    It is infinite beyond. The result has the shape to which the operands broadcast, in their floating-point
+    dtype. Raises TypeError for complex numbers. At 1 it is Γ(c) Γ(c - a - b)/(Γ(c - a) Γ(c - b)) where c > a + b,
+    else infinite. Polynomials (``a`` or ``b`` is 0, -1, …) are summed for all x. Where 1 - x is small, or x is
+    far below 0, the number of steps grows with its logarithm.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.hyp2f1(1.0, 2.0, 3.0, 0.5):.5f}")
@@ -199,21 +201,21 @@ def _ended(a: Any, b: Any) -> Any:
 
 
 def _turned(a: Any, b: Any, c: Any, x: Any) -> tuple[Any, ...]:
-    """Where Pfaff's transformation is taken and where the series is summed, and its operands."""
-    turned = (x < 0) & ~_ended(a, b)
-    usual = (abs(x) < math.inf) & ((x < 1) | _ended(a, b)) & ~_pole((a, b), c)
-    q, v = where(turned, c - b, b), where(turned, x / (x - 1), x)
-    return turned, usual, where(usual, a, 1.0), where(usual, q, 1.0), where(usual, c, 1.0), where(usual, v, 0.0)
+    """Return where Pfaff's transformation applies, where the series is summed, and the operands of the series."""
+    mapped = (x < 0) & ~_ended(a, b)
+    valid = (abs(x) < math.inf) & ((x < 1) | _ended(a, b)) & ~_pole((a, b), c)
+    q, v = where(mapped, c - b, b), where(mapped, x / (x - 1), x)
+    return mapped, valid, where(valid, a, 1.0), where(valid, q, 1.0), where(valid, c, 1.0), where(valid, v, 0.0)
 
 
 @custom_jvp
 def _hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
-    (found,) = exactly(_hyp2f1_formula, a, b, c, x)
-    return found
+    (result,) = exactly(_hyp2f1_formula, a, b, c, x)
+    return result
 
 
 def _half_way(a: Any, b: Any, c: Any, x: Any, far: Any, small: float) -> tuple[tuple[Any, Any], Any]:
-    """The series and, where it goes on from there, its slope, both over 2^(60 scaled)."""
+    """Return the series and, where ``far``, its slope, both divided by 2^(60 n), and n."""
     sums = _series((a, b), c, x, False, small)
     slope = _series(
         (where(far, a + 1, 1.0), where(far, b + 1, 1.0)), where(far, c + 1, 1.0), where(far, x, 0.0), False, small
@@ -221,35 +223,35 @@ def _half_way(a: Any, b: Any, c: Any, x: Any, far: Any, small: float) -> tuple[t
     return (sums.value, a * b / c * slope.value * exp((slope.scaled - sums.scaled) * _BITS)), sums.scaled
 
 
-def _hyp2f1_formula(a: Any, b: Any, c: Any, x: Any, small: float) -> Any:
-    turned, usual, p, q, r, v = _turned(a, b, c, x)
-    far = usual & (v > _HALF) & ~_ended(p, q)
-    value, scaled = _half_way(p, q, r, where(far, _HALF, v), far, small)
+def _hyp2f1_formula(a: Any, b: Any, c: Any, x: Any, tol: float) -> Any:
+    mapped, valid, p, q, r, v = _turned(a, b, c, x)
+    far = valid & (v > _HALF) & ~_ended(p, q)
+    pair, rescalings = _half_way(p, q, r, where(far, _HALF, v), far, tol)
     # the distance from 1, without the rounding of x/(x - 1)
-    left = where(far, where(turned, 1 / (1 - where(turned, x, 0.0)), 1 - v), 1 - _HALF)
-    value, scaled = continued(where(far, p, 0.0), where(far, q, 0.0), where(far, r, 1.0), value, scaled, left, small)
-    found = _restored(value[0], scaled, where(turned, -a * log1p(-where(turned, x, 0.0)), 0.0))
-    found = where(usual, found, where((x >= 1) | _pole((a, b), c), math.inf, math.nan))
-    one = (x == 1) & (c > a + b) & (c > 0) & ~_ended(a, b)
-    s, p, q, r = c - a - b, c - a, c - b, where(one, c, 1.0)
-    s, p, q = (where(one, y, 1.0) for y in (s, p, q))
-    zero = _ended(p, q)
+    gap = where(far, where(mapped, 1 / (1 - where(mapped, x, 0.0)), 1 - v), 1 - _HALF)
+    pair, rescalings = continued(where(far, p, 0.0), where(far, q, 0.0), where(far, r, 1.0), pair, rescalings, gap, tol)
+    result = _restored(pair[0], rescalings, where(mapped, -a * log1p(-where(mapped, x, 0.0)), 0.0))
+    result = where(valid, result, where((x >= 1) | _pole((a, b), c), math.inf, math.nan))
+    at_one = (x == 1) & (c > a + b) & (c > 0) & ~_ended(a, b)
+    s, p, q, r = c - a - b, c - a, c - b, where(at_one, c, 1.0)
+    s, p, q = (where(at_one, y, 1.0) for y in (s, p, q))
+    vanishes = _ended(p, q)
     gauss = _sign(p) * _sign(q) * exp(lgamma(r) + lgamma(s) - lgamma(p) - lgamma(q))
-    found = where(one, where(zero, 0.0, gauss), found)
-    found = where(((x == 0) | (a == 0) | (b == 0)) & ~_pole((a, b), c), 1.0, found)
-    return where((a == a) & (b == b) & (c == c) & (x == x), found, math.nan)
+    result = where(at_one, where(vanishes, 0.0, gauss), result)
+    result = where(((x == 0) | (a == 0) | (b == 0)) & ~_pole((a, b), c), 1.0, result)
+    return where((a == a) & (b == b) & (c == c) & (x == x), result, math.nan)
 
 
 def _hyp2f1_jvp(primals: Any, tangents: Any) -> Any:
-    (a, b, c, x), (*others, tx) = primals, tangents
+    (a, b, c, x), (*parameter_tangents, tx) = primals, tangents
     y = _hyp2f1(a, b, c, x)
-    moved = y * 0
-    if not _still(*others):
+    y_tangent = y * 0
+    if not _still(*parameter_tangents):
         slopes = _hyp2f1_slopes(a, b, c, x)
-        moved = sum((t * by for t, by in zip(others, slopes, strict=True) if not _still(t)), moved)
+        y_tangent = sum((t * by for t, by in zip(parameter_tangents, slopes, strict=True) if not _still(t)), y_tangent)
     if not _still(tx):
-        moved = moved + tx * where(a * b == 0, 0.0, a * b / c * _hyp2f1(a + 1, b + 1, c + 1, x))
-    return y, moved
+        y_tangent = y_tangent + tx * where(a * b == 0, 0.0, a * b / c * _hyp2f1(a + 1, b + 1, c + 1, x))
+    return y, y_tangent
 
 
 _hyp2f1.defjvp(_hyp2f1_jvp, symbolic_zeros=True)
@@ -257,14 +259,14 @@ _hyp2f1.defjvp(_hyp2f1_jvp, symbolic_zeros=True)
 
 @custom_jvp
 def _hyp2f1_slopes(a: Any, b: Any, c: Any, x: Any) -> Any:
-    turned, usual, p, q, r, v = _turned(a, b, c, x)
-    usual = usual & (x < 1)
-    p, q, r, v = (where(usual, y, 0.25) for y in (p, q, r, v))
+    mapped, valid, p, q, r, v = _turned(a, b, c, x)
+    valid = valid & (x < 1)
+    p, q, r, v = (where(valid, y, 0.25) for y in (p, q, r, v))
     sums = _series((p, q), r, v, True, digits(x) / 16)
-    logarithm = -log1p(-where(turned & usual, x, 0.0))
+    logarithm = -log1p(-where(mapped & valid, x, 0.0))
     value, first, second, third = (_restored(s, sums.scaled, a * logarithm) for s in (sums.value, *sums.slopes))
-    by_a, by_b, by_c = first + logarithm * value, where(turned, -second, second), where(turned, second + third, third)
-    return tuple(where(usual, y, math.nan) for y in (by_a, by_b, by_c))
+    by_a, by_b, by_c = first + logarithm * value, where(mapped, -second, second), where(mapped, second + third, third)
+    return tuple(where(valid, y, math.nan) for y in (by_a, by_b, by_c))
 
 
 @_hyp2f1_slopes.defjvp

@@ -1,9 +1,9 @@
-"""The exponential integrals, and those of the sine and the cosine.
+"""The exponential, sine and cosine integrals.
 
-Near 0 what is left beside the logarithm is smooth, and fitted: E1(x) + log(x); and for Ei and Ci, which have a zero
-there, (Ei(x) - log(x/x0))/(x - x0), after W. J. Cody and H. C. Thacher, Mathematics of Computation 23, 1969, so that
-there are correct digits beside the zero too. Further out x e^x E1(x) and its kin are fitted in 1/x. The derivatives
-are the integrands.
+Near 0 the smooth remainder beside the logarithm is approximated: E1(x) + log(x); and for Ei and Ci, which
+have a zero there, (Ei(x) - log(x/x0))/(x - x0), after W. J. Cody and H. C. Thacher, Mathematics of
+Computation 23, 1969, so that they are accurate near the zero too. Further out x e^x E1(x) and its analogues
+are approximated in 1/x. The derivatives are the integrands.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ...operations.trigonometry import cos, sin
 from . import integral_fits as fits
 from .wide import exactly, fit_on, inside, real, widened
 
-#: The zero of Ei and the first of Ci, each as a number of single precision and the rest.
+#: The zero of Ei and the first zero of Ci, each as a single-precision number and a remainder.
 _X0 = 0.3725074231624603, -1.23810936926864456e-08
 _C0 = 0.61650550365448, -1.80337637466716396e-08
 #: The second zero of Ci.
@@ -33,16 +33,19 @@ _C1 = 3.3841803073883057, 1.1516288076233536e-07
 
 
 def _beyond(v: Any, zero: tuple[float, float]) -> Any:
-    """A positive v less a number in two parts; between differences compilers see a choice, and do not merge them."""
+    """Return a positive v minus a number in two parts.
+
+    The ``where`` between the differences prevents compilers from merging them.
+    """
     return where(v > 0, v - zero[0], math.nan) - zero[1]
 
 
 @together()
 def exp1(x: Any) -> Any:
-    """The exponential integral E1(x) = ∫ e^-t/t dt from ``x`` to infinity: infinite at 0, NaN for negative ``x``.
+    """Return the exponential integral E1(x) = ∫ e^-t/t dt from ``x`` to infinity.
 
-    Of any shape, in the floating-point dtype of ``x``; raises ValueError for complex numbers (Abramowitz and Stegun,
-    5.1).
+    It is infinite at 0 and NaN for negative ``x``. The result has the shape of ``x`` and its floating-point
+    dtype. Raises ValueError for complex numbers (Abramowitz and Stegun, 5.1).
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.exp1(1.0):.5f}")
@@ -56,8 +59,8 @@ def _exp1(x: Any) -> Any:
     small = fit_on(x, 0.0, 1.0, fits.E1_SMALL) - log(inside(x, x <= 1, 1.0))
     u = 1 / inside(x, x > 1, 1.0)
     scaled = where(u > 0.25, fit_on(u, 0.25, 1.0, fits.E1_MIDDLE), 1 + u * fit_on(u, 0.0, 0.25, fits.E1_LARGE))
-    found = where(x <= 1, small, exp(-x) * u * scaled)
-    return where(x >= 0, found, math.nan)
+    result = where(x <= 1, small, exp(-x) * u * scaled)
+    return where(x >= 0, result, math.nan)
 
 
 @_exp1.defjvp
@@ -68,12 +71,13 @@ def _exp1_jvp(primals: Any, tangents: Any) -> Any:
 
 @together()
 def expn(n: Any, x: Any) -> Any:
-    """The exponential integral E_n(x) = ∫ e^(-xt)/t^n dt from 1 to infinity, for n ≥ 0 and x ≥ 0; NaN elsewhere.
+    """Return the exponential integral E_n(x) = ∫ e^(-xt)/t^n dt from 1 to infinity, for n ≥ 0 and x ≥ 0.
 
-    Of the shape to which ``n`` and ``x`` broadcast, in their floating-point dtype; raises ValueError for complex
-    numbers. ``n`` is a constant: the derivative is that in ``x``, -E_(n-1)(x). Up to 1 it is a series, beyond a
-    continued fraction (Abramowitz and Stegun, 5.1.12 and 5.1.22). It is meant for whole ``n``; between them,
-    digits are lost where ``x`` is below 1 and ``n`` is nearly whole.
+    It is NaN elsewhere. The result has the shape to which ``n`` and ``x`` broadcast, in their floating-point
+    dtype. Raises ValueError for complex numbers. ``n`` is a constant: the derivative is that in ``x``,
+    -E_(n-1)(x). Up to 1 it is a series, beyond a continued fraction (Abramowitz and Stegun, 5.1.12 and 5.1.22).
+    It is meant for integer ``n``; between them, precision is lost where ``x`` is below 1 and ``n`` is nearly an
+    integer.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.expn(2, 1.0):.5f}")
@@ -85,65 +89,71 @@ def expn(n: Any, x: Any) -> Any:
 
 @custom_jvp
 def _expn(n: Any, x: Any) -> Any:
-    (found,) = exactly(_expn_formula, n, x)
-    return found
+    (result,) = exactly(_expn_formula, n, x)
+    return result
 
 
 def _expn_formula(n: Any, x: Any, small: float) -> Any:
-    usual = (n > 0) & (x > 0) & (x < math.inf) & (n < math.inf)
-    n_safe, v = where(usual, n, 2.0), where(usual, x, 2.0)
+    valid = (n > 0) & (x > 0) & (x < math.inf) & (n < math.inf)
+    n_safe, v = where(valid, n, 2.0), where(valid, x, 2.0)
     near = v <= 1
     series = _expn_series(where(near, n_safe, 2.0), where(near, v, 1.0))
     fraction = exp(-v) * _expn_fraction(n_safe, where(near, 2.0, v), small)
     first = _exp1(v)
-    found = where(near, _expn_few(n_safe, v, first, series), fraction)
-    found = where(n_safe == 1, first, found)
+    result = where(near, _expn_few(n_safe, v, first, series), fraction)
+    result = where(n_safe == 1, first, result)
     at_zero = where(n > 1, 1 / where(n > 1, n - 1, 1.0), math.inf)
     at_infinity = where((x == math.inf) & (n >= 0) | (n == math.inf) & (x >= 0), 0.0, math.nan)
     edge = where((x == 0) & (n >= 0), at_zero, at_infinity)
-    none = (n == 0) & (x > 0)
-    outside = where(none, exp(-x) / where(none, x, 1.0), edge)
-    return where(usual, found, outside)
+    is_order_zero = (n == 0) & (x > 0)
+    outside = where(is_order_zero, exp(-x) / where(is_order_zero, x, 1.0), edge)
+    return where(valid, result, outside)
 
 
-#: Up to here whole orders come from E_1, step by step: there the series' terms cancel near x = 1.
+#: Up to this integer order the recurrence from E_1 is used, since the terms of the series cancel near x = 1.
 _FEW = 6
 
 
 def _expn_few(n: Any, x: Any, first: Any, between: Any) -> Any:
-    """E_n(x) for few whole n by E_(n+1)(x) = (e^-x - x E_n(x))/n (5.1.14), and ``between`` for others."""
-    found, each, power = between, first, exp(-x)
+    """Return E_n(x) for small integer n by E_(n+1)(x) = (e^-x - x E_n(x))/n (5.1.14), and ``between`` for others."""
+    result, value, power = between, first, exp(-x)
     for k in range(1, _FEW):
-        each = (power - x * each) / k
-        found = where(n == k + 1, each, found)
-    return found
+        value = (power - x * value) / k
+        result = where(n == k + 1, value, result)
+    return result
 
 
 def _expn_series(n: Any, x: Any) -> Any:
-    """The series for 0 < x ≤ 1: -Σ (-x)^m/((m - n + 1) m!) without m = n - 1, which has a logarithm instead."""
-    whole = n == floor(n)
+    """Sum the series for 0 < x ≤ 1: -Σ (-x)^m/((m - n + 1) m!).
+
+    The term m = n - 1 is replaced by one with a logarithm.
+    """
+    is_integer = n == floor(n)
     total = x * 0
     for m in reversed(range(22)):
         gap = m + 1 - n
         total = where(gap == 0, 0.0, 1 / where(gap == 0, 1.0, gap)) * (1 / math.factorial(m)) - x * total
-    few = where(n < 30, n, 30.0)
-    power = exp((few - 1) * log(x) - lgamma(few))
-    alternating = where(few / 2 == floor(few / 2), -1.0, 1.0)
-    # between whole numbers Γ(1 - n) x^(n - 1) = π x^(n - 1)/(sin(π n) Γ(n))
-    between = math.pi / where(whole, 1.0, sin(math.pi * (few - 2 * floor(few / 2))))
-    return where(whole, alternating * (digamma(few) - log(x)), between) * power - total
+    order = where(n < 30, n, 30.0)
+    power = exp((order - 1) * log(x) - lgamma(order))
+    alternating = where(order / 2 == floor(order / 2), -1.0, 1.0)
+    # between integers Γ(1 - n) x^(n - 1) = π x^(n - 1)/(sin(π n) Γ(n))
+    between = math.pi / where(is_integer, 1.0, sin(math.pi * (order - 2 * floor(order / 2))))
+    return where(is_integer, alternating * (digamma(order) - log(x)), between) * power - total
 
 
 def _expn_fraction(n: Any, x: Any, small: float) -> Any:
-    """1/(x + n - n/(x + n + 2 - 2 (n + 1)/(x + n + 4 - …))) from its end: these many steps suffice from x = 1 on."""
+    """Return the continued fraction 1/(x + n - n/(x + n + 2 - 2 (n + 1)/(x + n + 4 - …))).
+
+    It is evaluated backwards; the number of steps suffices for x ≥ 1.
+    """
     count = 50 if small > 1e-14 else 110
 
     def step(state: tuple[Any, Any], _: None) -> tuple[Any, None]:
         below, k = state
         return (x + n + 2 * (k - 1) - k * (n + k - 1) / below, k - 1), None
 
-    (found, _), _ = scan(step, (x + n + 2 * count, x * 0 + count), None, length=count)
-    return 1 / found
+    (denominator, _), _ = scan(step, (x + n + 2 * count, x * 0 + count), None, length=count)
+    return 1 / denominator
 
 
 @_expn.defjvp
@@ -155,9 +165,10 @@ def _expn_jvp(primals: Any, tangents: Any) -> Any:
 
 @together()
 def expi(x: Any) -> Any:
-    """The exponential integral Ei(x) = ∫ e^t/t dt from -infinity to ``x``, the principal value; -infinite at 0.
+    """Return the exponential integral Ei(x) = ∫ e^t/t dt from -infinity to ``x``, the principal value.
 
-    Of any shape, in the floating-point dtype of ``x``; raises ValueError for complex numbers.
+    It is -infinite at 0. The result has the shape of ``x`` and its floating-point dtype. Raises ValueError for
+    complex numbers.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.expi(1.0):.5f}")
@@ -169,18 +180,18 @@ def expi(x: Any) -> Any:
 @custom_jvp
 def _expi(x: Any) -> Any:
     v = inside(x, (x > 0) & (x <= 6), 1.0)
-    away = _beyond(v, _X0)
-    near = abs(away) < 0.1
-    logarithm = where(near, log1p(inside(away, near, 0.0) / sum(_X0)), log(v / sum(_X0)))
-    small = logarithm + away * exp(v / 2) * fit_on(v, 0.0, 6.0, fits.EI_SMALL)
+    distance = _beyond(v, _X0)
+    near = abs(distance) < 0.1
+    logarithm = where(near, log1p(inside(distance, near, 0.0) / sum(_X0)), log(v / sum(_X0)))
+    small = logarithm + distance * exp(v / 2) * fit_on(v, 0.0, 6.0, fits.EI_SMALL)
     u = 1 / inside(x, x > 6, 6.0)
     high = where(u > 1 / 24, fit_on(u, 1 / 24, 1 / 12, fits.EI_HIGH), 1 + u * fit_on(u, 0.0, 1 / 24, fits.EI_LARGE))
     scaled = where(u > 1 / 12, fit_on(u, 1 / 12, 1 / 6, fits.EI_MIDDLE), high)
-    # e^x in two factors, where it is too large itself and e^x/x is not
+    # e^x in two factors, where e^x overflows and e^x/x does not
     half = where(x > 80, x / 2, 0.0)
     large = where(x == math.inf, x, exp(x - half) * u * scaled * exp(half))
-    found = where(x > 6, large, where(x > 0, small, -_exp1(-x)))
-    return where(x == x, where(x == 0, -math.inf, found), x)
+    result = where(x > 6, large, where(x > 0, small, -_exp1(-x)))
+    return where(x == x, where(x == 0, -math.inf, result), x)
 
 
 @_expi.defjvp
@@ -191,10 +202,11 @@ def _expi_jvp(primals: Any, tangents: Any) -> Any:
 
 @together()
 def sici(x: Any) -> tuple[Any, Any]:
-    """The sine integral ∫ sin(t)/t dt from 0 to ``x``, and the cosine integral γ + log(x) + ∫ (cos(t) - 1)/t dt.
+    """Return the sine integral ∫ sin(t)/t dt from 0 to ``x``, and the cosine integral.
 
-    Both of the shape of ``x``, in its floating-point dtype. For negative ``x`` the second is the real part of the
-    cosine integral, that of -x. Raises ValueError for complex numbers (Abramowitz and Stegun, 5.2).
+    The cosine integral is γ + log(x) + ∫ (cos(t) - 1)/t dt. Both have the shape of ``x`` and its floating-point
+    dtype. For negative ``x`` the second is the real part of the cosine integral, that of -x. Raises ValueError
+    for complex numbers (Abramowitz and Stegun, 5.2).
 
     >>> import xlascope.scipy.special as sp
     >>> print("{:.5f} {:.5f}".format(*sp.sici(1.0)))
@@ -215,10 +227,10 @@ def _sici_formula(x: Any, small: float) -> Any:
     v = inside(size, size <= 4, 4.0)
     square = v * v
     si = v * fit_on(square, 0.0, 16.0, fits.SI_SMALL)
-    away = _beyond(v, _C0)
-    near = abs(away) < 0.2
-    logarithm = where(near, log1p(inside(away, near, 0.0) / sum(_C0)), log(v / sum(_C0)))
-    ci = logarithm + away * (v + sum(_C0)) * fit_on(square, 0.0, 16.0, fits.CI_SMALL)
+    distance = _beyond(v, _C0)
+    near = abs(distance) < 0.2
+    logarithm = where(near, log1p(inside(distance, near, 0.0) / sum(_C0)), log(v / sum(_C0)))
+    ci = logarithm + distance * (v + sum(_C0)) * fit_on(square, 0.0, 16.0, fits.CI_SMALL)
     second = _beyond(v, _C1) * fit_on(v, 2.5, 4.0, fits.CI_SECOND)
     ci = where(v > 2.5, second, ci)
     u = 1 / inside(size, size > 4, 4.0)

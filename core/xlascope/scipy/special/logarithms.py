@@ -1,4 +1,4 @@
-"""Logarithms and exponentials, and what information theory makes of them."""
+"""Logarithms and exponentials, and functions of information theory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Axis = int | Sequence[int] | None
 
 @together()
 def xlogy(x: Any, y: Any) -> Any:
-    """The product x log(y), which is 0 for x = 0 whatever y is.
+    """Return x log(y), which is 0 for x = 0 and any y that is not NaN.
 
     >>> import xlascope.scipy.special as sp
     >>> print(sp.xlogy(0.0, 0.0))
@@ -45,7 +45,7 @@ def _xlogy(x: Any, y: Any) -> Any:
 
 
 def _sum(tangents: Any, *derivatives: Callable[[], Any]) -> Any:
-    """Sum the tangents times derivatives: of what moves alone, since the others may be infinite."""
+    """Sum tangents times derivatives, skipping symbolic zeros, whose derivatives may be infinite."""
     pairs = zip(tangents, derivatives, strict=True)
     return sum_tangents([mul(t, derivative()) for t, derivative in pairs if not isinstance(t, SymbolicZero)])
 
@@ -61,14 +61,14 @@ _xlogy.defjvp(_xlogy_jvp, symbolic_zeros=True)
 @custom_jvp
 def _quotient(x: Any, y: Any) -> Any:
     """Return x / y, and 0 for 0 / 0: the derivative of 0 log(y), which is 0 for all y."""
-    both = bitwise_and(eq(x, 0.0), eq(y, 0.0))
-    return div(x, select(both, filled(y, 1.0), y))
+    both_zero = bitwise_and(eq(x, 0.0), eq(y, 0.0))
+    return div(x, select(both_zero, filled(y, 1.0), y))
 
 
 def _quotient_jvp(primals: Any, tangents: Any) -> Any:
     x, y = primals
-    found = _quotient(x, y)
-    return found, _sum(tangents, lambda: div(filled(y, 1.0), y), lambda: neg(_quotient(found, y)))
+    quotient = _quotient(x, y)
+    return quotient, _sum(tangents, lambda: div(filled(y, 1.0), y), lambda: neg(_quotient(quotient, y)))
 
 
 _quotient.defjvp(_quotient_jvp, symbolic_zeros=True)
@@ -76,7 +76,7 @@ _quotient.defjvp(_quotient_jvp, symbolic_zeros=True)
 
 @together()
 def xlog1py(x: Any, y: Any) -> Any:
-    """The product x log(1 + y), exact for small y, which is 0 for x = 0 whatever y is."""
+    """Return x log(1 + y), accurate for small y, which is 0 for x = 0 and any y that is not NaN."""
     return _xlog1py(*alike(x, y))
 
 
@@ -96,7 +96,7 @@ _xlog1py.defjvp(_xlog1py_jvp, symbolic_zeros=True)
 
 @together()
 def entr(x: Any) -> Any:
-    """The entropy -x log(x): 0 for x = 0, -inf for negative x."""
+    """Return the entropy -x log(x): 0 for x = 0, -inf for negative x."""
     x = inexact(x)
     negative = lt(x, 0.0)
     return select(negative, filled(x, -math.inf), _entr(select(negative, filled(x, 1.0), x)))
@@ -115,7 +115,9 @@ def _entr_jvp(primals: Any, tangents: Any) -> Any:
 
 @together()
 def rel_entr(p: Any, q: Any) -> Any:
-    """The relative entropy p log(p/q): 0 where p is 0, infinite where p or q is negative, or q is 0 and p is not.
+    """Return the relative entropy p log(p/q).
+
+    It is 0 where p is 0 and q ≥ 0, and infinite where p or q is negative, or q is 0 and p is not.
 
     >>> import xlascope.scipy.special as sp
     >>> print(sp.rel_entr(1.0, 0.5))
@@ -125,7 +127,7 @@ def rel_entr(p: Any, q: Any) -> Any:
 
 
 def _entropy_operands(p: Any, q: Any) -> tuple[Any, Any]:
-    """Two operands alike; a weak ``q`` that is spread over the axes of ``p`` keeps its dtype, as in JAX."""
+    """Promote and broadcast two operands; a weak scalar ``q`` keeps its dtype beside an array ``p``, as in JAX."""
     first, second = inexact_pair(p, q)
     if aval_of(first).shape and not aval_of(second).shape:
         second = as_dtype(second, aval_of(second).dtype)
@@ -133,36 +135,36 @@ def _entropy_operands(p: Any, q: Any) -> tuple[Any, Any]:
 
 
 def _rel_entr(p: Any, q: Any) -> Any:
-    both = bitwise_and(gt(p, 0.0), gt(q, 0.0))
-    one = filled(q, 1.0)
-    p_safe, q_safe = select(both, p, one), select(both, q, one)
-    usual = mul(p_safe, sub(log(p_safe), log(q_safe)))
-    nothing = bitwise_and(eq(p, 0.0), ge(q, 0.0))
-    return select(both, usual, select(nothing, filled(one, 0.0), filled(q, math.inf)))
+    both_positive = bitwise_and(gt(p, 0.0), gt(q, 0.0))
+    ones = filled(q, 1.0)
+    p_safe, q_safe = select(both_positive, p, ones), select(both_positive, q, ones)
+    valid = mul(p_safe, sub(log(p_safe), log(q_safe)))
+    is_zero = bitwise_and(eq(p, 0.0), ge(q, 0.0))
+    return select(both_positive, valid, select(is_zero, filled(ones, 0.0), filled(q, math.inf)))
 
 
 @together()
 def kl_div(p: Any, q: Any) -> Any:
-    """The Kullback-Leibler divergence p log(p/q) - p + q, elementwise."""
+    """Return the Kullback-Leibler divergence p log(p/q) - p + q, elementwise."""
     p, q = _entropy_operands(p, q)
     entropy = _rel_entr(p, q)
     plain = add(sub(entropy, p), q)
     if aval_of(p).dtype.kind == "c":
         return plain
-    # outside of the domain the entropy is infinite, from which an infinite operand is not to be taken
+    # outside of the domain the entropy is infinite; avoid subtracting an infinite operand from it
     outside = bitwise_and(eq(entropy, math.inf), bitwise_or(le(q, 0.0), lt(p, 0.0)))
     limit = bitwise_and(outside, bitwise_and(ne(plain, plain), bitwise_and(eq(p, p), eq(q, q))))
     plain = select(limit, filled(p, math.inf), plain)
     # where both are near, p (r - log(1 + r)) for r = (q - p)/p, whose terms do not cancel
     near = lt(abs(sub(q, p)), mul(p, 0.5))
     a, b = (select(near, x, filled(x, 1.0)) for x in (p, q))
-    # taken from 0, so that nothing is 0 and not -0
+    # subtracted from 0, so that a zero is 0 and not -0
     return select(near, sub(filled(p, 0.0), mul(a, log1p_less(div(sub(b, a), a), div(b, a)))), plain)
 
 
 @together()
 def logit(x: Any) -> Any:
-    """log(x / (1 - x)), the inverse of expit.
+    """Return log(x / (1 - x)), the inverse of expit.
 
     >>> import xlascope.scipy.special as sp
     >>> print(sp.logit(0.5))
@@ -184,20 +186,20 @@ def _logit_jvp(primals: Any, tangents: Any) -> Any:
 
 @together()
 def expit(x: Any) -> Any:
-    """The logistic function 1 / (1 + exp(-x))."""
+    """Return the logistic function 1 / (1 + exp(-x))."""
     return logistic(inexact(x))
 
 
 @together()
 def boxcox(x: Any, lmbda: Any) -> Any:
-    """The Box-Cox transform (x^λ - 1)/λ, which is log(x) for λ = 0."""
+    """Return the Box-Cox transform (x^λ - 1)/λ, which is log(x) for λ = 0."""
     x, power = alike(x, lmbda)
     return _power_less_one(log(x), power)
 
 
 @together()
 def boxcox1p(x: Any, lmbda: Any) -> Any:
-    """The Box-Cox transform of 1 + x, exact for small x."""
+    """Return the Box-Cox transform of 1 + x, accurate for small x."""
     x, power = alike(x, lmbda)
     return _power_less_one(log1p(x), power)
 
@@ -209,7 +211,7 @@ def _power_less_one(logarithm: Any, power: Any) -> Any:
 
 
 def softmax(x: Any, /, *, axis: Axis = None) -> Any:
-    """exp(x) / sum(exp(x)) along ``axis``, over all elements where that is None, without overflow."""
+    """Return exp(x) / sum(exp(x)) along ``axis`` (None: over all elements), without overflow."""
     return _softmax(x, axis=as_tuple(axis))
 
 
@@ -221,19 +223,19 @@ def _softmax(x: Any, /, *, axis: Axis = None) -> Any:
 
 @together("axis")
 def log_softmax(x: Any, /, *, axis: Axis = None) -> Any:
-    """The logarithm of :func:`softmax`."""
-    moved = ufuncs.subtract(inexact(x), _largest(inexact(x), axis))
-    return ufuncs.subtract(moved, transcendental.log(reductions.sum(exp(moved), axis=axis, keepdims=True)))
+    """Return the logarithm of :func:`softmax`."""
+    shifted = ufuncs.subtract(inexact(x), _largest(inexact(x), axis))
+    return ufuncs.subtract(shifted, transcendental.log(reductions.sum(exp(shifted), axis=axis, keepdims=True)))
 
 
 def _largest(x: Any, axis: Axis) -> Any:
-    """The largest elements, as constants: the result does not depend on them."""
-    from_x = reductions.max(x, axis=axis, keepdims=True, initial=None if all(shape_of(x)) else -math.inf)
-    return stop_gradient(logic.where(logic.isfinite(from_x), from_x, 0))
+    """Return the maximum along an axis as a constant, since the result does not depend on it."""
+    maximum = reductions.max(x, axis=axis, keepdims=True, initial=None if all(shape_of(x)) else -math.inf)
+    return stop_gradient(logic.where(logic.isfinite(maximum), maximum, 0))
 
 
 def alike(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two operands of one floating-point dtype and one shape."""
+    """Promote two operands to a common inexact dtype and broadcast them to one shape."""
     first, second = inexact_pair(x, y)
     shape = broadcast_shape(aval_of(first).shape, aval_of(second).shape)
     return broadcast_to(first, shape), broadcast_to(second, shape)

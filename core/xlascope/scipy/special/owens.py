@@ -20,12 +20,12 @@ _ROOT = math.sqrt(0.5)
 
 @together()
 def owens_t(h: Any, a: Any) -> Any:
-    """Owen's T(h, a) = 1/(2π) ∫ exp(-h² (1 + x²)/2)/(1 + x²) dx from 0 to ``a``.
+    """Return Owen's T(h, a) = 1/(2π) ∫ exp(-h² (1 + x²)/2)/(1 + x²) dx from 0 to ``a``.
 
-    Of the shape to which ``h`` and ``a`` broadcast, in their floating-point dtype; raises ValueError for complex
-    numbers. For |a| ≤ 1 it is Gauss-Legendre quadrature as far as the integrand counts; beyond, T of a h and 1/a
-    (D. B. Owen, Annals of Mathematical Statistics 27, 1956). The derivatives are the integrand, and
-    -exp(-h²/2) erf(a h/√2)/√(8π).
+    The result has the shape to which ``h`` and ``a`` broadcast, in their floating-point dtype. Raises ValueError
+    for complex numbers. For |a| ≤ 1 it is Gauss-Legendre quadrature over the range where the integrand is
+    significant; beyond, it is reduced to T of a h and 1/a (D. B. Owen, Annals of Mathematical Statistics 27,
+    1956). The derivatives are the integrand, and -exp(-h²/2) erf(a h/√2)/√(8π).
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.owens_t(1.0, 2.0):.5f}")
@@ -42,13 +42,13 @@ def _owens_t(h: Any, a: Any) -> Any:
     product = where(height == 0, 0.0, height * safe)
     inner = _quadrature(where(steep, product, height), where(steep, 1 / safe, slope))
     q, r = erfc(height * _ROOT) / 2, erfc(product * _ROOT) / 2
-    found = where(steep, (q + r) / 2 - q * r - inner, inner)
-    found = where(a < 0, -found, found)
-    return where((h == h) & (a == a), found, math.nan)
+    result = where(steep, (q + r) / 2 - q * r - inner, inner)
+    result = where(a < 0, -result, result)
+    return where((h == h) & (a == a), result, math.nan)
 
 
 def _quadrature(h: Any, a: Any) -> Any:
-    """T(h, a) for h ≥ 0 and 0 ≤ a ≤ 1."""
+    """Return T(h, a) for h ≥ 0 and 0 ≤ a ≤ 1."""
     count, reach = (16, 6.5) if digits(h) > 1e-10 else (34, 9.5)
     end = where(h * a > reach, reach / where(h > reach, h, reach), a) / 2
     total = a * 0
@@ -63,9 +63,9 @@ def _quadrature(h: Any, a: Any) -> Any:
 def _owens_t_jvp(primals: Any, tangents: Any) -> Any:
     (h, a), (s, t) = primals, tangents
     product = where(h == 0, 0.0, h * a)
-    bell = _bell(h)
-    by_h = -bell * erf(product * _ROOT) / math.sqrt(8 * math.pi)
-    by_a = bell * _bell(product) / (2 * math.pi * (1 + a * a))
+    density_h = _bell(h)
+    by_h = -density_h * erf(product * _ROOT) / math.sqrt(8 * math.pi)
+    by_a = density_h * _bell(product) / (2 * math.pi * (1 + a * a))
     return _owens_t(h, a), s * by_h + t * by_a
 
 

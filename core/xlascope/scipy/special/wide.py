@@ -1,4 +1,4 @@
-"""What the fitted functions share: operands in at least single precision, and the evaluation of their fits."""
+"""Shared numerics of special functions: operands in at least single precision, and evaluation of Chebyshev series."""
 
 from __future__ import annotations
 
@@ -19,77 +19,79 @@ from ..arguments import floats, strong
 
 
 def real(name: str, *xs: Any, error: type[Exception] = ValueError) -> list[Any]:
-    """Arrays of one real floating-point dtype, whose shapes fit; raises ``error`` for complex ones."""
-    made = [strong(x) for x in floats(*xs)]
-    if made[0].dtype.kind == "c":
-        raise error(f"{name} takes real numbers, got dtype {made[0].dtype}{here()}")
-    return made
+    """Promote arrays to a common real dtype; raise ``error`` for complex ones."""
+    arrays = [strong(x) for x in floats(*xs)]
+    if arrays[0].dtype.kind == "c":
+        raise error(f"{name} takes real numbers, got dtype {arrays[0].dtype}{here()}")
+    return arrays
 
 
 def widened(function: Callable[..., Any], *xs: Any) -> Any:
-    """A function of arrays of one dtype, computed in at least single precision."""
+    """Return a function of arrays of one dtype, computed in at least single precision."""
     dtype = xs[0].dtype
     if dtype.itemsize >= 4:
         return function(*xs)
-    made = function(*(x.astype(np.float32) for x in xs))
-    return tuple(y.astype(dtype) for y in made) if isinstance(made, tuple) else made.astype(dtype)
+    result = function(*(x.astype(np.float32) for x in xs))
+    return tuple(y.astype(dtype) for y in result) if isinstance(result, tuple) else result.astype(dtype)
 
 
 def exactly(formula: Callable[..., Any], *xs: Any, results: int = 1) -> list[Any]:
-    """The results of an elementwise formula that is computed in double precision.
+    """Return the results of an elementwise formula that is computed in double precision.
 
-    Arrays of float32 are converted for it and the results rounded once, where steps in single precision would lose
-    digits. Its last argument is the relative error that it may leave. It is called where a rule says the derivative.
+    Arrays of float32 are converted for it and the results are rounded once; single precision steps would lose
+    accuracy. The last argument of the formula is the relative error that it may leave. Call it where a rule
+    defines the derivative.
     """
     if xs[0].dtype == np.float32:
         return doubled(formula, *xs, results=results)
-    made = formula(*xs, digits(xs[0]) / 16)
-    return list(made) if results > 1 else [made]
+    result = formula(*xs, digits(xs[0]) / 16)
+    return list(result) if results > 1 else [result]
 
 
 def digits(x: Any) -> float:
-    """The distance from 1 to the next number of the dtype of ``x``."""
+    """Return the machine epsilon of the dtype of ``x``."""
     return float(finfo(x.dtype).eps)
 
 
 def fit(t: Any, coefficients: tuple[float, ...]) -> Any:
-    """The sum of Chebyshev polynomials Σ c_k T_k(t) for t in [-1, 1], with as many terms as the dtype can tell."""
+    """Return the Chebyshev series Σ c_k T_k(t) for t in [-1, 1], truncated to the precision of the dtype."""
     return polynomial(t, _powers(coefficients, digits(t)))
 
 
 @functools.lru_cache(maxsize=256)
 def _powers(coefficients: tuple[float, ...], epsilon: float) -> tuple[float, ...]:
-    """The same polynomial by powers of t, without what stays below an eighth of the smallest digit."""
-    size, left = np.abs(coefficients), len(coefficients)
-    while left > 1 and size[left - 1 :].sum() < epsilon / 16 * size.max():
-        left -= 1
-    return tuple(np.polynomial.chebyshev.cheb2poly(coefficients[:left]).tolist())
+    """Convert a Chebyshev series to powers of t, truncating terms below the precision of the dtype."""
+    magnitudes, count = np.abs(coefficients), len(coefficients)
+    while count > 1 and magnitudes[count - 1 :].sum() < epsilon / 16 * magnitudes.max():
+        count -= 1
+    return tuple(np.polynomial.chebyshev.cheb2poly(coefficients[:count]).tolist())
 
 
 def fit_on(x: Any, low: float, high: float, coefficients: tuple[float, ...]) -> Any:
-    """The fit of a function on [low, high]; outside of that, its value at the nearer end."""
+    """Return the Chebyshev series of a function on [low, high]; outside, its value at the nearer end."""
     half = (high - low) / 2
     t = (x - (low + half)) / half
     return fit(where(t > 1, 1.0, where(t < -1, -1.0, t)), coefficients)
 
 
 def polynomial(t: Any, coefficients: Sequence[float]) -> Any:
-    """The polynomial Σ c_k t^k, by Horner's scheme."""
-    made = t * 0 + coefficients[-1]
+    """Return the polynomial Σ c_k t^k, by Horner's scheme."""
+    value = t * 0 + coefficients[-1]
     for c in reversed(coefficients[:-1]):
-        made = made * t + c
-    return made
+        value = value * t + c
+    return value
 
 
-def inside(x: Any, holds: Any, value: float) -> Any:
-    """``x`` where that holds, and elsewhere a number at which a branch that is not taken is finite."""
-    return where(holds, x, value)
+def inside(x: Any, condition: Any, safe_value: float) -> Any:
+    """Return ``x`` where the condition holds, and elsewhere a value at which the unused branch is finite."""
+    return where(condition, x, safe_value)
 
 
 def exp_of_square(x: Any, sign: float) -> Any:
-    """exp(sign x²), where what x² loses to rounding is put back: x = m + r, x² = m² + (x + m) r, m² exact.
+    """Return exp(sign x²), compensated for the rounding of x².
 
-    One of the factors is 1 + expm1, since compilers make one exponential of two.
+    With x = m + r, x² = m² + (x + m) r, where m² is exact. One of the factors is 1 + expm1, since compilers merge
+    two exponentials into one.
     """
     steps = 2.0**4 if digits(x) > 1e-10 else 2.0**18
     bounded = where(abs(x) < 64, x, where(x == x, 64.0, x))

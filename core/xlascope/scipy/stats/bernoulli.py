@@ -1,6 +1,6 @@
-"""The Bernoulli distribution: 1 with the probability p, else 0.
+"""Bernoulli distribution: 1 with probability p, else 0.
 
-``loc`` moves the distribution; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .tails import probability
 
 @together()
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability of k, -inf for other numbers than 0 and 1."""
+    """Return the logarithm of the probability mass function at k, -inf unless k is 0 or 1."""
     k, p, loc = floats(k, p, loc)
     k = k - loc
-    known = (k == 0) | (k == 1) | jnp.isnan(k)
-    k = jnp.where(known, k, 0)
-    return jnp.where(known, xlogy(k, p) + xlog1py(1 - k, -p), -math.inf)
+    in_support = (k == 0) | (k == 1) | jnp.isnan(k)
+    k = jnp.where(in_support, k, 0)
+    return jnp.where(in_support, xlogy(k, p) + xlog1py(1 - k, -p), -math.inf)
 
 
 @together()
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability of k.
+    """Return the probability mass function at k.
 
     >>> from xlascope.scipy.stats import bernoulli
     >>> print(f"{bernoulli.pmf(1, 0.25):.4f}")
@@ -38,15 +38,15 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
 @together()
 def cdf(k: Any, p: Any) -> Any:
-    """The probability of at most k; NaN unless p lies in 0 to 1."""
+    """Return the cumulative distribution function, P(X ≤ k); NaN unless p lies in [0, 1]."""
     k, p = floats(k, p)
-    found = jnp.where(k < 0, 0.0, jnp.where(k < 1, 1 - p, 1.0))
-    return strong(jnp.where(jnp.isnan(probability(p)) | jnp.isnan(k), math.nan, found))
+    result = jnp.where(k < 0, 0.0, jnp.where(k < 1, 1 - p, 1.0))
+    return strong(jnp.where(jnp.isnan(probability(p)) | jnp.isnan(k), math.nan, result))
 
 
 @together()
 def ppf(q: Any, p: Any) -> Any:
-    """The least k of which :func:`cdf` is at least q; NaN unless p and q lie in 0 to 1."""
+    """Return the quantile function, the least k with cdf(k) ≥ q; NaN unless p and q lie in [0, 1]."""
     q, p = floats(q, p)
-    found = jnp.where(q <= 1 - p, jnp.zeros_like(p), 1)
-    return strong(jnp.where(jnp.isnan(probability(p)) | jnp.isnan(probability(q)), math.nan, found))
+    result = jnp.where(q <= 1 - p, jnp.zeros_like(p), 1)
+    return strong(jnp.where(jnp.isnan(probability(p)) | jnp.isnan(probability(q)), math.nan, result))

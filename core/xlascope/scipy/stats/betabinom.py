@@ -1,6 +1,6 @@
 """The beta-binomial distribution: the binomial one whose p follows the beta distribution of a and b.
 
-``loc`` moves the distribution; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from .tails import whole_within
 
 @together()
 def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability of k, -inf for other numbers than 0 to n."""
+    """Return the logarithm of the probability mass function at k, -inf unless k is an integer from 0 to n."""
     k, n, a, b, loc = floats(k, n, a, b, loc)
-    k, known = whole_within(k - loc, n)
+    k, in_support = whole_within(k - loc, n)
     ways = -betaln(n - k + 1, k + 1) - jnp.log1p(n)
-    found = ways + betaln(k + a, n - k + b) - betaln(a, b)
+    result = ways + betaln(k + a, n - k + b) - betaln(a, b)
     by_mean, large = _by_mean(k, n, a, b, ways)
-    return jnp.where(known, jnp.where(large, by_mean, found), -math.inf)
+    return jnp.where(in_support, jnp.where(large, by_mean, result), -math.inf)
 
 
 def _by_mean(k: Any, n: Any, a: Any, b: Any, ways: Any) -> tuple[Any, Any]:
-    """Return the logarithm as that of the binomial distribution of the mean p, corrected; and where it holds.
+    """Return the logarithm as that of the binomial distribution with mean p, corrected, and where it is valid.
 
-    The sides are exchanged where p is above 1/2, since 1 - p would have few digits.
+    Successes and failures are exchanged where p is above 1/2, since 1 - p would lose precision.
     """
-    turned = a > b
-    k, a, b = jnp.where(turned, n - k, k), jnp.where(turned, b, a), jnp.where(turned, a, b)
+    swapped = a > b
+    k, a, b = jnp.where(swapped, n - k, k), jnp.where(swapped, b, a), jnp.where(swapped, a, b)
     p = a / (a + b)
     before, large = log_beta_factor(a, b, p)
     after, both_large = log_beta_factor(k + a, n - k + b, p)
     large = large & both_large
-    found, many = log_binomial(k, n, p)
+    log_probability, many = log_binomial(k, n, p)
     p = jnp.where(large, p, 0.5)
     few = ways + xlogy(k, p) + xlog1py(n - k, -p)
-    return jnp.where(many, found, few) + before - after, large
+    return jnp.where(many, log_probability, few) + before - after, large
 
 
 @together()
 def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
-    """The probability of k.
+    """Return the probability mass function at k.
 
     >>> from xlascope.scipy.stats import betabinom
     >>> print(f"{betabinom.pmf(1, 2, 1.0, 1.0):.4f}")

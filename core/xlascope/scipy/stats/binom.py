@@ -1,6 +1,6 @@
 """The binomial distribution: the successes among n trials, each with the probability p.
 
-``loc`` moves the distribution; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .tails import whole_within
 
 @together()
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability of k, -inf for other numbers than 0 to n."""
+    """Return the logarithm of the probability mass function at k, -inf unless k is an integer from 0 to n."""
     k, n, p, loc = floats(k, n, p, loc)
-    k, known = whole_within(k - loc, n)
-    found, large = log_binomial(k, n, p)
+    k, in_support = whole_within(k - loc, n)
+    result, large = log_binomial(k, n, p)
     ways = -betaln(n - k + 1, k + 1) - jnp.log1p(n)
-    return jnp.where(known, jnp.where(large, found, ways + xlogy(k, p) + xlog1py(n - k, -p)), -math.inf)
+    return jnp.where(in_support, jnp.where(large, result, ways + xlogy(k, p) + xlog1py(n - k, -p)), -math.inf)
 
 
 @together()
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability of k.
+    """Return the probability mass function at k.
 
     >>> from xlascope.scipy.stats import binom
     >>> print(f"{binom.pmf(2, 4, 0.5):.4f}")

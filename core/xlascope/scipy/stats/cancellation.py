@@ -1,7 +1,7 @@
-"""Logarithms of probabilities with large parameters, whose terms cancel before they are computed.
+"""Logarithms of probabilities with large parameters, arranged so that large terms cancel analytically.
 
-After C. Loader, Fast and accurate computation of binomial probabilities (2000). Each function also returns where it
-holds; elsewhere its value is some number, and so are its derivatives.
+After C. Loader, Fast and accurate computation of binomial probabilities (2000). Each function also returns a
+mask of where it is valid; elsewhere its value and its derivatives are arbitrary finite numbers.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ...control.special.factors import LARGE, log_beta_factor_of_large, log_gamm
 
 
 def log_gamma_factor(a: Any, x: Any) -> tuple[Any, Any]:
-    """Return log(x^a e^-x / Γ(a + 1)), and where a is large."""
+    """Return log(x^a e^-x / Γ(a + 1)), and a mask of where a is large."""
     large = _is_large(a) & (x > 0) & (x < math.inf)
     a, x = jnp.where(large, a, LARGE), jnp.where(large, x, LARGE)
     return log_gamma_factor_of_large(a, x), large
 
 
 def log_beta_factor(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
-    """Return log(x^a (1 - x)^b / B(a, b)), and where a and b are large."""
+    """Return log(x^a (1 - x)^b / B(a, b)), and a mask of where a and b are large."""
     large = _is_large(a) & _is_large(b) & (x > 0) & (x < 1)
     a, b, x = jnp.where(large, a, LARGE), jnp.where(large, b, LARGE), jnp.where(large, x, 0.5)
     return log_beta_factor_of_large(a, b, x), large
 
 
 def log_binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any]:
-    """Return the logarithm of the probability of k successes among n trials, and where k and n - k are large."""
+    """Return the logarithm of the binomial probability of k, and a mask of where k and n - k are large."""
     factor, large = log_beta_factor(k, n - k, p)
     k, n = jnp.where(large, k, LARGE), jnp.where(large, n, 2 * LARGE)
     return factor - jnp.log(k) - jnp.log1p(-k / n), large

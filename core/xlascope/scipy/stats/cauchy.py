@@ -1,6 +1,6 @@
 """The Cauchy distribution, 1 / (π (1 + z²)) with z = (x - loc) / scale.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .tails import log1p_of_square, probability
 
 @together()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density function."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return -log1p_of_square(z) - jnp.log(scale) - math.log(math.pi)
@@ -24,13 +24,13 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density function."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
 @together()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x, exact in both tails.
+    """Return the cumulative distribution function, P(X ≤ x), accurate in both tails.
 
     >>> from xlascope.scipy.stats import cauchy
     >>> print(f"{cauchy.cdf(1.0):.4f}")
@@ -43,14 +43,14 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`, exact in both tails."""
+    """Return the logarithm of :func:`cdf`, accurate in both tails."""
     x, loc, scale = floats(x, loc, scale)
     return _log_tail(-(x - loc) / scale)
 
 
 @together()
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x, exact in both tails."""
+    """Return the survival function, P(X > x), accurate in both tails."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return jnp.arctan2(jnp.ones_like(z), z) / math.pi
@@ -58,33 +58,36 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`, exact in both tails."""
+    """Return the logarithm of :func:`sf`, accurate in both tails."""
     x, loc, scale = floats(x, loc, scale)
     return _log_tail((x - loc) / scale)
 
 
 def _log_tail(z: Any) -> Any:
-    """The logarithm of the probability of more than z: by that of less where this is nearly 1."""
-    one = jnp.ones_like(z)
-    return jnp.where(z > 0, jnp.log(jnp.arctan2(one, z) / math.pi), jnp.log1p(-jnp.arctan2(one, jnp.abs(z)) / math.pi))
+    """Return log P(X > z), from P(X ≤ z) where the tail is nearly 1."""
+    y = jnp.ones_like(z)
+    return jnp.where(z > 0, jnp.log(jnp.arctan2(y, z) / math.pi), jnp.log1p(-jnp.arctan2(y, jnp.abs(z)) / math.pi))
 
 
 @together()
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    """Return the quantile function at q, the inverse of :func:`cdf`; NaN outside [0, 1]."""
     q, loc, scale = floats(q, loc, scale)
     return loc + scale * _quantile(probability(q))
 
 
 @together()
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which :func:`sf` is q; NaN outside of 0 to 1."""
+    """Return the inverse survival function at q, the inverse of :func:`sf`; NaN outside [0, 1]."""
     q, loc, scale = floats(q, loc, scale)
     return loc - scale * _quantile(probability(q))
 
 
 def _quantile(q: Any) -> Any:
-    """tan(π (q - 1/2)), by the cotangent of the smaller one of q and 1 - q in the tails, where that is infinite."""
+    """Return tan(π (q - 1/2)).
+
+    In the tails, where that grows without bound, it is the cotangent of π times the smaller one of q and 1 - q.
+    """
     small = jnp.minimum(q, 1 - q)
     tail = small < 0.25
     far = 1 / jnp.tan(math.pi * jnp.where(tail, small, 0.25))

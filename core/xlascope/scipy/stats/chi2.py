@@ -1,6 +1,6 @@
 """The chi-squared distribution with ``df`` degrees of freedom: the gamma distribution of a = df / 2, scale 2.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from . import gamma
 
 @together()
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, -inf below ``loc``."""
+    """Return the logarithm of the probability density function, -inf below ``loc``."""
     x, df, loc, scale = floats(x, df, loc, scale)
     return gamma.logpdf(x, df / 2, loc, 2 * scale)
 
 
 @together()
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, 0 below ``loc``."""
+    """Return the probability density function, 0 below ``loc``."""
     x, df, loc, scale = floats(x, df, loc, scale)
     return gamma.pdf(x, df / 2, loc, 2 * scale)
 
 
 @together()
 def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x."""
+    """Return the cumulative distribution function, P(X ≤ x)."""
     x, df, loc, scale = floats(x, df, loc, scale)
     return gamma.cdf(x, df / 2, loc, 2 * scale)
 
 
 @together()
 def logcdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`."""
+    """Return the logarithm of :func:`cdf`."""
     x, df, loc, scale = floats(x, df, loc, scale)
     return gamma.logcdf(x, df / 2, loc, 2 * scale)
 
 
 @together()
 def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x.
+    """Return the survival function, P(X > x).
 
     >>> from xlascope.scipy.stats import chi2
     >>> print(f"{chi2.sf(3.841, 1):.4f}")
@@ -54,6 +54,6 @@ def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`."""
+    """Return the logarithm of :func:`sf`."""
     x, df, loc, scale = floats(x, df, loc, scale)
     return gamma.logsf(x, df / 2, loc, 2 * scale)

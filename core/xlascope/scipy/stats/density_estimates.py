@@ -1,4 +1,4 @@
-"""Densities estimated from samples by kernels."""
+"""Kernel density estimation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from ..special.gaussian import ndtr
 
 
 class gaussian_kde:  # noqa: N801 (SciPy's name)
-    """The density of a distribution, estimated by a normal distribution around each point of a sample.
+    """Kernel density estimate: a normal distribution around each point of a sample.
 
-    ``dataset`` has shape ``(n,)``, or ``(d, n)`` for points of d numbers; ``weights`` ``(n,)``. ``bw_method`` says how
-    wide the kernels are beside the covariance of the sample: "scott" (None), "silverman", a number, or a function of
-    the estimate. Raises ValueError for other shapes, fewer than two points, and another word.
+    ``dataset`` has shape ``(n,)``, or ``(d, n)`` for points with d coordinates; ``weights`` ``(n,)``.
+    ``bw_method`` is the ratio of the kernel width to the standard deviation of the sample: "scott" (None),
+    "silverman", a number, or a function of the estimate. Raises ValueError for other shapes, fewer than two
+    points, and another string.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy.stats import gaussian_kde
@@ -44,18 +45,18 @@ class gaussian_kde:  # noqa: N801 (SciPy's name)
             raise ValueError(f"gaussian_kde takes at least two points, got shape {points.shape}{here()}")
         d, n = points.shape
         if weights is None:
-            parts = jnp.full((n,), 1 / n, points.dtype)
+            mass = jnp.full((n,), 1 / n, points.dtype)
         else:
-            (parts,) = (jnp.asarray(x, points.dtype) for x in floats(jnp.atleast_1d(weights)))
-            if parts.shape != (n,):
-                raise ValueError(f"gaussian_kde takes weights of shape ({n},), got shape {parts.shape}{here()}")
-            parts = parts / jnp.sum(parts)
-        neff = 1 / jnp.sum(parts * parts)
-        held = {"neff": neff, "dataset": points, "weights": parts, "covariance": None, "inv_cov": None}
-        self._hold(held)
+            (mass,) = (jnp.asarray(x, points.dtype) for x in floats(jnp.atleast_1d(weights)))
+            if mass.shape != (n,):
+                raise ValueError(f"gaussian_kde takes weights of shape ({n},), got shape {mass.shape}{here()}")
+            mass = mass / jnp.sum(mass)
+        neff = 1 / jnp.sum(mass * mass)
+        fields = {"neff": neff, "dataset": points, "weights": mass, "covariance": None, "inv_cov": None}
+        self._hold(fields)
         factor = jnp.asarray(_factor_of(bw_method, neff, d, self), points.dtype)
-        away = points - jnp.sum(parts * points, 1, keepdims=True)
-        covariance = jnp.matmul(away * parts, away.T, precision="highest") / (1 - jnp.sum(parts * parts)) * factor**2
+        diffs = points - jnp.sum(mass * points, 1, keepdims=True)
+        covariance = jnp.matmul(diffs * mass, diffs.T, precision="highest") / (1 - jnp.sum(mass * mass)) * factor**2
         self._hold({"covariance": covariance, "inv_cov": jnp.linalg.inv(covariance)})
 
     def _hold(self, values: dict[str, Any]) -> None:
@@ -67,24 +68,24 @@ class gaussian_kde:  # noqa: N801 (SciPy's name)
 
     @property
     def d(self) -> int:
-        """How many numbers a point has."""
+        """Return the number of coordinates of a point."""
         return int(self.dataset.shape[0])
 
     @property
     def n(self) -> int:
-        """How many points there are."""
+        """Return the number of points."""
         return int(self.dataset.shape[1])
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
-        """The arrays it holds."""
+        """Return the arrays of the estimate as children, and no auxiliary data."""
         return tuple(getattr(self, name) for name in _HELD), None
 
     @classmethod
     def tree_unflatten(cls, _: None, children: Any) -> gaussian_kde:
-        """An estimate that holds those arrays."""
-        made: gaussian_kde = object.__new__(cls)
-        made._hold(dict(zip(_HELD, children, strict=True)))
-        return made
+        """Return an estimate with the given arrays."""
+        estimate: gaussian_kde = object.__new__(cls)
+        estimate._hold(dict(zip(_HELD, children, strict=True)))
+        return estimate
 
     def _points(self, points: Any) -> Any:
         (points,) = floats_of_any_shape(points)
@@ -101,23 +102,26 @@ class gaussian_kde:  # noqa: N801 (SciPy's name)
         return points
 
     def evaluate(self, points: Any) -> Any:
-        """The density at points of shape ``(d, m)``, or ``(m,)`` for d = 1: shape ``(m,)``."""
+        """Return the density at points of shape ``(d, m)``, or ``(m,)`` for d = 1: shape ``(m,)``."""
         return jnp.exp(self.logpdf(points))
 
     def __call__(self, points: Any) -> Any:
-        """The density at points."""
+        """Return the density at points."""
         return self.evaluate(points)
 
     def pdf(self, x: Any) -> Any:
-        """The density at points."""
+        """Return the density at points."""
         return self.evaluate(x)
 
     def logpdf(self, x: Any) -> Any:
-        """The logarithm of the density at points."""
+        """Return the logarithm of the density at points."""
         return _log_density(self.dataset, self.weights, self.covariance, self._points(x))
 
     def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
-        """The integral of the density times a normal density of that mean, ``(d,)``, and covariance, ``(d, d)``."""
+        """Return the integral of the density times a normal density of that mean and covariance.
+
+        ``mean`` has shape ``(d,)``, ``cov`` ``(d, d)``.
+        """
         mean = jnp.atleast_1d(jnp.squeeze(mean))
         cov = jnp.atleast_2d(cov)
         if mean.shape != (self.d,) or cov.shape != (self.d, self.d):
@@ -128,7 +132,7 @@ class gaussian_kde:  # noqa: N801 (SciPy's name)
         return jnp.exp(_log_density(self.dataset, self.weights, self.covariance + cov, mean[:, None]))[0]
 
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
-        """The probability between two numbers, for d = 1."""
+        """Return the probability between two numbers, for d = 1."""
         if self.d != 1:
             raise ValueError(f"integrate_box_1d is for points of one number, these have {self.d}{here()}")
         width = jnp.sqrt(self.covariance[0, 0])
@@ -136,26 +140,26 @@ class gaussian_kde:  # noqa: N801 (SciPy's name)
         return jnp.sum(self.weights * (ndtr(high) - ndtr(low)))
 
     def integrate_kde(self, other: gaussian_kde) -> Any:
-        """The integral of the product of two estimated densities."""
+        """Return the integral of the product of two estimated densities."""
         if other.d != self.d:
             raise ValueError(f"integrate_kde takes estimates of points alike, got d={self.d} and d={other.d}{here()}")
-        found = _log_density(other.dataset, other.weights, self.covariance + other.covariance, self.dataset)
-        return jnp.sum(self.weights * jnp.exp(found))
+        log_density = _log_density(other.dataset, other.weights, self.covariance + other.covariance, self.dataset)
+        return jnp.sum(self.weights * jnp.exp(log_density))
 
     def resample(self, key: Any, shape: tuple[int, ...] = ()) -> Any:
-        """Points drawn from the estimate by a random key, shape ``(d, *shape)``."""
-        of_points, of_noise = random.split(key)
-        chosen = random.choice(of_points, self.n, shape=shape, p=self.weights)
-        noise = random.normal(of_noise, (*shape, self.d), dtype=self.dataset.dtype)
+        """Return random points drawn from the estimate, shape ``(d, *shape)``."""
+        points_key, noise_key = random.split(key)
+        indices = random.choice(points_key, self.n, shape=shape, p=self.weights)
+        noise = random.normal(noise_key, (*shape, self.d), dtype=self.dataset.dtype)
         noise = jnp.matmul(noise, of_lax.cholesky(self.covariance).T, precision="highest")
-        return jnp.take(self.dataset, chosen, 1) + jnp.moveaxis(noise, -1, 0)
+        return jnp.take(self.dataset, indices, 1) + jnp.moveaxis(noise, -1, 0)
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
-        """Not there: NotImplementedError, as in JAX."""
+        """Raise NotImplementedError, as in JAX."""
         raise NotImplementedError("gaussian_kde has no integrate_box; integrate_box_1d is there for d = 1")
 
     def set_bandwidth(self, bw_method: Any = None) -> None:
-        """Not there: NotImplementedError, because an estimate does not change."""
+        """Raise NotImplementedError, since an estimate is immutable."""
         raise NotImplementedError("a gaussian_kde does not change: make another one with another bw_method")
 
 
@@ -166,7 +170,7 @@ tree.register_pytree_node(
 
 
 def _factor_of(method: Any, neff: Any, d: int, estimate: gaussian_kde) -> Any:
-    """How wide the kernels are beside the covariance of the sample."""
+    """Return the bandwidth factor: the ratio of kernel width to the standard deviation of the sample."""
     if method is None or method == "scott":
         return neff ** (-1.0 / (d + 4))
     if isinstance(method, str):
@@ -185,11 +189,11 @@ def _log_density(dataset: Any, weights: Any, covariance: Any, points: Any) -> An
     dataset, weights, covariance, points = floats_of_any_shape(dataset, weights, covariance, points)
     factor = of_lax.cholesky(covariance)
 
-    def turned(x: Any) -> Any:
+    def whiten(x: Any) -> Any:
         return of_lax.triangular_solve(factor, x, left_side=True, lower=True)
 
-    away = turned(points)[:, :, None] - turned(dataset)[:, None, :]
-    energies = -jnp.sum(away * away, 0) / 2 + jnp.log(weights)
+    differences = whiten(points)[:, :, None] - whiten(dataset)[:, None, :]
+    energies = -jnp.sum(differences * differences, 0) / 2 + jnp.log(weights)
     largest = jnp.max(energies, 1, keepdims=True)
     sums = jnp.log(jnp.sum(jnp.exp(energies - largest), 1)) + largest[:, 0]
     root = jnp.sum(jnp.log(jnp.diagonal(factor)))

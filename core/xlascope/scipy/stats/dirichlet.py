@@ -1,4 +1,4 @@
-"""The Dirichlet distribution on vectors of positive parts with sum 1: Π xᵢ^(αᵢ-1) Γ(Σ α) / Π Γ(αᵢ)."""
+"""Dirichlet distribution on vectors of positive parts with sum 1: Π xᵢ^(αᵢ-1) Γ(Σ α) / Π Γ(αᵢ)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..special.logarithms import xlogy
 
 @together()
 def logpdf(x: Any, alpha: Any) -> Any:
-    """The logarithm of the density, -inf for other vectors.
+    """Return the logarithm of the probability density function, -inf outside of the simplex.
 
-    ``alpha`` has shape ``(n,)``; ``x`` has the parts along its first axis, n of them, or n - 1, the last being what is
-    missing to 1. Raises ValueError for other shapes.
+    ``alpha`` has shape ``(n,)``; ``x`` has n parts along its first axis, or n - 1, in which case the last is 1
+    minus their sum. Raises ValueError for other shapes.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy.stats import dirichlet
@@ -45,5 +45,5 @@ def logpdf(x: Any, alpha: Any) -> Any:
 
 @together()
 def pdf(x: Any, alpha: Any) -> Any:
-    """The density, 0 for other vectors; see :func:`logpdf`."""
+    """Return the probability density function, 0 outside of the simplex; see :func:`logpdf`."""
     return jnp.exp(logpdf(x, alpha))

@@ -1,6 +1,6 @@
 """The exponential distribution, exp(-z) for z = (x - loc) / scale of at least 0.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .tails import log_one_minus_exp, probability
 
 @together()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, -inf below ``loc``."""
+    """Return the logarithm of the probability density function, -inf below ``loc``."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return jnp.where(x < loc, -math.inf, -jnp.log(scale) - z)
@@ -24,13 +24,13 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, 0 below ``loc``."""
+    """Return the probability density function, 0 below ``loc``."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
 @together()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x."""
+    """Return the cumulative distribution function, P(X ≤ x)."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return jnp.where(z < 0, 0.0, -jnp.expm1(-jnp.maximum(z, 0)))
@@ -38,7 +38,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`."""
+    """Return the logarithm of :func:`cdf`."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     below = z <= 0
@@ -47,7 +47,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x.
+    """Return the survival function, P(X > x).
 
     >>> from xlascope.scipy.stats import expon
     >>> print(f"{expon.sf(2.0):.4f}")
@@ -60,7 +60,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`."""
+    """Return the logarithm of :func:`sf`."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return jnp.where(z <= 0, 0.0, -z)
@@ -68,6 +68,6 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    """Return the quantile function at q, the inverse of :func:`cdf`; NaN outside [0, 1]."""
     q, loc, scale = floats(q, loc, scale)
     return loc - scale * jnp.log1p(-probability(q))

@@ -1,6 +1,6 @@
 """The gamma distribution, z^(a-1) exp(-z) / Γ(a) for z = (x - loc) / scale of at least 0.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from .cancellation import log_gamma_factor
 
 
 def _at_end(z: Any, a: Any) -> Any:
-    """``a``, or where it is infinite and z is, too, another one: all of the distribution is below an infinite z."""
+    """Return ``a``, replaced by 1 where both it and z are infinite.
+
+    All of the distribution lies below an infinite z, so that any finite shape gives the right result.
+    """
     return jnp.where((z == math.inf) & (a == math.inf), 1, a)
 
 
 @together()
 def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, -inf below ``loc``.
+    """Return the logarithm of the probability density function, -inf below ``loc``.
 
     >>> from xlascope.scipy.stats import gamma
     >>> print(f"{gamma.logpdf(2.0, 3.0):.4f}")
@@ -34,19 +37,19 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     inside = jnp.where(z < 0, 1, z)
     factor, large = log_gamma_factor(a, inside)
     by_factor = factor + jnp.log(jnp.where(large, a, 1)) - jnp.log(jnp.where(large, inside, 1))
-    found = jnp.where(large, by_factor, xlogy(a - 1, inside) - inside - gammaln(a)) - jnp.log(scale)
-    return jnp.where(z < 0, -math.inf, found)
+    result = jnp.where(large, by_factor, xlogy(a - 1, inside) - inside - gammaln(a)) - jnp.log(scale)
+    return jnp.where(z < 0, -math.inf, result)
 
 
 @together()
 def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, 0 below ``loc``."""
+    """Return the probability density function, 0 below ``loc``."""
     return jnp.exp(logpdf(x, a, loc, scale))
 
 
 @together()
 def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x."""
+    """Return the cumulative distribution function, P(X ≤ x)."""
     x, a, loc, scale = floats(x, a, loc, scale)
     z = (x - loc) / scale
     return gammainc(_at_end(z, a), jnp.maximum(z, 0))
@@ -54,13 +57,13 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`."""
+    """Return the logarithm of :func:`cdf`."""
     return jnp.log(cdf(x, a, loc, scale))
 
 
 @together()
 def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x."""
+    """Return the survival function, P(X > x)."""
     x, a, loc, scale = floats(x, a, loc, scale)
     z = (x - loc) / scale
     return gammaincc(_at_end(z, a), jnp.maximum(z, 0))
@@ -68,5 +71,5 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`."""
+    """Return the logarithm of :func:`sf`."""
     return jnp.log(sf(x, a, loc, scale))

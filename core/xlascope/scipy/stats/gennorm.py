@@ -16,21 +16,21 @@ from ..special.gammas import gammainc, gammaincc, gammaln
 
 @together()
 def logpdf(x: Any, beta: Any) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density function."""
     x, beta = floats(x, beta)
-    found = jnp.log(beta) - math.log(2) - gammaln(1 / beta) - jnp.abs(x) ** beta
-    return jnp.where(jnp.isnan(x), x, found)  # NaN to the power 0 is 1
+    result = jnp.log(beta) - math.log(2) - gammaln(1 / beta) - jnp.abs(x) ** beta
+    return jnp.where(jnp.isnan(x), x, result)  # NaN to the power 0 is 1
 
 
 @together()
 def pdf(x: Any, beta: Any) -> Any:
-    """The density."""
+    """Return the probability density function."""
     return jnp.exp(logpdf(x, beta))
 
 
 @together()
 def cdf(x: Any, beta: Any) -> Any:
-    """The probability of at most x, exact in both tails.
+    """Return the cumulative distribution function, P(X ≤ x), accurate in both tails.
 
     >>> from xlascope.scipy.stats import gennorm
     >>> print(f"{gennorm.cdf(0.0, 1.5):.4f}")

@@ -1,6 +1,6 @@
 """The geometric distribution: the trials up to the first success of probability p.
 
-``loc`` moves the distribution; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .tails import whole_within
 
 @together()
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability of k, -inf for other numbers than 1, 2 and so on."""
+    """Return the logarithm of the probability mass function at k, -inf unless k is one of 1, 2, …."""
     k, p, loc = floats(k, p, loc)
-    before, known = whole_within(k - loc - 1)
-    return jnp.where(known, xlog1py(before, -p) + jnp.log(p), -math.inf)
+    failures, in_support = whole_within(k - loc - 1)
+    return jnp.where(in_support, xlog1py(failures, -p) + jnp.log(p), -math.inf)
 
 
 @together()
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability of k.
+    """Return the probability mass function at k.
 
     >>> from xlascope.scipy.stats import geom
     >>> print(f"{geom.pmf(2, 0.5):.4f}")

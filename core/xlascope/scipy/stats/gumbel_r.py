@@ -1,6 +1,6 @@
 """The right-skewed Gumbel distribution, of the largest of many: exp(-z - exp(-z)) with z = (x - loc) / scale.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .tails import log_one_minus_exp, probability
 
 @together()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density function."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return -z - jnp.exp(-z) - jnp.log(scale)
@@ -23,13 +23,13 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density function."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
 @together()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x.
+    """Return the cumulative distribution function, P(X ≤ x).
 
     >>> from xlascope.scipy.stats import gumbel_r
     >>> print(f"{gumbel_r.cdf(0.0):.4f}")
@@ -40,7 +40,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`."""
+    """Return the logarithm of :func:`cdf`."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return -jnp.exp(-z)
@@ -48,7 +48,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x, exact in both tails."""
+    """Return the survival function, P(X > x), accurate in both tails."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return -jnp.expm1(-jnp.exp(-z))
@@ -56,7 +56,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`."""
+    """Return the logarithm of :func:`sf`."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return log_one_minus_exp(-jnp.exp(-z))
@@ -64,6 +64,6 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which :func:`cdf` is p; NaN outside of 0 to 1."""
+    """Return the quantile function at p, the inverse of :func:`cdf`; NaN outside [0, 1]."""
     p, loc, scale = floats(p, loc, scale)
     return loc - scale * jnp.log(-jnp.log(probability(p)))

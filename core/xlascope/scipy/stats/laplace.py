@@ -1,6 +1,6 @@
 """The Laplace distribution, exp(-|z|) / 2 with z = (x - loc) / scale.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..arguments import floats
 
 @together()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density function."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return -jnp.abs(z) - jnp.log(scale) - math.log(2)
@@ -23,13 +23,13 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density function."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
 @together()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x.
+    """Return the cumulative distribution function, P(X ≤ x).
 
     >>> from xlascope.scipy.stats import laplace
     >>> print(f"{laplace.cdf(0.0):.4f}")

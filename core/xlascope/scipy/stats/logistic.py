@@ -1,6 +1,6 @@
 """The logistic distribution, exp(-z) / (1 + exp(-z))² with z = (x - loc) / scale.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..special.logarithms import expit, logit
 
 @together()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density function."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     size = jnp.abs(z)
@@ -24,13 +24,13 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density function."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
 @together()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x.
+    """Return the cumulative distribution function, P(X ≤ x).
 
     >>> from xlascope.scipy.stats import logistic
     >>> print(f"{logistic.cdf(0.0):.4f}")
@@ -43,7 +43,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x."""
+    """Return the survival function, P(X > x)."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return expit(-z)
@@ -51,13 +51,13 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The value of which :func:`cdf` is x; NaN outside of 0 to 1."""
+    """Return the quantile function at x, the inverse of :func:`cdf`; NaN outside [0, 1]."""
     x, loc, scale = floats(x, loc, scale)
     return loc + scale * logit(x)
 
 
 @together()
 def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The value of which :func:`sf` is x; NaN outside of 0 to 1."""
+    """Return the inverse survival function at x, the inverse of :func:`sf`; NaN outside [0, 1]."""
     x, loc, scale = floats(x, loc, scale)
     return loc - scale * logit(x)

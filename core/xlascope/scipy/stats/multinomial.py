@@ -1,4 +1,4 @@
-"""The multinomial distribution: how often each of k outcomes comes among n trials."""
+"""Multinomial distribution: the counts of k outcomes among n trials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..special.logarithms import xlogy
 
 @together()
 def logpmf(x: Any, n: Any, p: Any) -> Any:
-    """The logarithm of the probability of counts ``x``, -inf unless their sum is ``n``.
+    """Return the logarithm of the probability of counts ``x``, -inf unless their sum is ``n``.
 
     ``x`` and the probabilities ``p`` have the outcomes along their last axis; other axes broadcast, with ``n``.
 
@@ -26,11 +26,11 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     """
     x, n, p = floats_of_any_shape(inexact(x), inexact(n), p)
     x, p = jnp.atleast_1d(x), jnp.atleast_1d(p)
-    found = gammaln(n + 1) + jnp.sum(xlogy(x, p) - gammaln(x + 1), -1)
-    return jnp.where(jnp.sum(x, -1) == n, found, -math.inf)
+    result = gammaln(n + 1) + jnp.sum(xlogy(x, p) - gammaln(x + 1), -1)
+    return jnp.where(jnp.sum(x, -1) == n, result, -math.inf)
 
 
 @together()
 def pmf(x: Any, n: Any, p: Any) -> Any:
-    """The probability of counts; see :func:`logpmf`."""
+    """Return the probability of counts; see :func:`logpmf`."""
     return jnp.exp(logpmf(x, n, p))

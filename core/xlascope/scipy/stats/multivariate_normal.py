@@ -1,4 +1,4 @@
-"""The normal distribution of vectors, exp(-(x - mean)ᵀ cov⁻¹ (x - mean) / 2) / √det(2π cov)."""
+"""Multivariate normal distribution, exp(-(x - mean)ᵀ cov⁻¹ (x - mean) / 2) / √det(2π cov)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LOG = math.log(2 * math.pi)
 
 
 def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
-    """The logarithm of the density.
+    """Return the logarithm of the probability density function.
 
-    ``x`` has the shape ``(…, n)``, ``mean`` ``(…, n)`` or ``()``, and ``cov`` ``(…, n, n)``, or ``()`` for that number
-    times an identity. ``allow_singular`` has to be None (NotImplementedError). A matrix that is not positive definite
-    gives NaN. Raises ValueError for other shapes.
+    ``x`` has the shape ``(…, n)``, ``mean`` ``(…, n)`` or ``()``, and ``cov`` ``(…, n, n)``, or ``()`` for a
+    multiple of the identity. ``allow_singular`` has to be None (NotImplementedError). A matrix that is not
+    positive definite gives NaN. Raises ValueError for other shapes.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy.stats import multivariate_normal
@@ -34,31 +34,31 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
 @together()
 def _logpdf(x: Any, mean: Any, cov: Any) -> Any:
     x, mean, cov = floats_of_any_shape(x, mean, cov)
-    away = x - mean
+    centered = x - mean
     if not mean.ndim and not cov.ndim:
-        return -(away * away / cov + _LOG + jnp.log(cov)) / 2
-    n = away.shape[-1] if mean.ndim == 0 else mean.shape[-1]
+        return -(centered * centered / cov + _LOG + jnp.log(cov)) / 2
+    n = centered.shape[-1] if mean.ndim == 0 else mean.shape[-1]
     if not cov.ndim:
-        return -(jnp.sum(away * away, -1) / cov + n * (_LOG + jnp.log(cov))) / 2
+        return -(jnp.sum(centered * centered, -1) / cov + n * (_LOG + jnp.log(cov))) / 2
     if cov.ndim < 2 or cov.shape[-2:] != (n, n):
         raise ValueError(
             f"multivariate_normal takes a number or a matrix of {n} rows and columns as cov, got {cov.shape}{here()}"
         )
     factor = of_lax.cholesky(cov)
-    lead = jnp.broadcast_shapes(away.shape[:-1], cov.shape[:-2])
-    if lead and cov.ndim == 2:  # one matrix: all points are columns for it
-        columns = jnp.reshape(away, (-1, n)).T
-        solved = of_lax.triangular_solve(factor, columns, left_side=True, lower=True)
-        distances = jnp.reshape(jnp.sum(solved * solved, 0), lead)
+    batch_shape = jnp.broadcast_shapes(centered.shape[:-1], cov.shape[:-2])
+    if batch_shape and cov.ndim == 2:  # a single matrix: solve for all points as columns
+        columns = jnp.reshape(centered, (-1, n)).T
+        whitened = of_lax.triangular_solve(factor, columns, left_side=True, lower=True)
+        distances = jnp.reshape(jnp.sum(whitened * whitened, 0), batch_shape)
     else:
-        columns = jnp.broadcast_to(away, (*lead, n))[..., None]
-        matrices = jnp.broadcast_to(factor, (*lead, n, n))
-        solved = of_lax.triangular_solve(matrices, columns, left_side=True, lower=True)
-        distances = jnp.sum(solved * solved, (-2, -1))
+        columns = jnp.broadcast_to(centered, (*batch_shape, n))[..., None]
+        matrices = jnp.broadcast_to(factor, (*batch_shape, n, n))
+        whitened = of_lax.triangular_solve(matrices, columns, left_side=True, lower=True)
+        distances = jnp.sum(whitened * whitened, (-2, -1))
     determinants = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)
     return -distances / 2 - n / 2 * _LOG - determinants
 
 
 def pdf(x: Any, mean: Any, cov: Any) -> Any:
-    """The density; see :func:`logpdf`."""
+    """Return the probability density function; see :func:`logpdf`."""
     return jnp.exp(logpdf(x, mean, cov))

@@ -1,6 +1,6 @@
 """The normal distribution, exp(-z²/2) / √(2π) with z = (x - loc) / scale.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
 @together()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density.
+    """Return the logarithm of the probability density function.
 
     >>> from xlascope.scipy.stats import norm
     >>> print(f"{norm.logpdf(1.0):.4f}")
@@ -32,14 +32,14 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density function."""
     x, loc, scale = floats(x, loc, scale)
     return exp_of_square((x - loc) / scale, -0.5) / (math.sqrt(2 * math.pi) * scale)
 
 
 @together()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x."""
+    """Return the cumulative distribution function, P(X ≤ x)."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return ndtr(z)
@@ -47,7 +47,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`, exact in both tails."""
+    """Return the logarithm of :func:`cdf`, accurate in both tails."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return log_ndtr(z)
@@ -55,7 +55,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x, exact in both tails."""
+    """Return the survival function, P(X > x), accurate in both tails."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return ndtr(-z)
@@ -63,7 +63,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`, exact in both tails."""
+    """Return the logarithm of :func:`sf`, accurate in both tails."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
     return log_ndtr(-z)
@@ -71,13 +71,13 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    """Return the quantile function at q, the inverse of :func:`cdf`; NaN outside [0, 1]."""
     q, loc, scale = floats(q, loc, scale)
     return ndtri(q) * scale + loc
 
 
 @together()
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which :func:`sf` is q; NaN outside of 0 to 1."""
+    """Return the inverse survival function at q, the inverse of :func:`sf`; NaN outside [0, 1]."""
     q, loc, scale = floats(q, loc, scale)
     return loc - ndtri(q) * scale

@@ -1,6 +1,6 @@
 """The Pareto distribution, b / z^(b+1) for z = (x - loc) / scale of at least 1.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ def _log_power(z: Any, b: Any) -> Any:
 
 @together()
 def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, -inf below z = 1."""
+    """Return the logarithm of the probability density function, -inf below z = 1."""
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
-    found = jnp.log(b) - _log_power(z, b + 1) - jnp.log(scale)
-    return jnp.where(z < 1, -math.inf, found)
+    result = jnp.log(b) - _log_power(z, b + 1) - jnp.log(scale)
+    return jnp.where(z < 1, -math.inf, result)
 
 
 @together()
 def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, 0 below z = 1."""
+    """Return the probability density function, 0 below z = 1."""
     return jnp.exp(logpdf(x, b, loc, scale))
 
 
 @together()
 def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x."""
+    """Return the cumulative distribution function, P(X ≤ x)."""
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
     power = _log_power(z, b)
@@ -46,21 +46,21 @@ def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`."""
+    """Return the logarithm of :func:`cdf`."""
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
     below = z <= 1
     inside = jnp.where(below, math.e, z)
     power = b * jnp.log(inside)
-    # far out the rest is a power, which is nearer than the exponential of a large logarithm
+    # far out, the power of the tail is more accurate than the exponential of a large logarithm
     far = power > 1
-    found = jnp.where(far, jnp.log1p(-(jnp.where(far, inside, math.e) ** -b)), log_one_minus_exp(-power))
-    return jnp.where(below, -math.inf, found)
+    result = jnp.where(far, jnp.log1p(-(jnp.where(far, inside, math.e) ** -b)), log_one_minus_exp(-power))
+    return jnp.where(below, -math.inf, result)
 
 
 @together()
 def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x.
+    """Return the survival function, P(X > x).
 
     >>> from xlascope.scipy.stats import pareto
     >>> print(f"{pareto.sf(2.0, 3.0):.4f}")
@@ -74,7 +74,7 @@ def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`."""
+    """Return the logarithm of :func:`sf`."""
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
     power = _log_power(z, b)
@@ -83,7 +83,7 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    """Return the quantile function at q, the inverse of :func:`cdf`; NaN outside [0, 1]."""
     q, b, loc, scale = floats(q, b, loc, scale)
-    rest = 1 - probability(q)
-    return loc + scale * jnp.where(jnp.isnan(rest), rest, rest ** (-1 / b))  # NaN to the power 0 is 1
+    tail = 1 - probability(q)
+    return loc + scale * jnp.where(jnp.isnan(tail), tail, tail ** (-1 / b))  # NaN to the power 0 is 1

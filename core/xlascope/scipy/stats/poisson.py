@@ -1,6 +1,6 @@
 """The Poisson distribution, exp(-μ) μ^k / k!.
 
-``loc`` moves the distribution; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def _term(k: Any, mu: Any) -> Any:
 
 @together()
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability of k, -inf for other numbers than 0, 1 and so on."""
+    """Return the logarithm of the probability mass function at k, -inf unless k is one of 0, 1, …."""
     k, mu, loc = floats(k, mu, loc)
-    k, known = whole_within(k - loc)
+    k, in_support = whole_within(k - loc)
     factor, large = log_gamma_factor(k, mu)
-    return jnp.where(known, jnp.where(large, factor, xlogy(k, mu) - gammaln(k + 1) - mu), -math.inf)
+    return jnp.where(in_support, jnp.where(large, factor, xlogy(k, mu) - gammaln(k + 1) - mu), -math.inf)
 
 
 @together()
 def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The probability of k.
+    """Return the probability mass function at k.
 
     >>> from xlascope.scipy.stats import poisson
     >>> print(f"{poisson.pmf(2, 1.0):.4f}")
@@ -46,7 +46,7 @@ def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
 @together()
 def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The probability of at most k."""
+    """Return the cumulative distribution function, P(X ≤ k)."""
     k, mu, loc = floats(k, mu, loc)
     k = jnp.floor(k - loc)
     mu = jnp.where((k == math.inf) & (mu == math.inf), 1, mu)  # all of the distribution is at infinity or below
@@ -55,10 +55,10 @@ def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
 @together()
 def entropy(mu: Any, loc: Any = 0) -> Any:
-    """The entropy, in nats: summed, and for large μ by its asymptotic series; NaN for negative μ."""
+    """Return the entropy in nats, summed, for large μ by its asymptotic series; NaN for negative μ."""
     mu, _ = floats(mu, loc)
     # ½ log(2πeμ) - 1/(12μ) - 1/(24μ²) - 19/(360μ³) (R. J. Evans, J. Boersma, N. M. Blachman and A. A. Jagers, SIAM
-    # Review 30, 1988); below a bound from which on it is exact, all terms that are not zero beside the others
+    # Review 30, 1988); below the bound from which it is accurate, the sum of all significant terms
     bound, count = (500, 750) if epsilon(mu.dtype) < 1e-10 else (30, 90)
     large = mu > bound
     v = jnp.where(large, mu, bound)

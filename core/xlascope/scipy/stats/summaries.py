@@ -1,4 +1,4 @@
-"""What is said of samples: the most frequent value, ranks, the error of the mean."""
+"""Summary statistics of samples: mode, ranks, standard error of the mean."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from ..arguments import floats, one_of
 
 
 class ModeResult(NamedTuple):
-    """The most frequent values, and how often each comes."""
+    """Most frequent values and their counts."""
 
     mode: Any
     count: Any
 
 
-def _policy(name: str, given: str, *known: str) -> None:
-    if given == "omit" and "omit" not in known:
+def _policy(name: str, policy: str, *allowed: str) -> None:
+    if policy == "omit" and "omit" not in allowed:
         raise NotImplementedError(f"{name} passes NaN on: nan_policy has to be 'propagate', got 'omit'{here()}")
-    if given == "raise":
+    if policy == "raise":
         raise NotImplementedError(f"{name} does not look for NaN: nan_policy cannot be 'raise'{here()}")
-    one_of(f"nan_policy of {name}", given, *known)
+    one_of(f"nan_policy of {name}", policy, *allowed)
 
 
 def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
-    """The most frequent value along an axis (None: of all), the least of several, and how often it comes.
+    """Return the most frequent value along an axis (None: of all elements), and its count.
 
-    ``keepdims`` leaves an axis of size 1. NaN is a value that comes after all others. Raises ValueError for an unknown
-    ``nan_policy``, NotImplementedError for another one than "propagate".
+    Of several equally frequent values it is the smallest. ``keepdims`` keeps an axis of size 1. NaN is a value
+    that sorts last. Raises ValueError for an unknown ``nan_policy``, NotImplementedError for another one than
+    "propagate".
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import stats
@@ -48,37 +49,37 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
 def _mode(a: Any, axis: int | None, keepdims: bool) -> tuple[Any, Any]:
     a = array_of(a)
     rank = a.ndim
-    place = 0 if axis is None else axis_of(axis, max(rank, 1))
+    axis_index = 0 if axis is None else axis_of(axis, max(rank, 1))
     a = jnp.ravel(a) if axis is None or not rank else a
     if not a.size:
-        shape = tuple(size for i, size in enumerate(a.shape) if i != place)
+        shape = tuple(size for i, size in enumerate(a.shape) if i != axis_index)
         values, counts = jnp.full(shape, jnp.nan, a.dtype), jnp.zeros(shape, int)
     else:
-        along = jnp.sort(jnp.moveaxis(a, place, -1), -1)
-        n = along.shape[-1]
-        same = (along[..., 1:] == along[..., :-1]) | (along[..., 1:] != along[..., 1:]) & (
-            along[..., :-1] != along[..., :-1]
+        ordered = jnp.sort(jnp.moveaxis(a, axis_index, -1), -1)
+        n = ordered.shape[-1]
+        is_equal = (ordered[..., 1:] == ordered[..., :-1]) | (ordered[..., 1:] != ordered[..., 1:]) & (
+            ordered[..., :-1] != ordered[..., :-1]
         )
-        first = jnp.concatenate([jnp.ones((*along.shape[:-1], 1), bool), ~same], -1)
-        places = jnp.arange(n)
-        starts = jnp.where(first, places, n)
-        # where the next run starts: the least start behind each place
-        behind = jnp.flip(cummin(jnp.flip(starts, -1), axis=along.ndim - 1), -1)
-        ends = jnp.concatenate([behind[..., 1:], jnp.full((*along.shape[:-1], 1), n)], -1)
-        lengths = jnp.where(first, ends - places, 0)
+        first = jnp.concatenate([jnp.ones((*ordered.shape[:-1], 1), bool), ~is_equal], -1)
+        positions = jnp.arange(n)
+        starts = jnp.where(first, positions, n)
+        # start of the next run: the smallest start at or after each position
+        next_start = jnp.flip(cummin(jnp.flip(starts, -1), axis=ordered.ndim - 1), -1)
+        ends = jnp.concatenate([next_start[..., 1:], jnp.full((*ordered.shape[:-1], 1), n)], -1)
+        lengths = jnp.where(first, ends - positions, 0)
         best = jnp.argmax(lengths, -1, keepdims=True)
-        values, counts = (jnp.take_along_axis(x, best, -1)[..., 0] for x in (along, lengths))
+        values, counts = (jnp.take_along_axis(x, best, -1)[..., 0] for x in (ordered, lengths))
     if keepdims:
-        axes = tuple(range(max(rank, 1))) if axis is None else (place,)  # a number counts as a vector
+        axes = tuple(range(max(rank, 1))) if axis is None else (axis_index,)  # a scalar is treated as a vector
         values, counts = jnp.expand_dims(values, axes), jnp.expand_dims(counts, axes)
     return values, counts
 
 
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
-    """The ranks of values, from 1, along an axis (None: of all, as a vector).
+    """Return the ranks of values, from 1, along an axis (None: of all elements, as a vector).
 
-    Equal values get by ``method`` the "average", "min" or "max" of their ranks, "dense" ones without gaps, or "ordinal"
-    ones in their order. With NaN all ranks are NaN. Raises ValueError for another method.
+    Equal values get the "average", "min" or "max" of their ranks by ``method``, "dense" ranks without gaps, or
+    "ordinal" ranks in their order. With NaN all ranks are NaN. Raises ValueError for another method.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import stats
@@ -95,41 +96,41 @@ def _rankdata(a: Any, method: str, axis: int | None) -> Any:
     a = array_of(a)
     if axis is None:
         return _ranks(jnp.ravel(a), method)
-    place = axis_of(axis, a.ndim)
-    return jnp.moveaxis(_ranks(jnp.moveaxis(a, place, -1), method), -1, place)
+    axis_index = axis_of(axis, a.ndim)
+    return jnp.moveaxis(_ranks(jnp.moveaxis(a, axis_index, -1), method), -1, axis_index)
 
 
 def _ranks(x: Any, method: str) -> Any:
     order = jnp.argsort(x, -1)
-    back = jnp.argsort(order, -1)
+    inverse_order = jnp.argsort(order, -1)
     n = x.shape[-1]
     if method == "ordinal":
-        found = back + 1
+        ranks = inverse_order + 1
     else:
-        along = jnp.take_along_axis(x, order, -1)
-        starts = jnp.ones(along.shape, bool).at[..., 1:].set(along[..., 1:] != along[..., :-1])
-        dense = jnp.take_along_axis(jnp.cumsum(starts, -1), back, -1)
+        ordered = jnp.take_along_axis(x, order, -1)
+        starts = jnp.ones(ordered.shape, bool).at[..., 1:].set(ordered[..., 1:] != ordered[..., :-1])
+        dense = jnp.take_along_axis(jnp.cumsum(starts, -1), inverse_order, -1)
         if method == "dense":
-            found = dense
+            ranks = dense
         else:
-            places = jnp.arange(n)
-            least = cummax(jnp.where(starts, places, 0), axis=x.ndim - 1)
+            positions = jnp.arange(n)
+            lowest = cummax(jnp.where(starts, positions, 0), axis=x.ndim - 1)
             ends = jnp.concatenate([starts[..., 1:], jnp.ones((*x.shape[:-1], 1), bool)], -1)
-            most = jnp.flip(cummin(jnp.flip(jnp.where(ends, places, n), -1), axis=x.ndim - 1), -1)
-            least, most = (jnp.take_along_axis(each, back, -1) + 1 for each in (least, most))
-            found = {"min": least, "max": most}.get(method, (least + most) / 2)
-    (found,) = floats(found)
+            highest = jnp.flip(cummin(jnp.flip(jnp.where(ends, positions, n), -1), axis=x.ndim - 1), -1)
+            lowest, highest = (jnp.take_along_axis(rank, inverse_order, -1) + 1 for rank in (lowest, highest))
+            ranks = {"min": lowest, "max": highest}.get(method, (lowest + highest) / 2)
+    (ranks,) = floats(ranks)
     if kind_of(x.dtype) in "fc":
         missing = jnp.any(jnp.isnan(x), -1, keepdims=True)
-        return jnp.where(missing, jnp.nan, found)
-    return found
+        return jnp.where(missing, jnp.nan, ranks)
+    return ranks
 
 
 def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
-    """The standard error of the mean along an axis (None: of all): the standard deviation over the root of the count.
+    """Return the standard error of the mean along an axis (None: of all elements).
 
-    ``ddof`` is taken from the count in the deviation. ``nan_policy`` "omit" leaves NaN out. ``keepdims`` leaves axes of
-    size 1.
+    It is the standard deviation divided by the square root of the count. ``ddof`` is subtracted from the count in
+    the deviation. ``nan_policy`` "omit" ignores NaN. ``keepdims`` keeps axes of size 1.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy import stats
@@ -150,8 +151,8 @@ def _sem(a: Any, axis: int | None, ddof: int, omitting: bool, keepdims: bool) ->
         return jnp.std(a, axis, ddof=ddof, keepdims=keepdims) / jnp.sqrt(
             jnp.array(a.shape[axis_of(axis, a.ndim)], a.dtype)
         )
-    known = ~jnp.isnan(a)
-    count = jnp.sum(known, axis, keepdims=True).astype(a.dtype)
-    away = jnp.where(known, a - jnp.sum(jnp.where(known, a, 0), axis, keepdims=True) / count, 0)
-    found = jnp.sqrt(jnp.sum(jnp.abs(away) ** 2, axis, keepdims=True) / (count - ddof) / count)
-    return found if keepdims else jnp.squeeze(found, axis)
+    is_valid = ~jnp.isnan(a)
+    count = jnp.sum(is_valid, axis, keepdims=True).astype(a.dtype)
+    deviations = jnp.where(is_valid, a - jnp.sum(jnp.where(is_valid, a, 0), axis, keepdims=True) / count, 0)
+    result = jnp.sqrt(jnp.sum(jnp.abs(deviations) ** 2, axis, keepdims=True) / (count - ddof) / count)
+    return result if keepdims else jnp.squeeze(result, axis)

@@ -1,6 +1,6 @@
-"""The normal distribution cut to the interval from a to b, in units of z = (x - loc) / scale.
+"""Normal distribution truncated to the interval from a to b, in units of z = (x - loc) / scale.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from . import norm
 from .tails import log_one_minus_exp
 
 
-def _known(a: Any, b: Any, found: Any) -> Any:
-    return jnp.where(b > a, found, math.nan)
+def _known(a: Any, b: Any, value: Any) -> Any:
+    return jnp.where(b > a, value, math.nan)
 
 
 def _log_mass(a: Any, b: Any) -> Any:
-    """The logarithm of the probability between a and b, by the tail on whose side both are."""
+    """Return the logarithm of the probability between a and b, computed in the tail that contains both."""
     right = a > 0
     low, high = jnp.where(right, -b, a), jnp.where(right, -a, b)
     tail = high <= 0
     near = jnp.where(tail, high, -1)
     far = jnp.where(tail, low, -2)
-    same, endless = far >= near, far == -math.inf
-    log_high, log_low = log_ndtr(near), log_ndtr(jnp.where(same | endless, near - 1, far))
+    same, far_is_infinite = far >= near, far == -math.inf
+    log_high, log_low = log_ndtr(near), log_ndtr(jnp.where(same | far_is_infinite, near - 1, far))
     empty = same | (log_high == -math.inf)
     difference = log_low - jnp.where(empty, 0, log_high)
-    rest = jnp.where(endless, 0, log_one_minus_exp(jnp.where(empty, -1, difference)))
-    in_tail = jnp.where(empty, -math.inf, log_high + rest)
-    around = jnp.log1p(-ndtr(jnp.where(tail, -1, low)) - ndtr(jnp.where(tail, -1, -high)))
-    return jnp.where(tail, in_tail, around)
+    log_correction = jnp.where(far_is_infinite, 0, log_one_minus_exp(jnp.where(empty, -1, difference)))
+    in_tail = jnp.where(empty, -math.inf, log_high + log_correction)
+    two_sided = jnp.log1p(-ndtr(jnp.where(tail, -1, low)) - ndtr(jnp.where(tail, -1, -high)))
+    return jnp.where(tail, in_tail, two_sided)
 
 
 def _narrow(low: Any, high: Any) -> tuple[Any, Any]:
-    """Which intervals are so narrow that 8 places tell all digits of the density's integral; and that, for these.
+    """Return a mask of intervals that 8 quadrature nodes integrate accurately, and their probabilities.
 
-    A difference of tails would lose digits. The rule of Gauss and Legendre is off by w¹⁷ (8!)⁴ / (17 (16!)³) times the
-    16th derivative, for the width w: by 10⁻¹⁷ of the integral where w max(1, |low|) is below 1.
+    A difference of tails would lose precision there. The error of Gauss-Legendre quadrature is w¹⁷ (8!)⁴ / (17
+    (16!)³) times the 16th derivative, for the width w: 10⁻¹⁷ of the integral where w max(1, |low|) is below 1.
     """
     near = (high - low) * jnp.maximum(1, jnp.abs(low)) < 1
     width, middle = jnp.where(near, high - low, 0), jnp.where(near, (low + high) / 2, 0)
@@ -55,7 +55,7 @@ def _narrow(low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _mass(a: Any, b: Any) -> Any:
-    """The probability between a and b, by the tail on whose side both are."""
+    """Return the probability between a and b, computed in the tail that contains both."""
     right = a > 0
     low, high = jnp.where(right, -b, a), jnp.where(right, -a, b)
     near, small = _narrow(low, high)
@@ -63,59 +63,59 @@ def _mass(a: Any, b: Any) -> Any:
 
 
 def _least(dtype: Any) -> float:
-    """Numbers above it have all digits of the dtype, and so has what is an epsilon of them."""
+    """Return the smallest number that, even multiplied by epsilon, is a normal number of the dtype."""
     return float(ml_dtypes.finfo(dtype).tiny) / epsilon(dtype)  # type: ignore[no-untyped-call]
 
 
 def _part(a: Any, b: Any, low: Any, high: Any) -> Any:
-    """The part of the probability between low and high that lies between a and b.
+    """Return the fraction of the probability between low and high that lies between a and b.
 
-    It is a quotient where the tails are numbers of the dtype: a difference of their logarithms, which are large beside
-    their digits, would lose some. Further out there are only these.
+    It is a quotient where the tails do not underflow: a difference of their logarithms, which are large compared
+    with their precision, would be less accurate. Further out only logarithms are available.
     """
-    whole = _mass(low, high)
-    known = whole > _least(whole.dtype)
-    quotient = _mass(a, b) / jnp.where(known, whole, 1)
-    return jnp.where(known, quotient, jnp.exp(_log_mass(a, b) - _log_mass(low, high)))
+    total_mass = _mass(low, high)
+    is_accurate = total_mass > _least(total_mass.dtype)
+    quotient = _mass(a, b) / jnp.where(is_accurate, total_mass, 1)
+    return jnp.where(is_accurate, quotient, jnp.exp(_log_mass(a, b) - _log_mass(low, high)))
 
 
-def _log_part(a: Any, b: Any, low: Any, high: Any, rest: Any) -> Any:
-    """The logarithm of :func:`_part`: by the ``rest`` where this is the smaller one."""
-    part, most = _part(a, b, low, high), rest < 0.5
-    known = part > _least(part.dtype)
-    logarithm = jnp.log(jnp.where(known, part, 1))
-    smaller = jnp.where(known, logarithm, _log_mass(a, b) - _log_mass(low, high))
-    return jnp.where(most, jnp.log1p(-jnp.where(most, rest, 0)), smaller)
+def _log_part(a: Any, b: Any, low: Any, high: Any, complement: Any) -> Any:
+    """Return the logarithm of :func:`_mass_fraction`, from its complement where that is smaller."""
+    fraction, is_most = _part(a, b, low, high), complement < 0.5
+    is_accurate = fraction > _least(fraction.dtype)
+    logarithm = jnp.log(jnp.where(is_accurate, fraction, 1))
+    smaller = jnp.where(is_accurate, logarithm, _log_mass(a, b) - _log_mass(low, high))
+    return jnp.where(is_most, jnp.log1p(-jnp.where(is_most, complement, 0)), smaller)
 
 
 @together()
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, -inf outside of the interval."""
+    """Return the logarithm of the probability density function, -inf outside of the interval."""
     x, a, b, loc, scale = floats(x, a, b, loc, scale)
     z = (x - loc) / scale
-    found = norm.logpdf(z) - _log_mass(a, b) - jnp.log(scale)
-    return _known(a, b, jnp.where((z < a) | (z > b), -math.inf, found))
+    result = norm.logpdf(z) - _log_mass(a, b) - jnp.log(scale)
+    return _known(a, b, jnp.where((z < a) | (z > b), -math.inf, result))
 
 
 @together()
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, 0 outside of the interval."""
+    """Return the probability density function, 0 outside of the interval."""
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
 @together()
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`."""
+    """Return the logarithm of :func:`cdf`."""
     x, a, b, loc, scale = floats(x, a, b, loc, scale)
     z = (x - loc) / scale
     inside = jnp.clip(z, a, b)
-    found = _log_part(a, inside, a, b, rest=_part(inside, b, a, b))
-    return _known(a, b, jnp.where(z <= a, -math.inf, jnp.where(z >= b, 0.0, found)))
+    result = _log_part(a, inside, a, b, rest=_part(inside, b, a, b))
+    return _known(a, b, jnp.where(z <= a, -math.inf, jnp.where(z >= b, 0.0, result)))
 
 
 @together()
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x.
+    """Return the cumulative distribution function, P(X ≤ x).
 
     >>> from xlascope.scipy.stats import truncnorm
     >>> print(f"{truncnorm.cdf(0.5, 0.0, 1.0):.4f}")
@@ -123,24 +123,24 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, a, b, loc, scale = floats(x, a, b, loc, scale)
     z = (x - loc) / scale
-    found = _part(a, jnp.clip(z, a, b), a, b)
-    return _known(a, b, jnp.where(z <= a, 0.0, jnp.where(z >= b, 1.0, found)))
+    result = _part(a, jnp.clip(z, a, b), a, b)
+    return _known(a, b, jnp.where(z <= a, 0.0, jnp.where(z >= b, 1.0, result)))
 
 
 @together()
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`."""
+    """Return the logarithm of :func:`sf`."""
     x, a, b, loc, scale = floats(x, a, b, loc, scale)
     z = (x - loc) / scale
     inside = jnp.clip(z, a, b)
-    found = _log_part(inside, b, a, b, rest=_part(a, inside, a, b))
-    return _known(a, b, jnp.where(z <= a, 0.0, jnp.where(z >= b, -math.inf, found)))
+    result = _log_part(inside, b, a, b, rest=_part(a, inside, a, b))
+    return _known(a, b, jnp.where(z <= a, 0.0, jnp.where(z >= b, -math.inf, result)))
 
 
 @together()
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of more than x."""
+    """Return the survival function, P(X > x)."""
     x, a, b, loc, scale = floats(x, a, b, loc, scale)
     z = (x - loc) / scale
-    found = _part(jnp.clip(z, a, b), b, a, b)
-    return _known(a, b, jnp.where(z <= a, 1.0, jnp.where(z >= b, 0.0, found)))
+    result = _part(jnp.clip(z, a, b), b, a, b)
+    return _known(a, b, jnp.where(z <= a, 1.0, jnp.where(z >= b, 0.0, result)))

@@ -1,6 +1,6 @@
 """The uniform distribution on the interval from loc to loc + scale.
 
-``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+``loc`` shifts the distribution and ``scale`` scales it; all arguments broadcast, integers become floats.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .tails import probability
 
 @together()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, -inf outside of the interval."""
+    """Return the logarithm of the probability density function, -inf outside of the interval."""
     x, loc, scale = floats(x, loc, scale)
     outside = (x < loc) | (x > loc + scale)
     return jnp.where(outside, -math.inf, jnp.where(jnp.isnan(x), x, -jnp.log(scale)))
@@ -24,13 +24,13 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, 0 outside of the interval."""
+    """Return the probability density function, 0 outside of the interval."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
 @together()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The probability of at most x.
+    """Return the cumulative distribution function, P(X ≤ x).
 
     >>> from xlascope.scipy.stats import uniform
     >>> print(f"{uniform.cdf(0.25):.4f}")
@@ -43,6 +43,6 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    """Return the quantile function at q, the inverse of :func:`cdf`; NaN outside [0, 1]."""
     q, loc, scale = floats(q, loc, scale)
     return loc + scale * probability(q)

@@ -16,19 +16,22 @@ from ..special.bessels import i0, i0e
 
 @together()
 def logpdf(x: Any, kappa: Any) -> Any:
-    """The logarithm of the density, without overflow for large κ; uniform for κ = 0, NaN for negative κ."""
+    """Return the logarithm of the probability density function, without overflow for large κ.
+
+    It is uniform for κ = 0, and NaN for negative κ.
+    """
     x, kappa = floats(x, kappa)
     half, small = jnp.sin(x / 2), kappa < 0.5
-    found = -2 * kappa * half * half - jnp.log(2 * math.pi * i0e(kappa))  # cos x - 1 would cancel near the mean
+    result = -2 * kappa * half * half - jnp.log(2 * math.pi * i0e(kappa))  # cos x - 1 would cancel near the mean
     # i0e has a kink at 0, i0 has none
     by_cosine = kappa * jnp.cos(x) - jnp.log(2 * math.pi * i0(jnp.where(small, kappa, 0)))
-    found = jnp.where(small, by_cosine, found)
-    return jnp.where(kappa >= 0, found, math.nan)
+    result = jnp.where(small, by_cosine, result)
+    return jnp.where(kappa >= 0, result, math.nan)
 
 
 @together()
 def pdf(x: Any, kappa: Any) -> Any:
-    """The density.
+    """Return the probability density function.
 
     >>> from xlascope.scipy.stats import vonmises
     >>> print(f"{vonmises.pdf(0.0, 1.0):.4f}")

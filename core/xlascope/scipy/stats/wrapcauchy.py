@@ -15,27 +15,30 @@ from ..arguments import floats
 
 @together()
 def logpdf(x: Any, c: Any) -> Any:
-    """The logarithm of the density, -inf outside of 0 to 2π; NaN unless c lies between 0 and 1."""
+    """Return the logarithm of the probability density function, -inf outside [0, 2π].
+
+    It is NaN unless c lies between 0 and 1.
+    """
     x, c = floats(x, c)
-    found = jnp.log1p(-c * c) - jnp.log(2 * math.pi * _distance(x, c))
-    found = jnp.where((x < 0) | (x > 2 * math.pi), -math.inf, found)
-    return jnp.where((c > 0) & (c < 1), found, math.nan)
+    result = jnp.log1p(-c * c) - jnp.log(2 * math.pi * _distance(x, c))
+    result = jnp.where((x < 0) | (x > 2 * math.pi), -math.inf, result)
+    return jnp.where((c > 0) & (c < 1), result, math.nan)
 
 
 @together()
 def pdf(x: Any, c: Any) -> Any:
-    """The density.
+    """Return the probability density function.
 
     >>> from xlascope.scipy.stats import wrapcauchy
     >>> print(f"{wrapcauchy.pdf(0.0, 0.5):.4f}")
     0.4775
     """
     x, c = floats(x, c)
-    found = (1 - c) * (1 + c) / (2 * math.pi * _distance(x, c))
-    found = jnp.where((x < 0) | (x > 2 * math.pi), 0, found)
-    return jnp.where((c > 0) & (c < 1), found, math.nan)
+    result = (1 - c) * (1 + c) / (2 * math.pi * _distance(x, c))
+    result = jnp.where((x < 0) | (x > 2 * math.pi), 0, result)
+    return jnp.where((c > 0) & (c < 1), result, math.nan)
 
 
 def _distance(x: Any, c: Any) -> Any:
-    """1 + c² - 2c cos(x), without its terms that cancel."""
+    """Return 1 + c² - 2c cos(x), without cancellation."""
     return (1 - c) ** 2 + 4 * c * jnp.sin(x / 2) ** 2

@@ -1,1 +1,1 @@
-"""What works on a machine's device, and how fast: ``python -m xlascope doctor --device``, with ``--out`` in full."""
+"""Report of what works on a machine's device, and how fast: ``python -m xlascope doctor --device [--out FILE]``."""

@@ -1,4 +1,4 @@
-"""The archive of a report: one zip file of at most 16 MB, written whole, and read as what a stranger made.
+"""The archive of a report: one zip file of at most 16 MB, written atomically, and read as untrusted input.
 
 It holds ``summary.txt``, ``results.json`` and, in folders, records, profiles, HLO, texts, logs and scripts.
 """
@@ -18,21 +18,21 @@ from ...records.store import write_whole
 
 #: Bytes of an archive, of a member once it is unpacked, and of all members together; members of an archive.
 MAX_BYTES, MAX_MEMBER_BYTES, MAX_UNPACKED_BYTES, MAX_MEMBERS = 16_000_000, 200_000_000, 600_000_000, 2000
-#: Bytes that are kept free for the directory of the zip file.
+#: Bytes reserved for the directory of the zip file.
 _SPARE = 200_000
 RESULTS, SUMMARY = "results.json", "summary.txt"
 FORMAT, VERSION = "xlascope device report", 1
-#: The folders that go into an archive, the most precious first: what does not fit any more is left out.
+#: The folders that go into an archive, the most important first; files that do not fit are left out.
 FOLDERS = ("profiles", "records", "hlo", "text", "scripts", "logs")
 _MEMBER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*(?:/[A-Za-z0-9_][A-Za-z0-9_. -]*){0,2}")
 
 
 class ArchiveError(ValueError):
-    """A file is no archive of a report."""
+    """An error for a file that is not a valid archive of a report."""
 
 
 class Report(NamedTuple):
-    """What an archive holds: its results, its summary, and the bytes of the other members by name."""
+    """The contents of an archive: its results, its summary, and the bytes of the other members by name."""
 
     results: dict[str, Any]
     summary: str
@@ -40,18 +40,18 @@ class Report(NamedTuple):
 
 
 def write_archive(target: Path, folder: Path, results: dict[str, Any], summary: str) -> list[str]:
-    """Write an archive of what lies in a folder; returns the names of files for which there was no room."""
+    """Write an archive of a folder; return the names of files that did not fit."""
     left_out: list[str] = []
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as file:
         head = len(summary.encode()) + len(zlib.compress(json.dumps(results).encode(), 6))
-        room = MAX_BYTES - _SPARE - head
+        free_bytes = MAX_BYTES - _SPARE - head
         for name, path in _files(folder):
             size = len(zlib.compress(data := path.read_bytes(), 6))
-            if size > room or len(data) > MAX_MEMBER_BYTES:
+            if size > free_bytes or len(data) > MAX_MEMBER_BYTES:
                 left_out.append(name)
                 continue
-            room -= size
+            free_bytes -= size
             file.writestr(name, data)
         file.writestr(RESULTS, json.dumps({**results, "left_out": left_out}, indent=1))
         file.writestr(SUMMARY, summary)
@@ -60,7 +60,7 @@ def write_archive(target: Path, folder: Path, results: dict[str, Any], summary: 
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files that go into the archive, of each folder the small ones first."""
+    """Yield the files for the archive, the smallest of each folder first."""
     for name in FOLDERS:
         paths = [path for path in (folder / name).glob("*") if path.is_file() and not path.is_symlink()]
         for path in sorted(paths, key=lambda path: (path.stat().st_size, path.name)):
@@ -68,7 +68,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def read_archive(path: Path) -> Report:
-    """Read an archive, which anybody may have made; raises ArchiveError where it is none, or is too large."""
+    """Read an untrusted archive; raise ArchiveError if it is invalid or too large."""
     try:
         with zipfile.ZipFile(path) as file:
             members = {info.filename: file.read(info) for info in _checked(file)}
@@ -86,12 +86,12 @@ def read_archive(path: Path) -> Report:
 
 
 def _checked(file: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Return the members, if their names and sizes are those of a report."""
+    """Return the members; raise ArchiveError unless their names and sizes are those of a report."""
     infos = file.infolist()
     if len(infos) > MAX_MEMBERS or sum(info.file_size for info in infos) > MAX_UNPACKED_BYTES:
         raise ArchiveError("too large for a device report")
     names = [info.filename for info in infos]
-    strange = next((name for name in names if not _MEMBER.fullmatch(name) or ".." in name), None)
-    if strange is not None or len(set(names)) != len(names):
-        raise ArchiveError(f"the member {strange!r} is none of a device report")
+    invalid = next((name for name in names if not _MEMBER.fullmatch(name) or ".." in name), None)
+    if invalid is not None or len(set(names)) != len(names):
+        raise ArchiveError(f"the member {invalid!r} is none of a device report")
     return infos

@@ -1,4 +1,4 @@
-"""What changed from one report to another: failures that are new or gone, times of programs, results that differ."""
+"""Changes from one report to another: new and fixed failures, times of programs, results that differ."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .comparison import describe_disagreement
 from .programs.journal import FAILS, WORKS
 from .summary import failure_keys, items_of
 
-#: Ratios of step times within which a change is no change.
+#: The range of ratios of step times that counts as noise.
 NOISE = (0.95, 1.05)
 
 
 def describe_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Return lines about what changed."""
+    """Return lines that describe the changes."""
     lines = ["What changed from the first report to the second:"]
     lines += [*_devices(before, after), *_failures(before["parts"], after["parts"])]
     lines += list(_steps(before["parts"], after["parts"]))
@@ -23,7 +23,7 @@ def describe_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]
 
 def _devices(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     for name in ("device", "versions"):
-        texts = [items_of(each["parts"], "environment").get(name, {}).get("words", "") for each in (before, after)]
+        texts = [items_of(report["parts"], "environment").get(name, {}).get("words", "") for report in (before, after)]
         if texts[0] != texts[1]:
             yield f"{name}: {texts[0]} → {texts[1]}"
     if before.get("size") != after.get("size"):
@@ -59,8 +59,8 @@ def _steps(before: Any, after: Any) -> Iterator[str]:
 
 
 def _verdict(old: dict[str, Any], new: dict[str, Any], ratio: float) -> str:
-    """Say whether the step times differ by more than they vary."""
-    apart = old["step_ms_high"] < new["step_ms_low"] or new["step_ms_high"] < old["step_ms_low"]
-    if NOISE[0] <= ratio <= NOISE[1] or not apart:
+    """Return whether the step is faster or slower, if the times differ by more than their spread."""
+    disjoint = old["step_ms_high"] < new["step_ms_low"] or new["step_ms_high"] < old["step_ms_low"]
+    if NOISE[0] <= ratio <= NOISE[1] or not disjoint:
         return ""
     return ", slower" if ratio > 1 else ", faster"

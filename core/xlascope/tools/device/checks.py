@@ -1,7 +1,7 @@
-"""What a device is asked to do by ``python -m xlascope doctor --device``: each check against NumPy, or against the CPU.
+"""Checks of ``python -m xlascope doctor --device``, each against NumPy or the CPU.
 
-A check is a function of the device. It raises AssertionError where the device is wrong, and may return words about how
-it went; Skipped says why it does not apply.
+A check is a function of the device. It raises AssertionError if the device is wrong, and may return a remark;
+Skipped says why it does not apply.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def _on(device: Any, x: Any) -> Any:
     return device_put(x, device)
 
 
-def _close(found: Any, expected: Any, tolerance: float) -> None:
-    found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
-    assert found.shape == expected.shape, f"shape {found.shape} instead of {expected.shape}"
-    off = float(np.max(np.abs(found - expected))) if found.size else 0.0
+def _close(actual: Any, expected: Any, tolerance: float) -> None:
+    actual, expected = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
+    assert actual.shape == expected.shape, f"shape {actual.shape} instead of {expected.shape}"
+    error = float(np.max(np.abs(actual - expected))) if actual.size else 0.0
     scale = float(np.max(np.abs(expected))) if expected.size else 1.0
-    assert off <= tolerance * max(scale, 1.0), f"off by {off:.3g}, of numbers up to {scale:.3g}"
+    assert error <= tolerance * max(scale, 1.0), f"off by {error:.3g}, of numbers up to {scale:.3g}"
 
 
 def arithmetic(device: Any) -> None:
-    """Element by element, eager and compiled."""
+    """Check elementwise arithmetic, eager and compiled."""
     x = _drawn(1000)
 
     def f(x: Any) -> Any:
@@ -53,31 +53,31 @@ def arithmetic(device: Any) -> None:
 
 
 def products(device: Any) -> str:
-    """Matrix products in float32, at the highest and at the default precision, and in bfloat16."""
+    """Check float32 matrix products in the highest and default precision, and bfloat16 products."""
     a, b = _drawn(256, 300), _drawn(300, 200)
     expected = a.astype(np.float64) @ b.astype(np.float64)
     _close(jnp.matmul(_on(device, a), _on(device, b), precision="highest"), expected, 1e-5)
     default = np.asarray(jnp.matmul(_on(device, a), _on(device, b)))
     _close(default, expected, 2e-2)
-    halves = (_on(device, each).astype(jnp.bfloat16) for each in (a, b))
+    halves = (_on(device, x).astype(jnp.bfloat16) for x in (a, b))
     _close(jnp.matmul(*halves).astype(jnp.float32), expected, 3e-2)
     return f"default precision is off by {np.max(np.abs(default - expected)):.2g}"
 
 
 def convolutions(device: Any) -> None:
-    """A convolution of images, against sums of shifted products."""
+    """Check a convolution of images against sums of shifted products."""
     images, kernels = _drawn(2, 3, 12, 12), _drawn(4, 3, 3, 3)
     expected = sum(
         np.einsum("nchw,oc->nohw", images[:, :, i : i + 10, j : j + 10], kernels[:, :, i, j])
         for i in range(3)
         for j in range(3)
     )
-    found = lax.conv(_on(device, images), _on(device, kernels), (1, 1), "VALID", precision="highest")
-    _close(found, expected, 1e-4)
+    actual = lax.conv(_on(device, images), _on(device, kernels), (1, 1), "VALID", precision="highest")
+    _close(actual, expected, 1e-4)
 
 
 def loops(device: Any) -> None:
-    """scan, while_loop and cond."""
+    """Check scan, while_loop and cond."""
     x = _drawn(50)
     _close(lax.scan(lambda c, y: (0.5 * c + y, c), _on(device, np.float32(0)), _on(device, x))[1][1], x[0], 1e-6)
     halved = lax.while_loop(lambda v: v[0] > 1.0, lambda v: (v[0] / 2, v[1] + 1), (_on(device, np.float32(1000)), 0))
@@ -86,24 +86,24 @@ def loops(device: Any) -> None:
 
 
 def random_bits(device: Any) -> None:
-    """The same key gives the same bits as on the CPU, and normal numbers as close as arithmetic is."""
+    """Check that a key gives the same bits as on the CPU, and close normal numbers."""
     host = devices("cpu")[0]
-    here, there = (
-        [np.asarray(draw(_on(place, random.key(7)), (64,))) for draw in (random.bits, random.normal)]
-        for place in (host, device)
+    on_host, on_device = (
+        [np.asarray(draw(_on(target, random.key(7)), (64,))) for draw in (random.bits, random.normal)]
+        for target in (host, device)
     )
-    assert np.array_equal(here[0], there[0]), "other bits than on the CPU"
-    _close(there[1], here[1], 1e-4)
+    assert np.array_equal(on_host[0], on_device[0]), "other bits than on the CPU"
+    _close(on_device[1], on_host[1], 1e-4)
 
 
 def factorizations(device: Any) -> str:
-    """Cholesky, QR, eigenvalues, singular values and a system of equations."""
+    """Check Cholesky, QR, eigenvalues, singular values and a linear solve."""
     a = _drawn(24, 24)
     symmetric = a @ a.T + 24 * np.eye(24, dtype=np.float32)
     with default_matmul_precision("highest"):
         factor = np.asarray(jnp.linalg.cholesky(_on(device, symmetric)))
         _close(factor @ factor.T, symmetric, 1e-4)
-        q, r = (np.asarray(each) for each in jnp.linalg.qr(_on(device, a)))
+        q, r = (np.asarray(x) for x in jnp.linalg.qr(_on(device, a)))
         _close(q @ r, a, 1e-4)
         _close(jnp.linalg.eigh(_on(device, symmetric))[0], np.linalg.eigvalsh(symmetric.astype(np.float64)), 1e-4)
         _close(jnp.linalg.svd(_on(device, a), compute_uv=False), np.linalg.svd(a.astype(np.float64))[1], 1e-4)
@@ -113,7 +113,7 @@ def factorizations(device: Any) -> str:
 
 
 def transforms_and_sorting(device: Any) -> None:
-    """Fourier transform, sort, cumulative sum, gather and scatter."""
+    """Check Fourier transform, sort, cumulative sum, gather and scatter."""
     x = _drawn(256)
     spectrum = jnp.fft.rfft(_on(device, x))
     expected = np.fft.rfft(x.astype(np.float64))
@@ -128,27 +128,27 @@ def transforms_and_sorting(device: Any) -> None:
 
 
 def derivatives(device: Any) -> None:
-    """grad, jvp and vmap, against what they are."""
+    """Check grad, jvp and vmap against analytic derivatives."""
     x = _drawn(64)
     _close(grad(lambda v: jnp.sum(jnp.tanh(v)))(_on(device, x)), 1 - np.tanh(x.astype(np.float64)) ** 2, 1e-5)
     tangent = jvp(jnp.sin, (_on(device, x),), (_on(device, np.ones_like(x)),))[1]
     _close(tangent, np.cos(x.astype(np.float64)), 1e-5)
-    each = vmap(grad(lambda v: v**3))(_on(device, x))
-    _close(each, 3 * x.astype(np.float64) ** 2, 1e-5)
+    gradients = vmap(grad(lambda v: v**3))(_on(device, x))
+    _close(gradients, 3 * x.astype(np.float64) ** 2, 1e-5)
 
 
 def donation(device: Any) -> str:
-    """A donated argument's memory is used again, or at least the argument is gone."""
-    given = _on(device, _drawn(1000))
-    expected = np.asarray(given) * 2.0
-    found = jit(lambda x: x * 2.0, donate_argnums=0)(given)
-    _close(found, expected, 1e-6)
-    assert given.is_deleted(), "the donated array is still there"
+    """Check that a donated argument is deleted and the result is right."""
+    donated = _on(device, _drawn(1000))
+    expected = np.asarray(donated) * 2.0
+    result = jit(lambda x: x * 2.0, donate_argnums=0)(donated)
+    _close(result, expected, 1e-6)
+    assert donated.is_deleted(), "the donated array is still there"
     return "taken"
 
 
 def training(device: Any) -> str:
-    """A small network learns to tell ten clusters apart."""
+    """Check that a small network learns to classify ten clusters."""
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 10, 512)
     images = (rng.normal(size=(10, 64))[labels] + 0.3 * rng.normal(size=(512, 64))).astype(np.float32)
@@ -173,48 +173,48 @@ def training(device: Any) -> str:
 
 
 def transfers(device: Any) -> str:
-    """To the device and back, and from kind to kind."""
+    """Check transfers to the device and back, and between platforms."""
     x = np.arange(1_000_000, dtype=np.float32)
-    there = _on(device, x)
-    assert there.devices() == {device}, f"it lies on {there.devices()}"
-    _close(there, x, 0.0)
+    on_device = _on(device, x)
+    assert on_device.devices() == {device}, f"it lies on {on_device.devices()}"
+    _close(on_device, x, 0.0)
     host = devices("cpu")[0]
-    back = device_put(there, host)
+    back = device_put(on_device, host)
     assert back.devices() == {host} and np.array_equal(np.asarray(back), x)
     return f"{x.nbytes / 1e6:.0f} MB both ways"
 
 
 def several_devices(device: Any) -> str:
-    """A sum over all devices of the kind."""
-    alike = [each for each in device.client.devices() if each.platform == device.platform]
-    if len(alike) < 2:
+    """Check a sum over all devices of the platform."""
+    same_kind = [candidate for candidate in device.client.devices() if candidate.platform == device.platform]
+    if len(same_kind) < 2:
         raise Skipped("there is one device")
-    mesh = make_mesh((len(alike),), ("all",), devices=alike)
+    mesh = make_mesh((len(same_kind),), ("all",), devices=same_kind)
     spec = PartitionSpec("all")
     total = shard_map(lambda x: lax.psum(x, "all"), mesh=mesh, in_specs=spec, out_specs=PartitionSpec())
-    _close(jit(total)(np.arange(len(alike), dtype=np.float32)), [sum(range(len(alike)))], 1e-6)
-    return f"{len(alike)} devices"
+    _close(jit(total)(np.arange(len(same_kind), dtype=np.float32)), [sum(range(len(same_kind)))], 1e-6)
+    return f"{len(same_kind)} devices"
 
 
 def profile(device: Any) -> str:
-    """The profiler sees the kernels, and they have equations."""
+    """Check that the profiler records the kernels and that they are attributed to equations."""
     step = jit(lambda x: jnp.tanh(x @ x).sum())
-    found = inspect.timings(step, _on(device, _drawn(512, 512)))
-    run = next(each for each in found.records if isinstance(each, records.Executed))
+    inspection = inspect.timings(step, _on(device, _drawn(512, 512)))
+    run = next(item for item in inspection.records if isinstance(item, records.Executed))
     assert run.observed_calls, "; ".join(run.notes) or "the profiler saw no whole call"
-    compiled = next(each for each in found.records if isinstance(each, records.Compiled))
-    known = {kernel.name for kernel in compiled.kernels if kernel.equations}
-    times = {each.kernel: each.seconds for lane in run.devices for each in lane.kernels}
+    compiled = next(item for item in inspection.records if isinstance(item, records.Compiled))
+    attributed = {kernel.name for kernel in compiled.kernels if kernel.equations}
+    times = {item.kernel: item.seconds for lane in run.devices for item in lane.kernels}
     assert times, "the profiler names no kernel"
-    share = sum(time for name, time in times.items() if name in known) / sum(times.values())
+    share = sum(time for name, time in times.items() if name in attributed) / sum(times.values())
     assert share > 0.5, f"{share:.0%} of the kernels' time has an equation; kernels {', '.join(sorted(times))[:200]}"
     return f"{run.step * 1e6:.0f} µs a call, {share:.0%} of the kernels' time has an equation"
 
 
 def panel(device: Any) -> str:
-    """What a notebook would show, as text."""
-    found = inspect.explore(jit(grad(lambda x: jnp.sum(jnp.sin(x) ** 2))), _on(device, _drawn(128)))
-    text = str(found)
+    """Check the text form of what a notebook would show."""
+    inspection = inspect.explore(jit(grad(lambda x: jnp.sum(jnp.sin(x) ** 2))), _on(device, _drawn(128)))
+    text = str(inspection)
     assert "sin" in text and "mul" in text, "the picture's text names no operation"
     return f"{len(text.splitlines())} lines"
 

@@ -1,4 +1,4 @@
-"""``python -m xlascope doctor``: ``--device`` checks a device, with ``--out`` in full; ``--read`` shows a report."""
+"""``python -m xlascope doctor``: ``--device`` checks a device, ``--out`` writes a report, ``--read`` shows one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .parts import NAMES, SECONDS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the question."""
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--device", action="store_true", help="check the device that programs run on")
-    asked.add_argument(
+    """Declare the options."""
+    mode = parser.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--device", action="store_true", help="check the device that programs run on")
+    mode.add_argument(
         "--read", nargs="+", metavar="FILE", type=Path, help="show what --out wrote; of two files what has changed, too"
     )
     parser.add_argument("--platform", help="check the first device of this platform instead (cpu, gpu, tpu)")
@@ -37,13 +37,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(chosen: argparse.Namespace) -> int:
-    """Answer the question; the exit status."""
+    """Run the requested command, and return the exit status."""
     if chosen.read is not None:
         return reading.main(chosen.read, chosen.pages)
     if chosen.out is None:
         return quick_check.main(chosen)
-    strange = [name for name in chosen.only or () if name not in NAMES]
-    if strange:
-        print(f"there is no part {', '.join(strange)}; there are {', '.join(NAMES)}", file=sys.stderr)
+    unknown = [name for name in chosen.only or () if name not in NAMES]
+    if unknown:
+        print(f"there is no part {', '.join(unknown)}; there are {', '.join(NAMES)}", file=sys.stderr)
         return 2
     return full_report.report(chosen.out, chosen.seconds, chosen.platform, chosen.only or (), chosen.size)

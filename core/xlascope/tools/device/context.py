@@ -1,4 +1,4 @@
-"""What a part is given to work with."""
+"""The context in which a part of the report runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...xla.devices.backend import devices
 
 @dataclass(frozen=True)
 class Context:
-    """A part's device and the folder of its files. The device is started when it is asked for.
+    """The device of a part and the folder of its files. The device is initialized on first use.
 
-    ``size`` is that of programs, ``"small"`` or ``"large"``; ``crashed`` are items that took an earlier process of this
-    part down; ``remaining`` gives the seconds that are left.
+    ``size`` is the size of programs, ``"small"`` or ``"large"``; ``crashed`` are items that crashed an
+    earlier process of this part; ``seconds_left`` returns the remaining time.
     """
 
     folder: Path
@@ -39,7 +39,7 @@ class Context:
         path.write_bytes(data.encode() if isinstance(data, str) else data)
 
     def path(self, name: str) -> Path:
-        """Return where a file of the archive is written."""
+        """Return the path of a file of the archive."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path

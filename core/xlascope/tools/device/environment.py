@@ -1,4 +1,4 @@
-"""The part ``environment``: what the machine, its device and its variables are."""
+"""The part ``environment``: the machine, its device and its environment variables."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ PACKAGES = (
     "libtpu",
     "torch",
 )
-#: Variables that change what jaxlib, its plugins and the driver do.
+#: Prefixes of environment variables that affect jaxlib, its plugins and the driver.
 _PREFIXES = ("XLA_", "JAX_", "CUDA_", "XLASCOPE_", "NVIDIA_", "TF_CPP_", "TPU_", "OMP_", "NPROC")
 _QUERY = "name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,pci.bus_id"
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield what is told of the machine; the device comes last, as it may take the process down."""
+    """Yield facts about the machine; the device comes last, as initializing it may crash the process."""
     yield Item("machine", _machine)
     yield Item("versions", _versions)
     yield Item("variables", _variables)
@@ -49,24 +49,27 @@ def _machine() -> dict[str, Any]:
 
 
 def _versions() -> dict[str, Any]:
-    found = find_versions()
-    return {"words": ", ".join(f"{name} {version}" for name, version in found.items()), "versions": found}
+    versions = find_versions()
+    return {"words": ", ".join(f"{name} {version}" for name, version in versions.items()), "versions": versions}
 
 
 def find_versions() -> dict[str, str]:
     """Return the versions of the packages that matter here and are installed."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _variables() -> dict[str, Any]:
-    found = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
-    return {"words": ", ".join(f"{name}={value}" for name, value in found.items()) or "none set", "variables": found}
+    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
+    return {
+        "words": ", ".join(f"{name}={value}" for name, value in variables.items()) or "none set",
+        "variables": variables,
+    }
 
 
 def _driver() -> str:
@@ -83,7 +86,7 @@ def _driver() -> str:
 
 
 def device_facts(device: Any) -> dict[str, Any]:
-    """Return what a device says of itself, in words and by name."""
+    """Return the facts that a device reports, as text and by name."""
     stats = dict((device.memory_stats() if hasattr(device, "memory_stats") else None) or {})
     count = len(device.client.devices())
     limit = stats.get("bytes_limit")

@@ -1,4 +1,4 @@
-"""``doctor --device --out FILE``: all parts in turn, and after each one a valid archive."""
+"""``doctor --device --out FILE``: run all parts in turn, leaving a valid archive after each one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .programs.journal import FAILS
 from .summary import items_of, summarize
 from .supervisor import GRACE_SECONDS, Settings, outcomes, read_journal, run_part, skip_part
 
-#: Seconds between two archives while a part runs, and the least that a part is started for.
+#: The interval between archives while a part runs, and the minimum time for which a part is started.
 WRITE_SECONDS, LEAST_SECONDS = 15.0, 3.0
 
 
 class Run:
-    """A run of the parts: what is known so far, in a folder and in the archive."""
+    """A run of the parts, whose results so far are in a folder and in the archive."""
 
     def __init__(self, target: Path, budget: float, platform: str | None, size: str | None) -> None:
         self.target, self.budget, self.platform, self.size = target, budget, platform, size
@@ -46,14 +46,14 @@ class Run:
         settings = Settings(self.folder, self.platform, self._size())
         journal = self.folder / "journals" / f"{part.name}.jsonl"
 
-        def look() -> None:
+        def save_progress() -> None:
             if time.monotonic() - self._written > WRITE_SECONDS:
                 entry["items"] = outcomes(read_journal(journal))
                 entry["seconds"] = time.monotonic() - began
                 self.write()
 
         try:
-            entry["items"] = run_part(part, settings, seconds, look)
+            entry["items"] = run_part(part, settings, seconds, save_progress)
         finally:
             entry["items"] = entry["items"] or outcomes(read_journal(journal))
             entry["seconds"] = round(time.monotonic() - began, 2)
@@ -61,12 +61,12 @@ class Run:
         return entry
 
     def _size(self) -> str:
-        """Return the size of programs: as asked for, or what the device is."""
+        """Return the size of programs: the requested one, or one that suits the device."""
         platform = items_of(self.parts, "environment").get("device", {}).get("platform")
         return self.size or ("small" if platform in (None, "cpu") else "large")
 
     def results(self) -> dict[str, Any]:
-        """Return all that is known, as JSON holds it."""
+        """Return all results so far as JSON data."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -79,7 +79,7 @@ class Run:
         }
 
     def write(self) -> str:
-        """Write the archive; returns its summary."""
+        """Write the archive, and return its summary."""
         results = self.results()
         summary = summarize(results)
         write_archive(self.target, self.folder, results, summary)
@@ -92,9 +92,9 @@ class Run:
 
 
 def report(target: Path, budget: float, platform: str | None, only: Sequence[str], size: str | None) -> int:
-    """Run the parts, print the summary and return the exit status: 0 if all that was tried works.
+    """Run the parts, print the summary and return the exit status: 0 if everything that was tried works.
 
-    When it is stopped (SIGINT, SIGTERM) it ends the part that runs and writes what is known.
+    When interrupted (SIGINT, SIGTERM), stop the running part and write the results so far.
     """
     chosen = [part for part in PARTS if not only or part.name in only or part.name == "environment"]
     run = Run(target, budget, platform, size)

@@ -1,4 +1,4 @@
-"""The part ``checks``: those of ``doctor --device``, and more of them."""
+"""The part ``checks``: the checks of ``doctor --device`` and further ones."""
 
 from __future__ import annotations
 
@@ -34,46 +34,46 @@ def _run(check: Check, context: Context) -> str | None:
 
 
 def values(device: Any) -> str:
-    """Values of every dtype come back as they went, as arrays, numbers and text."""
+    """Check that values of every dtype round-trip as arrays, numbers and text."""
     for name in _DTYPES:
         expected = np.array([[0, 1, 2], [3, 0, 1]]).astype(to_dtype(name))
-        given = device_put(expected, device)
-        assert np.array_equal(np.asarray(given), expected), f"{name} comes back as {np.asarray(given)}"
-        assert np.array_equal(np.asarray(given.T[1]), expected.T[1]), f"a part of {name} comes back wrong"
+        array = device_put(expected, device)
+        assert np.array_equal(np.asarray(array), expected), f"{name} comes back as {np.asarray(array)}"
+        assert np.array_equal(np.asarray(array.T[1]), expected.T[1]), f"a part of {name} comes back wrong"
     number = device_put(np.float32(2.5), device)
     assert (float(number), int(number), number.item(), f"{number:.1f}") == (2.5, 2, 2.5, "2.5")
     listed = device_put(np.arange(3, dtype=np.int32), device)
-    assert listed.tolist() == [0, 1, 2] and [int(each) for each in listed] == [0, 1, 2]
+    assert listed.tolist() == [0, 1, 2] and [int(element) for element in listed] == [0, 1, 2]
     assert repr(listed) == "Array([0, 1, 2], dtype=int32)", repr(listed)
     return f"{len(_DTYPES)} dtypes"
 
 
 def mixed_operands(device: Any) -> None:
-    """NumPy arrays and Python numbers beside arrays of the device."""
+    """Check NumPy arrays and Python numbers combined with arrays of the device."""
     x = device_put(np.arange(4, dtype=np.float32), device)
-    for found in (x + np.ones(4, np.float32), np.ones(4, np.float32) + x, x + 1, jit(lambda y: y + 1.0)(x)):
-        assert found.devices() == {device}, f"the result lies on {found.devices()}"
-        assert np.array_equal(np.asarray(found), np.arange(4) + 1)
+    for result in (x + np.ones(4, np.float32), np.ones(4, np.float32) + x, x + 1, jit(lambda y: y + 1.0)(x)):
+        assert result.devices() == {device}, f"the result lies on {result.devices()}"
+        assert np.array_equal(np.asarray(result), np.arange(4) + 1)
 
 
 def callbacks(device: Any) -> None:
-    """A compiled program calls Python, and gets what it returns."""
-    heard: list[float] = []
+    """Check that a compiled program calls Python functions and receives their results."""
+    received: list[float] = []
 
     def double(x: Any) -> Any:
         return np.asarray(x) * 2
 
     def f(x: Any) -> Any:
-        debug.callback(lambda each: heard.append(float(each)), x[1])
+        debug.callback(lambda value: received.append(float(value)), x[1])
         return pure_callback(double, x, x) + 1
 
-    found = jit(f)(device_put(np.arange(3, dtype=np.float32), device))
-    assert np.array_equal(np.asarray(block_until_ready(found)), [1, 3, 5]), np.asarray(found)
-    assert heard == [1.0], f"the callback heard {heard}"
+    result = jit(f)(device_put(np.arange(3, dtype=np.float32), device))
+    assert np.array_equal(np.asarray(block_until_ready(result)), [1, 3, 5]), np.asarray(result)
+    assert received == [1.0], f"the callback heard {received}"
 
 
 def wrong_programs(device: Any) -> None:
-    """Errors of users arrive as errors, and the process goes on."""
+    """Check that errors of users raise exceptions and the process goes on."""
     x = device_put(np.ones((2, 3), np.float32), device)
 
     def reshape(y: Any) -> Any:
@@ -92,11 +92,11 @@ def wrong_programs(device: Any) -> None:
 
 
 def long_loops(device: Any) -> str:
-    """A loop of a hundred thousand steps, and a scan that keeps each of its results."""
+    """Check a loop of a hundred thousand steps, and a scan that stacks all of its results."""
     count = lax.fori_loop(0, 100_000, lambda i, x: x + 1, device_put(np.int32(0), device))
     assert int(count) == 100_000
-    _, kept = lax.scan(lambda c, x: (c + x, c), device_put(np.int32(0), device), jnp.arange(3000))
-    assert int(kept[-1]) == 2998 * 2999 // 2
+    _, partial_sums = lax.scan(lambda c, x: (c + x, c), device_put(np.int32(0), device), jnp.arange(3000))
+    assert int(partial_sums[-1]) == 2998 * 2999 // 2
     return "100,000 steps"
 
 

@@ -1,7 +1,7 @@
-"""The part ``operations``: values, batching and gradients of the table's rows, twenty to a program.
+"""The part ``operations``: values, batching and gradients of the table's rows, twenty per program.
 
-The reference is the CPU in the same process, where each example of a batch is computed by itself, and NumPy where a row
-names its function. Rows of a program that fails are tried one by one.
+The reference is the CPU in the same process, which computes each example of a batch separately, and NumPy for
+rows that name a NumPy function. Rows of a program that fails are tried one by one.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .rows.group import Group, Numbers, Outcome
 from .rows.row import Case
 from .rows.table import CASES_IN_PROGRAM, programs
 
-#: Gradients are allowed so many times the error of values.
+#: The factor by which the tolerance of gradients exceeds that of values.
 GRADIENT_FACTOR = 10.0
-#: Failures that one item reports in words.
+#: The maximum number of failures described by one item.
 MAX_NAMED = 8
 
-#: Runs an aspect of a group on the device, and what it has to give on the host: one outcome for each of its cases.
+#: Runs an aspect of a group on the device and on the host; returns the cases and the outcomes of both.
 Compare = Callable[[Group, Any, Any], tuple[Sequence[Case], Sequence[Outcome], Sequence[Outcome]]]
 
 
 class Failure(NamedTuple):
-    """A row that differs, or raises."""
+    """A row that differs from the reference or raises."""
 
     row: str
     what: str
@@ -39,7 +39,7 @@ class Failure(NamedTuple):
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield an item for each program, first all of values; and for each row of one that took its process down."""
+    """Yield an item per program, all values first; and an item per row of a program that crashed its process."""
     groups = [Group(cases) for cases in programs()]
     for aspect in ASPECTS:
         for number, group in enumerate(groups):
@@ -48,8 +48,8 @@ def items(context: Context) -> Iterator[Item]:
             yield Item(name, functools.partial(try_group, aspect, group, context))
             if name in context.crashed:
                 for case in group.cases:
-                    alone = functools.partial(try_group, aspect, Group([case]), context)
-                    yield Item(f"{aspect} of {case.name}", alone)
+                    single = functools.partial(try_group, aspect, Group([case]), context)
+                    yield Item(f"{aspect} of {case.name}", single)
 
 
 def try_group(aspect: str, group: Group, context: Context) -> dict[str, Any]:
@@ -59,39 +59,39 @@ def try_group(aspect: str, group: Group, context: Context) -> dict[str, Any]:
     factor = GRADIENT_FACTOR if aspect == "gradient" else 1.0
     failures = [*compare(aspect, cases, results, expected, factor)]
     if aspect == "value":
-        named = [number for number, case in enumerate(cases) if case.oracle is not None]
-        of_numpy = [run_oracle(cases[number]) for number in named]
-        failures += compare("NumPy", [cases[n] for n in named], [expected[n] for n in named], of_numpy)
-    shown = [f"{each.row} ({each.what}): {each.error}" for each in failures[:MAX_NAMED]]
-    agree = len(cases) - len({each.row for each in failures})
+        with_oracle = [number for number, case in enumerate(cases) if case.oracle is not None]
+        of_numpy = [run_oracle(cases[number]) for number in with_oracle]
+        failures += compare("NumPy", [cases[n] for n in with_oracle], [expected[n] for n in with_oracle], of_numpy)
+    shown = [f"{failure.row} ({failure.what}): {failure.error}" for failure in failures[:MAX_NAMED]]
+    agree = len(cases) - len({failure.row for failure in failures})
     return {
         "result": FAILS if failures else WORKS,
         "words": "; ".join([f"{agree} of {len(cases)} agree", *shown]),
         "tried": len(cases),
         "agree": agree,
-        "failures": [each._asdict() for each in failures],
+        "failures": [failure._asdict() for failure in failures],
     }
 
 
 def compare(
-    what: str,
+    aspect: str,
     cases: Sequence[Case],
     results: Sequence[Outcome],
     expected: Sequence[Outcome],
     factor: float = 1.0,
 ) -> Iterator[Failure]:
-    """Yield the cases that raised, here or in the reference, or whose results differ from it."""
-    for case, found, reference in zip(cases, results, expected, strict=True):
-        if isinstance(found, Exception):
-            yield _failure(case, what, found)
+    """Yield the cases that raised, on the device or in the reference, or whose results differ."""
+    for case, outcome, reference in zip(cases, results, expected, strict=True):
+        if isinstance(outcome, Exception):
+            yield _failure(case, aspect, outcome)
         elif isinstance(reference, Exception):
-            yield _failure(case, f"{what}, reference", reference)
-        elif text := _first_difference(found, reference, factor * case.tolerance):
-            yield Failure(case.name, what, case.dtype, text)
+            yield _failure(case, f"{aspect}, reference", reference)
+        elif text := _first_difference(outcome, reference, factor * case.tolerance):
+            yield Failure(case.name, aspect, case.dtype, text)
 
 
 def run_oracle(case: Case) -> Outcome:
-    """Return what NumPy's function gives in double precision."""
+    """Return the result of NumPy's function in double precision, or its exception."""
     assert case.oracle is not None
     wide = {"f": np.float64, "V": np.float64, "c": np.complex128}
     operands = [x.astype(wide.get(x.dtype.kind, x.dtype)) for x in case.make()]
@@ -102,13 +102,13 @@ def run_oracle(case: Case) -> Outcome:
         return error
 
 
-def _failure(case: Case, what: str, error: Exception) -> Failure:
+def _failure(case: Case, aspect: str, error: Exception) -> Failure:
     first = (str(error).strip() or "no message").splitlines()[0][:300]
-    return Failure(case.name, what, case.dtype, f"{type(error).__name__}: {first}")
+    return Failure(case.name, aspect, case.dtype, f"{type(error).__name__}: {first}")
 
 
-def _first_difference(found: Numbers, expected: Numbers, tolerance: float) -> str:
-    texts = (describe_difference(x, y, tolerance) for x, y in zip(found, expected, strict=True))
+def _first_difference(actual: Numbers, expected: Numbers, tolerance: float) -> str:
+    texts = (describe_difference(x, y, tolerance) for x, y in zip(actual, expected, strict=True))
     return next(filter(None, texts), "")
 
 

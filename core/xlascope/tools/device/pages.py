@@ -1,4 +1,4 @@
-"""Records and raw profiles of a report as pages of the panel, for a browser."""
+"""Records and raw profiles of a report, drawn as pages of the panel."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ _RECORDS, _PROFILES, _COMPILED = "records/", "profiles/", "_compiled.json"
 
 
 def write_pages(report: Report, folder: Path) -> Iterator[str]:
-    """Write a page for each file of records, and one for each raw profile; yields a line about each."""
+    """Write a page for each file of records and each raw profile; yield a message about each."""
     try:
         draw = drawing_of("html")
     except NoRendererError as error:
         yield f"no pages: {error}"
         yield "where it is installed, python -m xlascope show RECORDS.json -o PAGE.html draws a member of the file"
         return
-    for name, found in _drawable(report):
-        if isinstance(found, str):
-            yield f"{name}: {found}"
+    for name, content in _drawable(report):
+        if isinstance(content, str):
+            yield f"{name}: {content}"
             continue
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}.html"
         try:
-            draw(found, path)
-        except Exception as error:  # whatever strange records do to what draws them
+            draw(content, path)
+        except Exception as error:  # untrusted records can make drawing raise anything
             yield f"{name}: no page ({type(error).__name__}: {error})"
             continue
         yield f"written: {path}"
 
 
 def _drawable(report: Report) -> Iterator[tuple[str, tuple[Any, ...] | str]]:
-    """Yield a name with records, or with why there are none."""
+    """Yield a name with its records, or with the reason why there are none."""
     for member in sorted(report.members):
         if member.startswith(_RECORDS) and member.endswith(".json") and not member.endswith(_COMPILED):
             yield Path(member).stem, _load(report.members[member])
@@ -63,11 +63,11 @@ def _load(data: bytes) -> tuple[Any, ...] | str:
             return str(error).replace(str(path), "damaged records")
 
 
-def _with_profile(found: tuple[Any, ...] | str, data: bytes) -> tuple[Any, ...] | str:
-    """Return the records of a program with what a raw profile says of it, as this version reads it."""
-    if isinstance(found, str):
-        return found
-    compiled = next((each for each in reversed(found) if isinstance(each, records.Compiled)), None)
+def _with_profile(loaded: tuple[Any, ...] | str, data: bytes) -> tuple[Any, ...] | str:
+    """Return the records of a program with a record of its raw profile, parsed by this version."""
+    if isinstance(loaded, str):
+        return loaded
+    compiled = next((record for record in reversed(loaded) if isinstance(record, records.Compiled)), None)
     if compiled is None:
         return "the records have no compiled program"
     try:
@@ -79,10 +79,10 @@ def _with_profile(found: tuple[Any, ...] | str, data: bytes) -> tuple[Any, ...] 
     tally.add_calls(tally.observed, tally.profiled)
     if not profiles:
         return "the profile says nothing of its program"
-    return (*found, tally.record(StepTime(tally.step, "profile"), tally.step))
+    return (*loaded, tally.record(StepTime(tally.step, "profile"), tally.step))
 
 
 def profiles_of(compiled: records.Compiled, data: bytes) -> list[ModuleProfile]:
-    """Return what a raw profile says of a program; raises FormatError where it cannot be read."""
+    """Return the parsed raw profiles of a program; raise FormatError for an invalid profile."""
     schedules = {compiled.module: read_schedules(compiled.hlo, {kernel.name for kernel in compiled.kernels})}
-    return [each for each in read_profile(data, schedules=schedules) if each.module == compiled.module]
+    return [profile for profile in read_profile(data, schedules=schedules) if profile.module == compiled.module]

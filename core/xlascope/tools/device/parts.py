@@ -1,19 +1,19 @@
-"""The parts of the report, in the order of their value, and the time that each may count on."""
+"""The parts of the report in order of importance, and the time reserved for each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-#: The seconds that all parts take together, where nothing else is said.
+#: The default time for all parts together.
 SECONDS = 240.0
 
 
 class Part(NamedTuple):
-    """A part runs in a process of its own.
+    """A part of the report, which runs in a separate process.
 
-    ``reserve`` are seconds that earlier parts leave to it, ``item_limit`` those after which an item that does not end
-    is stopped. ``engine`` is ``"jax"`` for a part whose process imports jax and nothing of xlascope.
+    ``reserve`` is the time that earlier parts leave for it, ``item_limit`` the time after which an item is
+    aborted. ``engine`` is ``"jax"`` for a part whose process imports jax and nothing of xlascope.
     """
 
     name: str
@@ -39,12 +39,12 @@ NAMES = tuple(part.name for part in PARTS)
 
 
 def seconds_for(part: Part, later: Sequence[Part], remaining: float) -> float:
-    """Return the seconds that a part may take: all but what later parts count on, and its share where time is short.
+    """Return the seconds for a part: all but the reserves of later parts, or its share if time is short.
 
     >>> seconds_for(PARTS[0], PARTS[1:2], 100.0)
     80.0
     >>> seconds_for(PARTS[2], PARTS[3:4], 10.0)
     6.0
     """
-    reserved = sum(each.reserve for each in later)
+    reserved = sum(later_part.reserve for later_part in later)
     return max(remaining - reserved, remaining * part.reserve / (part.reserve + reserved))

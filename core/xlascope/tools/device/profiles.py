@@ -1,6 +1,6 @@
-"""The part ``profiles``: raw profiles with the programs and records they belong to, and the sampler at work.
+"""The part ``profiles``: raw profiles with their programs and records, and the sampler at work.
 
-A profile is saved before it is read, so that one our reader cannot read comes back from the machine all the same.
+A profile is saved before it is parsed, so that one that cannot be parsed is in the report all the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .programs.table import PROGRAMS
 SEEN = ("mlp", "transformer")
 #: Steps in a raw profile, and steps that run while the sampler watches; rounds in turn with and without it.
 RAW_STEPS, WATCHED_STEPS, ROUNDS = 5, 300, 5
-#: About the seconds of one round, if the steps above take less.
+#: The approximate minimum time of one round, and the maximum number of steps to reach it.
 ROUND_SECONDS, MAX_STEPS = 0.6, 20_000
 
 
@@ -45,9 +45,9 @@ def items(context: Context) -> Iterator[Item]:
 
 @functools.lru_cache(maxsize=4)
 def prepare(name: str, context: Context) -> tuple[Program, Any, Callable[[int], None]]:
-    """Return a program, its jitted function with arguments on the device, and what makes so many calls.
+    """Return a program, its jitted function with arguments on the device, and a function that makes n calls.
 
-    They are the same each time, so a program is compiled once in a process.
+    The results are cached, so a program is compiled once per process.
     """
     engine = load_engine("xlascope")
     program = PROGRAMS[name](engine, context.size)
@@ -63,19 +63,22 @@ def _save_raw(name: str, context: Context) -> dict[str, Any]:
     context.save(f"profiles/{name}.xplane.pb", window.data)
     described = inspect.fusions(function, *arguments).records
     records.save(described, context.path(f"records/{name}_compiled.json"))
-    compiled = [each for each in described if isinstance(each, records.Compiled)][-1]
+    compiled = [record for record in described if isinstance(record, records.Compiled)][-1]
     context.save(f"hlo/{name}.txt", compiled.hlo)
     words = f"{len(window.data) / 1e6:.2f} MB"
     facts = [_facts_of(profile) for profile in profiles_of(compiled, window.data)]
     if not facts:
-        others = ", ".join(sorted({profile.module for profile in read_profile(window.data)}))
-        return {"result": FAILS, "words": f"{words}: no kernel of {compiled.module}; modules: {others or 'none'}"}
-    found = facts[0]
-    missing = sorted(found["kernels"].keys() - {kernel.name for kernel in compiled.kernels})
-    words += f", {found['calls']} whole calls of {len(found['kernels'])} kernels, {found['step'] * 1e3:.3f} ms each"
-    result = WORKS if found["calls"] else FAILS
+        other_modules = ", ".join(sorted({profile.module for profile in read_profile(window.data)}))
+        return {
+            "result": FAILS,
+            "words": f"{words}: no kernel of {compiled.module}; modules: {other_modules or 'none'}",
+        }
+    first = facts[0]
+    missing = sorted(first["kernels"].keys() - {kernel.name for kernel in compiled.kernels})
+    words += f", {first['calls']} whole calls of {len(first['kernels'])} kernels, {first['step'] * 1e3:.3f} ms each"
+    result = WORKS if first["calls"] else FAILS
     words += f"; {len(missing)} kernels that the HLO does not name"
-    return {"result": result, "words": words, **found, "missing": missing}
+    return {"result": result, "words": words, **first, "missing": missing}
 
 
 def _facts_of(profile: Any) -> dict[str, Any]:
@@ -95,21 +98,21 @@ def _facts_of(profile: Any) -> dict[str, Any]:
 
 def _save_timings(name: str, context: Context) -> dict[str, Any]:
     _, (function, arguments), _ = prepare(name, context)
-    found = inspect.timings(function, *arguments)
-    context.save(f"records/{name}_timings.json", json.dumps(found.to_json()))
-    context.save(f"text/{name}_timings.txt", found.text)
-    return equation_share(found.records)
+    inspection = inspect.timings(function, *arguments)
+    context.save(f"records/{name}_timings.json", json.dumps(inspection.to_json()))
+    context.save(f"text/{name}_timings.txt", inspection.text)
+    return equation_share(inspection.records)
 
 
-def equation_share(found: Any) -> dict[str, Any]:
-    """Return the share of the kernels' time that belongs to a known equation."""
-    run = [each for each in found if isinstance(each, records.Executed)][-1]
-    compiled = [each for each in found if isinstance(each, records.Compiled) and each.program == run.program][-1]
-    known = {kernel.name for kernel in compiled.kernels if kernel.equations or kernel.moves}
-    times = {(lane.device, each.kernel): each.seconds for lane in run.devices for each in lane.kernels}
+def equation_share(run_records: Any) -> dict[str, Any]:
+    """Return the share of the kernels' time that is attributed to equations."""
+    run = [item for item in run_records if isinstance(item, records.Executed)][-1]
+    compiled = [item for item in run_records if isinstance(item, records.Compiled) and item.program == run.program][-1]
+    attributed = {kernel.name for kernel in compiled.kernels if kernel.equations or kernel.moves}
+    times = {(lane.device, item.kernel): item.seconds for lane in run.devices for item in lane.kernels}
     total = sum(times.values())
-    share = sum(seconds for (_, kernel), seconds in times.items() if kernel in known) / total if total else 0.0
-    unknown = sorted({kernel for _, kernel in times if kernel not in known})
+    share = sum(seconds for (_, kernel), seconds in times.items() if kernel in attributed) / total if total else 0.0
+    unknown = sorted({kernel for _, kernel in times if kernel not in attributed})
     words = f"{run.step * 1e3:.3f} ms a call ({run.clock or 'no clock'}), {run.observed_calls} whole calls seen, "
     words += f"{share:.0%} of the kernels' time has an equation" if total else "no kernel's time"
     result = WORKS if run.observed_calls and share > 0.5 else FAILS
@@ -118,24 +121,24 @@ def equation_share(found: Any) -> dict[str, Any]:
 
 
 def _watch_live(name: str, context: Context) -> dict[str, Any]:
-    """Run the same steps in turn with and without the sampler."""
+    """Run the same steps alternately with and without the sampler."""
     _, _, call = prepare(name, context)
     call(5)
     began = time.perf_counter()
     call(20)
     steps = min(max(WATCHED_STEPS, int(ROUND_SECONDS * 20 / (time.perf_counter() - began))), MAX_STEPS)
-    seen: list[Any] = []
-    ratios, alone = [], []
+    emitted: list[Any] = []
+    ratios, unwatched_steps = [], []
     for _ in range(ROUNDS):
         without = _seconds(call, steps)
-        with Sampler(emit=seen.append):
+        with Sampler(emit=emitted.append):
             watched = _seconds(call, steps)
         ratios.append(watched / without)
-        alone.append(without / steps)
-    records.save(_last_of_each(seen), context.path(f"records/{name}_sampled.json"))
-    facts = equation_share(seen)
+        unwatched_steps.append(without / steps)
+    records.save(_last_of_each(emitted), context.path(f"records/{name}_sampled.json"))
+    facts = equation_share(emitted)
     cost = statistics.median(ratios) - 1
-    wall = statistics.median(alone)
+    wall = statistics.median(unwatched_steps)
     words = f"{steps} steps, costs {cost:+.1%} ({min(ratios) - 1:+.1%} to {max(ratios) - 1:+.1%}), "
     words += f"{wall * 1e3:.3f} ms a step unwatched by the wall clock; {facts['words']}"
     return {**facts, "words": words, "cost": cost, "ratios": ratios, "wall": wall, "steps": steps}
@@ -147,13 +150,13 @@ def _seconds(call: Callable[[int], None], steps: int) -> float:
     return time.perf_counter() - began
 
 
-def _last_of_each(seen: list[Any]) -> list[Any]:
-    """Return the records without the counts that later ones replace."""
-    runs = {each.program: each for each in seen if isinstance(each, records.Executed)}
-    return [each for each in seen if not isinstance(each, records.Executed)] + list(runs.values())
+def _last_of_each(emitted: list[Any]) -> list[Any]:
+    """Return the records without run counts that later records replace."""
+    runs = {record.program: record for record in emitted if isinstance(record, records.Executed)}
+    return [record for record in emitted if not isinstance(record, records.Executed)] + list(runs.values())
 
 
 def _ceilings(context: Context) -> dict[str, Any]:
-    found = measure_ceilings(context.device)
-    words = f"{found.flops / 1e12:.3g} TFLOP/s in float32, {found.bytes_per_second / 1e9:.4g} GB/s ({found.source})"
-    return {"words": words, "flops": found.flops, "bytes_per_second": found.bytes_per_second}
+    peaks = measure_ceilings(context.device)
+    words = f"{peaks.flops / 1e12:.3g} TFLOP/s in float32, {peaks.bytes_per_second / 1e9:.4g} GB/s ({peaks.source})"
+    return {"words": words, "flops": peaks.flops, "bytes_per_second": peaks.bytes_per_second}

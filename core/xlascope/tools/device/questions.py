@@ -1,4 +1,4 @@
-"""The part ``questions``: what the inspections say of a program, beside what ran."""
+"""The part ``questions``: results of the inspections of a program, compared with what ran."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .context import Context
 from .profiles import prepare
 from .programs.journal import Item, Skipped
 
-#: The program that is asked about, and the target that is nearest to the cards in question.
+#: The program that is asked about, and the target.
 ASKED, TARGET = "mlp", "gpu:h100"
 WHY_SECONDS = 15.0
 
@@ -35,65 +35,65 @@ Answer = tuple[inspect.Inspection, str]
 
 
 def _ask(name: str, question: Callable[[Any, Any, Context], Answer], context: Context) -> dict[str, Any]:
-    """Ask a question, save its records and text, and return what it comes to."""
+    """Ask a question, save its records and text, and return its outcome."""
     _, (function, arguments), _ = prepare(ASKED, context)
     try:
-        found, words = question(function, arguments, context)
+        inspection, words = question(function, arguments, context)
     except MissingTargetError as error:
         raise Skipped(str(error).splitlines()[0]) from None
-    context.save(f"records/{ASKED}_{name}.json", json.dumps(found.to_json()))
-    context.save(f"text/{ASKED}_{name}.txt", found.text)
+    context.save(f"records/{ASKED}_{name}.json", json.dumps(inspection.to_json()))
+    context.save(f"text/{ASKED}_{name}.txt", inspection.text)
     return {"words": words}
 
 
 def _fusions(function: Any, arguments: Any, _: Context) -> Answer:
-    found = inspect.fusions(function, *arguments)
-    compiled = _compiled(found)
-    known = sum(bool(kernel.equations or kernel.moves) for kernel in compiled.kernels)
+    inspection = inspect.fusions(function, *arguments)
+    compiled = _compiled(inspection)
+    attributed = sum(bool(kernel.equations or kernel.moves) for kernel in compiled.kernels)
     return (
-        found,
-        f"{len(compiled.kernels)} kernels, {known} of them with equations; {compiled.seconds:.2f} s to compile",
+        inspection,
+        f"{len(compiled.kernels)} kernels, {attributed} of them with equations; {compiled.seconds:.2f} s to compile",
     )
 
 
 def _memory(function: Any, arguments: Any, context: Context) -> Answer:
-    """The compiler's plan beside the peak that the device counted."""
-    found = inspect.memory(function, *arguments)
+    """Compare the compiler's buffer assignment with the peak that the device reports."""
+    inspection = inspect.memory(function, *arguments)
     stats = context.device.memory_stats() or {}
     peak = stats.get("peak_bytes_in_use")
     beside = f"; the device's peak is {peak / 1e6:.1f} MB" if peak else "; the device counts no peak"
-    return found, found.text.splitlines()[0] + beside
+    return inspection, inspection.text.splitlines()[0] + beside
 
 
 def _jaxpr(function: Any, arguments: Any, _: Context) -> Answer:
-    found = inspect.explore(function, *arguments)
-    return found, f"{len(found.text.splitlines())} lines of jaxpr"
+    inspection = inspect.explore(function, *arguments)
+    return inspection, f"{len(inspection.text.splitlines())} lines of jaxpr"
 
 
 def _doctor(function: Any, arguments: Any, _: Context) -> Answer:
-    found = inspect.doctor(function, *arguments)
-    return found, found.text.splitlines()[0]
+    inspection = inspect.doctor(function, *arguments)
+    return inspection, inspection.text.splitlines()[0]
 
 
 def _target(function: Any, arguments: Any, context: Context) -> Answer:
-    """The kernels of the compiler alone beside those of the device."""
-    found = inspect.target(function, *arguments, target=TARGET)
-    ahead, here = _compiled(found), _compiled(inspect.fusions(function, *arguments))
-    same = len(_shapes(ahead) & _shapes(here))
-    estimate = f", estimated {ahead.estimated_seconds * 1e3:.3f} ms a call" if ahead.estimated_seconds else ""
-    words = f"{len(ahead.kernels)} kernels ahead of time{estimate}; {len(here.kernels)} on {context.device.device_kind}"
-    return found, f"{words}; {same} of the same equations and type"
+    """Compare the kernels compiled ahead of time with those of the device."""
+    inspection = inspect.target(function, *arguments, target=TARGET)
+    aot, actual = _compiled(inspection), _compiled(inspect.fusions(function, *arguments))
+    same = len(_shapes(aot) & _shapes(actual))
+    estimate = f", estimated {aot.estimated_seconds * 1e3:.3f} ms a call" if aot.estimated_seconds else ""
+    words = f"{len(aot.kernels)} kernels ahead of time{estimate}; {len(actual.kernels)} on {context.device.device_kind}"
+    return inspection, f"{words}; {same} of the same equations and type"
 
 
 def _why(target: str, function: Any, arguments: Any, _: Context) -> Answer:
-    found = inspect.why(function, *arguments, target=target, budget=WHY_SECONDS)
-    explained = next(each for each in found.records if isinstance(each, records.Explained))
-    whole = "complete" if explained.complete else f"stopped after {WHY_SECONDS:g} s"
-    return found, f"{len(explained.decisions)} decisions, {whole}"
+    inspection = inspect.why(function, *arguments, target=target, budget=WHY_SECONDS)
+    explained = next(record for record in inspection.records if isinstance(record, records.Explained))
+    completeness = "complete" if explained.complete else f"stopped after {WHY_SECONDS:g} s"
+    return inspection, f"{len(explained.decisions)} decisions, {completeness}"
 
 
 def _save_hlo(context: Context) -> str:
-    """The optimized HLO of the device's own compiler."""
+    """Save the optimized HLO of the device's own compiler."""
     _, (function, arguments), _ = prepare(ASKED, context)
     lowered = function.lower(*arguments)
     text = lowered.compile().as_text() or ""
@@ -103,8 +103,8 @@ def _save_hlo(context: Context) -> str:
     return f"{len(text)} characters; custom calls: {', '.join(calls) or 'none'}"
 
 
-def _compiled(found: inspect.Inspection) -> records.Compiled:
-    return next(each for each in found.records if isinstance(each, records.Compiled))
+def _compiled(inspection: inspect.Inspection) -> records.Compiled:
+    return next(record for record in inspection.records if isinstance(record, records.Compiled))
 
 
 def _shapes(compiled: records.Compiled) -> set[tuple[Any, ...]]:

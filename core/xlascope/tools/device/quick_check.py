@@ -1,6 +1,7 @@
-"""``python -m xlascope doctor --device``: what works on a machine's device, as a short report to paste where one asks.
+"""``python -m xlascope doctor --device``: a short report of what works on the device, to paste into an issue.
 
-Each check runs in a process of its own with a time limit, so that one which crashes or hangs is a line of the report.
+Each check runs in a separate process with a time limit, so that one that crashes or hangs is a line of the
+report.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from .checks import CHECKS
 from .environment import device_facts, find_versions
 from .programs.journal import Skipped
 
-#: Seconds that a check may take: a TPU's first compilation is slow.
+#: The time limit of a check; a TPU's first compilation is slow.
 LIMIT = 180.0
 _TAIL = 300
 
 
 class Outcome(NamedTuple):
-    """How one check went: ``words`` are about what works, or the first line of what went wrong."""
+    """The outcome of one check; ``words`` is a remark on success, or the first line of the error."""
 
     check: str
     result: Literal["works", "fails", "skipped"]
@@ -36,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 def main(chosen: argparse.Namespace) -> int:
-    """Print the report; exit status 0 if all that applies works."""
+    """Print the report, and return the exit status: 0 if everything that applies works."""
     if chosen.check is not None:
         return _answer_for(chosen.check, chosen.platform)
     facts = run_check("facts", chosen.platform, chosen.limit)
@@ -49,12 +50,12 @@ def main(chosen: argparse.Namespace) -> int:
         outcomes.append(run_check(check, chosen.platform, chosen.limit))
         if not chosen.json:
             print(format_line(outcomes[-1]), flush=True)
-    failed = facts.result != "works" or any(each.result == "fails" for each in outcomes)
+    failed = facts.result != "works" or any(outcome.result == "fails" for outcome in outcomes)
     if chosen.json:
-        print(json.dumps({**described, "checks": [each._asdict() for each in outcomes]}, indent=1))
+        print(json.dumps({**described, "checks": [outcome._asdict() for outcome in outcomes]}, indent=1))
     else:
-        works = sum(each.result == "works" for each in outcomes)
-        print(f"{works} of {sum(each.result != 'skipped' for each in outcomes)} work")
+        works = sum(outcome.result == "works" for outcome in outcomes)
+        print(f"{works} of {sum(outcome.result != 'skipped' for outcome in outcomes)} work")
     return int(failed)
 
 
@@ -74,13 +75,13 @@ def format_line(outcome: Outcome) -> str:
 
 
 def run_check(check: str, on: str | None, limit: float) -> Outcome:
-    """Run a check in a process of its own, and return how it went."""
+    """Run a check in a separate process and return its outcome."""
     more = ["--platform", on] if on else []
     return run_process(check, [sys.executable, "-m", "xlascope", "doctor", "--device", "--check", check, *more], limit)
 
 
 def run_process(check: str, command: Sequence[str], limit: float) -> Outcome:
-    """Run a process that answers for a check with a line of JSON at the end of its standard output."""
+    """Run a process that prints the outcome of a check as a line of JSON at the end of its output."""
     began = time.monotonic()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, env=_environment())
@@ -91,18 +92,20 @@ def run_process(check: str, command: Sequence[str], limit: float) -> Outcome:
         result, words = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
-        said = " ".join(done.stderr.split())[-_TAIL:]
-        return Outcome(check, "fails", f"its process ended with {how}{f': {said}' if said else ''}", seconds)
+        stderr_tail = " ".join(done.stderr.split())[-_TAIL:]
+        return Outcome(
+            check, "fails", f"its process ended with {how}{f': {stderr_tail}' if stderr_tail else ''}", seconds
+        )
     return Outcome(check, result, words, seconds)
 
 
 def _environment() -> dict[str, str]:
-    """Return the variables with which a child finds xlascope where this process did."""
+    """Return the environment in which a child process finds the same xlascope."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def _answer_for(check: str, on: str | None) -> int:
-    """Run one check, in the child, and print how it went."""
+    """Run one check, in the child process, and print its outcome."""
     try:
         device = devices(on)[0]
         words = _describe_device(device) if check == "facts" else CHECKS[check](device) or ""

@@ -1,6 +1,6 @@
-"""``doctor --read FILE [FILE]``: what a report says, its records and profiles as pages, and what changed between two.
+"""``doctor --read FILE [FILE]``: show a report, draw its records and profiles as pages, and compare two reports.
 
-A report may come from anybody: its texts are printed without what a terminal obeys, and nothing in it is executed.
+A report is untrusted: its texts are printed without terminal control characters, and nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .summary import MAX_COLUMNS, failure_lines, print_safely, summarize
 
 
 def main(files: Sequence[Path], folder: Path | None) -> int:
-    """Print one report or compare two; the exit status."""
+    """Print one report or compare two, and return the exit status."""
     if len(files) > 2:
         print("doctor --read takes one file, or two to compare", file=sys.stderr)
         return 2
@@ -42,7 +42,7 @@ def main(files: Sequence[Path], folder: Path | None) -> int:
 
 
 def _text_of(report: Report) -> str:
-    """Return the summary, made anew from the results, with all failures, and the texts of items."""
+    """Return the summary, recomputed from the results, with all failures and the texts of items."""
     parts = report.results["parts"]
     lines = [summarize(report.results).rstrip()]
     failures = failure_lines(parts)

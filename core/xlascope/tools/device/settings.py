@@ -22,7 +22,7 @@ from .programs.measure import repeat, time_rounds
 from .programs.table import PROGRAMS
 from .rows.group import Numbers
 
-#: What is compared: the option, its values, and the program, which is small: it is compiled for each value.
+#: The compared option, its values, and the program, which is small because it is compiled for each value.
 COMPARED = (("keep", ("auto", "off"), "transformer"), ("reroll", ("off", "auto", "always"), "unrolled"))
 #: Steps of the unrolled program, and its columns by size.
 UNROLLED_STEPS, UNROLLED_SIZE = 60, {"small": 64, "large": 1024}
@@ -35,7 +35,7 @@ def items(context: Context) -> Iterator[Item]:
 
 
 def unrolled(size: str) -> Program:
-    """Return a Python loop of steps that differ in a number, which is a program of as many steps."""
+    """Return a program that is an unrolled Python loop of steps, which differ only in a number."""
 
     def compute(x: Any, weights: Any) -> Any:
         for step in range(UNROLLED_STEPS):
@@ -63,12 +63,12 @@ def _compare(option: str, values: tuple[str, ...], name: str, context: Context) 
         first = time.perf_counter() - began
         results.append([np.asarray(leaf, np.float64) for leaf in tree_leaves(out)])
         compiled = [
-            each for each in inspect.fusions(function, *arguments).records if isinstance(each, records.Compiled)
+            record for record in inspect.fusions(function, *arguments).records if isinstance(record, records.Compiled)
         ]
         step = statistics.median(time_rounds(repeat(engine, function, arguments, program.updates)))
         rows.append({"value": value, "first": first, "step": step, "kernels": len(compiled[-1].kernels)})
-    for other in results[1:]:
-        _assert_close(other, results[0], program.tolerance)
+    for result in results[1:]:
+        _assert_close(result, results[0], program.tolerance)
     return {"words": "; ".join(map(_describe, rows)), "rows": rows}
 
 
@@ -76,7 +76,7 @@ def _describe(row: dict[str, Any]) -> str:
     return f"{row['value']}: first {row['first']:.2f} s, step {row['step'] * 1e3:.3f} ms, {row['kernels']} kernels"
 
 
-def _assert_close(found: Numbers, expected: Numbers, tolerance: float) -> None:
-    differences = (describe_difference(x, y, tolerance) for x, y in zip(found, expected, strict=True))
+def _assert_close(actual: Numbers, expected: Numbers, tolerance: float) -> None:
+    differences = (describe_difference(x, y, tolerance) for x, y in zip(actual, expected, strict=True))
     text = next(filter(None, differences), "")
     assert not text, f"the results differ: {text}"

@@ -10,13 +10,13 @@ from .comparison import describe_disagreement
 from .programs.journal import FAILS, NOT_REACHED, SKIPPED, WORKS
 
 MAX_LINES, MAX_COLUMNS = 40, 160
-#: Items of one part that are named on its line.
+#: The maximum number of items named on the line of a part.
 MAX_NAMES = 3
 _HEAD = ("device", "driver", "versions", "machine")
 
 
 def summarize(results: dict[str, Any]) -> str:
-    """Return the summary: the machine, a line for each part, a table of programs, and what fails."""
+    """Return the summary: the machine, a line per part, a table of programs, and the failures."""
     parts = results["parts"]
     lines = [f"xlascope device report, {results['made']}, {results['seconds']:.0f} s of {results['budget']:g} s"]
     lines += [
@@ -25,10 +25,10 @@ def summarize(results: dict[str, Any]) -> str:
     lines += ["", *(_line_of(part) for part in parts), ""]
     lines += list(program_table(parts))
     failures = failure_lines(parts)
-    room = MAX_LINES - len(lines) - 2
-    lines += ["", *failures[:room]]
-    if len(failures) > room:
-        lines[-1] = f"and {len(failures) - room + 1} other failures, in results.json"
+    free_lines = MAX_LINES - len(lines) - 2
+    lines += ["", *failures[:free_lines]]
+    if len(failures) > free_lines:
+        lines[-1] = f"and {len(failures) - free_lines + 1} other failures, in results.json"
     return "\n".join(_cut(line) for line in lines[:MAX_LINES]) + "\n"
 
 
@@ -38,7 +38,7 @@ def _cut(line: str) -> str:
 
 
 def items_of(parts: Sequence[dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:
-    """Return the items of a part by name; none where it did not run."""
+    """Return the items of a part by name; empty if it did not run."""
     return {item["name"]: item for part in parts if part["name"] == name for item in part["items"]}
 
 
@@ -48,9 +48,9 @@ def words_of(parts: Sequence[dict[str, Any]], name: str) -> dict[str, str]:
 
 
 def counts(items: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return how many items have which result.
+    """Count the items by result.
 
-    >>> counts([{"result": "works"}, {"result": "fails"}])["works"]
+    >>> count_results([{"result": "works"}, {"result": "fails"}])["works"]
     1
     """
     return {result: sum(item["result"] == result for item in items) for result in (WORKS, FAILS, SKIPPED, NOT_REACHED)}
@@ -73,29 +73,29 @@ def _line_of(part: dict[str, Any]) -> str:
 
 
 def program_table(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each program: ours, and jax where it ran."""
-    ours, theirs = items_of(parts, "programs"), items_of(parts, "jax")
-    measured = [name for name, item in ours.items() if "step_ms" in item]
+    """Yield a line for each program: xlascope's measurements, and jax's if they exist."""
+    engine_items, jax_items = items_of(parts, "programs"), items_of(parts, "jax")
+    measured = [name for name, item in engine_items.items() if "step_ms" in item]
     if measured:
         head = f"{'program':15} {'first s':>8} {'step ms':>9} {'spread':>15} {'dispatch µs':>12}"
         yield f"{head}  {'jax: first, step, dispatch':28} numbers"
     for name in measured:
-        item, other = ours[name], theirs.get(name, {})
+        item, peer = engine_items[name], jax_items.get(name, {})
         spread = f"{item['step_ms_low']:.3f}–{item['step_ms_high']:.3f}"
         text = (
             f"{name:15} {item['first_call_s']:8.2f} {item['step_ms']:9.3f} {spread:>15} {item['dispatch_us']:12.0f}  "
         )
-        if "step_ms" in other:
-            ratio = item["step_ms"] / other["step_ms"]
-            beside = f"{other['first_call_s']:.2f}, {other['step_ms']:.3f} (×{ratio:.2f}), {other['dispatch_us']:.0f}"
-            error = describe_disagreement(item, other)
+        if "step_ms" in peer:
+            ratio = item["step_ms"] / peer["step_ms"]
+            beside = f"{peer['first_call_s']:.2f}, {peer['step_ms']:.3f} (×{ratio:.2f}), {peer['dispatch_us']:.0f}"
+            error = describe_disagreement(item, peer)
             text += f"{beside:28} {error or 'agree'}"
         yield text.rstrip()
 
 
 def failure_keys(parts: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], str]:
-    """Return a line for each failure by its part, its item, and of operations its row and what was compared."""
-    found: dict[tuple[str, ...], str] = {}
+    """Return a line for each failure by part and item, and for operations also by row and aspect."""
+    lines: dict[tuple[str, ...], str] = {}
     for part in parts:
         for item in part["items"]:
             if item["result"] != FAILS:
@@ -103,17 +103,17 @@ def failure_keys(parts: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], str]:
             key = part["name"], item["name"]
             for row in item.get("failures") or []:
                 line = f"FAILS {part['name']}: {row['row']} ({row['what']}): {row['error']}"
-                found[(*key, row["row"], row["what"])] = line
+                lines[(*key, row["row"], row["what"])] = line
             if not item.get("failures"):
-                found[key] = f"FAILS {part['name']}: {item['name']}: {item.get('words', '')}"
-    return found
+                lines[key] = f"FAILS {part['name']}: {item['name']}: {item.get('words', '')}"
+    return lines
 
 
 def failure_lines(parts: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a line for each failure; of operations one for each row."""
+    """Return a line for each failure; for operations one per row."""
     return list(failure_keys(parts).values())
 
 
 def print_safely(text: str, file: TextIO | None = None) -> None:
-    """Print text of a report without what a terminal obeys."""
+    """Print text of a report without terminal control characters."""
     print(plain_lines(text), file=file)

@@ -1,4 +1,4 @@
-"""Runs one part in processes with limits: what crashes or hangs costs the item it was in, and the rest goes on."""
+"""Execution of one part in processes with limits: a crash or hang costs only the item that was running."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from .parts import Part
 from .programs.journal import FAILS, NOT_REACHED, SKIPPED
 
-#: Seconds between two looks at a process, and those after its time in which it may end by itself.
+#: The interval of polling a process, and the grace period after its time limit.
 LOOK_SECONDS, GRACE_SECONDS = 0.1, 3.0
-#: Seconds in which a process has to begin its first item: a plugin is tried, started and may be slow.
+#: The time limit for starting the first item, which includes probing and initializing a plugin.
 START_SECONDS = 90.0
-#: Processes for one part, and characters of what one that crashed has written.
+#: The maximum number of processes per part, and of characters reported from the log of a crashed one.
 MAX_PROCESSES, TAIL = 8, 600
 _OVER = "it did not end in the time that was left"
 _PROGRAMS = Path(__file__).parent
@@ -27,7 +27,7 @@ _WORKER = "xlascope.tools.device.worker"
 
 
 class Settings(NamedTuple):
-    """What holds for all parts."""
+    """The settings shared by all parts."""
 
     folder: Path
     platform: str | None = None
@@ -35,27 +35,29 @@ class Settings(NamedTuple):
 
 
 def run_part(
-    part: Part, settings: Settings, seconds: float, look: Callable[[], None] = lambda: None
+    part: Part, settings: Settings, seconds: float, poll: Callable[[], None] = lambda: None
 ) -> list[dict[str, Any]]:
-    """Run a part and return its items. ``look`` is called now and then while it runs."""
+    """Run a part and return its items; ``poll`` is called repeatedly while it runs."""
     journal = settings.folder / "journals" / f"{part.name}.jsonl"
     journal.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + seconds
     for number in range(MAX_PROCESSES):
         lines = read_journal(journal)
-        left = deadline - time.monotonic()
-        if number and left <= 0:
+        seconds_left = deadline - time.monotonic()
+        if number and seconds_left <= 0:
             break
         log = settings.folder / "logs" / f"{part.name}_{number}.txt"
         log.parent.mkdir(parents=True, exist_ok=True)
-        ended = _run_process(_command(part, settings, journal, lines, left), log, journal, part, left, look)
-        if ended is None or not _note_crash(journal, len(lines), ended, log):
+        failure = _run_process(
+            _command(part, settings, journal, lines, seconds_left), log, journal, part, seconds_left, poll
+        )
+        if failure is None or not _note_crash(journal, len(lines), failure, log):
             break
     return outcomes(read_journal(journal))
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a journal that are whole."""
+    """Return the complete lines of a journal."""
     if not path.exists():
         return []
     lines = []
@@ -70,9 +72,9 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
 
 
 def outcomes(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each item once, with its last result; an item that was begun and has none did not end.
+    """Return each item once, with its last result; an item without a result did not end.
 
-    >>> outcomes([{"name": "a", "result": "begun"}, {"name": "a", "result": "works"}])
+    >>> latest_outcomes([{"name": "a", "result": "begun"}, {"name": "a", "result": "works"}])
     [{'name': 'a', 'result': 'works'}]
     """
     latest = {line["name"]: line for line in lines}
@@ -94,9 +96,9 @@ def _command(
 
 
 def _run_process(
-    command: Sequence[str], log: Path, journal: Path, part: Part, seconds: float, look: Callable[[], None]
+    command: Sequence[str], log: Path, journal: Path, part: Part, seconds: float, poll: Callable[[], None]
 ) -> str | None:
-    """Run a process; None if it ended well, else how it ended."""
+    """Run a process; return None on success, else how it ended."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -107,14 +109,14 @@ def _run_process(
             start_new_session=True,
         )
     try:
-        return _wait(process, journal, part, seconds, look)
+        return _wait(process, journal, part, seconds, poll)
     finally:
         if process.poll() is None:
             _kill(process)
 
 
 def _wait(
-    process: subprocess.Popen[bytes], journal: Path, part: Part, seconds: float, look: Callable[[], None]
+    process: subprocess.Popen[bytes], journal: Path, part: Part, seconds: float, poll: Callable[[], None]
 ) -> str | None:
     began = changed = time.monotonic()
     size = _size(journal)
@@ -128,7 +130,7 @@ def _wait(
             if status == 0:
                 return None
             return f"its process ended with {f'signal {-status}' if status < 0 else f'exit status {status}'}"
-        look()
+        poll()
         now = time.monotonic()
         if _size(journal) != size:
             size, changed, first = _size(journal), now, False
@@ -144,7 +146,7 @@ def _size(path: Path) -> int:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started."""
+    """Kill a process and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (AttributeError, OSError):
@@ -152,20 +154,20 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _note_crash(journal: Path, known: int, how: str, log: Path) -> bool:
-    """Write down which item took the process down; False if there is nothing to go on with."""
+def _note_crash(journal: Path, line_count: int, reason: str, log: Path) -> bool:
+    """Record which item crashed the process; return False if the part cannot continue."""
     lines = read_journal(journal)
-    said = " ".join(log.read_text(errors="replace").split())[-TAIL:]
-    words = f"{how}{f': {said}' if said else ''}"
+    log_tail = " ".join(log.read_text(errors="replace").split())[-TAIL:]
+    words = f"{reason}{f': {log_tail}' if log_tail else ''}"
     last = lines[-1] if lines else {}
-    if how == _OVER:
+    if reason == _OVER:
         if last.get("result") == "begun":
-            _append(journal, {"name": last["name"], "result": NOT_REACHED, "words": how})
+            _append(journal, {"name": last["name"], "result": NOT_REACHED, "words": reason})
         return False
     if last.get("result") == "begun":
         _append(journal, {"name": last["name"], "result": FAILS, "words": words, "crashed": True})
         return True
-    if len(lines) > known:  # it went down between two items, or at its end
+    if len(lines) > line_count:  # it crashed between two items, or at its end
         return True
     _append(journal, {"name": "process", "result": FAILS, "words": words})
     return False
@@ -177,7 +179,7 @@ def _append(journal: Path, line: dict[str, Any]) -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return the variables with which a child finds xlascope where this process did."""
+    """Return the environment in which a child process finds the same xlascope."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 

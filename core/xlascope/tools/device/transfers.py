@@ -1,4 +1,4 @@
-"""The part ``memory``: donation, statistics, transfers, and an array for which there is no room."""
+"""The part ``memory``: donation, statistics, transfers, and an allocation that exceeds the memory."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ...errors import OutOfMemoryError
 from .context import Context
 from .programs.journal import FAILS, WORKS, Item, Skipped
 
-#: Bytes of arrays that are moved, on a CPU and elsewhere, and rounds.
+#: The sizes of transferred arrays for small and large programs, and the number of rounds.
 SIZES = {"small": (1 << 12, 1 << 20, 1 << 26), "large": (1 << 12, 1 << 20, 1 << 28)}
 ROUNDS = 9
-#: Bytes per second that no copy reaches.
+#: A rate that no copy reaches.
 MAX_RATE = 5e12
-#: Bytes that no device has, where none says how many it has.
+#: More bytes than any device has, for devices that do not report their memory.
 BEYOND_ALL = 1 << 50
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield the items; the one that exhausts the memory comes last."""
+    """Yield the items; those that exhaust the memory come last."""
     yield Item("donation", lambda: _donate(context))
     yield Item("statistics", lambda: _statistics(context))
     yield Item("transfers", lambda: _transfers(context))
@@ -34,14 +34,14 @@ def items(context: Context) -> Iterator[Item]:
 
 
 def _donate(context: Context) -> dict[str, Any]:
-    """A donated argument's memory becomes the result's."""
+    """Check that a donated argument is deleted, and whether its memory is reused."""
     f: Any = jit(lambda x: x * 2.0, donate_argnums=0)
-    given = block_until_ready(device_put(np.ones(1 << 20, np.float32), context.device))
-    where = _address(given)
-    found = block_until_ready(f(given))
-    assert given.is_deleted(), "the donated array is still there"
-    assert float(found[5]) == 2.0
-    same = where is not None and _address(found) == where
+    donated = block_until_ready(device_put(np.ones(1 << 20, np.float32), context.device))
+    address = _address(donated)
+    result = block_until_ready(f(donated))
+    assert donated.is_deleted(), "the donated array is still there"
+    assert float(result[5]) == 2.0
+    same = address is not None and _address(result) == address
     return {
         "words": "the memory is used again" if same else "the argument is gone; its memory is another",
         "same": same,
@@ -60,13 +60,13 @@ def _stats(context: Context) -> dict[str, int]:
 
 
 def _statistics(context: Context) -> dict[str, Any]:
-    """The device's own count rises by what an array takes, and falls when it goes."""
+    """Check that the device's memory count rises with an array's size and falls when the array is deleted."""
     before = _stats(context)
     if "bytes_in_use" not in before:
         raise Skipped("the device keeps no count of its memory")
-    held = block_until_ready(device_put(np.ones(1 << 22, np.float32), context.device))
-    during, size = _stats(context), held.nbytes
-    del held
+    array = block_until_ready(device_put(np.ones(1 << 22, np.float32), context.device))
+    during, size = _stats(context), array.nbytes
+    del array
     after = _stats(context)
     rise = during["bytes_in_use"] - before["bytes_in_use"]
     assert size <= rise <= 2 * size, f"{size} bytes count as {rise}"
@@ -78,9 +78,9 @@ def _transfers(context: Context) -> dict[str, Any]:
     rows = []
     for size in SIZES[context.size]:
         x = np.arange(size // 4, dtype=np.float32)
-        there = block_until_ready(device_put(x, context.device))
+        on_device = block_until_ready(device_put(x, context.device))
         to = _median(lambda x=x: block_until_ready(device_put(x, context.device)))  # type: ignore[misc]
-        fresh = iter([block_until_ready(there + np.float32(number)) for number in range(ROUNDS + 1)])
+        fresh = iter([block_until_ready(on_device + np.float32(number)) for number in range(ROUNDS + 1)])
         back = _median(lambda fresh=fresh: np.asarray(next(fresh)))  # type: ignore[misc]
         rows.append({"bytes": size, "to_s": to, "back_s": back})
     largest, least = rows[-1], rows[0]
@@ -91,16 +91,16 @@ def _transfers(context: Context) -> dict[str, Any]:
 
 
 def _rate(size: float, seconds: float) -> str:
-    """Return bytes per second as text; memory that is shared is not copied.
+    """Format bytes per second; transfers faster than any copy share memory.
 
-    >>> _rate(2e9, 0.5), _rate(2e9, 1e-6)
+    >>> _format_rate(2e9, 0.5), _format_rate(2e9, 1e-6)
     ('4.00 GB/s', 'without a copy')
     """
     rate = size / seconds
     return f"{rate / 1e9:.2f} GB/s" if rate < MAX_RATE else "without a copy"
 
 
-#: What jaxlib says of a call that it repeats by itself.
+#: jaxlib's own error for a call on its C++ fast path.
 _REPEATED = "RESOURCE_EXHAUSTED"
 
 
@@ -115,11 +115,12 @@ def _median(call: Callable[[], Any]) -> float:
 
 
 def _exhaust(context: Context) -> dict[str, Any]:
-    """More than there is ends in an error that names what lives.
+    """Check that an allocation beyond the memory raises an error that lists the live arrays.
 
-    Smaller pieces until there is no room are calls that repeat in jaxlib, whose own error they end with.
+    Allocating smaller pieces until the memory is full repeats calls in jaxlib's C++ fast path, which raises
+    its own error.
     """
-    held = device_put(np.ones((123, 4567), np.float32), context.device)
+    survivor = device_put(np.ones((123, 4567), np.float32), context.device)
     limit = _stats(context).get("bytes_limit")
     size = int(1.5 * limit) if limit else BEYOND_ALL
     errors = {"at once": _error_of(lambda: jnp.ones((size // 4,), jnp.float32, device=context.device))}
@@ -131,12 +132,12 @@ def _exhaust(context: Context) -> dict[str, Any]:
     words = "; ".join(f"{how}: {kind}{', names what lives' if named[how] else ''}" for how, (kind, _) in errors.items())
     if not right:
         words += "; " + "; ".join(text[:300] for _, text in errors.values())
-    del held
+    del survivor
     return {"result": WORKS if right else FAILS, "words": words, "errors": errors}
 
 
 def _fill(context: Context, limit: int) -> None:
-    """Allocate sixteenths of the memory until there is none left; raises at the latest at twice of it."""
+    """Allocate sixty-fourths of the memory limit as float32 arrays until allocation fails."""
     pieces = []
     for number in range(32):
         pieces.append(block_until_ready(jnp.full((limit // 64,), number, jnp.float32, device=context.device)))

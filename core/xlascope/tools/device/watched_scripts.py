@@ -14,7 +14,7 @@ from ...records import ScriptRun, load
 from .context import Context
 from .programs.journal import FAILS, WORKS, Item, Skipped
 
-#: Seconds for one script.
+#: The time limit of one script.
 LIMIT_SECONDS = 50.0
 _SCRIPT = """
 import {engine} as xs, {engine}.numpy as jnp, numpy as np
@@ -61,16 +61,16 @@ def _watch(engine: str, context: Context) -> dict[str, Any]:
         cwd=script.parent,
     )
     file = target.with_suffix(".json")
-    said = " ".join((done.stdout + done.stderr).split())[-600:]
-    assert file.exists(), f"exit status {done.returncode}, no records: {said}"
-    run = next(each for each in load(file) if isinstance(each, ScriptRun))
+    output = " ".join((done.stdout + done.stderr).split())[-600:]
+    assert file.exists(), f"exit status {done.returncode}, no records: {output}"
+    run = next(record for record in load(file) if isinstance(record, ScriptRun))
     words = f"{len(run.shares)} programs, {run.making:.2f} s compiling, {run.running:.3f} s running on "
     words += ", ".join(run.devices)
     if done.returncode or not run.shares:
-        return {"result": FAILS, "words": f"{words}; exit status {done.returncode}: {said}", "notes": list(run.notes)}
+        return {"result": FAILS, "words": f"{words}; exit status {done.returncode}: {output}", "notes": list(run.notes)}
     return {"result": WORKS, "words": words, "notes": list(run.notes)}
 
 
 def _environment(context: Context) -> dict[str, str]:
-    """Let the script run on the device that is examined."""
+    """Return the environment in which the script runs on the examined device."""
     return os.environ | ({} if context.platform is None else {"JAX_PLATFORMS": context.platform})

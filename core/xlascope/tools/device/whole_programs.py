@@ -1,4 +1,4 @@
-"""The part ``programs``: the ten programs on our engine, in this process."""
+"""The part ``programs``: the ten programs on xlascope's engine, in this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .programs.table import PROGRAMS
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield the programs, and the trace that ``profiler.start_trace`` writes of one."""
+    """Yield the programs, and the trace of one that ``profiler.start_trace`` writes."""
     engine = load_engine("xlascope")
     for name in PROGRAMS:
         yield Item(name, functools.partial(_measure, engine, context, name))

@@ -1,4 +1,4 @@
-"""The process of a part: ``python -m xlascope.tools.device.worker PART JOURNAL …``, as the supervisor starts it."""
+"""The process of a part: ``python -m xlascope.tools.device.worker PART JOURNAL …``, started by the supervisor."""
 
 from __future__ import annotations
 

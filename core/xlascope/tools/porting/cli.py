@@ -1,4 +1,4 @@
-"""``python -m xlascope port FILE|NOTEBOOK|FOLDER …``: its options; what it needs is loaded when it runs."""
+"""``python -m xlascope port FILE|NOTEBOOK|FOLDER …``: its options; the implementation is imported when it runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EPILOG = (
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the question."""
+    """Declare the options."""
     parser.epilog = _EPILOG
     parser.add_argument("paths", nargs="+", metavar="PATH", type=Path, help="a Python file, a notebook or a folder")
     parser.add_argument("--to", choices=("xlascope", "jax"), default="xlascope", help="the package to import instead")
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(chosen: argparse.Namespace) -> int:
-    """Change the files and print what was done and what is left to do."""
+    """Change the files, and print what was done and what remains to be done."""
     if importlib.util.find_spec("libcst") is None:
         print(f'{NAME}: this needs libcst, which is not installed: pip install "xlascope[port]"', file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""Port the files of a command line, and print what was done and what is left to do."""
+"""Porting of the files of a command line, with a report of what was done and what remains to be done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TAKES = "brings jax itself: its functions take arrays of jax, not of xlascope"
 
 
 def port(chosen: argparse.Namespace) -> int:
-    """Port the files; the exit status."""
+    """Port the files, and return the exit status."""
     direction = DIRECTIONS[chosen.to]
     only_show = chosen.check or chosen.diff
     files: list[Ported] = []
@@ -70,12 +70,12 @@ def _more_lines(ported: Ported, missing: Missing) -> str:
     lines = [ported.line_in_words(line) for line in missing.lines[1:]]
     if not lines:
         return ""
-    rest = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
-    return f" (also {', '.join(lines[:_MAX_LINES])}{rest})"
+    suffix = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
+    return f" (also {', '.join(lines[:_MAX_LINES])}{suffix})"
 
 
 def _summarize(files: list[Ported], direction: Direction, *, only_show: bool) -> str:
-    """Return one line for all files."""
+    """Return a one-line summary of all files."""
     changed = sum(ported.would_change and not ported.error for ported in files)
     counts = [
         (changed, "would change" if only_show else "changed"),
@@ -85,6 +85,6 @@ def _summarize(files: list[Ported], direction: Direction, *, only_show: bool) ->
         (sum(bool(ported.error) for ported in files), "cannot be read or written"),
     ]
     missing = {missing.name for ported in files if not ported.left_alone for missing in ported.missing}
-    told = ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing to change"
+    summary = ", ".join(f"{count} {description}" for count, description in counts if count) or "nothing to change"
     names = f"; {len(missing)} {'name needs' if len(missing) == 1 else 'names need'} a look" if missing else ""
-    return f"{NAME}: {len(files)} {'file' if len(files) == 1 else 'files'}: {told}{names}"
+    return f"{NAME}: {len(files)} {'file' if len(files) == 1 else 'files'}: {summary}{names}"

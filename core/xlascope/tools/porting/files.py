@@ -1,4 +1,4 @@
-"""Port single files: read, rewrite, write."""
+"""Porting of single files: read, rewrite, write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
 @dataclass
 class Ported:
-    """What became of a file: its old and new content, what is missing, and why it was left alone."""
+    """The result of porting a file: its old and new content, missing names, and why it was left alone."""
 
     path: Path
     old: bytes = b""
@@ -48,11 +48,11 @@ class Ported:
         return bool(self.missing or self.libraries or self.unparsed is not None or self.error)
 
     def line_in_words(self, line: int) -> str:
-        """Return where a line of its code stands: in a notebook ``cell 3, line 2``."""
+        """Return the location of a line of code within the file: in a notebook ``cell 3, line 2``."""
         return self.notebook.place(line) if self.notebook is not None else f"line {line}"
 
     def place(self, line: int) -> str:
-        """Return the file with a line of its code, which tools open where it is ``file:line``."""
+        """Return the file with a line of its code, as ``file:line`` where editors can open it."""
         return f"{self.path}: {self.line_in_words(line)}" if self.notebook is not None else f"{self.path}:{line}"
 
     @property
@@ -69,11 +69,11 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
 
     Folders whose names begin with a dot, virtual environments and installed packages are left out.
     """
-    seen: set[Path] = set()
+    visited: set[Path] = set()
     for path in paths:
         for file in _files_in(path) if path.is_dir() else [path]:
-            if (real := file.resolve()) not in seen:
-                seen.add(real)
+            if (real := file.resolve()) not in visited:
+                visited.add(real)
                 yield file
 
 
@@ -88,7 +88,7 @@ def _is_skipped(folder: Path) -> bool:
 
 
 def port_file(path: Path, direction: Direction, *, anyway: bool = False) -> Ported:
-    """Return what becomes of a file; writes nothing."""
+    """Return the result of porting a file, without writing it."""
     ported = Ported(path)
     try:
         ported.old = ported.new = path.read_bytes()
@@ -100,7 +100,7 @@ def port_file(path: Path, direction: Direction, *, anyway: bool = False) -> Port
     except OSError as error:
         ported.error = error.strerror or str(error)
         return ported
-    except (ValueError, SyntaxError, RecursionError) as error:  # its encoding, its JSON
+    except (ValueError, SyntaxError, RecursionError) as error:  # an invalid encoding or invalid JSON
         ported.unparsed = CannotParseError(1, str(error))
         return ported
     if not rewritten.changes and not rewritten.uses:
@@ -117,7 +117,7 @@ def port_file(path: Path, direction: Direction, *, anyway: bool = False) -> Port
 
 
 def _is_local(package: str, path: Path) -> bool:
-    """Return whether a package lies beside a file or above it: it is part of what is ported."""
+    """Return whether a package is in the folder of a file or above, and so is part of what is ported."""
     folders = (folder for parent in path.resolve().parents for folder in (parent, parent / "src"))
     return any((folder / package / "__init__.py").exists() for folder in folders)
 
@@ -132,13 +132,13 @@ def _port_text(ported: Ported, text: str, direction: Direction) -> tuple[Rewritt
 
 
 def _decode(data: bytes) -> tuple[str, str]:
-    """Return the text of a source file, line ends as they are, and its encoding: UTF-8, or what its first lines say."""
+    """Return the text of a source file, with its line ends unchanged, and its encoding."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     return data.decode(encoding), encoding
 
 
 def write(ported: Ported) -> None:
-    """Write a file that changes, whole or not at all, with the permissions that it has."""
+    """Write a changed file atomically, preserving its permissions."""
     try:
         mode = ported.path.stat().st_mode
         write_whole(ported.new, ported.path)

@@ -1,4 +1,4 @@
-"""Libraries that bring jax themselves: their functions take arrays of jax, not of xlascope."""
+"""Libraries that depend on jax: their functions take arrays of jax, not of xlascope."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _NAMES = """
     jaxopt jraph jumanji kfac_jax levanter lineax maxdiffusion maxtext mctx mpi4jax netket neural_tangents numpyro objax
     optax optimistix orbax oryx ott paxml penzai pgx praxis quax qwix rlax sbijax t5x trax treex tunix xminigrid
 """
-#: The packages that programs of jax import most, whether they are installed or not.
+#: The packages most imported by programs of jax, whether or not they are installed.
 KNOWN = frozenset(_NAMES.split())
-#: Parts of packages that need no jax.
+#: Subpackages that depend on jax, of packages that do not.
 _PARTS = ("tensorflow_probability.substrates.jax", "mujoco.mjx")
 _NAME = re.compile(r"[\w.-]+")
 
 
 def find_libraries(imported: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """Return the imported libraries that bring jax, with the lines of their imports.
+    """Return the imported libraries that depend on jax, with the lines of their imports.
 
     >>> find_libraries([("numpy", 1), ("optax", 2), ("flax.linen", 3), ("flax", 7)])
     {'optax': [2], 'flax': [3, 7]}
     """
-    found: dict[str, list[int]] = {}
+    lines_by_library: dict[str, list[int]] = {}
     for module, line in imported:
         library = _library(module)
         if library:
-            found.setdefault(library, []).append(line)
-    return found
+            lines_by_library.setdefault(library, []).append(line)
+    return lines_by_library
 
 
 def _library(module: str) -> str:
@@ -44,7 +44,7 @@ def _library(module: str) -> str:
 
 @functools.cache
 def _installed() -> frozenset[str]:
-    """Return the installed packages whose distributions need jax."""
+    """Return the installed packages whose distributions require jax."""
     needing = (
         distribution
         for distribution in metadata.distributions()
@@ -55,6 +55,6 @@ def _installed() -> frozenset[str]:
 
 
 def _is_jax(requirement: str) -> bool:
-    """Return whether a requirement is jax, and no part of an extra."""
+    """Return whether a requirement is jax and not part of an extra."""
     name = _NAME.match(requirement)
     return name is not None and name.group() == "jax" and "extra ==" not in requirement

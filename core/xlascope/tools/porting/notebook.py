@@ -1,6 +1,6 @@
-"""Code cells of a notebook as one text of Python, and the notebook's JSON with other sources in it.
+"""The code cells of a notebook as one Python source, and replacement of their sources in the notebook's JSON.
 
-Only the strings of lines that change are written anew: the rest of the file stays as it is, to the byte.
+Only the strings of changed lines are rewritten; the rest of the file is preserved byte for byte.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 from .syntax import CannotParseError, parse
 
-#: Lines that IPython reads and Python does not: magics, shell commands, help, and their results given to a name.
+#: Lines of IPython that are not Python: magics, shell commands, help, and assignments of their results.
 _OF_IPYTHON = re.compile(r"\s*(?:[%!?]|[\w., \t]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
-#: Cells that begin so hold something else than Python of this notebook.
+#: The beginning of cells that contain something other than Python of this notebook.
 _OTHER_LANGUAGE = re.compile(
     r"\s*%%(?:!|bash|sh|script|html|HTML|javascript|js|latex|markdown|svg|SVG|perl|ruby|writefile|file|cmd|sql|R|"
     r"cython|julia|system|sx)\b|\s*%%!"
@@ -25,14 +25,14 @@ _PLACEHOLDER = "pass"
 
 
 class _Token(str):
-    """A string of JSON, and where it stands in the file with its quotes."""
+    """A JSON string, and its position in the file including quotes."""
 
     start: int
     end: int
 
 
 class _Decoder(json.JSONDecoder):
-    """Decoder whose values that are strings are tokens."""
+    """A JSON decoder whose string values are tokens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,9 +49,9 @@ def _scan_string(text: str, after_quote: int, strict: bool = True) -> tuple[_Tok
 
 @dataclass
 class _Cell:
-    """A code cell: its number among all cells, the tokens of its source, and the lines these make.
+    """A code cell: its number among all cells, the tokens of its source, and its lines.
 
-    ``indent`` stands before its first line, and IPython takes it from all.
+    ``indent`` is the indentation of its first line, which IPython removes from all lines.
     """
 
     number: int
@@ -66,12 +66,12 @@ class _Cell:
 
     @property
     def code(self) -> list[str]:
-        """The lines as Python reads them."""
+        """Return the lines as Python code."""
         return _hide([line.removeprefix(self.indent) for line in self.lines])
 
 
 class Notebook:
-    r"""A notebook's file and its cells of Python. Raises ValueError for what is no notebook.
+    r"""A notebook's file and its Python cells; the constructor raises ValueError for an invalid notebook.
 
     >>> text = '{"cells": [{"cell_type": "code", "source": ["%time\\n", "import jax"]}], "nbformat": 4}'
     >>> notebook = Notebook(text)
@@ -92,11 +92,11 @@ class Notebook:
 
     @property
     def code(self) -> str:
-        """The cells one after the other, with a placeholder for each line that is not Python."""
+        """Return the code of all cells, with a placeholder for each line that is not Python."""
         return "\n".join(line for cell in self.cells for line in cell.code)
 
     def place(self, line: int) -> str:
-        """Return where a line of the code stands: ``cell 3, line 2``."""
+        """Return the location of a line of the code: ``cell 3, line 2``."""
         for cell in self.cells:
             if line <= len(cell.lines):
                 return f"cell {cell.number}, line {line}"
@@ -104,7 +104,7 @@ class Notebook:
         return "the end"
 
     def replace(self, code: str) -> str:
-        """Return the file with the cells of a code that has as many lines as this one's."""
+        """Return the file with the cells' code replaced by code with the same number of lines."""
         old, new = self.code.split("\n"), code.split("\n")
         if len(old) != len(new):
             raise ValueError("an import over several lines cannot be changed in a notebook: write it on one line")
@@ -125,11 +125,11 @@ class Notebook:
 
 
 def _cells(text: str) -> list[Any]:
-    found = _Decoder().decode(text)
-    if not isinstance(found, dict):
+    document = _Decoder().decode(text)
+    if not isinstance(document, dict):
         raise ValueError("this is no notebook")
-    worksheets = found.get("worksheets")  # nbformat 3
-    cells = found.get("cells", worksheets[0].get("cells") if worksheets else None)
+    worksheets = document.get("worksheets")  # nbformat 3
+    cells = document.get("cells", worksheets[0].get("cells") if worksheets else None)
     if not isinstance(cells, list):
         raise ValueError("this is no notebook: it has no cells")
     return cells
@@ -141,7 +141,7 @@ def _source(cell: dict[str, Any]) -> list[_Token]:
 
 
 def _hide(lines: list[str]) -> list[str]:
-    """Return the lines with a placeholder for each that is not Python, and for the lines that continue it."""
+    """Replace lines that are not Python, and their continuation lines, by placeholders."""
     if _is_python("\n".join(lines)):
         return lines
     hidden: list[str] = []
@@ -165,10 +165,10 @@ def _is_python(text: str) -> bool:
 
 
 def _edits(cell: _Cell, lines: list[str]) -> list[tuple[_Token, str]]:
-    """Return the tokens of a cell whose text is another with these lines."""
+    """Return the tokens of a cell whose text changes with these lines, and their new texts."""
     if lines == cell.lines:
         return []
-    if not all(token.endswith("\n") for token in cell.tokens[:-1]):  # lines are made of several strings
+    if not all(token.endswith("\n") for token in cell.tokens[:-1]):  # a line consists of several strings
         return [(cell.tokens[0], "\n".join(lines)), *((token, "") for token in cell.tokens[1:])]
     edits, at = [], 0
     for token in cell.tokens:
@@ -182,5 +182,5 @@ def _edits(cell: _Cell, lines: list[str]) -> list[tuple[_Token, str]]:
 
 
 def _encode(value: str, like: str) -> str:
-    """Return a string as JSON, escaped as the one that it replaces."""
+    """Encode a string as JSON, with the escaping of the string it replaces."""
     return json.dumps(value, ensure_ascii=like.isascii())

@@ -1,6 +1,6 @@
-"""Change the imports of a source text, and find the names that it takes from the package.
+"""Rewriting of the imports of a source text, and collection of the names it uses from the package.
 
-Texts are edited at the bytes that libcst says an import has: everything else stays as it is.
+Texts are edited at the byte positions of imports that libcst reports; everything else is preserved.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 @dataclass
 class Rewritten:
-    """A text with other imports: how many imported modules changed, the names used, all modules that it imports."""
+    """A rewritten text: the number of changed imports, the names used, and all imported modules."""
 
     text: str
     changes: int = 0
@@ -39,7 +39,7 @@ class _Edit(NamedTuple):
 
 
 def rewrite(text: str, direction: Direction) -> Rewritten:
-    r"""Return a text with its imports changed. Raises :class:`CannotParseError`.
+    r"""Return a text with its imports changed; raise :class:`CannotParseError` for invalid Python.
 
     >>> from .spelling import TO_XLASCOPE
     >>> rewrite("import jax.numpy as jnp  # arrays\nx = jnp.ones(3)\n", TO_XLASCOPE).text
@@ -69,7 +69,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _statements(tree: ast.Module, data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield where each import begins, in bytes, and its text."""
+    """Yield the byte offset and the text of each import."""
     lines = [0, *(end.end() for end in _LINE_END.finditer(data))]
     for node in _imports(tree):
         start = lines[node.lineno - 1] + node.col_offset
@@ -78,7 +78,10 @@ def _statements(tree: ast.Module, data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _edits(statement: str, start: int, direction: Direction) -> list[_Edit]:
-    """Return the edits of an import that begins at a byte. libcst reads imports alone: on a whole text it is slow."""
+    """Return the edits of an import that begins at a byte offset.
+
+    libcst parses only the import, because parsing a whole text is slow.
+    """
     if direction.source not in statement:
         return []
     visitor = _Imports(direction)
@@ -87,7 +90,7 @@ def _edits(statement: str, start: int, direction: Direction) -> list[_Edit]:
 
 
 class _Imports(cst.CSTVisitor):
-    """Collector of the edits of an import."""
+    """A collector of the edits of an import."""
 
     METADATA_DEPENDENCIES = (metadata.ByteSpanPositionProvider,)
 
@@ -100,7 +103,7 @@ class _Imports(cst.CSTVisitor):
         names = [(_dotted(alias.name), _bound_name(alias)) for alias in node.names]
         skipped = False
         for index, (alias, name) in enumerate(zip(node.names, names, strict=True)):
-            if skipped:  # it belongs to the one before
+            if skipped:  # it was replaced together with the previous one
                 skipped = False
                 continue
             dotted, asname = name

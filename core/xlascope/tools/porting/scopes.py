@@ -1,4 +1,4 @@
-"""Which names of a package a text uses: attributes of what it imports, by Python's rules of scopes."""
+"""Uses of a package's names in a text: attributes of imported names, resolved by Python's scoping rules."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import NamedTuple
 
 from .spelling import Direction
 
-#: Functions that import the module whose name they are given.
+#: Functions that import a module by its name.
 _IMPORTERS = frozenset({"import_module", "__import__", "importorskip", "find_spec"})
 
 
 class Use(NamedTuple):
-    """A name of the source package in a text: its dotted path without the package, and its line.
+    """A use of a name of the source package: its dotted path without the package, and its line.
 
-    ``module`` says that it has to be a module; ``quoted`` that it stands in a string, which is not changed.
+    ``is_module`` says that it must be a module; ``in_string`` that it is in a string literal, which is not
+    changed.
     """
 
     path: str
@@ -26,7 +27,7 @@ class Use(NamedTuple):
 
 
 class _Scope:
-    """The names that a function, class or module binds: to what they are imported from, or to ``""``."""
+    """The names bound by a function, class or module, with what they are imported from, or ``""``."""
 
     def __init__(self, parent: _Scope | None = None, *, is_class: bool = False) -> None:
         self.parent, self.is_class = parent, is_class
@@ -36,7 +37,7 @@ class _Scope:
         self.bindings.setdefault(name, set()).add(imported)
 
     def resolve(self, name: str) -> set[str]:
-        """Return what a name that is used in this scope may be imported from."""
+        """Return what a name used in this scope may be imported from."""
         scope: _Scope | None = self
         while scope is not None:
             if name in scope.bindings and (scope is self or not scope.is_class):
@@ -46,20 +47,20 @@ class _Scope:
 
 
 def find_uses(tree: ast.Module, direction: Direction) -> list[Use]:
-    """Return the names of the source package that a text uses, imports included."""
+    """Return the names of the source package that a text uses, including imports."""
     finder = _Uses(direction)
     finder.read(tree, _Scope())
     for scope, chain, line in finder.chains:
-        name, _, rest = chain.partition(".")
+        name, _, attributes = chain.partition(".")
         for imported in scope.resolve(name):
-            path = direction.path_in(f"{imported}.{rest}")
+            path = direction.path_in(f"{imported}.{attributes}")
             if path:
                 finder.uses.append(Use(path, line))
     return sorted(finder.uses, key=lambda use: use.line)
 
 
 class _Uses:
-    """Reader of a tree: uses that are known where they stand, and chains of names to look up when all is read."""
+    """A visitor that collects uses, and chains of attributes to resolve after all bindings are known."""
 
     def __init__(self, direction: Direction) -> None:
         self.direction = direction
@@ -67,7 +68,7 @@ class _Uses:
         self.chains: list[tuple[_Scope, str, int]] = []
 
     def read(self, node: ast.AST, scope: _Scope) -> None:
-        """Read what stands in a node, whose names are bound in a scope."""
+        """Visit the children of a node, whose names are bound in a scope."""
         for child in ast.iter_child_nodes(node):
             self._read_one(child, scope)
 
@@ -137,7 +138,7 @@ class _Uses:
             self.uses.append(Use(path, node.lineno, module=True, quoted=True))
 
     def _annotation(self, node: ast.expr | None, scope: _Scope) -> None:
-        """Read an annotation that is a string."""
+        """Visit an annotation that is a string."""
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             return
         try:
@@ -146,9 +147,9 @@ class _Uses:
                 inner = ast.parse(node.value.strip(), mode="eval")
         except (SyntaxError, ValueError):
             return
-        for each in ast.walk(inner):
-            if hasattr(each, "lineno"):
-                each.lineno = node.lineno
+        for descendant in ast.walk(inner):
+            if hasattr(descendant, "lineno"):
+                descendant.lineno = node.lineno
         self.read(inner, scope)
 
 

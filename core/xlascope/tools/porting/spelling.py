@@ -1,4 +1,4 @@
-"""How imports of one package are spelled as imports of another, and back."""
+"""Translation of imports of one package to imports of another, and back."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Direction:
-    """The package whose imports are changed, and the one that stands there afterwards."""
+    """The package whose imports are changed, and the package that replaces it."""
 
     source: str
     target: str
 
     def path_in(self, dotted: str) -> str | None:
-        """Return what follows the source package in a dotted name, ``""`` for the package; None for another package.
+        """Return the part of a dotted name after the source package; None for another package.
 
         >>> TO_XLASCOPE.path_in("jax.numpy.linalg"), TO_XLASCOPE.path_in("jax"), TO_XLASCOPE.path_in("jaxlib")
         ('numpy.linalg', '', None)
@@ -26,7 +26,7 @@ class Direction:
         return self.target + dotted[len(self.source) :]
 
     def respell_alias(self, dotted: str, asname: str | None) -> str:
-        """Return what stands in an ``import`` statement for a module, so that the statement binds the names it bound.
+        """Return the alias for an ``import`` statement so that it binds the same names as before.
 
         ``import jax.numpy`` binds ``jax``, so the target is bound to that name as well.
 
@@ -44,7 +44,7 @@ class Direction:
         return binding if dotted == self.source else f"{respelled}, {binding}"
 
     def is_pair(self, first: tuple[str, str | None], second: tuple[str, str | None]) -> bool:
-        """Return whether two neighbours in an ``import`` are what the other direction writes for one module."""
+        """Return whether two adjacent aliases are what the reverse direction writes for one module."""
         dotted, asname = first
         return asname is None and bool(self.path_in(dotted)) and second == (self.source, self.target)
 

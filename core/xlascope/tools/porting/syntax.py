@@ -1,4 +1,4 @@
-"""Whether a text is Python, in the words of Python's own parser."""
+"""Parsing of Python source, with the errors of Python's own parser."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 
 class CannotParseError(ValueError):
-    """A text is not Python of this version: its line, and the parser's reason."""
+    """An error for text that is not valid Python: its line, and the parser's reason."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -15,10 +15,10 @@ class CannotParseError(ValueError):
 
 
 def parse(text: str) -> ast.Module:
-    """Return the syntax tree of a text; ``await`` may stand outside of functions. Raises CannotParseError."""
+    """Return the syntax tree of a text, which may use top-level ``await``; raise CannotParseError."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes in strings
+            warnings.simplefilter("ignore")  # about invalid escapes in strings
             tree = compile(text, "<text>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError as error:
         raise CannotParseError(error.lineno or 1, error.msg) from None

@@ -1,1 +1,1 @@
-"""Arrays: their methods, how values become arrays, keys, memory shared with others, and what fails."""
+"""Arrays: their methods, transfers to devices, key arrays, memory shared with other libraries, and failures."""

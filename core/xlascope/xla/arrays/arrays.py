@@ -1,6 +1,4 @@
-"""What an array tells of itself: the face that jaxlib's array class is given. Arithmetic comes from
-numpy/methods.py.
-"""
+"""Members of jaxlib's array class. Arithmetic comes from numpy/methods.py."""
 
 from __future__ import annotations
 
@@ -27,19 +25,19 @@ from .transfers import put
 
 
 def _value(self: Any) -> np.ndarray[Any, Any]:
-    """The elements as a NumPy array that shares memory where it can and cannot be written to.
+    """Return the elements as a read-only NumPy array that shares memory where it can.
 
-    A copy is kept with the array. One that shares its memory is not: it holds the array, by a way on which the garbage
-    collector sees no cycle, so neither would ever be freed.
+    A copy is cached with the array. A view that shares its memory is not: it refers to the array by a path on which
+    the garbage collector sees no cycle, so neither would ever be freed.
     """
-    held = self._npy_value
-    if held is None:
-        spread = is_spread(self) and not self.is_deleted()
-        held = gathered(self, _on_host) if spread else _on_host(self)
-        held.flags.writeable = False
-        if spread or not _is_on_cpu(self):
-            self._npy_value = held
-    return held
+    value = self._npy_value
+    if value is None:
+        is_sharded = is_spread(self) and not self.is_deleted()
+        value = gathered(self, _on_host) if is_sharded else _on_host(self)
+        value.flags.writeable = False
+        if is_sharded or not _is_on_cpu(self):
+            self._npy_value = value
+    return value
 
 
 def _on_host(self: Any) -> np.ndarray[Any, Any]:
@@ -47,7 +45,7 @@ def _on_host(self: Any) -> np.ndarray[Any, Any]:
         raise deleted_error(self)
     try:
         self.block_until_ready()
-    except JaxRuntimeError as error:  # what computes the array has failed; jaxlib's copy would end the process then
+    except JaxRuntimeError as error:  # the computation of the array failed; jaxlib's copy would abort the process then
         raise (late_memory_error(error, self) if is_out_of_memory(error) else error) from None
     return (_host_view if _is_on_cpu(self) else copy_to_host)(self)
 
@@ -59,25 +57,25 @@ def _is_on_cpu(self: Any) -> bool:
 def _host_view(self: Any) -> np.ndarray[Any, Any]:
     """Return a NumPy array that shares the memory of an array on the CPU."""
     try:
-        held = memoryview(self)
-    except BufferError:  # it has no name for the type of the elements
-        held = memoryview(bits_of(self))
-    return np.asarray(held).view(self.aval.dtype)
+        view = memoryview(self)
+    except BufferError:  # the buffer protocol has no format for the element type
+        view = memoryview(bits_of(self))
+    return np.asarray(view).view(self.aval.dtype)
 
 
 def copy_to_host(self: Any) -> np.ndarray[Any, Any]:
     """Return a NumPy array with the elements of an array on any one device.
 
     jaxlib's copy imports jax where that is installed, unless it finds something in its place. The buffer protocol
-    needs no such care, but exists for the CPU alone.
+    does not, but exists for the CPU alone.
     """
     with beside.unseen():
-        found: np.ndarray[Any, Any] = self._single_device_array_to_np_array_did_copy()[0]
-    return found
+        copied: np.ndarray[Any, Any] = self._single_device_array_to_np_array_did_copy()[0]
+    return copied
 
 
 def _start_copy_to_host(self: Any) -> None:
-    """Begin to copy an array to the host, for whoever reads it later; returns at once. The CPU's need no copy."""
+    """Begin to copy an array to the host for a later read; returns at once. CPU arrays need no copy."""
     if not is_spread(self) and not _is_on_cpu(self) and not self.is_deleted():
         with beside.unseen():
             self._copy_single_device_array_to_host_async()
@@ -85,8 +83,8 @@ def _start_copy_to_host(self: Any) -> None:
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     value = _value(self)
-    wanted = value if dtype is None else value.astype(dtype, copy=False)
-    return wanted.copy() if copy and wanted is value else wanted
+    converted = value if dtype is None else value.astype(dtype, copy=False)
+    return converted.copy() if copy and converted is value else converted
 
 
 def _length(self: Any) -> int:
@@ -95,9 +93,9 @@ def _length(self: Any) -> int:
     return int(self.aval.shape[0])
 
 
-def _one(self: Any, what: str) -> np.ndarray[Any, Any]:
+def _one(self: Any, conversion: str) -> np.ndarray[Any, Any]:
     if self.aval.size != 1:
-        raise TypeError(f"only an array with one element can be {what}; this one has shape {self.aval.shape}")
+        raise TypeError(f"only an array with one element can be {conversion}; this one has shape {self.aval.shape}")
     return _value(self).reshape(())
 
 
@@ -123,10 +121,10 @@ def _representation(self: Any) -> str:
 
 
 def _contains(self: Any, value: Any) -> bool:
-    found = self == value
-    if found.__class__ is bool:  # nothing that can be compared with numbers
+    comparison = self == value
+    if comparison.__class__ is bool:  # not comparable with numbers
         raise TypeError(f"`in` looks for a number or an array, got {value!r} of type {type(value).__name__}")
-    return bool(found.any())
+    return bool(comparison.any())
 
 
 @starting.boundary
@@ -146,7 +144,7 @@ def _reduce(self: Any) -> Any:
 
 
 def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Any:
-    """The array that was pickled, on the default device; with 64-bit types off, its narrower type."""
+    """Restore a pickled array on the default device; with 64-bit types off, with its narrower type."""
     return put(value, shaped(value.shape, canonical(value.dtype), weak_type))
 
 
@@ -155,23 +153,23 @@ def _copied(self: Any) -> Any:
 
 
 def _device(self: Any) -> Any:
-    """The device; for an array on several of them how it lies there, as in JAX."""
+    """Return the device; for an array on several of them its sharding, as in JAX."""
     return lies(self) if is_spread(self) else self._sharding._device
 
 
 def _addressable_data(self: Any, index: int) -> Any:
-    """The part of the device with that number; any part where all are the same."""
+    """Return the shard of the device with that number; any shard if the array is replicated."""
     shards = shards_of(self)
     return shards[0 if not is_spread(self) or lies(self).is_fully_replicated else index].data
 
 
 def _global_shards(self: Any) -> list[Shard]:
-    """The parts on all devices; those of other processes have no data here."""
-    own = {each.device: each for each in shards_of(self)}
+    """Return the shards on all devices; those of other processes have no data here."""
+    local_shards = {shard.device: shard for shard in shards_of(self)}
     if not is_spread(self):
-        return list(own.values())
-    found = lies(self).devices_indices_map(self.aval.shape)
-    return [own.get(device) or Shard(device, index, 0, None) for device, index in found.items()]
+        return list(local_shards.values())
+    indices_by_device = lies(self).devices_indices_map(self.aval.shape)
+    return [local_shards.get(device) or Shard(device, index, 0, None) for device, index in indices_by_device.items()]
 
 
 _FACE = {

@@ -1,4 +1,4 @@
-"""Arrays as bits: for element types that Python's buffer protocol does not know (bfloat16 and narrower floats)."""
+"""Bitcast of arrays to integers, for element types that Python's buffer protocol lacks (bfloat16 and narrower)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_PROGRAMS = 256
 
 
 def bits_of(x: Any) -> Any:
-    """An array on the same device with the bits of each element as an unsigned integer, of a byte at least."""
+    """Return an array on the same device with each element's bits as an unsigned integer of at least one byte."""
     device = x._sharding._device
     (bits,) = (
         _program(x.aval.shape, x.aval.dtype, device)
@@ -55,9 +55,9 @@ def _handler(shape: tuple[int, ...], dtype: np.dtype[Any], device: Any) -> Any:
 
 
 def _element(name: str) -> tuple[str, int]:
-    """A type in StableHLO's words, and how many bits it has.
+    """Return a dtype's name in StableHLO, and its number of bits.
 
-    >>> _element("bfloat16"), _element("float8_e4m3fn"), _element("int4")
+    >>> _stablehlo_element_type("bfloat16"), _stablehlo_element_type("float8_e4m3fn"), _stablehlo_element_type("int4")
     (('bf16', 16), ('f8E4M3FN', 8), ('i4', 4))
     """
     if name == "bfloat16":

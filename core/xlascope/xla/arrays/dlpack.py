@@ -21,7 +21,7 @@ from ..devices.made_by_jaxlib import made, ours
 from ..sharding.spread import is_spread
 from .transfers import put
 
-#: DLPack's numbers of the kinds of memory that our devices have.
+#: DLPack's device type numbers by platform.
 KINDS = {"cpu": 1, "cuda": 2, "gpu": 2, "rocm": 10}
 SUPPORTED = {
     np.dtype(dtype)
@@ -33,7 +33,7 @@ SUPPORTED = {
 
 
 def device_of(x: Any) -> tuple[int, int]:
-    """The kind of memory that an array is in, and the number of its device, as DLPack has them."""
+    """Return the DLPack device type and the device number of an array."""
     if is_spread(x):
         raise BufferError(
             f"the array lies on {len(x._sharding.named.devices)} devices, and DLPack knows arrays on one; take "
@@ -46,7 +46,7 @@ def device_of(x: Any) -> tuple[int, int]:
 
 
 def exported(x: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
-    """An array as a capsule; whoever takes it may read its memory, and is not to write into it.
+    """Return an array as a DLPack capsule, whose consumer may read its memory but must not write to it.
 
     Raises BufferError for a dtype that DLPack lacks, and for another device than that of the array.
     """
@@ -58,20 +58,20 @@ def exported(x: Any, *, stream: Any = None, max_version: Any = None, dl_device: 
 
 
 class _Tensor(ctypes.Structure):
-    """How a capsule's content begins: DLPack's ``DLTensor``."""
+    """First fields of a capsule's content: DLPack's ``DLTensor``."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
         ("device", ctypes.c_int32 * 2),
         ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_uint8 * 4),  # its kind, its bits, and how many of them stand together
+        ("dtype", ctypes.c_uint8 * 4),  # type code, bits, vector lanes
         ("shape", ctypes.c_void_p),
         ("strides", ctypes.c_void_p),
         ("byte_offset", ctypes.c_uint64),
     )
 
 
-#: DLPack's kinds of dtypes by their number, as NumPy has them.
+#: NumPy's kinds of dtypes by DLPack's type codes.
 _LETTERS = {0: "i", 1: "u", 2: "f", 4: "bfloat16", 5: "c", 6: "bool"}
 _content_of = ctypes.pythonapi.PyCapsule_GetPointer
 _content_of.restype, _content_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
@@ -79,29 +79,30 @@ _address_in_jaxlib, _interface_in_jaxlib = ArrayImpl.unsafe_buffer_pointer, Arra
 
 
 def address_of(x: Any) -> int:
-    """Where the elements of an array begin in its device's memory.
+    """Return where the elements of an array begin in its device's memory.
 
     Raises BufferError for an array on several devices.
     """
     if not is_ours(x) or x.dtype not in SUPPORTED or x.is_deleted():
         return int(_address_in_jaxlib(x))
     device_of(x)
-    # jaxlib's own answer looks for jax first, and imports it where it is installed; a capsule does not.
+    # jaxlib's own property imports jax where that is installed; a capsule does not.
     capsule = _jax.buffer_to_dlpack_managed_tensor(x)
     tensor = _Tensor.from_address(_content_of(capsule, b"dltensor"))
     return (tensor.data or 0) + int(tensor.byte_offset)
 
 
 def cuda_interface(x: Any) -> dict[str, Any]:
-    """How libraries of CUDA read an array where it is, by version 2 of their protocol.
+    """Return version 2 of the CUDA array interface of an array.
 
-    Raises AttributeError where that is not the memory of a GPU, and for dtypes that NumPy has no letters for.
+    Raises AttributeError for an array that is not in the memory of one GPU, and for dtypes without a NumPy type
+    string.
 
     https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
     """
     if not is_ours(x):
-        found: dict[str, Any] = _interface_in_jaxlib.__get__(x)
-        return found
+        interface: dict[str, Any] = _interface_in_jaxlib.__get__(x)
+        return interface
     if is_spread(x) or x._sharding._device.platform not in ("cuda", "gpu"):
         raise AttributeError("__cuda_array_interface__ is there for arrays in the memory of one GPU")
     if x.dtype.kind == "V" or x.dtype not in SUPPORTED:
@@ -111,13 +112,14 @@ def cuda_interface(x: Any) -> dict[str, Any]:
 
 
 def imported(x: Any) -> Any:
-    """The array that an object with ``__dlpack__`` stands for: a copy of the CPU's memory, and in an accelerator's own
-    where that is in C's order.
+    """Return an object with ``__dlpack__`` as an array.
+
+    CPU memory is copied; an accelerator's memory is shared where it is row-major.
     """
     if is_ours(x):
         return x
-    kind, number = (int(each) for each in x.__dlpack_device__())
-    platform = next((name for name, its in KINDS.items() if its == kind and devices_of(name)), None)
+    kind, number = (int(part) for part in x.__dlpack_device__())
+    platform = next((name for name, device_type in KINDS.items() if device_type == kind and devices_of(name)), None)
     if platform is None:
         raise ValueError(f"from_dlpack takes memory of {', '.join(KINDS)}, got an array on DLPack's device {kind}")
     if platform == "cpu":
@@ -129,12 +131,15 @@ def imported(x: Any) -> Any:
         shared = taken(x.__dlpack__(), devices_of(platform)[number])
     if shared is not None and _is_in_rows(shared):
         return shared
-    value = np.from_dlpack(x) if shared is None else np.asarray(shared)  # gaps between elements, or another order
+    value = np.from_dlpack(x) if shared is None else np.asarray(shared)  # strided, or not row-major
     return put(np.ascontiguousarray(value), shaped(value.shape, value.dtype))
 
 
 def taken(capsule: Any, device: Any) -> Any:
-    """The array that a capsule holds, where it is; raises JaxRuntimeError for what jaxlib cannot use as it is."""
+    """Return the array that a capsule holds, sharing its memory.
+
+    Raises JaxRuntimeError if jaxlib cannot use the memory without a copy.
+    """
     tensor = _Tensor.from_address(_content_of(capsule, b"dltensor"))
     letters = _LETTERS[tensor.dtype[0]]
     dtype = np.dtype(letters if len(letters) > 1 else f"{letters}{tensor.dtype[1] // 8}")
@@ -144,7 +149,7 @@ def taken(capsule: Any, device: Any) -> Any:
 
 
 def devices_of(platform: str) -> list[Any]:
-    """The devices of a platform; none of one that is not here."""
+    """Return the devices of a platform; none of one that is not available."""
     try:
         return list(devices(platform))
     except RuntimeError:
@@ -152,5 +157,5 @@ def devices_of(platform: str) -> list[Any]:
 
 
 def _is_in_rows(x: Any) -> bool:
-    rows = ",".join(map(str, reversed(range(len(x.shape)))))
-    return str(x._pjrt_layout) == f"{{{rows}}}"
+    axes = ",".join(map(str, reversed(range(len(x.shape)))))
+    return str(x._pjrt_layout) == f"{{{axes}}}"

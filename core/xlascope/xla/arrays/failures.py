@@ -1,7 +1,8 @@
-"""What jaxlib says when a call fails, in the user's words: no memory, and arrays that are gone.
+"""Errors of calls in the user's terms: out of memory, deleted arrays, and programs that the compiler refuses.
 
-jaxlib's C++ runs calls that it has seen before without asking us, so what fails there keeps jaxlib's own words
-(``xlascope.errors.explain(error)`` knows them, and ``errors/notes.py`` adds ours where Python of ours sees them pass).
+jaxlib's C++ repeats known calls without asking us, so what fails there keeps jaxlib's own message
+(``xlascope.errors.explain(error)`` recognizes it, and ``errors/notes.py`` adds ours where the error passes through
+our Python code).
 """
 
 from __future__ import annotations
@@ -28,59 +29,60 @@ _SMALLER = (
     "any more, or recompute what a gradient keeps (checkpoint)."
 )
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-#: The name of an operation in what MLIR says.
+#: The name of an operation in an error of MLIR.
 _REFUSED = re.compile(r'"(?:[^"]*/)?e\d+/(\w+)"|\'(?:stable|c)hlo\.(\w+)\'')
 
-#: So many operands are listed with their types.
+#: At most this many operands are listed with their types.
 _MOST_TYPES = 8
 
 
 class Donor(NamedTuple):
-    """A call that gave away the memory of an argument."""
+    """Call that donated an argument's memory."""
 
     function: str
     argument: str
     where: str
 
 
-#: The last donor of arrays of each type. Calls that repeat do not come by here, so single arrays cannot be remembered.
+#: The last donating call for arrays of each type. Repeated calls run in C++, so single arrays cannot be tracked.
 _donors: RecentlyUsed[ShapedArray, Donor] = RecentlyUsed(512)
 
 
 def note_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> None:
-    """Remember that a call is about to give away the memory of its donated arguments."""
+    """Remember that a call is about to donate the memory of its donated arguments."""
     where = where_text(user_line())
-    for index, (variable, given) in enumerate(zip(jaxpr.invars, donated, strict=True)):
-        if given:
+    for index, (variable, is_donated) in enumerate(zip(jaxpr.invars, donated, strict=True)):
+        if is_donated:
             _donors[variable.aval] = Donor(_function(jaxpr), argument_name(jaxpr, index), where)
 
 
 def release_donated(operands: Sequence[Any], donated: Sequence[bool]) -> None:
-    """Let go of the arrays whose memory a call has taken: jaxlib then asks us about a call with one, which it would
-    otherwise repeat and refuse in its own words.
+    """Delete the arrays whose memory a call has taken.
+
+    jaxlib then asks us about a call with one, which it would otherwise repeat and refuse with its own message.
     """
-    for x, given in zip(operands, donated, strict=True):
-        if given and isinstance(x, (ArrayImpl, KeyArray)):
+    for x, is_donated in zip(operands, donated, strict=True):
+        if is_donated and isinstance(x, (ArrayImpl, KeyArray)):
             array = held(x)
             if array.is_deleted():
                 array.delete()
 
 
-def require_live(jaxpr: Jaxpr, values: Sequence[Any], kept: Sequence[bool]) -> None:
+def require_live(jaxpr: Jaxpr, values: Sequence[Any], used_values: Sequence[bool]) -> None:
     """Raise DeletedArrayError when a program needs a constant or an operand that has been donated or deleted.
 
-    ``values`` are the constants and then the operands, ``kept`` says which of them the compiled program takes.
+    ``values`` are the constants and then the operands; ``used_values`` says which of them the compiled program takes.
     """
     count = len(jaxpr.constvars)
-    for index, (x, needed) in enumerate(zip(values, kept, strict=True)):
-        if needed and isinstance(x, (ArrayImpl, KeyArray)) and x.is_deleted():
+    for index, (x, is_used) in enumerate(zip(values, used_values, strict=True)):
+        if is_used and isinstance(x, (ArrayImpl, KeyArray)) and x.is_deleted():
             name = _function(jaxpr)
-            here = f"a value that {name} closes over"
-            raise deleted_error(x, here if index < count else f"{argument_name(jaxpr, index - count)} of {name}")
+            closure = f"a value that {name} closes over"
+            raise deleted_error(x, closure if index < count else f"{argument_name(jaxpr, index - count)} of {name}")
 
 
-def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:
-    """The error for an array that is used after its memory was given away."""
+def deleted_error(array: Any, label: str = "an array") -> DeletedArrayError:
+    """Return the error for an array that is used after its memory was donated."""
     kind, donor = array.aval.str_short(), _donors.get(array.aval)
     cause = (
         f"An array of this type was donated to {donor.function} (its {donor.argument}){donor.where}"
@@ -88,7 +90,7 @@ def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:
         else "It was deleted (x.delete()), or donated to a jitted function"
     )
     said = (
-        f"{what}, of type {kind}, has been deleted or donated. {cause}. A call may reuse the memory of an argument "
+        f"{label}, of type {kind}, has been deleted or donated. {cause}. A call may reuse the memory of an argument "
         "that is donated to it, so the array is gone after the call."
     )
     fix = "Go on with the call's result (x = f(x)), pass a copy (x.copy()), or leave donate_argnums away."
@@ -96,19 +98,19 @@ def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:
 
 
 def compilation_error(error: Exception, program: ClosedJaxpr, platform: str) -> CompilationError:
-    """The error for a program that the compiler refuses: which operation on which types, and what to do."""
-    named = _REFUSED.search(str(error))
+    """Return the error for a program that the compiler refuses: the operation, its types, and advice."""
+    match = _REFUSED.search(str(error))
     name = (
-        named[1] or named[2]
-        if named is not None
+        match[1] or match[2]
+        if match is not None
         else program.jaxpr.raw[0][0].name
         if len(program.jaxpr.raw) == 1
         else ""
     )
     types = _types(program.in_avals)
-    what = f"{name} in {_function(program.jaxpr)}" if name != program.name else name
+    description = f"{name} in {_function(program.jaxpr)}" if name != program.name else name
     return CompilationError(
-        f"{what if name else _function(program.jaxpr)} of {types or 'no operands'} could not be compiled for "
+        f"{description if name else _function(program.jaxpr)} of {types or 'no operands'} could not be compiled for "
         f"{platform}{where_text(user_line())}. It should have been refused with a reason, or compiled: this is a gap "
         "of ours, please report it. Other dtypes may work (astype); the attribute compiler_text of this error holds "
         "what the compiler said.",
@@ -117,13 +119,13 @@ def compilation_error(error: Exception, program: ClosedJaxpr, platform: str) -> 
 
 
 def _types(avals: Sequence[ShapedArray]) -> str:
-    """The types of operands, of many the first ones."""
-    listed = ", ".join(aval.str_short() for aval in avals[:_MOST_TYPES])
-    return listed if len(avals) <= _MOST_TYPES else f"{listed}, … ({len(avals)} operands)"
+    """Return the types of operands as text; of many the first ones."""
+    type_texts = ", ".join(aval.str_short() for aval in avals[:_MOST_TYPES])
+    return type_texts if len(avals) <= _MOST_TYPES else f"{type_texts}, … ({len(avals)} operands)"
 
 
 def memory_error(error: Exception, jaxpr: Jaxpr, executable: Any, device: Any) -> OutOfMemoryError:
-    """The error for a program that does not fit on its device."""
+    """Return the error for a program that does not fit on its device."""
     return OutOfMemoryError(
         f"{_function(jaxpr)} needs more memory than {device.platform}:{device.id} has left{where_text(user_line())}: "
         f"{_amount(error)}.{_needs(executable)}{_largest(jaxpr)}{_living(device)} {_SMALLER}"
@@ -131,9 +133,9 @@ def memory_error(error: Exception, jaxpr: Jaxpr, executable: Any, device: Any) -
 
 
 def require_room(program: ClosedJaxpr, donated: Sequence[bool], device: Any) -> None:
-    """Raise OutOfMemoryError for a program that need not even be compiled: its results have no room on its device."""
-    given = [aval for aval, away in zip(program.in_avals, donated, strict=False) if away]
-    if lacks_room(program.out_avals, given, device):
+    """Raise OutOfMemoryError before compiling a program whose results do not fit on its device."""
+    donated_avals = [aval for aval, is_donated in zip(program.in_avals, donated, strict=False) if is_donated]
+    if lacks_room(program.out_avals, donated_avals, device):
         raise _no_room_error(program, device)
 
 
@@ -147,7 +149,7 @@ def _no_room_error(program: ClosedJaxpr, device: Any) -> OutOfMemoryError:
 
 
 def late_memory_error(error: Exception, array: Any) -> OutOfMemoryError:
-    """The error for an array whose program turned out not to fit on its device after the call had returned."""
+    """Return the error for an array whose program ran out of memory after the call had returned."""
     device = first_device(array._sharding)
     return OutOfMemoryError(
         f"there is no value for this array of type {array.aval.str_short()}{where_text(user_line())}: the program that "
@@ -157,17 +159,17 @@ def late_memory_error(error: Exception, array: Any) -> OutOfMemoryError:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether jaxlib raised an error because there was no memory."""
+    """Return whether jaxlib raised an error because there was no memory."""
     text = str(error)
     return text.startswith("RESOURCE_EXHAUSTED") or "Out of memory" in text
 
 
-#: Bytes of living arrays from which on they are named where there is no room.
+#: Live arrays are listed in out-of-memory errors from this total size on.
 _WORTH_NAMING = 2**20
 
 
 def size_text(count: float) -> str:
-    """A number of bytes as people read it.
+    """Return a number of bytes in readable units.
 
     >>> size_text(4 * 2**40)
     '4 TiB'
@@ -179,7 +181,7 @@ def size_text(count: float) -> str:
 
 
 def argument_name(jaxpr: Jaxpr, index: int) -> str:
-    """What the user calls an argument of a program: ``argument x``, ``operand 0`` of a single operation."""
+    """Return the user's name of a program's argument: ``argument x``, ``operand 0`` of a single operation."""
     names = jaxpr.argument_names
     return f"argument {names[index]}" if index < len(names) else f"operand {index}"
 
@@ -189,17 +191,17 @@ def _function(jaxpr: Jaxpr) -> str:
 
 
 def _amount(error: Exception) -> str:
-    asked = _ASKED_FOR.search(str(error))
-    if asked is None:
+    match = _ASKED_FOR.search(str(error))
+    if match is None:
         return str(error)
-    number, _, unit = asked[1].partition(" ")
-    return f"it asked for {size_text(int(number)) if unit == 'bytes' else asked[1]}"
+    number, _, unit = match[1].partition(" ")
+    return f"it asked for {size_text(int(number)) if unit == 'bytes' else match[1]}"
 
 
 def _needs(executable: Any) -> str:
     try:
         stats = executable.get_compiled_memory_stats()
-    except Exception:  # not every platform can say
+    except Exception:  # not every platform has statistics
         return ""
     return (
         f" Its arguments take {size_text(stats.argument_size_in_bytes)}, its results "
@@ -216,19 +218,19 @@ def _largest(jaxpr: Jaxpr) -> str:
 
 
 def _living(device: Any) -> str:
-    """The largest arrays that take a device's memory already."""
-    found: dict[str, list[int]] = {}
+    """Return a sentence about the largest live arrays in a device's memory."""
+    sizes_by_type: dict[str, list[int]] = {}
     try:
         for array in filter(is_ours, device.client.live_arrays()):
             if not array.is_deleted() and device in array.devices():
                 shape = lies(array).shard_shape(array.shape) if is_spread(array) else array.shape
                 size = bytes_of([shaped(shape, array.dtype)])
-                found.setdefault(f"{array.dtype}{list(array.shape)}", []).append(size)
-    except Exception:  # a device that is in trouble
+                sizes_by_type.setdefault(f"{array.dtype}{list(array.shape)}", []).append(size)
+    except Exception:  # a failing device
         return ""
-    whole = sum(map(sum, found.values()))
-    if whole < _WORTH_NAMING:
+    total = sum(map(sum, sizes_by_type.values()))
+    if total < _WORTH_NAMING:
         return ""
-    most = sorted(found.items(), key=lambda item: -sum(item[1]))[:3]
-    named = ", ".join(f"{len(sizes)} × {kind} ({size_text(sum(sizes))})" for kind, sizes in most)
-    return f" Arrays that live on it take {size_text(whole)} already, most of it {named}."
+    largest = sorted(sizes_by_type.items(), key=lambda item: -sum(item[1]))[:3]
+    listing = ", ".join(f"{len(sizes)} × {kind} ({size_text(sum(sizes))})" for kind, sizes in largest)
+    return f" Arrays that live on it take {size_text(total)} already, most of it {listing}."

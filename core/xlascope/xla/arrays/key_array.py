@@ -1,7 +1,7 @@
-"""Arrays of keys: jaxlib has no elements of their types, so an array holds their words, with one axis more.
+"""Arrays of keys: jaxlib has no elements of their types, so each holds an array of words with one axis more.
 
-To jaxlib's call cache an array of keys is a container of its words (``call_registry``), so a call that repeats with
-keys stays in C++, and never meets a call with the words alone. To users it is a leaf like any array.
+To jaxlib's call cache a key array is a container of its words (``call_registry``), so a call that repeats with
+keys stays in C++, and is never confused with a call on the words alone. To users it is a leaf like any array.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DATA = "xlascope.random.key_data(keys) has the words of keys as an array"
 
 
 class KeyArray:
-    """An array of keys on a device."""
+    """Array of keys on a device."""
 
     __slots__ = ("__weakref__", "aval", "uses", "words")
     __array_priority__ = 100
@@ -26,19 +26,19 @@ class KeyArray:
 
     #: The type of the keys' array.
     aval: ShapedArray
-    #: What holds them: an array of words with one axis more.
+    #: The array of words that holds the keys, with one axis more.
     words: Any
 
     def __init__(self, words: Any, aval: ShapedArray) -> None:
         self.words, self.aval = words, aval
-        #: Who has used each of the keys, where somebody looks for keys that are used twice.
+        #: The uses of each key, while checking for keys that are used twice.
         self.uses: Any = None
 
     def with_words(self, words: Any) -> KeyArray:
-        """The same array of keys held elsewhere."""
+        """Return the same array of keys with another array of words."""
         return self if words is self.words else KeyArray(words, self.aval)
 
-    # What it tells of itself ----------------------------------------------------------------------------------------
+    # Array attributes -----------------------------------------------------------------------------------------------
 
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
@@ -52,24 +52,24 @@ class KeyArray:
     _sharding = property(lambda self: self.words._sharding)
 
     def devices(self) -> Any:
-        """The devices that hold the array."""
+        """Return the devices that hold the array."""
         return self.words.devices()
 
     def is_deleted(self) -> bool:
-        """Whether the memory was given away."""
+        """Return whether the memory was donated or deleted."""
         return bool(self.words.is_deleted())
 
     def delete(self) -> None:
-        """Give the memory away."""
+        """Delete the array and free its memory."""
         self.words.delete()
 
     def block_until_ready(self) -> KeyArray:
-        """Wait until the keys have been computed; returns them."""
+        """Wait until the keys have been computed and return them."""
         self.words.block_until_ready()
         return self
 
     def copy_to_host_async(self) -> None:
-        """Nothing to do: keys stay where they are."""
+        """Do nothing: keys are not copied to the host."""
 
     def __len__(self) -> int:
         if not self.aval.shape:
@@ -90,7 +90,7 @@ class KeyArray:
     def __reduce__(self) -> Any:
         return _rebuild, (self.words, self.aval.dtype)
 
-    # What it is not -------------------------------------------------------------------------------------------------
+    # Unsupported conversions ----------------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise TypeError(f"keys are no numbers that NumPy could hold{where_text(user_line())}: {_DATA}")
@@ -100,15 +100,15 @@ class KeyArray:
         raise TypeError(compose_message("arrays cannot be changed in place.", fix))
 
 
-def _refuse(name: str, what: str) -> Callable[..., Any]:
+def _refuse(name: str, description: str) -> Callable[..., Any]:
     def refuse(self: KeyArray, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"{self.aval.str_short()} has no {what}{where_text(user_line())}: {_DATA}")
+        raise TypeError(f"{self.aval.str_short()} has no {description}{where_text(user_line())}: {_DATA}")
 
     refuse.__name__ = name
     return refuse
 
 
-for _name, _what in {
+for _name, _description in {
     "__bool__": "truth value",
     "__int__": "value as an int",
     "__float__": "value as a float",
@@ -118,30 +118,30 @@ for _name, _what in {
     "tolist": "values as numbers",
     "tobytes": "bytes of its own",
 }.items():
-    setattr(KeyArray, _name, _refuse(_name, _what))
+    setattr(KeyArray, _name, _refuse(_name, _description))
 
 
-def keys_of_words(words: Any, kind: KeyType) -> KeyArray:
-    """The array of keys that an array of their words, along its last axis, holds."""
-    return KeyArray(words, shaped(words.shape[:-1], kind))  # type: ignore[arg-type]
+def keys_of_words(words: Any, key_type: KeyType) -> KeyArray:
+    """Return the array of keys whose words lie along the last axis of an array."""
+    return KeyArray(words, shaped(words.shape[:-1], key_type))  # type: ignore[arg-type]
 
 
-def _rebuild(words: Any, kind: KeyType) -> KeyArray:
-    return keys_of_words(words, kind)
+def _rebuild(words: Any, key_type: KeyType) -> KeyArray:
+    return keys_of_words(words, key_type)
 
 
 def held(x: Any) -> Any:
-    """What jaxlib holds of an operand or a result: of keys the words."""
+    """Return what jaxlib holds of an operand or a result: the words of keys, other values unchanged."""
     return x.words if x.__class__ is KeyArray else x
 
 
 def results_of(values: list[Any], avals: list[ShapedArray]) -> list[Any]:
-    """The results of a program, of those types, for what holds them."""
+    """Wrap a program's results of key types in key arrays."""
     return [KeyArray(y, aval) if is_key(aval.dtype) else y for y, aval in zip(values, avals, strict=True)]
 
 
 def call_structure(structure: Any, avals: list[ShapedArray]) -> Any:
-    """The structure of results of those types as the call cache sees it: keys are containers of their words."""
+    """Return the structure of results as the call cache sees it: keys are containers of their words."""
     if not any(is_key(aval.dtype) for aval in avals):
         return structure
     leaves = [KeyArray(0, aval) if is_key(aval.dtype) else 0 for aval in avals]

@@ -1,5 +1,6 @@
-"""Whether there is room for what a program gives back: asked before it is compiled, since filling memory that the
-system promised and does not have ends the process, or the machine.
+"""Check that a program's results fit into memory, before it is compiled.
+
+Filling memory that the system promised and does not have kills the process or stalls the machine.
 """
 
 from __future__ import annotations
@@ -15,38 +16,36 @@ from ...ir.avals import ShapedArray
 if sys.platform != "win32":
     import resource
 
-#: Results that are smaller are never asked about.
+#: Smaller results are not checked.
 _SMALL = 1 << 30
 _LIMITS_OF_GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def bytes_of(avals: Sequence[ShapedArray]) -> int:
-    """The memory that arrays of those types take."""
+    """Return the memory that arrays of those types take."""
     return sum(aval.size * aval.dtype.itemsize for aval in avals)
 
 
-def lacks_room(results: Sequence[ShapedArray], given: Sequence[ShapedArray], device: Any) -> bool:
-    """Whether results of those types are more than the device has room for, that of the arguments ``given`` away
-    included.
-    """
-    needed = bytes_of(results) - bytes_of(given)
+def lacks_room(results: Sequence[ShapedArray], donated: Sequence[ShapedArray], device: Any) -> bool:
+    """Return whether results exceed the available memory of a device, counting what is donated as available."""
+    needed = bytes_of(results) - bytes_of(donated)
     if needed < _SMALL:
         return False
-    room = room_on(device)
-    return room is not None and needed > room
+    available = room_on(device)
+    return available is not None and needed > available
 
 
 def room_on(device: Any) -> int | None:
-    """The bytes that a device has left, as far as somebody knows: of a CPU what the system can still give."""
+    """Return the free memory of a device if known: of a CPU what the system can still give."""
     if device.platform != "cpu":
         stats = device.memory_stats() or {}
         return stats["bytes_limit"] - stats.get("bytes_in_use", 0) if "bytes_limit" in stats else None
-    found = [each for each in (_free(), _limit_of_group(), _limit_of_process()) if each is not None]
-    return min(found, default=None)
+    limits = [limit for limit in (_free(), _limit_of_group(), _limit_of_process()) if limit is not None]
+    return min(limits, default=None)
 
 
 def _free() -> int | None:
-    """Memory that the system can give without ending somebody."""
+    """Return the memory that the system can give without killing a process."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         numbers = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines}
@@ -72,14 +71,14 @@ def _limit_of_group() -> int | None:
 
 
 def _limit_of_process() -> int | None:
-    """What the process may still ask for, where it was given a limit (``ulimit -v``)."""
+    """Return the memory that the process may still request, if it has a limit (``ulimit -v``)."""
     if sys.platform == "win32":
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
     try:
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     except (OSError, ValueError):
-        taken = 0
-    return limit - taken
+        used = 0
+    return limit - used

@@ -1,4 +1,4 @@
-"""Arrays onto devices: what a value becomes where a program wants it."""
+"""Transfers of values to devices."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _COPY = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
 def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
-    """An array of type ``aval`` with the value that ``x`` has now: NumPy's memory is copied. An array of jax lives on
-    the devices of another client, and comes by way of the host.
+    """Return an array of type ``aval`` with the current value of ``x``; NumPy's memory is copied.
 
-    Raises OverflowError for a Python integer that is too wide for the type.
+    An array of jax lives on the devices of another client, and is copied through the host. Raises OverflowError for a
+    Python integer that is too wide for the type.
     """
     if x.__class__ is KeyArray:
         return x.with_words(put(x.words, in_words(aval), device))
@@ -37,7 +37,7 @@ def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
         if x._sharding == sharding_of(target):
             return x
         if x.dtype == aval.dtype and not is_spread(x) and x.device.client is target.client:
-            # from device to device, and guarded as that; to another platform's the way is by the host
+            # from device to device, and guarded as such; to another platform we go through the host
             return _jax.batched_device_put(aval, sharding_of(target), [x], [target], committed=device is not None)
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
     if value.dtype != aval.dtype:
@@ -49,12 +49,12 @@ def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
         [target],
         committed=device is not None,
         host_buffer_semantics=_COPY,
-        enable_x64=True,  # the value has its dtype already; left to itself jaxlib may narrow it
+        enable_x64=True,  # the value has its final dtype; otherwise jaxlib may narrow it
     )
 
 
 def _put_on_several(x: Any, aval: ShapedArray, sharding: OnSeveral) -> Any:
-    """An array of type ``aval`` that lies so; one that does so already is given back."""
+    """Return an array of type ``aval`` with that sharding; one that has it already is returned itself."""
     rank = len(aval.shape)
     if is_ours(x) and is_spread(x) and x.dtype == aval.dtype:
         if x._sharding is held_sharding(sharding, rank):
@@ -66,7 +66,7 @@ def _put_on_several(x: Any, aval: ShapedArray, sharding: OnSeveral) -> Any:
 
 
 def integer_array(x: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """A Python integer as an array without axes; raises OverflowError for one that is too wide for the dtype."""
+    """Return a Python integer as a scalar array; raises OverflowError if it is too wide for the dtype."""
     try:
         return np.array(x, dtype)
     except OverflowError:
@@ -75,7 +75,7 @@ def integer_array(x: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 
 def commit(x: Any, device: Any) -> Any:
-    """The array on its device, to stay there: what is computed with it is computed there. Shares its memory."""
+    """Return the array committed to its device, sharing its memory, so that computations with it run there."""
     if x._committed:
         return x
     if x.__class__ is KeyArray:
@@ -87,12 +87,13 @@ def commit(x: Any, device: Any) -> Any:
 
 
 def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
-    """What jaxlib calls for an argument that is not where the program wants it, and for every NumPy array: in a call
-    that it repeats it would share the array's memory, whatever is written there while the program runs, and see neither
-    byte order nor mask.
+    """Convert an argument that is not where the program wants it, and every NumPy array; jaxlib calls this.
+
+    In a call that jaxlib repeats by itself it would share a NumPy array's memory, even if that is written to while
+    the program runs, and ignore byte order and mask.
     """
     if layout is not NUMPY:
-        # A Python number has no type of its own: a buffer wider than the program's operand would end the process.
+        # A Python number has no fixed type: a buffer wider than the program's operand would abort the process.
         return put(x, getattr(x, "aval", None) or HOOKS.operand_aval(x), _meant(sharding))
     aval = HOOKS.operand_aval(x)
     if isinstance(sharding, Tiles):
@@ -102,10 +103,10 @@ def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
 
 
 def _meant(sharding: Any) -> Any:
-    """What an array's sharding is to us: a device, or how it lies on several."""
+    """Return the device of an array's sharding, or the named sharding over several devices."""
     return sharding.named if isinstance(sharding, Tiles) else sharding._device
 
 
-#: Stands where a layout is asked for: jaxlib hands such operands to :func:`shard_arg_fallback`. An entry of its cache
-#: is for arrays or for what is none, so no array of ours comes that way.
+#: Stands for a layout: jaxlib hands operands with it to :func:`shard_arg_fallback`. A cache entry of jaxlib is either
+#: for arrays or for other operands, so no array of xlascope is handed over this way.
 NUMPY = "a NumPy array"

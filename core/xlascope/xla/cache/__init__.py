@@ -1,1 +1,1 @@
-"""What was compiled before: on disk, and for calls that were interrupted."""
+"""Caches of compilations: the persistent cache on disk, and compilations that outlive an interrupted call."""

@@ -1,10 +1,10 @@
-"""A folder of entries by key, shared by any number of processes, kept below a size.
+"""Folder of cache entries by key, shared by any number of processes and bounded in size.
 
-An entry is one file: a mark, a checksum of the rest, facts about it as JSON, and its bytes. Nothing is locked: a file
-appears whole by being renamed and never changes afterwards, and whoever finds one missing does without it. The file's
-time of modification is when the entry was used last. Entries are native code: nothing is loaded from a folder or a file
-that anybody else owns or may write (``own_files.py``). Whatever goes wrong is one warning per process and kind, never
-an error: a cache may only save time.
+An entry is one file: a magic prefix, a checksum of what follows, facts about it as JSON, and its bytes. Nothing is
+locked: a file appears complete by being renamed and never changes afterwards, and a process that finds one missing
+goes on without it. The file's modification time is when the entry was used last. Entries are native code: nothing
+is loaded from a folder or a file that another user owns or may write (``private_files.py``). A failure gives one
+warning per process and kind, never an error: a cache may only save time.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from typing import Any, NamedTuple
 
 from ..system.own_files import ForeignFileError, OwnFolder, own_folder
 
-#: The format of entries, the first bytes of each.
+#: The first bytes of each entry, which name its format.
 _MARK = b"xlascope entry 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _LENGTH = struct.Struct("<I")
 _SUFFIX = ".executable"
 _PART = ".part"
-#: Seconds after which an unfinished file's writer is taken for dead.
+#: An unfinished file of this age was abandoned by its writer.
 _ABANDONED = 3600.0
 
 _warned: set[tuple[str, str]] = set()
 
 
 class Entry(NamedTuple):
-    """What is kept under a key: facts that JSON can hold, and bytes."""
+    """Content of the cache under one key: facts that JSON can hold, and bytes."""
 
     facts: dict[str, Any]
     data: bytes
 
 
 class DamagedEntryError(ValueError):
-    """A file is no whole entry, or that of another key."""
+    """Error for a file that is not a complete entry, or is the entry of another key."""
 
 
 def pack(key: str, entry: Entry) -> bytes:
-    """The bytes of an entry's file."""
+    """Return the bytes of an entry's file."""
     facts = json.dumps({**entry.facts, "key": key}).encode()
     digest = hashlib.sha256(facts)
     digest.update(entry.data)
@@ -51,7 +51,7 @@ def pack(key: str, entry: Entry) -> bytes:
 
 
 def unpack(key: str, content: bytes) -> Entry:
-    """The entry of a file's bytes; raises DamagedEntryError, saying how they are wrong.
+    """Parse the bytes of an entry's file; raises DamagedEntryError with the reason if they are damaged.
 
     >>> unpack("a1", pack("a1", Entry({"n": 1}, b"abc")))
     Entry(facts={'n': 1, 'key': 'a1'}, data=b'abc')
@@ -79,14 +79,17 @@ def unpack(key: str, content: bytes) -> Entry:
 
 
 class Folder:
-    """Entries in the folder at ``path``, which is made at the first write."""
+    """Cache entries in the folder at ``path``, which is created at the first write."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._spare = 0
 
     def read(self, key: str) -> Entry | None:
-        """The entry of a key, which counts as used now; None without one. A damaged one is removed."""
+        """Return the entry of a key and mark it as used now; None if there is none.
+
+        A damaged entry is removed.
+        """
         try:
             with own_folder(self.path, make=False) as folder:
                 return unpack(key, folder.read(key + _SUFFIX))
@@ -101,9 +104,10 @@ class Folder:
         return None
 
     def write(self, key: str, entry: Entry, bound: int) -> bool:
-        """Keep an entry; says whether it is kept. Those used least recently go when all are more than ``bound`` bytes.
+        """Write an entry and return whether it was stored.
 
-        The sum is counted again whenever this process has added a hundredth of the bound: so much it may be above.
+        The least recently used entries are evicted when all of them exceed ``bound`` bytes. The total is recounted
+        whenever this process has added a hundredth of the bound, so it may exceed the bound by that much.
         """
         content = pack(key, entry)
         if 0 <= bound < len(content):
@@ -123,15 +127,15 @@ class Folder:
         return True
 
     def discard(self, key: str, reason: str) -> None:
-        """Remove an entry that is no good, and say so."""
+        """Remove a damaged entry and warn about it."""
         self._warn("damage", f"holds a damaged entry: {reason}; it is removed, and the program compiled")
         with contextlib.suppress(OSError, ForeignFileError), own_folder(self.path, make=False) as folder:
             folder.remove(key + _SUFFIX)
 
     def shrink(self, bound: int) -> int:
-        """Remove what was not used for longest if all are more than ``bound`` bytes; returns how many are left.
+        """Evict the least recently used entries if all exceed ``bound`` bytes; return the bytes left.
 
-        A tenth of the bound is then free, so that a full folder is not sorted at each write.
+        A tenth of the bound is free afterwards, so that a full folder is not sorted at each write.
         """
         with own_folder(self.path, make=False) as folder:
             return _shrunk(folder, bound)
@@ -148,6 +152,7 @@ class Folder:
 
 
 def _shrunk(folder: OwnFolder, bound: int) -> int:
+    """Evict the least recently used entries if all exceed ``bound`` bytes; returns the remaining bytes."""
     files = sorted(_entries(folder))
     total = sum(size for _, size, _ in files)
     if total <= bound:
@@ -155,19 +160,19 @@ def _shrunk(folder: OwnFolder, bound: int) -> int:
     for _, size, name in files:
         if total <= bound - bound // 10:
             break
-        with contextlib.suppress(FileNotFoundError):  # another process was faster
+        with contextlib.suppress(FileNotFoundError):  # another process removed it first
             folder.remove(name)
         total -= size
     return total
 
 
 def _entries(folder: OwnFolder) -> list[tuple[float, int, str]]:
-    """When used, how large, its name: the entries. Unfinished ones that nobody finishes are removed."""
-    found = []
+    """List the entries as (time of last use, size, name), removing unfinished files that were abandoned."""
+    entries = []
     for name, facts in folder.files():
         if name.endswith(_SUFFIX):
-            found.append((facts.st_mtime, facts.st_size, name))
+            entries.append((facts.st_mtime, facts.st_size, name))
         elif name.endswith(_PART) and time.time() - facts.st_mtime > _ABANDONED:
             with contextlib.suppress(FileNotFoundError):
                 folder.remove(name)
-    return found
+    return entries

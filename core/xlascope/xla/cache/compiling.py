@@ -1,7 +1,7 @@
-"""Compilations that outlive an interrupt: the call ends, XLA goes on, and the next call takes up what it makes.
+"""Compilations that outlive an interrupt: XLA goes on, and the next call of the same program resumes.
 
-What nobody waits for any more is kept here, few of them: while so many are under way the next compilation waits for
-one, and of those that have ended the oldest are forgotten.
+Abandoned compilations, which no call waits for, are held here in small number: while too many are running, the
+next compilation waits for one of them, and the oldest finished ones are dropped.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from ...records.watchers import watchers
 from ..devices.backend import devices_list
 from ..system.uninterrupted import Work
 
-#: Compilations left behind: as many may be under way, and have ended.
+#: At most this many abandoned compilations may be running, and be held after they finished.
 _MOST_RUNNING, _MOST_ENDED = 2, 4
 
 
 class Source(NamedTuple):
-    """What XLA compiles, and for whom.
+    """Program for XLA to compile, with its identity for deduplication and for reports.
 
-    ``content()`` is the program's bytecode, or a module in a context of its own; ``module`` its name. ``identity()`` is
-    what programs have in common of which XLA would make the same. ``number`` and ``name`` are the program's.
+    ``content()`` is the program's bytecode, or a module in a context of its own; ``module`` is its name.
+    ``identity()`` is equal for programs that XLA compiles to the same executable. ``number`` and ``name`` are the
+    program's.
     """
 
     content: Callable[[], Any]
@@ -35,8 +36,9 @@ class Source(NamedTuple):
 
 
 class Made(NamedTuple):
-    """An executable, the name of its module, when it was compiled (seconds since the epoch) and for how many seconds;
-    ``taken_up`` says that a call which was interrupted had asked for it.
+    """Executable with its module's name, the start of its compilation (seconds since the epoch) and its duration.
+
+    ``resumed`` is True if an interrupted call had started the compilation.
     """
 
     executable: Any
@@ -47,23 +49,23 @@ class Made(NamedTuple):
 
 
 class _Compilation:
-    """One compilation, under way or ended."""
+    """One compilation, running or finished."""
 
     def __init__(
         self, source: Source, devices: tuple[Any, ...], options: Any, callbacks: Sequence[Callable[..., Any]]
     ) -> None:
         backend, content = devices[0].client, source.content()
-        more = (list(callbacks),) if callbacks else ()
+        extra = (list(callbacks),) if callbacks else ()
         self.module, self.number, self.name = source.module, source.number, source.name
-        listed = devices_list(devices)
-        self.work = Work(lambda: backend.compile_and_load(content, listed, options, *more), self._ended)
+        device_list = devices_list(devices)
+        self.work = Work(lambda: backend.compile_and_load(content, device_list, options, *extra), self._ended)
         self.left = self.taken_up = self.told = False
         self._find_identity: Callable[[], Hashable] | None = source.identity
         self._identity: Hashable = None
 
     @property
     def identity(self) -> Hashable:
-        """What it is found by, computed when somebody looks."""
+        """Return the key that equal programs share; it is computed on first use."""
         find = self._find_identity
         if find is not None:
             self._identity = find()
@@ -71,7 +73,7 @@ class _Compilation:
         return self._identity
 
     def wait(self) -> Made:
-        """What it made; raises XLA's error. Interrupted, it is left to the next who wants it."""
+        """Return the compiled executable; raises XLA's error. An interrupt abandons it to the next call."""
         try:
             self.work.wait()
         except BaseException:
@@ -82,7 +84,7 @@ class _Compilation:
         return Made(self.work.result(), self.module, self.work.began, self.work.seconds, self.taken_up)
 
     def tell(self) -> None:
-        """Say that it goes on."""
+        """Publish a record saying that the compilation goes on."""
         if watchers:
             self.told = True
             records.publish(records.Continued(self.number, self.name, self.work.began))
@@ -92,7 +94,7 @@ class _Compilation:
         _left.append(self)
         if not self.work.ended:
             self.tell()
-            if self.work.wait_at_most(0):  # it may have said so before we said that it goes on
+            if self.work.wait_at_most(0):  # it may have finished before we reported that it goes on
                 self._tell_end()
 
     def _ended(self) -> None:
@@ -110,50 +112,50 @@ _left: list[_Compilation] = []
 def compile_source(
     source: Source, devices: tuple[Any, ...], options: Any, callbacks: Sequence[Callable[..., Any]] = ()
 ) -> Made:
-    """What XLA makes of a program for devices that share it; raises jaxlib's error when XLA refuses it.
+    """Compile a program for the devices that share it; raises jaxlib's error when XLA refuses it.
 
-    An interrupt comes out at once, XLA goes on, and the next call of the same program takes up what it makes.
+    An interrupt is raised at once while XLA goes on, and the next call of the same program resumes the compilation.
     """
-    found = _take_up(source.identity) if _left else None
-    if found is None:
+    compilation = _take_up(source.identity) if _left else None
+    if compilation is None:
         _wait_for_room()
-        found = _Compilation(source, devices, options, callbacks)
-        found.work.start()
-    return found.wait()
+        compilation = _Compilation(source, devices, options, callbacks)
+        compilation.work.start()
+    return compilation.wait()
 
 
 def _take_up(identity: Callable[[], Hashable]) -> _Compilation | None:
-    """The compilation of the same program that was left behind, which belongs to the caller from now on."""
+    """Return the abandoned compilation of the same program, which belongs to the caller from then on."""
     wanted = identity()
-    for each in tuple(_left):
-        if each.identity == wanted:
-            with contextlib.suppress(ValueError):  # another thread was faster
-                _left.remove(each)
-                each.left, each.taken_up = False, True
-                return each
+    for compilation in tuple(_left):
+        if compilation.identity == wanted:
+            with contextlib.suppress(ValueError):  # another thread resumed it first
+                _left.remove(compilation)
+                compilation.left, compilation.taken_up = False, True
+                return compilation
     return None
 
 
 def _wait_for_room() -> None:
-    """Wait until few enough are under way; whoever watches is told what goes on."""
-    running = [each for each in _left if not each.work.ended]
-    for each in running:
-        each.tell()
+    """Wait until few enough compilations are running, and report those that go on."""
+    running = [compilation for compilation in _left if not compilation.work.ended]
+    for compilation in running:
+        compilation.tell()
     while len(running) >= _MOST_RUNNING:
         running.pop(0).work.wait()
-        running = [each for each in running if not each.work.ended]
-    ended = [each for each in _left if each.work.ended]
-    for each in ended[:-_MOST_ENDED]:
+        running = [compilation for compilation in running if not compilation.work.ended]
+    ended = [compilation for compilation in _left if compilation.work.ended]
+    for compilation in ended[:-_MOST_ENDED]:
         with contextlib.suppress(ValueError):
-            _left.remove(each)
+            _left.remove(compilation)
 
 
 def forget_left() -> None:
-    """Forget what was made for calls that did not wait for it."""
-    for each in tuple(_left):
-        if each.work.ended:
+    """Drop the finished compilations that no call waited for."""
+    for compilation in tuple(_left):
+        if compilation.work.ended:
             with contextlib.suppress(ValueError):
-                _left.remove(each)
+                _left.remove(compilation)
 
 
 os.register_at_fork(after_in_child=_left.clear)

@@ -1,1 +1,1 @@
-"""From a request to a loaded executable, and its records."""
+"""Compilation from a request to a loaded executable, and its records."""

@@ -1,4 +1,4 @@
-"""What is read of one compiled module, as far as it can be read: a form that changed costs a view, not the program."""
+"""Kernels and buffers of a compiled module; a format that a reader does not know costs a view, not the program."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ... import readers, records
 
 _log = logging.getLogger(__name__)
 
-#: Opcodes that hold, name or move values: XLA adds such without saying for what.
+#: Opcodes that hold, name or move values: XLA adds these without metadata.
 _HOLD = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "fusion", "call", "bitcast", "after-all"})
 _MOVE = frozenset({"copy", "copy-start", "copy-done", "broadcast", "iota", "convert", "reshape", "transpose"})
 _NAMELESS = _HOLD | _MOVE
 
 
 class CompiledModule(NamedTuple):
-    """The kernels and buffers of a module; ``notes`` say what could not be read, and why."""
+    """Kernels and buffers of a module; ``notes`` say what could not be read, and why."""
 
     kernels: tuple[records.Kernel, ...] = ()
     buffers: tuple[records.Buffer, ...] = ()
@@ -31,9 +31,9 @@ def read_compiled(text: str, module_proto: bytes, assignment: bytes) -> Compiled
     """
     try:
         module = readers.hlo.read_module(text)
-        known = readers.hlo.provenance_of(module)
-        data = readers.hlo.data_of(module, known)
-        kernels = readers.hlo.kernels_of(module, known, data)
+        provenance = readers.hlo.provenance_of(module)
+        data = readers.hlo.data_of(module, provenance)
+        kernels = readers.hlo.kernels_of(module, provenance, data)
     except Exception as error:
         return CompiledModule(notes=(f"no kernels can be shown: {_why(error)}",))
     notes = unnamed(module)
@@ -46,9 +46,9 @@ def read_compiled(text: str, module_proto: bytes, assignment: bytes) -> Compiled
 
 
 def _why(error: Exception) -> str:
-    """What a reader says.
+    """Return a reader's error as text.
 
-    One that fails in another way has a fault, which must not reach the program that is watched.
+    A reader that fails in another way has a bug, which must not affect the program that is watched.
     """
     if isinstance(error, readers.FormatError):
         return str(error)
@@ -57,9 +57,9 @@ def _why(error: Exception) -> str:
 
 
 def unnamed(module: readers.hlo.Module) -> tuple[str, ...]:
-    """A note where something is computed, and no instruction of the module says for which equation."""
-    every = [each for inside in module.computations.values() for each in inside.instructions.values()]
-    if any(each.op_name for each in every) or all(each.opcode in _NAMELESS for each in every):
+    """Return a note if a module computes something and none of its instructions is attributed to an equation."""
+    every = [x for computation in module.computations.values() for x in computation.instructions.values()]
+    if any(x.op_name for x in every) or all(x.opcode in _NAMELESS for x in every):
         return ()
     return (
         'no kernel can be traced to equations: expected op_name="…" in the HLO text\'s metadata, found none '

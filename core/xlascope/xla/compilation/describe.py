@@ -1,4 +1,4 @@
-"""What the compiler made, as a record: of any executable of jaxlib's, whoever had it compiled. Boots nothing."""
+"""Records of compiled executables of jaxlib, from any engine; nothing of our engine is started for it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ def describe_executable(
     began: float,
     seconds: float,
     cache: Literal["hit", "miss"] = "miss",
-    kept: Sequence[bool] | None = (),
-    lying: Mapping[str, Any] | None = None,
+    kept_operands: Sequence[bool] | None = (),
+    sharding_facts: Mapping[str, Any] | None = None,
     module_name: str = "",
     notes: Sequence[str] = (),
-    kept_values: Sequence[str] = (),
-    quick: bool = False,
+    materialized_ops: Sequence[str] = (),
+    is_quick: bool = False,
 ) -> records.Compiled:
-    """What the compiler made, as a record: optimized HLO, kernels, cost, memory.
+    """Describe an executable as a record: optimized HLO, kernels, cost, memory.
 
-    ``kept`` are the operands it takes (None: nobody knows), ``lying`` what is to be said of how several devices share
-    it. ``module_name`` is what tells the module from others of its name, where that is not its name itself.
-    ``kept_values`` name what it was told to keep; ``quick`` says that it is to be replaced by an optimized version.
+    ``kept_operands`` says which operands it takes (None: unknown), ``sharding_facts`` are the fields about how
+    several devices share it. ``module_name`` distinguishes the module from others of its name, if the name alone does
+    not. ``materialized_ops`` are the names of operations whose results were materialized; ``is_quick`` says that an
+    optimized version is going to replace it.
     """
     module = executable.hlo_modules()[0]
     text = module.to_string()
@@ -56,33 +57,33 @@ def describe_executable(
         hlo=text,
         flops=cost.get("flops"),
         bytes_accessed=cost.get("bytes accessed"),
-        memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept),
+        memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept_operands),
         notes=(*notes, *read.notes, *_notes_of_cost(cost, unknown_loops)),
-        kept=kept_paths(kept_values),
-        quick=quick,
-        **(lying or {}),
+        kept=kept_paths(materialized_ops),
+        quick=is_quick,
+        **(sharding_facts or {}),
     )
 
 
 def kept_paths(names: Sequence[str]) -> tuple[records.EquationPath, ...]:
-    """The equations that operations of those names belong to, in the order of the program."""
+    """Return the equations that operations of those names belong to, in the order of the program."""
     return tuple(sorted({path for name in names for path in equation_paths(name)}))
 
 
 def cost_of(executable: Any, text: str | None = None) -> CostOfLoops:
     """Return XLA's estimates, by its names, each step of a loop counted; empty where the back end has none.
 
-    ``text`` is the optimized HLO, for who has it.
+    ``text`` is the optimized HLO, if the caller has it.
     """
     try:
-        found = executable.cost_analysis()
+        analysis = executable.cost_analysis()
     except _jax.JaxRuntimeError:  # some back ends do not implement it
         return CostOfLoops({}, 0)
-    cost = dict(found[0] if isinstance(found, list) else found)
+    cost = dict(analysis[0] if isinstance(analysis, list) else analysis)
     text = executable.hlo_modules()[0].to_string() if text is None else text
     try:
         return with_all_steps(cost, text, executable.client)
-    except (_jax.JaxRuntimeError, FormatError):  # a text that is not read: each loop once
+    except (_jax.JaxRuntimeError, FormatError):  # an unreadable text: each loop counts once
         return CostOfLoops(cost, text.count(" while("))
 
 
@@ -94,7 +95,7 @@ def _notes_of_cost(cost: Mapping[str, float], unknown_loops: int) -> tuple[str, 
 
 
 def memory_stats_of(executable: Any) -> Any:
-    """The compiler's memory statistics, None where the back end has none."""
+    """Return the compiler's memory statistics, None where the back end has none."""
     try:
         return executable.get_compiled_memory_stats()
     except _jax.JaxRuntimeError:  # some back ends do not implement it

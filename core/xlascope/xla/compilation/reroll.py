@@ -1,6 +1,6 @@
-"""Whether what repeats in a program becomes a loop: by its function, or by the settings.
+"""Policy for turning repeated parts of a program into loops: from its function, or from the settings.
 
-How it does is known above (``control/rerolling``), from where it is handed down.
+The rewriting itself is in a layer above (``control/loop_rerolling``), which sets a hook.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from ...ir.jaxpr import ClosedJaxpr
 from ...runtime.boot import reroll
 from ..system.hooks import HOOKS
 
-#: Which repeats become loops: those that cost a call nothing to speak of, all that spare compiling, or none.
+#: Repeats to turn into loops: those with a negligible cost per call, all that save compile time, or none.
 Reroll = Literal["auto", "always", "off"]
 
 
-def asked_to_reroll(given: Reroll | None) -> Reroll:
-    """Which repeats become loops where a function says ``given``: what the settings say, when that is None."""
-    return reroll.value if given is None else given
+def asked_to_reroll(requested: Reroll | None) -> Reroll:
+    """Return the policy that a function requests, or that of the settings if it requests none."""
+    return reroll.value if requested is None else requested
 
 
-def with_loops(program: ClosedJaxpr, how: Reroll, platform: str) -> ClosedJaxpr:
-    """The program with loops in place of repeats; what costs nothing is known of CPUs alone."""
-    if how == "off" or (how == "auto" and platform != "cpu"):
+def with_loops(program: ClosedJaxpr, policy: Reroll, platform: str) -> ClosedJaxpr:
+    """Return the program with loops in place of repeats; "auto" applies to CPUs alone, where the cost is known."""
+    if policy == "off" or (policy == "auto" and platform != "cpu"):
         return program
-    if HOOKS.rerolled is None:  # a single operation, where `jit` has not been loaded
+    if HOOKS.rerolled is None:  # a single operation, before `jit` is loaded
         return program
-    return HOOKS.rerolled(program, how)
+    return HOOKS.rerolled(program, policy)

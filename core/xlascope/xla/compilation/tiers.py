@@ -1,4 +1,4 @@
-"""Programs compiled twice: quickly, to answer the first calls, and as well as XLA can, meanwhile, on another thread."""
+"""Tiered compilation: quickly for the first calls, and fully optimized on another thread meanwhile."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..system.uninterrupted import Work
 from .compile import Compilation, LoweredProgram, compile_lowered, is_on_disk, lower_program, module_name
 from .compile_request import CompileRequest
 
-#: By what XLA's CPU back end compiles sooner: LLVM looks for less, and each operation stays as it was rounded.
+#: Flags with which XLA's CPU back end compiles faster: LLVM optimizes less, and every operation rounds its result.
 QUICKLY = (("xla_backend_optimization_level", "0"),)
 
 
 class OptimizedVersion:
-    """The optimized version of a program, while it is compiled and when it is there."""
+    """Optimized version of a program, while it is being compiled and afterwards."""
 
     def __init__(self, program: LoweredProgram, device: Any) -> None:
         self._name, self._number = program.name, program.number
@@ -30,7 +30,7 @@ class OptimizedVersion:
         self._failed = False
 
     def start(self) -> None:
-        """Begin to compile it."""
+        """Start to compile it on a worker thread."""
         self._began = time.time()
         if watchers:
             records.publish(records.Continued(self._number, self._name, self._began))
@@ -42,11 +42,11 @@ class OptimizedVersion:
 
     @property
     def awaited(self) -> bool:
-        """Whether it is going to be there, or is."""
+        """Return whether it is being compiled or is ready."""
         return not self._failed
 
     def compilation(self) -> Compilation | None:
-        """The version; None while there is none. The first who asks after XLA has failed is warned."""
+        """Return the optimized version; None until it is ready. Warns once if XLA failed."""
         if self._failed or not self._work.ended:
             return None
         try:
@@ -62,25 +62,25 @@ class OptimizedVersion:
 
 
 def compile_in_tiers(request: CompileRequest, device: Any) -> Compilation:
-    """A program lowered and compiled quickly, while another thread compiles it well; raises what those two raise.
+    """Lower a program and compile it quickly, while another thread compiles it with all optimizations.
 
-    It is compiled well at once where that is on disk, where it calls Python, and for other platforms and several
-    devices.
+    It is compiled with all optimizations at once where that is cached on disk, where it calls Python, and for other
+    platforms and several devices. Raises what lowering and compiling raise.
     """
     require_room(request.program, request.donated, device)
     lowered = lower_program(request, device.platform)
-    alone = device.platform == "cpu" and request.partition is None and not lowered.lowered.callbacks
-    if not alone or is_on_disk(lowered, device):
+    can_tier = device.platform == "cpu" and request.partition is None and not lowered.lowered.callbacks
+    if not can_tier or is_on_disk(lowered, device):
         return compile_lowered(lowered, device)
-    better = OptimizedVersion(_under_another_name(lowered), device)
-    flags = dict(QUICKLY) | dict(request.options.flags)  # what the user says has the last word
-    found = compile_lowered(lowered.with_flags(tuple(flags.items())), device, better)
-    better.start()
-    return found
+    replacement = OptimizedVersion(_under_another_name(lowered), device)
+    flags = dict(QUICKLY) | dict(request.options.flags)  # the user's flags take precedence
+    quick = compile_lowered(lowered.with_flags(tuple(flags.items())), device, replacement)
+    replacement.start()
+    return quick
 
 
 def _under_another_name(program: LoweredProgram) -> LoweredProgram:
-    """The same program in a context of its own, for another thread, and told apart from the first in profiles."""
+    """Copy the program to a new context for another thread, under a name that is distinct in profiles."""
     module, name = of_its_own(program.lowered.module), module_name(program.name)
     module.operation.attributes["sym_name"] = ir.StringAttr.get(name, module.context)
     return program._replace(lowered=program.lowered._replace(module=module, chosen=()), module=name)

@@ -1,1 +1,1 @@
-"""Clients and their devices, and the class of arrays that jaxlib has."""
+"""Clients and their devices, and jaxlib's array class."""

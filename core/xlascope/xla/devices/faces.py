@@ -1,8 +1,8 @@
-"""The Python face of jaxlib's one class of arrays. Beside jax it has two, and an array's type says whose it is.
+"""Python members of jaxlib's single array class, shared with jax: an array's type says which engine made it.
 
-Where there is no jax, what we :func:`give` is set on the class. jax sets its own face with ``setattr`` in the modules
-below, whichever engine came first; each name that it sets is settled at once, so that no array is ever seen with the
-other's face.
+Without jax, members that we define with :func:`define_array_member` are set on the class. jax sets its members
+with ``setattr`` in the modules below, whichever engine came first; each name that it sets is replaced at once by a
+member that dispatches on the array's type, so that no array ever has the other engine's members.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...runtime import beside
 from .backend import ArrayImpl
 
 _JAX_SETS_ATTRIBUTES = ("jax._src.util", "jax._src.array", "jax._src.numpy.array_methods")
-#: Operators of two operands: calls that need no ``*args`` are quicker.
+#: Binary operators: calls without ``*args`` are faster.
 _TWO_OPERANDS = {
     *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__"),
     *("__matmul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__getitem__"),
@@ -32,28 +32,28 @@ _lock = threading.Lock()
 
 
 def is_ours(x: Any) -> bool:
-    """Whether something is an array that this engine made.
+    """Return whether a value is an array that this engine made.
 
     >>> import xlascope.numpy as jnp
-    >>> is_ours(jnp.ones(3)), is_ours(3)
+    >>> is_xlascope_array(jnp.ones(3)), is_xlascope_array(3)
     (True, False)
     """
     return x.__class__ is ArrayImpl and x.aval.__class__ is ShapedArray
 
 
 def is_foreign(x: Any) -> bool:
-    """Whether something is an array that jax made."""
+    """Return whether a value is an array that jax made."""
     return x.__class__ is ArrayImpl and x.aval.__class__ is not ShapedArray
 
 
 def give(name: str, member: Any) -> None:
-    """Give arrays of this engine a method, a property or a value of that name."""
+    """Define a method, property or value of this engine's arrays."""
     _ours[name] = member
     _settle(name)
 
 
 def _set_attribute(owner: Any, name: str, value: Any) -> None:
-    """``setattr`` for jax's modules."""
+    """Replace ``setattr`` in jax's modules."""
     if owner is ArrayImpl and name not in _NOT_FACE:
         _theirs[name] = value
         _settle(name)
@@ -62,22 +62,22 @@ def _set_attribute(owner: Any, name: str, value: Any) -> None:
 
 
 def _settle(name: str) -> None:
-    with _lock:  # who comes last has seen what both have set
+    with _lock:  # the last thread to enter sees the members of both
         member = _settled[name] = _member(name)
         setattr(ArrayImpl, name, member)
 
 
 def _member(name: str) -> Any:
-    ours, theirs = _ours.get(name, _nothing), _theirs.get(name, _nothing)
-    if theirs is _nothing or ours == theirs:
-        return ours
-    if ours is _nothing:  # private names are asked of nobody else's arrays, one of them before there is a type
-        return theirs if _is_private(name) else _OnlyTheirs(name, theirs)
-    if callable(ours) and callable(theirs):
-        return _two_methods(name, ours, theirs)
-    if isinstance(ours, property) and isinstance(theirs, property):
-        return _two_properties(ours.fget, theirs.fget)
-    return property(lambda x: _bound(ours if x.aval.__class__ is ShapedArray else theirs, x, ArrayImpl))
+    xlascope_member, jax_member = _ours.get(name, _nothing), _theirs.get(name, _nothing)
+    if jax_member is _nothing or xlascope_member == jax_member:
+        return xlascope_member
+    if xlascope_member is _nothing:  # jax uses these on its own arrays only, one before an array has a type
+        return jax_member if _is_private(name) else _OnlyTheirs(name, jax_member)
+    if callable(xlascope_member) and callable(jax_member):
+        return _two_methods(name, xlascope_member, jax_member)
+    if isinstance(xlascope_member, property) and isinstance(jax_member, property):
+        return _two_properties(xlascope_member.fget, jax_member.fget)
+    return property(lambda x: _bound(xlascope_member if x.aval.__class__ is ShapedArray else jax_member, x, ArrayImpl))
 
 
 def _is_private(name: str) -> bool:
@@ -85,29 +85,29 @@ def _is_private(name: str) -> bool:
 
 
 def _bound(member: Any, x: Any, owner: type) -> Any:
-    """What a member of a class is for one of its objects, or (None) for the class."""
+    """Bind a member of a class to one of its objects, or to the class if ``x`` is None."""
     get = getattr(type(member), "__get__", None)
     return member if get is None else get(member, x, owner)
 
 
-def _two_methods(name: str, ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+def _two_methods(name: str, xlascope_method: Callable[..., Any], jax_method: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return (ours if self.aval.__class__ is ShapedArray else theirs)(self, *args, **kwargs)
+        return (xlascope_method if self.aval.__class__ is ShapedArray else jax_method)(self, *args, **kwargs)
 
     def operator(self: Any, other: Any) -> Any:
-        return (ours if self.aval.__class__ is ShapedArray else theirs)(self, other)
+        return (xlascope_method if self.aval.__class__ is ShapedArray else jax_method)(self, other)
 
-    made = operator if name in _TWO_OPERANDS else method
-    made.__name__, made.__doc__ = name, theirs.__doc__
-    return made
+    dispatcher = operator if name in _TWO_OPERANDS else method
+    dispatcher.__name__, dispatcher.__doc__ = name, jax_method.__doc__
+    return dispatcher
 
 
-def _two_properties(ours: Any, theirs: Any) -> property:
-    return property(lambda x: ours(x) if x.aval.__class__ is ShapedArray else theirs(x), doc=theirs.__doc__)
+def _two_properties(xlascope_get: Any, jax_get: Any) -> property:
+    return property(lambda x: xlascope_get(x) if x.aval.__class__ is ShapedArray else jax_get(x), doc=jax_get.__doc__)
 
 
 class _OnlyTheirs:
-    """A member that arrays of jax have and ours do not."""
+    """Member that arrays of jax have and ours do not."""
 
     def __init__(self, name: str, member: Any) -> None:
         self._name, self._member = name, member
@@ -125,7 +125,7 @@ class _OnlyTheirs:
 
 
 def _take_up_theirs() -> None:
-    """Settle what jax has set already, however it did."""
+    """Install dispatching members for those that jax has set already."""
     for name, member in list(vars(ArrayImpl).items()):
         if name not in _NOT_FACE and member is not _settled.get(name) and _is_python(member):
             _theirs[name] = member
@@ -133,7 +133,7 @@ def _take_up_theirs() -> None:
 
 
 def _is_python(member: Any) -> bool:
-    """Whether a member of the class was written in Python, and is not jaxlib's own."""
+    """Return whether a member of the class was written in Python rather than by jaxlib."""
     return not type(getattr(member, "fget", member)).__name__.startswith(("nb_", "builtin_", "getset_", "wrapper_"))
 
 

@@ -1,8 +1,8 @@
-"""Arrays that jaxlib's C++ makes by itself, with jax's types: the parts of others, and memory of other libraries.
+"""Arrays that jaxlib's C++ creates with jax's types: shards of arrays, and memory of other libraries.
 
-It imports jax for that where it is installed, looks for the class of types once, and remembers the types that it made.
-So here it finds something of ours in jax's place (:func:`xlascope.runtime.beside.unseen`), has no types as long as
-there is no jax, and forgets that when jax comes.
+For that jaxlib imports jax where it is installed, looks up the class of types once, and caches the types that it
+made. So here it finds a stand-in in jax's place (:func:`xlascope.runtime.jax_coexistence.unseen`), has no types as
+long as jax is not imported, and its cache is flushed when jax is.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .backend import devices
 
 T = TypeVar("T")
 
-#: As many types as jaxlib remembers: those that were asked for last.
+#: The size of jaxlib's cache of types, which drops the least recently used one.
 _REMEMBERED = 4096
 
 
 def made(make: Callable[[], T]) -> T:
-    """What ``make()`` has jaxlib make, without importing jax."""
+    """Return the result of ``make()``, in which jaxlib creates arrays, without importing jax."""
     if not beside.here():
         _forget_when_jax_comes()
     with beside.unseen():
@@ -34,7 +34,7 @@ def made(make: Callable[[], T]) -> T:
 
 
 def ours(array: Any, aval: ShapedArray) -> Any:
-    """The same array with a type of ours."""
+    """Return the same array with a type of xlascope."""
     return array._rewrap_with_aval_and_sharding(aval, array._sharding)
 
 
@@ -44,8 +44,8 @@ def _forget_when_jax_comes() -> None:
 
 
 def _forget() -> None:
-    """Have jaxlib make each type anew that it has made: it makes so many others that it remembers those alone."""
-    with contextlib.suppress(RuntimeError):  # of a CPU that is not to be used: `import jax` goes on
+    """Flush jaxlib's cache of types by creating as many other types as it holds."""
+    with contextlib.suppress(RuntimeError):  # if the CPU is disabled, `import jax` must still succeed
         device = devices("cpu")[0]
         for size in range(_REMEMBERED):
             _jax.dlpack_managed_tensor_to_buffer(np.empty((0, size), np.int8).__dlpack__(), device, None)

@@ -10,7 +10,10 @@ from jaxlib import xla_client
 
 
 def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Any:
-    """XLA's options for a program on one device; ``overrides`` are flags of XLA by name, for this program alone."""
+    """Return XLA's options for a program on one device, with flags for this program alone.
+
+    ``overrides`` are the flags by name.
+    """
     options = xla_client.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = 1

@@ -1,6 +1,6 @@
-"""Compilations of their own, in a process of their own, that make the compiler say what it does and why.
+"""Compilations in a separate process that record what the compiler does and why.
 
-They know no cache: neither the process's nor the one on disk is asked, and nothing that they make is kept.
+They bypass all caches: neither the process's nor the one on disk is read, and their results are not stored.
 """
 
 from .decisions import explain

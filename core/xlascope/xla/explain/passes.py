@@ -16,40 +16,40 @@ _NONE = "no pass can be shown: expected snapshots named MODULE.0001.PIPELINE.aft
 _DAMAGED = "a snapshot was not whole, and is left out"
 
 
-def compile_passes(given: CompilerInput, *, budget: float = 60.0, watch: Watch | None = None) -> Passes:
-    """What every pass of a target's compiler changed in a program.
+def compile_passes(program: CompilerInput, *, budget: float = 60.0, watch: Watch | None = None) -> Passes:
+    """Compile a program for a target and return what every pass changed.
 
-    Every snapshot is written to a temporary folder, and one at a time is held. ``budget`` is in seconds; the passes
-    until then are told. Raises what compiling for the target raises.
+    Every snapshot is written to a temporary folder, and one at a time is held in memory. ``budget`` is in seconds;
+    when it ends first, the passes until then are returned. Raises what compiling for the target raises.
     """
     began, clock = time.time(), time.perf_counter()
     overrides = [("xla_dump_hlo_as_text", True), ("xla_dump_hlo_pass_re", ".*")]
-    with listened(given, budget, overrides=overrides, watch=watch) as session:
+    with listened(program, budget, overrides=overrides, watch=watch) as session:
         if watch is not None:
             watch.tell("comparing the passes")
         notes = [] if session.built is not None else [_LATE.format(budget)]
-        found = _read(session.folder, notes)
-        if not found.whole:
+        pass_history = _read(session.folder, notes)
+        if not pass_history.whole:
             notes.append(_DAMAGED)
-        if session.built is not None and not found.first:
+        if session.built is not None and not pass_history.first:
             notes.append(_NONE.format(KNOWN))
         return Passes(
-            program=given.number,
-            function=given.name,
+            program=program.number,
+            function=program.name,
             time=began,
             seconds=time.perf_counter() - clock,
-            target=given.target.name,
+            target=program.target.name,
             module="the whole program",
-            first=found.first,
-            passes=found.passes,
-            complete=session.built is not None and found.whole,
+            first=pass_history.first,
+            passes=pass_history.passes,
+            complete=session.built is not None and pass_history.whole,
             note="; ".join(notes),
-            seen=found.seen,
+            seen=pass_history.seen,
         )
 
 
 def _read(folder: Path, notes: list[str]) -> ReadPasses:
-    """The passes; none, and a note, where the snapshots have another form."""
+    """Read the passes; none, with a note, if the snapshots have an unknown format."""
     try:
         return read_passes(list_snapshots(folder))
     except FormatError as error:

@@ -1,4 +1,4 @@
-"""One compilation that is listened to: in a process of its own, with a folder for its dumps, until the budget ends."""
+"""One compilation in a separate process, with a folder for its dumps and a time budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..targets import Built, CompilerInput, Watch, build
 
 
 class Session(NamedTuple):
-    """What is there afterwards: the dumps, the log, and what was built (None when the budget ended first)."""
+    """Dumps, log and result of a compilation; ``result`` is None when the budget ended first."""
 
     folder: Path
     log: Path
@@ -21,33 +21,33 @@ class Session(NamedTuple):
 
 @contextmanager
 def listened(
-    given: CompilerInput,
+    program: CompilerInput,
     seconds: float,
     *,
     overrides: Sequence[tuple[str, Any]] = (),
     environment: Mapping[str, str] | None = None,
     watch: Watch | None = None,
 ) -> Iterator[Session]:
-    """Compile the program, dumping as ``overrides`` say; the files live as long as the block.
+    """Compile the program with the dumps that ``overrides`` request; the files live as long as the block.
 
-    When ``seconds`` are over the compiler is stopped, and what it wrote so far is there. Raises what
-    :func:`~xlascope.xla.targets.build` raises, but for that.
+    After ``seconds`` the compiler is stopped, and what it wrote so far is available. Raises what
+    :func:`~xlascope.xla.targets.build` raises, except for the timeout.
     """
     with tempfile.TemporaryDirectory(prefix="xlascope-") as name:
         folder = Path(name, "dumps")
         folder.mkdir()
         log = Path(name, "log")
-        built: Built | None = None
+        result: Built | None = None
         with suppress(TimeoutError):
-            built = build(
-                given.target,
-                given.module,
-                overrides=(*given.overrides, *overrides),
+            result = build(
+                program.target,
+                program.module,
+                overrides=(*program.overrides, *overrides),
                 dump=folder,
                 environment=environment,
                 watch=watch,
                 seconds=seconds,
                 log=log,
-                callbacks=given.callbacks,
+                callbacks=program.callbacks,
             )
-        yield Session(folder, log, built)
+        yield Session(folder, log, result)

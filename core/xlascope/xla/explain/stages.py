@@ -1,4 +1,4 @@
-"""From StableHLO to machine code: a program at one stage of its compilation."""
+"""A program at one stage of its compilation, from StableHLO to machine code."""
 
 from __future__ import annotations
 
@@ -12,62 +12,62 @@ from typing import NamedTuple
 from ..targets import CompilerInput, Watch
 from .session import Session, listened
 
-#: The stages in order, with what a file name of XLA's dump tells them by.
+#: The stages in the order of compilation.
 STAGES = ("stablehlo", "hlo", "optimized", "llvm", "ptx", "asm")
-#: The most bytes of text that are read at one stage.
+#: At most this much text is read from one file.
 MOST = 32 * 2**20
-#: What is asked for by name: since jaxlib 0.11 what XLA's emitters write is dumped where it is, and nowhere else.
+#: Since jaxlib 0.11 the output of XLA's emitters is dumped only where it is requested by name.
 _ASKED_FOR = {"llvm": [("xla_dump_emitter_re", "llvm")], "ptx": [("xla_dump_emitter_re", "ptx")]}
 _SECONDS = 60.0
 
 
 class UnknownStageError(ValueError):
-    """There is no such stage, or this back end does not give it; the message lists those there are."""
+    """Error for a stage that does not exist or that this back end does not give; the message lists those it has."""
 
 
 class Stage(NamedTuple):
-    """A part of a program at one stage: the whole module, or one kernel of it (``kernel`` is its name)."""
+    """Text of a program at one stage: the whole module, or one kernel of it (``kernel`` is its name)."""
 
     kernel: str
     text: str
 
 
 class Stages(NamedTuple):
-    """The parts of a program at one stage, and its optimized HLO, which tells what is in each kernel."""
+    """Texts of a program at one stage, and its optimized HLO, which says what each kernel contains."""
 
     parts: list[Stage]
     optimized: str
 
 
-def compile_stages(given: CompilerInput, stage: str, *, budget: float = _SECONDS, watch: Watch | None = None) -> Stages:
-    """A program at the stages ``hlo``, ``optimized``, ``llvm``, ``ptx`` or ``asm``; code comes kernel by kernel.
+def compile_stages(job: CompilerInput, stage: str, *, budget: float = _SECONDS, watch: Watch | None = None) -> Stages:
+    """Compile a program and return it at stage ``hlo``, ``optimized``, ``llvm``, ``ptx`` or ``asm``.
 
-    The CPU's compiler gives LLVM IR and object files, which the system's ``objdump`` turns into assembly; GPUs' give
-    LLVM IR and PTX. Raises :class:`UnknownStageError` for what a target does not give, and RuntimeError without
-    ``objdump``.
+    Code comes kernel by kernel. The CPU's compiler gives LLVM IR and object files, which the system's ``objdump``
+    turns into assembly; GPUs' give LLVM IR and PTX. Raises :class:`UnknownStageError` for what a target does not
+    give, and RuntimeError without ``objdump``.
     """
-    check_stage(given.target.platform, stage)
+    check_stage(job.target.platform, stage)
     overrides = [("xla_dump_hlo_as_text", True), *_ASKED_FOR.get(stage, ())]
-    with listened(given, budget, overrides=overrides, watch=watch) as session:
+    with listened(job, budget, overrides=overrides, watch=watch) as session:
         if session.built is None:
             raise TimeoutError(f"the budget of {budget:g} s ended before the compiler did")
         optimized = session.built.hlo
-        found = [Stage("", optimized)] if stage == "optimized" else list(_FINDERS[stage](session))
-        # The compiler's threads number the files as they end; some have no kernel, and come last.
-        found.sort(key=lambda each: (each.kernel.isdigit(), each.kernel))
-    if not found:
-        raise UnknownStageError(f"{given.target.name} gave no {stage} for this program: it has no kernel of its own")
-    return Stages(found, optimized)
+        parts = [Stage("", optimized)] if stage == "optimized" else list(_FINDERS[stage](session))
+        # The compiler's threads number the files as they finish; files without a kernel name come last.
+        parts.sort(key=lambda part: (part.kernel.isdigit(), part.kernel))
+    if not parts:
+        raise UnknownStageError(f"{job.target.name} gave no {stage} for this program: it has no kernel of its own")
+    return Stages(parts, optimized)
 
 
 def check_stage(platform: str, stage: str) -> None:
     """Raise :class:`UnknownStageError` when a platform's compiler does not give a stage."""
     if stage not in STAGES:
         raise UnknownStageError(f"there is no stage {stage!r}; the stages are {', '.join(STAGES)}")
-    without = {"cpu": ("ptx",), "cuda": ("asm",), "tpu": ("llvm", "ptx", "asm")}[platform]
-    if stage in without:
-        given = ", ".join(each for each in STAGES if each not in without)
-        raise UnknownStageError(f"the compiler for {platform} gives no {stage}; it gives {given}")
+    unsupported = {"cpu": ("ptx",), "cuda": ("asm",), "tpu": ("llvm", "ptx", "asm")}[platform]
+    if stage in unsupported:
+        supported = ", ".join(name for name in STAGES if name not in unsupported)
+        raise UnknownStageError(f"the compiler for {platform} gives no {stage}; it gives {supported}")
 
 
 def _before_optimizations(session: Session) -> Iterator[Stage]:
@@ -76,7 +76,7 @@ def _before_optimizations(session: Session) -> Iterator[Stage]:
 
 
 def _llvm(session: Session) -> Iterator[Stage]:
-    """The LLVM IR that XLA writes, before LLVM's own passes."""
+    """Yield the LLVM IR that XLA writes, before LLVM's own passes."""
     for file in sorted(session.folder.glob("*ir-no-opt.ll")):
         text = _read(file)
         kernel = re.search(r"^define (?:\w+ )*ptx_kernel .*?@([\w$.]+)\(", text, re.MULTILINE)
@@ -98,14 +98,14 @@ def _assembly(session: Session) -> Iterator[Stage]:
         )
     for file in sorted(session.folder.glob("*obj-file*.o")):
         arguments = [program, "--disassemble", "--no-show-raw-insn", str(file)]
-        made = subprocess.run(arguments, capture_output=True, timeout=_SECONDS, check=False)
-        text = made.stdout[:MOST].decode(errors="replace")
-        yield Stage(_kernel_of(file), text[max(text.find("Disassembly"), 0) :])  # without the name of a passing file
+        result = subprocess.run(arguments, capture_output=True, timeout=_SECONDS, check=False)
+        text = result.stdout[:MOST].decode(errors="replace")
+        yield Stage(_kernel_of(file), text[max(text.find("Disassembly"), 0) :])  # without the temporary path
 
 
 def _read(file: Path) -> str:
-    with file.open("rb") as opened:
-        return opened.read(MOST).decode(errors="replace")
+    with file.open("rb") as stream:
+        return stream.read(MOST).decode(errors="replace")
 
 
 _KERNEL = re.compile(

@@ -1,12 +1,12 @@
-"""Which values would be computed in which kernels: the fusion of XLA's CPU back end, simulated.
+"""Simulation of the fusion of XLA's CPU back end: which values would be computed in which kernels.
 
-From the end of a computation, each value that has to be in memory begins a kernel, which takes in whatever it needs
-that can be computed in a loop over elements: the last one first, what is cheap for every kernel that needs it, what is
-expensive for the only one. What reads more than it writes is left in memory where some of its users cannot take it in.
-These are the rules of XLA's pass (instruction_fusion.cc and cpu_instruction_fusion.cc in its sources, autumn 2026) as
-far as they decide what is computed how often. Before it large reductions are given to a library, with what is computed
-for them alone, and products and convolutions get their operands in their order (``operand_orders``); what else XLA
-simplifies before, and the layouts that it chooses, are not followed.
+From the end of a computation, each value that has to be in memory begins a kernel, which fuses whatever it needs
+that can be computed in a loop over elements: the last value first, a cheap value into every kernel that needs it,
+an expensive one into the only one. A value that reads more than it writes is left in memory where some of its
+users cannot fuse it. These are the rules of XLA's pass (instruction_fusion.cc and cpu_instruction_fusion.cc in its
+sources, autumn 2026) as far as they decide how often a value is computed. Before that, large reductions are given
+to a library, together with what is computed for them alone, and products and convolutions get their operands in
+their order (``operand_layouts``); XLA's other simplifications, and the layouts that it chooses, are not modeled.
 """
 
 from __future__ import annotations
@@ -19,101 +19,103 @@ from .global_rule import left_in_memory
 from .graph import BARRIER, LIBRARY_REDUCE, PARAMETER, Graph
 from .rates import MOVING, REUSING, TAKEN_BY_LIBRARY
 
-#: In one kernel a value is written out for at most so many indices, and so many reductions are taken in.
+#: A kernel computes a value at no more than this many indices, and fuses about this many reductions.
 _MOST_INDICES, _MOST_REDUCTIONS = 15, 5
 _MOST_JOINED = 8
 _NO_KERNEL = frozenset({PARAMETER, BARRIER, "constant"})
 
 
 class Kernel(NamedTuple):
-    """A value that is written to memory, what is computed for it (itself included), and what is read."""
+    """Value that is written to memory, what is computed for it (itself included), and what is read."""
 
     root: int
     computed: list[int]
     read: list[int]
 
 
-def kernels_of(graph: Graph, kept: Set[int] = frozenset()) -> list[Kernel]:
-    """The kernels of a computation, the last first, when the values ``kept`` are computed once, whoever needs them."""
-    return _Fusion(graph, kept).kernels()
+def kernels_of(graph: Graph, materialized: Set[int] = frozenset()) -> list[Kernel]:
+    """Simulate fusion and return the kernels, the last first; values in ``materialized`` are computed once."""
+    return _Fusion(graph, materialized).kernels()
 
 
 class _Fusion:
-    def __init__(self, graph: Graph, kept: Set[int]) -> None:
+    """Fusion of one computation, which assigns values to kernels from its end."""
+
+    def __init__(self, graph: Graph, materialized: Set[int]) -> None:
         self.graph = graph
-        #: How many kernels, and values outside of them, read a value.
+        #: The number of kernels, and of values outside of them, that read a value.
         self.readers = [len(users) + (number in graph.results) for number, users in enumerate(graph.users)]
-        self.kept = kept
-        self.alone = left_in_memory(graph, kept, self.readers) | kept
+        self.kept = materialized
+        self.alone = left_in_memory(graph, materialized, self.readers) | materialized
 
     def kernels(self) -> list[Kernel]:
-        graph, readers, found = self.graph, self.readers, []
+        graph, readers, modeled_kernels = self.graph, self.readers, []
         for root in range(len(graph) - 1, -1, -1):
             if graph.kind[root] in _NO_KERNEL:
                 if not readers[root]:
                     self._leave(root)
             elif readers[root] > 0:
-                found.append(self._kernel(root))
+                modeled_kernels.append(self._kernel(root))
             elif readers[root] == 0:
                 self._leave(root)
-        return found
+        return modeled_kernels
 
     def _leave(self, number: int) -> None:
-        """Nobody needs a value."""
+        """Release the operands of a value that nothing needs."""
         for operand in self.graph.operands[number]:
             self.readers[operand] -= 1
 
     def _kernel(self, root: int) -> Kernel:
-        """The kernel that ends in a value: what it needs is taken in, the last value first."""
+        """Build the kernel that ends in a value: what it needs is fused, the last value first."""
         graph, readers = self.graph, self.readers
         kernel: _Growing | _ByLibrary
-        left: Set[int]
+        unfusible: Set[int]
         if graph.fusible[root]:
-            kernel, left = _Growing(graph, root), self.alone
+            kernel, unfusible = _Growing(graph, root), self.alone
         elif graph.kind[root] == LIBRARY_REDUCE:
-            kernel, left = _ByLibrary(graph, root), self.kept
+            kernel, unfusible = _ByLibrary(graph, root), self.kept
         else:
             return Kernel(root, [root], list(graph.operands[root]))
         pending = [-operand for operand in graph.operands[root]]
         heapify(pending)
-        known = set(graph.operands[root])
+        visited = set(graph.operands[root])
         read = []
         while pending:
             number = -heappop(pending)
-            if number in left or not kernel.takes(number, readers[number]):
+            if number in unfusible or not kernel.takes(number, readers[number]):
                 read.append(number)
                 continue
             kernel.take(number)
             readers[number] -= 1
-            gone = readers[number] == 0
-            if gone:
-                readers[number] = -1  # it is in kernels only, and read nothing any more
+            is_consumed = readers[number] == 0
+            if is_consumed:
+                readers[number] = -1  # the value exists inside of kernels only, and reads nothing itself any more
             for operand in graph.operands[number]:
-                if operand in known:
-                    readers[operand] -= gone
+                if operand in visited:
+                    readers[operand] -= is_consumed
                 else:
-                    known.add(operand)
+                    visited.add(operand)
                     heappush(pending, -operand)
-                    readers[operand] += 1 - gone
+                    readers[operand] += 1 - is_consumed
         return Kernel(root, kernel.computed, read)
 
 
 class _Growing:
-    """A kernel that takes in one value after the other."""
+    """Kernel that fuses one value after the other."""
 
     def __init__(self, graph: Graph, root: int) -> None:
         self.graph = graph
         self.computed: list[int] = []
         self.reductions = 0
-        #: What is used several times for one element of the root.
+        #: Values that are used several times for one element of the root.
         self.reused: set[int] = set()
-        #: By value, those of its users that need it at indices of their own, and at how many indices it is computed.
+        #: By value, its users that index it independently, and the number of indices at which it is computed.
         self.indexed_by: dict[int, set[int]] = {root: {root}}
         self.indices: dict[int, int] = {}
         self.take(root)
 
     def takes(self, number: int, readers: int) -> bool:
-        """Whether a value with so many readers is computed in this kernel."""
+        """Return whether a value with so many readers is computed in this kernel."""
         graph, kind = self.graph, self.graph.kind[number]
         if not graph.fusible[number]:
             return False
@@ -134,9 +136,9 @@ class _Growing:
         self.computed.append(number)
         self.reductions += kind == "reduce"
         operands = graph.operands[number]
-        by = {number} if kind in MOVING else self.indexed_by[number]
+        indexing_users = {number} if kind in MOVING else self.indexed_by[number]
         for operand in operands:
-            self.indexed_by.setdefault(operand, set()).update(by)
+            self.indexed_by.setdefault(operand, set()).update(indexing_users)
         if number in self.reused or kind in REUSING:
             self.reused.update(operands)
 
@@ -145,19 +147,19 @@ class _Growing:
 
 
 class _ByLibrary:
-    """A reduction that a library carries out, with what is computed for it alone."""
+    """Reduction that a library carries out, with what is computed for it alone."""
 
     def __init__(self, graph: Graph, root: int) -> None:
         self.graph = graph
         self.computed = [root]
 
     def takes(self, number: int, readers: int) -> bool:
-        """Whether a value is computed in this kernel."""
+        """Return whether a value is computed in this kernel."""
         graph, kind = self.graph, self.graph.kind[number]
         if kind == "constant":
             return graph.size[number].rank == 0
-        alone = len(graph.users[number]) == 1 and number not in graph.results
-        return kind == "broadcast_in_dim" or (alone and kind in TAKEN_BY_LIBRARY)
+        has_single_use = len(graph.users[number]) == 1 and number not in graph.results
+        return kind == "broadcast_in_dim" or (has_single_use and kind in TAKEN_BY_LIBRARY)
 
     def take(self, number: int) -> None:
         """Compute a value in this kernel."""

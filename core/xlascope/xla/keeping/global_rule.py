@@ -1,5 +1,6 @@
-"""What XLA's fusion leaves in memory whoever could take it in: values that read more than they write, unless each of
-their users takes them in on every way that leads to it.
+"""Values that XLA's fusion leaves in memory for all users (``ComputeGloballyUnfusible`` in XLA).
+
+These are values that read more than they write, unless each of their users fuses them on every path to it.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from .rates import REUSING
 _SMALL = frozenset({"broadcast_in_dim", "constant", "iota"})
 
 
-def left_in_memory(graph: Graph, kept: Set[int], readers: Sequence[int]) -> set[int]:
-    """The values that are left in memory when ``kept`` are as well, and values have so many readers."""
-    suspects = [number for number in range(len(graph) - 1, -1, -1) if _reads_more(graph, number)]
-    if not suspects:
+def left_in_memory(graph: Graph, materialized: Set[int], readers: Sequence[int]) -> set[int]:
+    """Return the values that stay in memory, given the materialized ones and each value's number of readers."""
+    candidates = [number for number in range(len(graph) - 1, -1, -1) if _reads_more(graph, number)]
+    if not candidates:
         return set()
-    ways = _Ways(graph, kept, readers)
-    for number in suspects:
-        if number in graph.results or not all(ways.all_pass(number, user) for user in graph.users[number]):
-            ways.left.add(number)
-    return ways.left
+    paths = _Ways(graph, materialized, readers)
+    for number in candidates:
+        if number in graph.results or not all(paths.all_pass(number, user) for user in graph.users[number]):
+            paths.left.add(number)
+    return paths.left
 
 
 def _reads_more(graph: Graph, number: int) -> bool:
-    """Whether a value has several operands that are large beside it."""
+    """Return whether a value has several operands that are large compared to it."""
     operands = graph.operands[number]
     if len(operands) < 2 or not graph.fusible[number]:
         return False
@@ -36,13 +37,13 @@ def _reads_more(graph: Graph, number: int) -> bool:
 
 
 class _Ways:
-    """The ways from values to their users."""
+    """Paths from values to their users, and whether values can be fused along them."""
 
-    def __init__(self, graph: Graph, kept: Set[int], readers: Sequence[int]) -> None:
-        self.graph, self.kept, self.readers = graph, kept, readers
+    def __init__(self, graph: Graph, materialized: Set[int], readers: Sequence[int]) -> None:
+        self.graph, self.kept, self.readers = graph, materialized, readers
         self.left: set[int] = set()
         self.known: dict[tuple[int, int], bool] = {}
-        #: By value, what it depends on, as bits; itself included.
+        #: By value, what it depends on, as a bit set; itself included.
         self.needs: list[int] = []
         for number, operands in enumerate(graph.operands):
             bits = 1 << number
@@ -51,19 +52,19 @@ class _Ways:
             self.needs.append(bits)
 
     def all_pass(self, producer: int, consumer: int) -> bool:
-        """Whether on every way from one value to another each step can be computed on the way to the next one."""
-        known, pending = self.known, [consumer]
-        known[producer, producer] = True
-        while pending:  # no recursion: ways are as long as programs
+        """Return whether each step on every path from one value to another can be fused into the next."""
+        answers, pending = self.known, [consumer]
+        answers[producer, producer] = True
+        while pending:  # no recursion: paths are as long as programs
             answer = self._answer(producer, pending[-1])
             if isinstance(answer, bool):
-                known[producer, pending.pop()] = answer
+                answers[producer, pending.pop()] = answer
             else:
                 pending.append(answer)
-        return known[producer, consumer]
+        return answers[producer, consumer]
 
     def _answer(self, producer: int, consumer: int) -> bool | int:
-        """Whether every step passes, or an operand of the consumer's for which that has to be known before."""
+        """Return whether every step can be fused, or the operand of the consumer to decide first."""
         bit = 1 << producer
         for operand in self.graph.operands[consumer]:
             if not self.needs[operand] & bit:

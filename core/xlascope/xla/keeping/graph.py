@@ -1,4 +1,4 @@
-"""A StableHLO program as XLA's fusion sees it: a graph of values for each computation, calls written out."""
+"""A StableHLO program as XLA's fusion sees it: a graph of values for each computation, with calls inlined."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 from .operand_orders import Move, moves_of
 from .rates import BY_LIBRARY, CHEAP, EXPENSIVE, FREE, FUSIBLE, NANOSECONDS, PRODUCT, REDUCED_BY_LIBRARY
 
-#: A value that is in memory when the computation begins: an operand, or a value of what is around a loop.
+#: A value that is in memory when the computation begins: an operand, or a value from outside of a loop.
 PARAMETER = "parameter"
 #: A value behind a barrier.
 BARRIER = "barrier"
@@ -19,12 +19,12 @@ BARRIER = "barrier"
 LIBRARY_REDUCE = "library_reduce"
 
 
-#: Operations that call a function, and which attribute names it.
+#: Operations that call a function, and the attribute that names it.
 CALLING = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
 
 class Size(NamedTuple):
-    """Of a value: how many elements, bytes, and axes longer than one."""
+    """Number of elements, of bytes, and of axes longer than one of a value."""
 
     elements: int
     bytes: int
@@ -32,70 +32,71 @@ class Size(NamedTuple):
 
 
 class Maker(NamedTuple):
-    """The value in the module, and what stands before the name of its operation."""
+    """Value in the module that an operation defines, and the prefix of that operation's name."""
 
     value: Any
     prefix: str
 
 
 class Graph:
-    """The values of one computation, in an order in which they can be computed: a value is a number, and what is known
-    of it stands in lists under that number.
+    """Values of one computation in topological order.
+
+    A value is a number, the index of its facts in the graph's lists.
     """
 
     def __init__(self, module: Any, in_loop: bool) -> None:
-        self.module = module  # the values in it are gone when it is
-        #: Whether it is, or is within, the body of a loop.
+        self.module = module  # keeps the values in it alive
+        #: True for the body of a loop and what is nested in it.
         self.in_loop = in_loop
         #: The operation, by StableHLO's name.
         self.kind: list[str] = []
         self.size: list[Size] = []
-        #: The operands, each once, and who uses the value.
+        #: The operands, each once, and the users of the value.
         self.operands: list[tuple[int, ...]] = []
         self.users: list[list[int]] = []
         #: Nanoseconds to compute it once from its operands, in memory or not.
         self.work: list[float] = []
-        #: Whether it may be computed on the way to another value, and whether for one alone.
+        #: Whether it can be fused into its users, and whether into a single user only.
         self.fusible: list[bool] = []
         self.expensive: list[bool] = []
-        #: Where it can be marked; None where it cannot.
+        #: Where a barrier can be placed; None where none can.
         self.made_by: list[Maker | None] = []
-        #: What products want in another order or shape: by the value it is of, and how.
+        #: Operands that products want in another order or shape, by the original value and the change.
         self.moved: dict[tuple[int, Move], int] = {}
-        #: What the computation gives.
+        #: The values that the computation returns.
         self.results: set[int] = set()
 
     def __len__(self) -> int:
         return len(self.kind)
 
     def add(
-        self, kind: str, size: Size, operands: Sequence[int], work: float, expensive: bool, made_by: Maker | None
+        self, op_name: str, size: Size, operands: Sequence[int], work: float, expensive: bool, defining_op: Maker | None
     ) -> int:
-        """A new value, and its number."""
+        """Add a value and return its number."""
         number = len(self.kind)
         distinct = tuple(dict.fromkeys(operands))
-        self.kind.append(kind)
+        self.kind.append(op_name)
         self.size.append(size)
         self.operands.append(distinct)
         self.users.append([])
         self.work.append(work)
-        self.fusible.append(kind in FUSIBLE)
+        self.fusible.append(op_name in FUSIBLE)
         self.expensive.append(expensive)
-        self.made_by.append(made_by)
+        self.made_by.append(defining_op)
         for operand in distinct:
             self.users[operand].append(number)
         return number
 
 
 def graphs_of(module: Any) -> list[Graph]:
-    """The computations of a module: its main function, and the bodies of its loops and branches."""
+    """Build the graphs of a module's computations: its main function, and the bodies of its loops and branches."""
     reader = _Reader(module)
     reader.computation(reader.functions["main"].regions[0].blocks[0], "", in_loop=False)
     return reader.graphs
 
 
 class _Reader:
-    """Reads one module."""
+    """Reader of one module, which builds its graphs."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -108,36 +109,36 @@ class _Reader:
         self.graphs: list[Graph] = []
 
     def size(self, value: Any) -> Size:
-        kind = value.type
-        found = self.sizes.get(kind)
-        if found is None:
-            found = self.sizes[kind] = size_of(kind)
-        return found
+        mlir_type = value.type
+        size = self.sizes.get(mlir_type)
+        if size is None:
+            size = self.sizes[mlir_type] = size_of(mlir_type)
+        return size
 
     def computation(self, block: Any, prefix: str, *, in_loop: bool) -> None:
-        """Read a block as a computation of its own: what it takes from outside is in memory."""
+        """Read a block as a separate computation: values from outside are in memory."""
         graph = Graph(self.module, in_loop)
         self.graphs.append(graph)
-        given = [self.in_memory(graph, each) for each in block.arguments]
-        graph.results.update(self.block(graph, block, given, prefix))
+        arguments = [self.in_memory(graph, argument) for argument in block.arguments]
+        graph.results.update(self.block(graph, block, arguments, prefix))
 
     def in_memory(self, graph: Graph, value: Any, *operands: int) -> int:
         return graph.add(BARRIER if operands else PARAMETER, self.size(value), operands, 0.0, False, None)
 
-    def block(self, graph: Graph, block: Any, given: Sequence[int], prefix: str | None) -> list[int]:
-        """Add a block's operations to a graph, those of what it calls included; returns its results.
+    def block(self, graph: Graph, block: Any, arguments: Sequence[int], prefix: str | None) -> list[int]:
+        """Add a block's operations to a graph, calls inlined; returns the numbers of its results.
 
-        Nothing is marked where there is no ``prefix``.
+        Nothing in it can be marked where ``prefix`` is None.
         """
-        values: dict[Any, int] = dict(zip(block.arguments, given, strict=True))
+        values: dict[Any, int] = dict(zip(block.arguments, arguments, strict=True))
         operands: list[int] = []
         for view in block.operations:
             operation = view.operation
             operands = []
-            for each in operation.operands:
-                number = values.get(each)
+            for operand in operation.operands:
+                number = values.get(operand)
                 if number is None:
-                    number = values[each] = self.in_memory(graph, each)
+                    number = values[operand] = self.in_memory(graph, operand)
                 operands.append(number)
             results = list(operation.results)
             name = operation.name
@@ -148,9 +149,9 @@ class _Reader:
                 values.update((x, self.in_memory(graph, x, n)) for x, n in zip(results, operands, strict=True))
             elif results:
                 for region in operation.regions if name in _HOLD_COMPUTATIONS else ():
-                    for inner in region.blocks:
-                        within = graph.in_loop or name == "stablehlo.while"
-                        self.computation(inner, prefix or "", in_loop=within)
+                    for inner_block in region.blocks:
+                        in_loop = graph.in_loop or name == "stablehlo.while"
+                        self.computation(inner_block, prefix or "", in_loop=in_loop)
                 values.update(dict.fromkeys(results, self.value(graph, operation, operands, results, prefix)))
             elif name not in _ENDS:
                 graph.results.update(operands)
@@ -159,79 +160,79 @@ class _Reader:
     def call(self, graph: Graph, operation: Any, operands: Sequence[int], prefix: str | None) -> list[int]:
         body = self.functions[operation.attributes[CALLING[operation.name]].value]
         name = _name_of(operation)
-        inside = None if prefix is None or _COMPUTED_AGAIN in name else f"{prefix}{name}/"
-        if inside is not None and operation.name == "stablehlo.composite":  # the names in there are whole
-            inside = ""
-        return self.block(graph, body.regions[0].blocks[0], operands, inside)
+        scope = None if prefix is None or _COMPUTED_AGAIN in name else f"{prefix}{name}/"
+        if scope is not None and operation.name == "stablehlo.composite":  # names inside of a composite are complete
+            scope = ""
+        return self.block(graph, body.regions[0].blocks[0], operands, scope)
 
     def value(
         self, graph: Graph, operation: Any, operands: Sequence[int], results: Sequence[Any], prefix: str | None
     ) -> int:
-        """Add what an operation gives. Several results are one value, which nothing else is computed with."""
-        size, kind = self.size(results[0]), operation.name.partition(".")[2]
-        expensive = kind in EXPENSIVE
+        """Add the result of an operation. Several results are one value, which nothing is fused with."""
+        size, op_name = self.size(results[0]), operation.name.partition(".")[2]
+        expensive = op_name in EXPENSIVE
         if len(results) > 1:
-            kind += "s"
-        elif kind == "reduce" and graph.size[operands[0]].elements == size.elements:
-            kind, expensive, operands = "reshape", False, operands[:1]  # what it begins with changes nothing
-        elif kind == "divide" and _is_constant(graph, operands[1]):  # XLA multiplies
-            kind, expensive = "multiply", False
-        for place, moves in enumerate(moves_of(operation)):
-            for move in moves:
-                operands = [*operands[:place], self.moved(graph, operands[place], move), *operands[place + 1 :]]
-        made_by = None if prefix is None or len(results) > 1 else Maker(results[0], prefix)
-        work = _work(graph, kind, operation, operands, size)
-        if kind == "reduce" and _is_by_library(operation, graph.size[operands[0]]):
-            kind = LIBRARY_REDUCE
-        return graph.add(kind, size, operands, work, expensive, made_by)
+            op_name += "s"
+        elif op_name == "reduce" and graph.size[operands[0]].elements == size.elements:
+            op_name, expensive, operands = "reshape", False, operands[:1]  # the initial value changes nothing
+        elif op_name == "divide" and _is_constant(graph, operands[1]):  # XLA multiplies
+            op_name, expensive = "multiply", False
+        for index, changes in enumerate(moves_of(operation)):
+            for change in changes:
+                operands = [*operands[:index], self.moved(graph, operands[index], change), *operands[index + 1 :]]
+        defining_op = None if prefix is None or len(results) > 1 else Maker(results[0], prefix)
+        work = _work(graph, op_name, operation, operands, size)
+        if op_name == "reduce" and _is_by_library(operation, graph.size[operands[0]]):
+            op_name = LIBRARY_REDUCE
+        return graph.add(op_name, size, operands, work, expensive, defining_op)
 
-    def moved(self, graph: Graph, number: int, move: Move) -> int:
-        """The same elements in another order or shape: once, however many products want them so."""
-        found = graph.moved.get((number, move))
-        if found is None:
-            kind, size = move[0], graph.size[number]
-            work = 0.0 if kind in FREE else size.elements * CHEAP
-            found = graph.moved[number, move] = graph.add(kind, size, (number,), work, False, None)
-        return found
+    def moved(self, graph: Graph, number: int, change: Move) -> int:
+        """Return an operand in another order or shape, which is added once for all products that want it so."""
+        relaid = graph.moved.get((number, change))
+        if relaid is None:
+            op_name, size = change[0], graph.size[number]
+            work = 0.0 if op_name in FREE else size.elements * CHEAP
+            relaid = graph.moved[number, change] = graph.add(op_name, size, (number,), work, False, None)
+        return relaid
 
 
-#: Operations whose regions are computations of their own; those of others say what is done with elements.
+#: Operations whose regions are separate computations; regions of other operations apply to elements.
 _HOLD_COMPUTATIONS = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
 _ENDS = frozenset({"func.return", "stablehlo.return"})
-#: What stands in the name of a call whose values somebody wants to have computed again.
+#: Part of the name of a call whose values the user wants to be rematerialized.
 _COMPUTED_AGAIN = "/remat2/"
 
 
-def _work(graph: Graph, kind: str, operation: Any, operands: Sequence[int], size: Size) -> float:
-    """Nanoseconds to compute a value once."""
-    if kind in FREE:
+def _work(graph: Graph, op_name: str, operation: Any, operands: Sequence[int], size: Size) -> float:
+    """Estimate the nanoseconds to compute a value once."""
+    if op_name in FREE:
         return 0.0
-    if kind == "reduce":
+    if op_name == "reduce":
         return graph.size[operands[0]].elements * CHEAP
-    if kind == "dot_general":
+    if op_name == "dot_general":
         numbers = stablehlo.DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
-        shape, times = ir.RankedTensorType(operation.operands[0].type).shape, size.elements
+        shape, multiplications = ir.RankedTensorType(operation.operands[0].type).shape, size.elements
         for axis in numbers.lhs_contracting_dimensions:
-            times *= shape[axis]
-        return times * PRODUCT
-    if kind == "convolution":
+            multiplications *= shape[axis]
+        return multiplications * PRODUCT
+    if op_name == "convolution":
         return size.elements * graph.size[operands[1]].elements ** 0.67 * PRODUCT
-    return size.elements * NANOSECONDS.get(kind, CHEAP)
+    return size.elements * NANOSECONDS.get(op_name, CHEAP)
 
 
 def _is_by_library(reduction: Any, size: Size) -> bool:
-    """Whether a library sums an array of that size, or finds its largest or smallest number."""
-    first, *others = reduction.regions[0].blocks[0].operations
+    """Return whether a library computes the reduction: a sum, minimum or maximum of that many floats."""
+    first, *later_operations = reduction.regions[0].blocks[0].operations
     return (
         size.elements >= BY_LIBRARY
-        and len(others) == 1
+        and len(later_operations) == 1
         and first.operation.name.partition(".")[2] in REDUCED_BY_LIBRARY
         and "f" in str(ir.RankedTensorType(reduction.results[0].type).element_type)[:2]
     )
 
 
 def _is_constant(graph: Graph, number: int) -> bool:
-    """Whether a value is one number throughout."""
+    """Return whether all elements of a value are one constant."""
     while graph.kind[number] in ("broadcast_in_dim", "convert", "reshape"):
         (number,) = graph.operands[number]
     return graph.kind[number] == "constant" and graph.size[number].rank == 0
@@ -242,22 +243,22 @@ def _name_of(operation: Any) -> str:
     return location.name_str if isinstance(location, ir.NameLoc) else ""
 
 
-def name_of(maker: Maker) -> str:
-    """The name of the operation that makes a value, as XLA writes it: with the calls around it."""
-    return maker.prefix + _name_of(maker.value.owner)
+def name_of(defining_op: Maker) -> str:
+    """Return the name of the operation that defines a value as XLA writes it: with the calls around it."""
+    return defining_op.prefix + _name_of(defining_op.value.owner)
 
 
 _BITS = {"f16": 16, "bf16": 16, "complex<f32>": 64, "complex<f64>": 128}
 
 
-def size_of(kind: Any) -> Size:
-    """The size of values of an MLIR type."""
-    if not isinstance(kind, ir.RankedTensorType):  # a token
+def size_of(mlir_type: Any) -> Size:
+    """Return the size of values of an MLIR type."""
+    if not isinstance(mlir_type, ir.RankedTensorType):  # a token
         return Size(0, 0, 0)
     elements = 1
-    for length in kind.shape:
+    for length in mlir_type.shape:
         elements *= length
-    name = str(kind.element_type)
+    name = str(mlir_type.element_type)
     digits = "".join(filter(str.isdigit, name.partition("E")[0]))
     bits = _BITS.get(name) or int(digits or 32)
-    return Size(elements, elements * max(bits // 8, 1), sum(length > 1 for length in kind.shape))
+    return Size(elements, elements * max(bits // 8, 1), sum(length > 1 for length in mlir_type.shape))

@@ -1,4 +1,4 @@
-"""Barriers behind values that are kept, written into a module before it is compiled."""
+"""Optimization barriers behind materialized values, inserted into a module before it is compiled."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from .choosing import worth_keeping
 from .graph import graphs_of, name_of
 from .staying import has_small_loops, passes_left_out
 
-#: XLA's option that names passes to be left out.
+#: XLA's option that names passes to disable.
 LEFT_OUT = "xla_disable_hlo_passes"
 
-#: A program of fewer operations is not judged, since its fusion could compute little again, nor one of more, which it
-#: would take seconds to simulate.
+#: A smaller program is not analyzed, since its fusion could recompute little, nor a larger one, whose simulation
+#: would take seconds.
 FEWEST_OPERATIONS, MOST_OPERATIONS = 40, 60_000
 
 
 class KeptValue(NamedTuple):
-    """The name of the operation that makes a value which is kept, and in how many kernels XLA would compute it
-    otherwise, as far as the model was asked (else 0).
+    """Name of the operation that defines a materialized value, and the number of kernels that it spares.
+
+    ``kernels`` is in how many kernels XLA would compute the value otherwise, or 0 if the model was not asked.
     """
 
     name: str
@@ -31,45 +32,50 @@ class KeptValue(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Of a module: the values that are kept, and which passes of XLA's are left out so that its barriers stay."""
+    """Materialized values of a module, and the XLA passes that are disabled so that its barriers survive."""
 
     values: tuple[KeptValue, ...] = ()
     passes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the operations that make the values."""
-        return tuple(each.name for each in self.values)
+        """Return the names of the operations that define the values."""
+        return tuple(value.name for value in self.values)
 
 
 def may_be_judged(operations: int) -> bool:
-    """Whether a program of so many operations is simulated, to find what is worth keeping."""
+    """Return whether a program of so many operations is simulated to select values."""
     return FEWEST_OPERATIONS <= operations <= MOST_OPERATIONS
 
 
-def keep_in(module: Any, chosen: Sequence[Any] = (), *, judged: bool, barriers: bool) -> Kept:
-    """Have values of a module kept: those ``chosen``, those worth it where it is ``judged``, and those behind
-    ``barriers``, if it has some; nothing is kept where barriers cannot stay.
+def keep_in(module: Any, requested: Sequence[Any] = (), *, use_model: bool, has_barriers: bool) -> Kept:
+    """Materialize values of a module: those requested, and those that the model selects.
+
+    Args:
+        module: The StableHLO module, which is changed in place.
+        requested: Values to materialize whatever the model says.
+        use_model: Select further values by the cost model.
+        has_barriers: Whether the module contains barriers already, which have to survive too.
+
+    Nothing is reported as materialized where barriers cannot survive.
     """
-    values = _keep_values(module, chosen, judged) if judged or chosen else ()
-    passes = passes_left_out(module) if values or barriers else ()
+    values = _keep_values(module, requested, use_model) if use_model or requested else ()
+    passes = passes_left_out(module) if values or has_barriers else ()
     return Kept(values, passes) if passes else Kept()
 
 
-def _keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[KeptValue, ...]:
-    """Put a barrier behind each value that was ``chosen`` or, of a module that is ``judged``, is worth keeping; returns
-    those.
-    """
-    marked: dict[Any, None] = dict.fromkeys(value for value in chosen if isinstance(value, ir.OpResult))
+def _keep_values(module: Any, requested: Sequence[Any], use_model: bool) -> tuple[KeptValue, ...]:
+    """Put a barrier behind each value that is requested or selected by the model; returns those values."""
+    marked: dict[Any, None] = dict.fromkeys(value for value in requested if isinstance(value, ir.OpResult))
     values: list[KeptValue] = []
     graphs = graphs_of(module)
-    loops_too = judged and any(graph.in_loop for graph in graphs) and not has_small_loops(module)
+    loops_too = use_model and any(graph.in_loop for graph in graphs) and not has_small_loops(module)
     for graph in graphs:
-        worth: Mapping[int, int] = worth_keeping(graph) if judged and (loops_too or not graph.in_loop) else {}
-        for number, maker in enumerate(graph.made_by):
-            if maker is not None and (number in worth or (chosen and maker.value in marked)):
-                values.append(KeptValue(name_of(maker), worth.get(number, 0)))
-                marked[maker.value] = None  # once, though its function may be called in several places
+        selected: Mapping[int, int] = worth_keeping(graph) if use_model and (loops_too or not graph.in_loop) else {}
+        for number, defining_op in enumerate(graph.made_by):
+            if defining_op is not None and (number in selected or (requested and defining_op.value in marked)):
+                values.append(KeptValue(name_of(defining_op), selected.get(number, 0)))
+                marked[defining_op.value] = None  # once, even if its function is called several times
     for value in marked:
         barrier = ir.Operation.create(
             "stablehlo.optimization_barrier",
@@ -83,11 +89,13 @@ def _keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[Kept
 
 
 def with_barriers(overrides: Sequence[tuple[str, Any]], passes: Sequence[str]) -> tuple[tuple[str, Any], ...]:
-    """XLA's options without those passes for which barriers stay, and without those that options leave out anyway, or
-    XLA_FLAGS where these name none: an option stands in place of the flag of that name.
+    """Return XLA's options with further passes disabled so that barriers survive.
+
+    Passes that the options disable already, or XLA_FLAGS if the options do not mention any, stay disabled: an option
+    replaces the flag of the same name.
     """
-    given = dict(overrides)
+    options = dict(overrides)
     flags = re.findall(rf"--{LEFT_OUT}=(\S+)", os.environ.get("XLA_FLAGS", ""))
-    own = str(given[LEFT_OUT]) if LEFT_OUT in given else "".join(flags[-1:])
-    given[LEFT_OUT] = ",".join(dict.fromkeys(filter(None, [*own.split(","), *passes])))
-    return tuple(given.items())
+    disabled = str(options[LEFT_OUT]) if LEFT_OUT in options else "".join(flags[-1:])
+    options[LEFT_OUT] = ",".join(dict.fromkeys(filter(None, [*disabled.split(","), *passes])))
+    return tuple(options.items())

@@ -1,5 +1,7 @@
-"""How products and convolutions want their operands: XLA's CPU back end writes anew what it cannot read in their order,
-and computes that on the way, a second time where others need it as it was.
+"""Operand layouts that products and convolutions want.
+
+XLA's CPU back end copies an operand that it cannot read in the required order, and fuses the operand's computation
+into that copy, a second time where other users need it in the original order.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-#: What is done to an operand, by StableHLO's name: ``transpose`` with the order of axes, or ``reshape`` with how many
-#: axes become one.
+#: A change to an operand, by StableHLO's name: ``transpose`` with the order of axes, or ``reshape`` with how many
+#: axes are merged into one.
 Move = tuple[str, tuple[int, ...]]
 
 
 def moves_of(operation: Any) -> Sequence[Sequence[Move]]:
-    """What is done to each operand of an operation before it is carried out."""
+    """Return the layout changes of each operand of an operation before it is carried out."""
     if operation.name == "stablehlo.dot_general":
         return _moves_of_product(operation)
     if operation.name == "stablehlo.convolution":
@@ -25,29 +27,34 @@ def moves_of(operation: Any) -> Sequence[Sequence[Move]]:
 
 
 def _moves_of_product(product: Any) -> list[list[Move]]:
-    """Batch axes come first, then those that stay, and those that are summed over (of the second operand before those
-    that stay), as one axis each. Two last axes are read in any order.
+    """Return the layout changes of a product's operands.
+
+    Batch axes come first, then the free axes, then the contracting ones (of the second operand contracting before
+    free), each group merged into one axis. Two last axes are read in either order.
     """
     numbers = stablehlo.DotDimensionNumbers(product.attributes["dot_dimension_numbers"])
-    batches = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
-    sums = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
-    found = []
-    for place, (value, batch, summed) in enumerate(zip(product.operands, batches, sums, strict=True)):
+    batch_axes = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
+    contracting_axes = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
+    changes_by_operand = []
+    for index, (value, batch, reduced) in enumerate(zip(product.operands, batch_axes, contracting_axes, strict=True)):
         axes = tuple(range(len(ir.RankedTensorType(value.type).shape)))
-        stay = [axis for axis in axes if axis not in (*batch, *summed)]
-        order = (*batch, *summed, *stay) if place else (*batch, *stay, *summed)
-        single = len(stay) < 2 and len(summed) < 2
-        moves: list[Move] = []
+        free = [axis for axis in axes if axis not in (*batch, *reduced)]
+        order = (*batch, *reduced, *free) if index else (*batch, *free, *reduced)
+        single = len(free) < 2 and len(reduced) < 2
+        changes: list[Move] = []
         if order != axes and not (single and tuple(batch) == axes[: len(batch)]):
-            moves.append(("transpose", order))
+            changes.append(("transpose", order))
         if not single:
-            moves.append(("reshape", (len(stay), len(summed))))
-        found.append(moves)
-    return found
+            changes.append(("reshape", (len(free), len(reduced))))
+        changes_by_operand.append(changes)
+    return changes_by_operand
 
 
 def _moves_of_convolution(convolution: Any) -> list[list[Move]]:
-    """Features come last; of the kernel those that go in before those that come out."""
+    """Return the layout changes of a convolution's operands.
+
+    Features come last; in the kernel the input features before the output features.
+    """
     numbers = stablehlo.ConvDimensionNumbers(convolution.attributes["dimension_numbers"])
     images = numbers.input_batch_dimension, *numbers.input_spatial_dimensions, numbers.input_feature_dimension
     features = numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension

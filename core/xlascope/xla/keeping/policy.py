@@ -1,6 +1,7 @@
-"""What a program is told to keep: by its function, or by the settings.
+"""Materialization policy of a program: from its function, or from the settings.
 
-Apart from the package's other names, as programs of jax are marked where our engine was not started.
+This module is separate from the package's other names, since programs of jax are marked where our engine was not
+started.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from ...ir.avals import ShapedArray
 from ...ir.operation import Operation
 from ...runtime.boot import keep
 
-#: What is kept: what the model says, nothing, or each result of an operation (on operands of some types) of which a
-#: function says so.
+#: Values to materialize: those that the model selects ("auto"), none ("off"), or the results of each operation (on
+#: operands of some types) for which a function returns True.
 Keep = Literal["auto", "off"] | Callable[[Operation, Sequence[ShapedArray]], bool]
 
 
-def asked_for(given: Keep | None) -> Keep:
-    """What is kept where a function says ``given``: what the settings say, when that is None."""
-    return keep.value if given is None else given
+def asked_for(requested: Keep | None) -> Keep:
+    """Return the policy that a function requests, or that of the settings if it requests none."""
+    return keep.value if requested is None else requested

@@ -1,8 +1,8 @@
-"""Whether barriers can stay in a module until XLA's CPU back end has fused, and what has to be left out for it.
+"""Preservation of barriers until XLA's CPU back end has fused, and the passes to disable for it.
 
-Its pipeline takes them out before. Most of what comes after knows them; two writers of code do not, and end the process
-over one: what writes the smallest loops (some hundred bytes), which a pass of its own picks out, and what writes the
-programs that reductions, sorts and their kin apply to elements.
+XLA's pipeline removes barriers before fusion. Most of the later code supports them; two code generators do not,
+and abort the process at one: that of the smallest loops (some hundred bytes), which a separate pass selects, and
+that of the computations that reductions, sorts and similar operations apply to elements.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from .graph import CALLING, size_of
 
-#: The pass that takes barriers out, and the one that picks out the smallest loops.
+#: The pass that removes barriers, and the one that selects the smallest loops.
 TAKING_OUT, PICKING_LOOPS = "cse_barrier_expander", "small-while-loop-hoisting"
 
-#: Where a barrier is: in the program itself or its branches, in a loop, in what is applied to elements. The later ones
-#: hold for all that is within them.
+#: The context of a barrier: the program itself or its branches, a loop, or a computation applied to elements. The
+#: later ones hold for everything nested in them.
 _IN_PROGRAM, _IN_LOOP, _FOR_ELEMENTS = range(3)
 _WITHIN = {
     "stablehlo.while": _IN_LOOP,
@@ -25,13 +25,13 @@ _WITHIN = {
 }
 
 
-#: What a loop carries at least, in bytes, that is certainly none of the smallest: XLA counts what it reads and writes,
-#: and takes a loop for one below 1,024.
+#: A loop that carries this many bytes is certainly not one of the smallest: XLA counts what a loop reads and writes,
+#: and selects it below 1,024.
 _CARRIED = 4096
 
 
 class _Function(NamedTuple):
-    """Where a function has barriers, what it calls from where, and the bytes that its loops carry."""
+    """Contexts in which a function has barriers, its calls with their contexts, and the bytes its loops carry."""
 
     barriers: set[int]
     calls: set[tuple[str, int]]
@@ -39,26 +39,26 @@ class _Function(NamedTuple):
 
 
 def passes_left_out(module: Any) -> tuple[str, ...]:
-    """The passes that XLA is told to leave out for the barriers of a module; none where they cannot stay.
+    """Return the XLA passes to disable so that a module's barriers survive; none where they cannot.
 
-    They cannot in loops either where the smallest ones might be slower for it.
+    They cannot survive in loops either if the smallest ones might become slower.
     """
     functions = _functions(module)
-    places = _places(functions)
-    if _FOR_ELEMENTS in places:
+    contexts = _places(functions)
+    if _FOR_ELEMENTS in contexts:
         return ()
-    if _IN_LOOP not in places:
+    if _IN_LOOP not in contexts:
         return (TAKING_OUT,)
     return () if _has_small_loops(functions) else (TAKING_OUT, PICKING_LOOPS)
 
 
 def has_small_loops(module: Any) -> bool:
-    """Whether some loop may be one of the smallest, which are faster as XLA writes them."""
+    """Return whether some loop may be one of the smallest, for which XLA has faster code."""
     return _has_small_loops(_functions(module))
 
 
 def _has_small_loops(functions: dict[str, _Function]) -> bool:
-    return any(carried < _CARRIED for each in functions.values() for carried in each.loops)
+    return any(carried < _CARRIED for function in functions.values() for carried in function.loops)
 
 
 def _functions(module: Any) -> dict[str, _Function]:
@@ -70,37 +70,37 @@ def _functions(module: Any) -> dict[str, _Function]:
 
 
 def _look(function: Any) -> _Function:
-    """What is in a function."""
-    found = _Function(set(), set(), [])
+    """Summarize the barriers, calls and loops of a function."""
+    summary = _Function(set(), set(), [])
     pending = [(function, _IN_PROGRAM)]
     while pending:
-        outer, place = pending.pop()
+        outer, context = pending.pop()
         for region in outer.regions:
             for block in region.blocks:
                 for view in block.operations:
                     operation = view.operation
                     name = operation.name
                     if name == "stablehlo.optimization_barrier":
-                        found.barriers.add(place)
+                        summary.barriers.add(context)
                     elif name in CALLING:
-                        found.calls.add((operation.attributes[CALLING[name]].value, place))
+                        summary.calls.add((operation.attributes[CALLING[name]].value, context))
                     elif operation.regions:
                         if name == "stablehlo.while":
-                            found.loops.append(sum(size_of(x.type).bytes for x in operation.operands))
-                        pending.append((operation, max(place, _WITHIN.get(name, _FOR_ELEMENTS))))
-    return found
+                            summary.loops.append(sum(size_of(x.type).bytes for x in operation.operands))
+                        pending.append((operation, max(context, _WITHIN.get(name, _FOR_ELEMENTS))))
+    return summary
 
 
 def _places(functions: dict[str, _Function]) -> set[int]:
-    """Where barriers are, calls written out."""
-    found: set[int] = set()
-    known: set[tuple[str, int]] = set()
+    """Return the contexts in which barriers are, with calls inlined."""
+    contexts: set[int] = set()
+    visited: set[tuple[str, int]] = set()
     pending = [("main", _IN_PROGRAM)]
     while pending:
-        name, place = pending.pop()
-        if (name, place) in known:
+        name, context = pending.pop()
+        if (name, context) in visited:
             continue
-        known.add((name, place))
-        found.update(max(place, inner) for inner in functions[name].barriers)
-        pending += [(callee, max(place, inner)) for callee, inner in functions[name].calls]
-    return found
+        visited.add((name, context))
+        contexts.update(max(context, inner) for inner in functions[name].barriers)
+        pending += [(callee, max(context, inner)) for callee, inner in functions[name].calls]
+    return contexts

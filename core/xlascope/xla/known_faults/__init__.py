@@ -1,8 +1,9 @@
-"""Known faults of XLA's CPU compiler, and what avoids them.
+"""Known faults of XLA's CPU compiler, and their workarounds.
 
-``table`` has one row for each fault. A row is matched against the operations of a program (``operations``), which are
-read from a jaxpr or from StableHLO. Only a program that matches pays for the workaround: compiler options of that
-program (``workarounds``), or another form of an operation (``nan``).
+``fault_table`` has one row for each fault. A row is matched against the operations of a program
+(``program_operations``), which are read from a jaxpr or from StableHLO. Only a program that matches pays for the
+workaround: compiler options of that program (``workarounds``), or another form of an operation
+(``nan_propagation``).
 """
 
 from .table import FAULTS, Fault, affecting, matching

@@ -1,7 +1,8 @@
-"""Exponentials that give NaN where the compiler knows that their operand is NaN (row ``NAN`` of the table).
+"""NaN propagation in exponentials, which the compiler drops for operands known to be NaN (row ``NAN`` of the table).
 
-In programs that hold a NaN (few do) such functions give their operand where that is NaN, of which nothing is left out.
-They take two to three times as long by themselves, which is not measurable in a language model's training step.
+In programs that contain a NaN literal (few do) such functions return their operand where it is NaN, which the
+compiler does not drop. By themselves they take two to three times as long, which is not measurable in a language
+model's training step.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from .operations import operations_of_jaxpr
 from .table import NAN
 
 _BOOL = np.dtype(np.bool_)
-#: The bytes of the widest numbers that are affected.
+#: Numbers of more bytes are not affected.
 _MAX_BYTES = 4
 
 
 def holds_nan(program: Jaxpr) -> bool:
-    """Whether NaN is written in a program, or in one that it holds. Its constants are operands, and not known."""
+    """Return whether a program or one of its inner programs contains a NaN literal; constants are not examined."""
     return NAN.matches(operations_of_jaxpr(program, NAN.names))
 
 

@@ -1,4 +1,4 @@
-"""The operations of a program, as matchers of faults see them: read from a jaxpr, or from StableHLO."""
+"""Summaries of a program's operations for the matchers of faults, read from a jaxpr or from StableHLO."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..keeping.graph import CALLING
 
 
 class TensorType(NamedTuple):
-    """The shape of a value and StableHLO's name of its element type (``f32``)."""
+    """Shape of a value and StableHLO's name of its element type (``f32``)."""
 
     shape: tuple[int, ...]
     element: str
 
 
 class Operation(NamedTuple):
-    """An operation by StableHLO's name, without the dialect; types of its operands and of its first result.
+    """Operation by StableHLO's name, without the dialect, with the types of its operands and first result.
 
-    ``contracted`` and ``batched`` are the axes of the left operand of a ``dot_general`` that are summed over, and that
-    both operands share. ``is_nan`` says that a ``constant`` has a NaN.
+    ``contracted`` and ``batched`` are the contracting and the batch axes of the left operand of a ``dot_general``.
+    ``is_nan`` says that a ``constant`` has a NaN.
     """
 
     name: str
@@ -36,13 +36,13 @@ class Operation(NamedTuple):
     is_nan: bool = False
 
 
-#: The name of exponentials, logarithms and the like of bfloat16 that is multiplied by a number.
+#: The name for exponentials, logarithms and similar functions of bfloat16 that is multiplied by a number.
 FUNCTION_OF_SCALED = "function of scaled bfloat16"
 
 _FUNCTIONS = frozenset({"exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "erf"})
 _PASSING = frozenset({"convert", "reshape", "transpose", "broadcast_in_dim"})
 _BFLOAT16 = "bfloat16"
-#: StableHLO's names of operations that are not called so in jaxprs.
+#: StableHLO's names of operations that have another name in jaxprs.
 _STABLEHLO_NAMES = {
     **dict.fromkeys(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod"), "reduce"),
     **dict.fromkeys(("expand_dims", "squeeze"), "reshape"),
@@ -53,7 +53,7 @@ _NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", _BFLOAT16: "bf16
 
 
 class _Flow:
-    """The values of one block that are numbers, bfloat16 converted, and bfloat16 multiplied by a number."""
+    """Values of one block that are numbers, converted bfloat16, or bfloat16 multiplied by a number."""
 
     def __init__(self) -> None:
         self.numbers: set[Any] = set()
@@ -63,16 +63,16 @@ class _Flow:
     def is_function_of_scaled(
         self, name: str, operands: Sequence[Any], result: Any, is_bfloat16: Callable[[Any], bool]
     ) -> bool:
-        """Follow an operation by StableHLO's name; return whether it is a function of scaled bfloat16."""
+        """Track an operation by StableHLO's name; return whether it is a function of scaled bfloat16."""
         if name in _FUNCTIONS:
             return operands[0] in self.scaled
         if name in ("multiply", "divide"):
-            others = [x for x in operands if x not in self.numbers]
-            if len(others) == 1 and (is_bfloat16(others[0]) or others[0] in self.converted):
+            factors = [x for x in operands if x not in self.numbers]
+            if len(factors) == 1 and (is_bfloat16(factors[0]) or factors[0] in self.converted):
                 self.scaled.add(result)
         elif name in ("add", "subtract"):
             if any(x in self.scaled for x in operands) and any(x in self.numbers for x in operands):
-                self.scaled.add(result)  # XLA leaves out a 0
+                self.scaled.add(result)  # XLA removes the addition of 0
         elif name in _PASSING:
             (x,) = operands
             for values in (self.numbers, self.converted, self.scaled):
@@ -84,14 +84,14 @@ class _Flow:
 
 
 def operations_of_jaxpr(program: Jaxpr, names: Collection[str]) -> list[Operation]:
-    """Return the operations of a jaxpr with some names, those of the programs that it holds included."""
+    """Return the operations of a jaxpr and its inner programs that have one of the names."""
     reader = _JaxprReader(names)
     reader.read(program, scaled=False)
     return reader.found
 
 
 class _JaxprReader:
-    """Reads a jaxpr and what it holds, each body once, and once more where it is given scaled values."""
+    """Reader of a jaxpr and its inner programs, each once, and once more if called with scaled values."""
 
     def __init__(self, names: Collection[str]) -> None:
         self.names = names
@@ -101,9 +101,9 @@ class _JaxprReader:
 
     def read(self, jaxpr: Jaxpr, *, scaled: bool) -> bool:
         """Read a jaxpr whose operands are ``scaled`` or not; return whether a result is."""
-        known = self.read_before.get((id(jaxpr), scaled))
-        if known is not None:
-            return known
+        cached = self.read_before.get((id(jaxpr), scaled))
+        if cached is not None:
+            return cached
         flow = _Flow()
         if scaled:
             flow.scaled.update(jaxpr.invars)
@@ -111,8 +111,8 @@ class _JaxprReader:
             self.found += _nan_literals(jaxpr)
         for operation, inputs, outputs, *_ in jaxpr.raw:
             if operation.composite:
-                given = any(x.__class__ is not Literal and x in flow.scaled for x in inputs)
-                results = [self.read(body.jaxpr, scaled=given) for body in operation.bodies()]
+                has_scaled_input = any(x.__class__ is not Literal and x in flow.scaled for x in inputs)
+                results = [self.read(body.jaxpr, scaled=has_scaled_input) for body in operation.bodies()]
                 if any(results):
                     flow.scaled.update(outputs)
             name = _STABLEHLO_NAMES.get(operation.name, operation.name)
@@ -125,7 +125,7 @@ class _JaxprReader:
         return result
 
     def follow(self, flow: _Flow, name: str, operation: Any, inputs: Sequence[Any], output: Any) -> None:
-        """Follow scaled values through an equation."""
+        """Track scaled values through an equation."""
         operands = []
         for x in inputs:
             is_literal = x.__class__ is Literal
@@ -133,10 +133,10 @@ class _JaxprReader:
             if is_literal:
                 flow.numbers.add(id(x))
         if name == "exp2":
-            found = _is_bfloat16_atom(inputs[0])  # the exponential of a multiple
+            is_match = _is_bfloat16_atom(inputs[0])  # exp2 is the exponential of a multiple
         else:
-            found = flow.is_function_of_scaled(name, operands, output, _is_bfloat16_atom)
-        if found:
+            is_match = flow.is_function_of_scaled(name, operands, output, _is_bfloat16_atom)
+        if is_match:
             self.found.append(Operation(FUNCTION_OF_SCALED, (), _type_of(output.aval)))
 
 
@@ -167,14 +167,14 @@ def _type_of(aval: ShapedArray) -> TensorType:
 
 
 def operations_of_module(module: Any, names: Collection[str]) -> list[Operation]:
-    """Return the operations of a StableHLO module with some names."""
+    """Return the operations of a StableHLO module that have one of the names."""
     reader = _ModuleReader(module, names)
     reader.call("main", scaled=False)
     return reader.found
 
 
 class _ModuleReader:
-    """Reads the functions of a module from its main one, each once, and once more where it is given scaled values."""
+    """Reader of a module's functions from its main one, each once, and once more if called with scaled values."""
 
     def __init__(self, module: Any, names: Collection[str]) -> None:
         self.names = names
@@ -188,11 +188,11 @@ class _ModuleReader:
 
     def call(self, symbol: str, *, scaled: bool) -> bool:
         """Read a function whose operands are ``scaled`` or not; return whether a result is."""
-        known = self.called.get((symbol, scaled))
-        if known is None:
+        result = self.called.get((symbol, scaled))
+        if result is None:
             block = self.functions[symbol].regions[0].blocks[0]
-            known = self.called[symbol, scaled] = self.block(block, _Flow(), scaled=scaled)
-        return known
+            result = self.called[symbol, scaled] = self.block(block, _Flow(), scaled=scaled)
+        return result
 
     def block(self, block: Any, flow: _Flow, *, scaled: bool) -> bool:
         """Read a block; return whether a result is scaled."""
@@ -203,21 +203,21 @@ class _ModuleReader:
             operation = view.operation
             name = operation.name.partition(".")[2]
             operands = list(operation.operands)
-            given = any(x in flow.scaled for x in operands)
+            has_scaled_operand = any(x in flow.scaled for x in operands)
             if operation.name in CALLING:
-                if self.call(operation.attributes[CALLING[operation.name]].value, scaled=given):
+                if self.call(operation.attributes[CALLING[operation.name]].value, scaled=has_scaled_operand):
                     flow.scaled.update(operation.results)
             elif name == "return":
-                result = given
+                result = has_scaled_operand
             elif operation.regions and name != "reduce":
                 for region in operation.regions:
-                    for inner in region.blocks:
-                        self.block(inner, flow, scaled=given)
+                    for inner_block in region.blocks:
+                        self.block(inner_block, flow, scaled=has_scaled_operand)
             self.operation(flow, operation, name, operands)
         return result
 
     def operation(self, flow: _Flow, operation: Any, name: str, operands: Sequence[Any]) -> None:
-        """Read an operation, which regions are not part of."""
+        """Read an operation without its regions."""
         if name in self.names and operation.results:
             self.found.append(_operation_of(operation, name))
         if FUNCTION_OF_SCALED in self.names:

@@ -1,6 +1,6 @@
 """The table of known faults.
 
-A row stays until no jaxlib that we support has its fault. `tests/core/xla/test_known_faults.py` runs each fault without
+A row stays until no supported jaxlib has its fault. `tests/core/xla/test_known_faults.py` runs each fault without
 its workaround, and fails when XLA has repaired it.
 """
 
@@ -15,22 +15,22 @@ from jaxlib import version
 from ...runtime.jaxlibs import numbers
 from .operations import FUNCTION_OF_SCALED, Operation
 
-#: XLA's option that names what it hands to the library YNNPACK.
+#: XLA's option that names the operations for the library YNNPACK.
 LIBRARY_OPTION = "xla_cpu_experimental_ynn_fusion_type"
-#: All but individual reductions, which are the rest of what it gets.
+#: All operations that YNNPACK gets except individual reductions.
 _WITHOUT_REDUCTIONS = (
     (LIBRARY_OPTION, "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION"),
 )
 
 
 class Fault(NamedTuple):
-    """A fault of XLA's CPU compiler.
+    """Fault of XLA's CPU compiler.
 
-    It is in jaxlib from version ``since`` to before version ``fixed``, None where no version is known to be right.
-    ``matches`` says of a program's operations, those whose names are in ``names``, whether it may be met. ``options``
-    are the compiler options of such a program that avoid it; () where operations are written in another form instead.
-    ``cost`` is the time of what is affected with the workaround, relative to without, and ``share`` how many of the
-    programs of `bench` match; `python -m bench.known_faults` measures both.
+    jaxlib has it from version ``since`` to before version ``fixed``, None where no version is known to be right.
+    ``matches`` says whether a program may be affected, by those of its operations whose names are in ``names``.
+    ``options`` are the compiler options of such a program that avoid it; () where operations are written in another
+    form instead. ``cost`` is the time of what is affected with the workaround, relative to without, and ``share`` how
+    many of the programs of `bench` match; `python -m bench.known_faults` measures both.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Fault(NamedTuple):
     options: tuple[tuple[str, str], ...] = ()
 
     def is_in(self, jaxlib: str) -> bool:
-        """Whether a version of jaxlib has it."""
+        """Return whether a version of jaxlib has it."""
         return numbers(self.since) <= numbers(jaxlib) and (self.fixed is None or numbers(jaxlib) < numbers(self.fixed))
 
 
@@ -54,32 +54,32 @@ _FLOATS = frozenset({"f64", "f32", "f16", "bf16"})
 
 
 def has_nan(operations: Iterable[Operation]) -> bool:
-    """Whether a NaN is written in a program.
+    """Return whether a program contains a NaN literal.
 
-    LLVM does not define the conversion of NaN to an integer, which exponentials of 32 bits and less contain. Where the
-    compiler finds that an operand is NaN, it leaves the computation out, and the result is what memory held. A NaN that
-    it finds by computing with other constants (``inf - inf``) is not looked for.
+    LLVM does not define the conversion of NaN to an integer, which exponentials of 32 bits and less contain. Where
+    the compiler finds that an operand is NaN, it drops the computation, and the result is uninitialized memory. A NaN
+    that it finds by computing with other constants (``inf - inf``) is not detected.
     """
-    return any(each.is_nan for each in operations)
+    return any(operation.is_nan for operation in operations)
 
 
-#: The fault was seen with 2 or 3 rows, 3 products to a sum, and from 16,385 columns. What limits these is the size of
-#: blocks, which may be other ones on other processors.
+#: The fault was observed with 2 or 3 rows, 3 products per sum, and from 16,385 columns. The limits follow from block
+#: sizes, which may differ on other processors.
 _MAX_SMALL, _MIN_LONG = 16, 8192
 
 
 def has_thin_product_reduced(operations: Iterable[Operation]) -> bool:
-    """Whether a program has a thin matrix product, with one long axis, and a reduction that leaves as long an axis.
+    """Return whether a program has a thin matrix product and a reduction that leaves a long axis.
 
-    ``sum((M @ v) ** 2)`` for each of 40,000 vectors of three numbers is one kernel of YNNPACK that transposes and packs
-    the vectors in blocks; blocks after the first one are read from a wrong place.
+    ``sum((M @ v) ** 2)`` for each of 40,000 vectors of three numbers is one kernel of YNNPACK that transposes and
+    packs the vectors in blocks; blocks after the first one are read from a wrong place.
     """
     product = reduction = False
-    for each in operations:
-        if each.name == "dot_general":
-            product = product or _is_thin(each)
+    for op in operations:
+        if op.name == "dot_general":
+            product = product or _is_thin(op)
         else:
-            reduction = reduction or (each.result.element in _FLOATS and math.prod(each.result.shape) >= _MIN_LONG)
+            reduction = reduction or (op.result.element in _FLOATS and math.prod(op.result.shape) >= _MIN_LONG)
     return product and reduction
 
 
@@ -91,21 +91,21 @@ def _is_thin(product: Operation) -> bool:
     if summed > _MAX_SMALL:
         return False
     batch = math.prod(left.shape[axis] for axis in product.batched)
-    sides = sorted(math.prod(each.shape) // max(1, batch * summed) for each in (left, right))
+    sides = sorted(math.prod(operand.shape) // max(1, batch * summed) for operand in (left, right))
     return sides[0] <= _MAX_SMALL and sides[1] >= _MIN_LONG
 
 
-#: YNNPACK has room for 8 axes and adds up to 2.
+#: YNNPACK supports 8 axes and adds up to 2.
 _MAX_AXES = 6
 
 
 def has_sum_of_many_axes(operations: Iterable[Operation]) -> bool:
-    """Whether a program reduces, or multiplies as matrices, arrays of 7 axes or more.
+    """Return whether a program reduces, or multiplies as matrices, arrays of 7 axes or more.
 
-    A product of two arrays of rank 7 or 8, summed, is a matrix product to YNNPACK. That adds axes of its own to what
-    has room for 8, and the process ends with signal 11.
+    A product of two arrays of rank 7 or 8, summed, is a matrix product to YNNPACK, which supports 8 axes and adds up
+    to 2 of its own, and the process ends with signal 11.
     """
-    return any(_axes_of(each) > _MAX_AXES and each.operands[0].element in _FLOATS for each in operations)
+    return any(_axes_of(operation) > _MAX_AXES and operation.operands[0].element in _FLOATS for operation in operations)
 
 
 def _axes_of(operation: Operation) -> int:
@@ -115,15 +115,15 @@ def _axes_of(operation: Operation) -> int:
 
 
 def has_scaled_bfloat16_reduced(operations: Iterable[Operation]) -> bool:
-    """Whether a program has a function of bfloat16 times a number (``exp(x * 0.3)``), and a reduction.
+    """Return whether a program has a function of scaled bfloat16 and a reduction.
 
-    ``sum(exp(x * 0.3))`` is one kernel of YNNPACK, in which the scaled numbers are read from a wrong place: nearly all
-    sums are those of other elements, or of what memory held.
+    ``sum(exp(x * 0.3))`` is one kernel of YNNPACK, in which the scaled numbers are read from a wrong place: nearly
+    all sums are those of other elements, or of uninitialized memory.
     """
     function = reduction = False
-    for each in operations:
-        function = function or each.name == FUNCTION_OF_SCALED
-        reduction = reduction or (each.name == "reduce" and each.result.element in _FLOATS)
+    for operation in operations:
+        function = function or operation.name == FUNCTION_OF_SCALED
+        reduction = reduction or (operation.name == "reduce" and operation.result.element in _FLOATS)
     return function and reduction
 
 
@@ -204,5 +204,5 @@ def affecting(jaxlib: str = version.__version__) -> tuple[Fault, ...]:
 
 def matching(faults: Iterable[Fault], operations: Iterable[Operation]) -> tuple[Fault, ...]:
     """Return the faults that a program of these operations may meet."""
-    listed = list(operations)
-    return tuple(fault for fault in faults if fault.matches([each for each in listed if each.name in fault.names]))
+    program = list(operations)
+    return tuple(fault for fault in faults if fault.matches([op for op in program if op.name in fault.names]))

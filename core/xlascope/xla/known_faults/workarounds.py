@@ -1,4 +1,4 @@
-"""Compiler options of a program that avoid the faults which it may meet.
+"""Compiler options that work around the faults that may affect a program.
 
 They are part of the options that it is compiled with, and so of its key in the persistent cache.
 """
@@ -19,7 +19,7 @@ _avoidable: tuple[Fault, ...] = tuple(fault for fault in affecting() if fault.op
 def workaround_options(
     program: Jaxpr, platform: str, overrides: Sequence[tuple[str, str]] = ()
 ) -> tuple[tuple[str, str], ...]:
-    """Return options for a program on a platform, beside ``overrides`` and XLA_FLAGS: what these name is left alone."""
+    """Return workaround options for a program, except those in ``overrides`` or XLA_FLAGS."""
     if platform != "cpu" or not _avoidable:
         return ()
     names = frozenset().union(*(fault.names for fault in _avoidable))
@@ -28,6 +28,6 @@ def workaround_options(
 
 
 def _without_named(faults: Iterable[Fault], overrides: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    named, flags = dict(overrides), os.environ.get("XLA_FLAGS", "")
+    chosen, flags = dict(overrides), os.environ.get("XLA_FLAGS", "")
     options = {name: value for fault in faults for name, value in fault.options}
-    return tuple((name, value) for name, value in options.items() if name not in named and f"--{name}=" not in flags)
+    return tuple((name, value) for name, value in options.items() if name not in chosen and f"--{name}=" not in flags)

@@ -1,1 +1,1 @@
-"""From a jaxpr to a StableHLO module."""
+"""Lowering of a jaxpr to a StableHLO module."""

@@ -1,8 +1,8 @@
-"""Programs that call Python: running them, and handing on what the called functions raise.
+"""Execution of programs that call Python, and propagation of the exceptions that callbacks raise.
 
-Such a program never takes jaxlib's fast path, and is waited for. So what it prints and writes has happened when the
-call returns, effects of successive programs happen in order, and an exception comes out of the call that caused it, as
-the object that was raised.
+Such a program never takes jaxlib's fast path, and the call waits until it is done. So what it prints and writes
+has happened when the call returns, effects of successive programs happen in order, and an exception comes out of
+the call that caused it, as the object that was raised.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ import numpy as np
 from jaxlib import _jax
 
 _MARK = re.compile(r"xlascope callback failure (\d+)")
-#: An interrupt that waited until the callback began came out of :func:`guarded` itself, before it could keep it.
+#: An interrupt that arrives as the callback begins is raised by :func:`capture_failures` itself, before it can be
+#: stored.
 _INTERRUPTED = re.compile(r"^KeyboardInterrupt\b", re.MULTILINE)
 _MOST_FAILURES = 100
 _numbers = itertools.count()
 _lock = threading.Lock()
-#: What callbacks raised, by number, until the caller of the program picks it up. XLA hands on no more than a text.
+#: Exceptions of callbacks by number, until the caller of the program takes them. XLA only passes on a text.
 _failures: OrderedDict[int, BaseException] = OrderedDict()
 
 
 class CallbackError(RuntimeError):
-    """What XLA is told when a callback raises: the number under which the exception is kept."""
+    """Error that XLA sees when a callback raises: it has the number under which the exception is stored."""
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, keeping what it raises (an interrupt as well) for the caller of the program."""
+    """Wrap a callback so that its exceptions (and interrupts) are stored for the caller of the program."""
 
     def call(*operands: Any) -> Any:
         try:
@@ -48,16 +49,17 @@ def _keep(error: BaseException) -> int:
     number = next(_numbers)
     with _lock:
         _failures[number] = error
-        while len(_failures) > _MOST_FAILURES:  # several callbacks of one program raised: one of them is handed on
+        while len(_failures) > _MOST_FAILURES:  # several callbacks of one program raised: one exception is raised
             _failures.popitem(last=False)
     return number
 
 
 class SharedFailure:
-    """What a callback raised in a program that several devices share, for all calls of the program that are under way.
+    """Exceptions of callbacks in a program that several devices share, for all running calls of the program.
 
-    The other devices wait in collectives for what the one that called has: had that failed, XLA would end the process
-    after a minute. So the program goes on with zeros, calls nothing more, and its caller raises when it is over.
+    The other devices wait in collectives for the device that calls Python: had that failed, XLA would abort the
+    process after a minute. So the program goes on with zeros, makes no more calls, and its caller raises when it is
+    done.
     """
 
     def __init__(self) -> None:
@@ -79,7 +81,7 @@ class SharedFailure:
             raise error
 
     def kept_by(self, function: Callable[..., Any], zeros: Sequence[np.ndarray[Any, Any]]) -> Callable[..., Any]:
-        """Return the function, which keeps what it raises here and returns those zeros instead."""
+        """Wrap a callback so that its exceptions are stored here and it returns zeros instead."""
 
         def call(*operands: Any) -> Any:
             if any(self._errors.values()):
@@ -88,7 +90,7 @@ class SharedFailure:
                 return function(*operands)
             except BaseException as error:
                 with self._lock:
-                    self._errors.update((number, error) for number, known in self._errors.items() if known is None)
+                    self._errors.update((number, error) for number, stored in self._errors.items() if stored is None)
                 return tuple(zeros)
 
         return call
@@ -103,8 +105,8 @@ def run_and_wait(
 ) -> list[Any]:
     """Run an executable that calls Python, and wait until it is done; raises what a callback raised.
 
-    What it gives beyond the results that ``handlers`` are for is the token that the calls pass on. It has a handler,
-    too: for a function in its place jaxlib would import jax where that is installed.
+    Beyond the results that ``handlers`` are for it returns the token of its calls. The token needs a handler, too:
+    for a function in its place jaxlib would import jax where that is installed.
     """
     if failure is not None:
         with failure.awaited():
@@ -117,16 +119,16 @@ def run_and_wait(
         done.block_until_ready()
         return arrays[: len(handlers)]
     except _jax.JaxRuntimeError as error:
-        raised = _raised(error)
-        if raised is None:
+        callback_error = _raised(error)
+        if callback_error is None:
             raise
-    raise raised  # not in the handler: XLA's error would be shown as its context
+    raise callback_error  # outside of the handler, or XLA's error would be its context
 
 
 def _raised(error: Exception) -> BaseException | None:
-    """The exception of a callback that an error of XLA's tells about."""
-    found = _MARK.search(str(error))
-    if found is None:
+    """Return the exception of a callback that an error of XLA's refers to."""
+    match = _MARK.search(str(error))
+    if match is None:
         return KeyboardInterrupt() if _INTERRUPTED.search(str(error)) else None
     with _lock:
-        return _failures.pop(int(found.group(1)), None)
+        return _failures.pop(int(match.group(1)), None)

@@ -1,8 +1,8 @@
-"""From a jaxpr to a StableHLO module in which every operation carries its equation's path and line.
+"""Lowering of a jaxpr to a StableHLO module in which every operation carries its equation's path and line.
 
 A body is lowered once, as a private function whose operations have names relative to it (``e4/dot_general``); XLA
-puts the name of the call (``jit(f)/e12/jit(loss)``) in front when it inlines. It does not when the two begin alike,
-so a call's segment holds the function's symbol, which is unique in the module.
+puts the name of the call (``jit(f)/e12/jit(loss)``) in front when it inlines. It does not when the two begin
+alike, so a call's segment contains the function's symbol, which is unique in the module.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ from ..system.hooks import HOOKS
 from .callbacks import SharedFailure
 from .collectives import Manual
 
-#: Of the results of most equations an operation's values are just what its rule gives.
+#: Results of these dtypes need a conversion of the value that an operation's rule returns.
 _UNLIKE = frozenset({*CARRIERS, *KEY_TYPES.values()})
 
-#: Programs that draw random bits more often take too long to compile where each draw is written out.
+#: Programs with more random draws take too long to compile if each draw is inlined.
 _MOST_DRAWS = 8
 
 
 class Lowered(NamedTuple):
-    """A module, which of the program's operands (constants first) it takes, and the Python functions it calls.
+    """Module with the program's operands that it takes (constants first), and the Python functions that it calls.
 
-    ``chosen`` are the values of equations that were chosen; ``barriers`` says whether the program has barriers,
-    ``rerolled`` whether repeats became loops in it, and ``gives_token`` whether it has one result more, the token that
-    its calls of Python pass on. ``failure`` is where these keep what they raise if several devices share the program.
+    ``requested_values`` are the values whose materialization was requested; ``has_barriers`` says whether the program
+    has barriers, ``has_rerolled_loops`` whether repeats became loops in it, and ``returns_token`` whether it has one
+    more result, the token of its calls of Python. ``failure`` stores the exceptions of these if several devices share
+    the program.
     """
 
     module: Any
@@ -67,7 +68,7 @@ class Lowered(NamedTuple):
     failure: SharedFailure | None = None
 
 
-#: Says of an operation, and the types of its operands, whether its results are chosen.
+#: Returns whether to materialize the results of an operation on operands of these types.
 Chooses = Callable[[Operation, Sequence[ShapedArray]], bool]
 
 
@@ -79,30 +80,30 @@ def lower(
     keep_unused: bool = False,
     platform: str = "cpu",
     partition: Partition | None = None,
-    chooses: Chooses | None = None,
+    requests: Chooses | None = None,
 ) -> Lowered:
-    """The StableHLO module of a program, with its constants as leading arguments.
+    """Lower a program to a StableHLO module, with its constants as leading arguments.
 
     Operands that no equation uses are dropped unless ``keep_unused``; ``donated`` marks operands whose memory may be
-    reused. With a ``partition`` the operands lie so, and the devices share the program. ``chooses`` says which values
-    are among those ``chosen``.
+    reused. A ``partition`` has the operands' shardings, and its devices share the program. ``requests`` says which
+    values are among the ``requested_values``.
     """
     jaxpr = program.jaxpr
     variables = [*jaxpr.constvars, *jaxpr.invars]
-    kept = tuple(keep_unused or use for use in _used(jaxpr))
+    used = tuple(keep_unused or use for use in _used(jaxpr))
     with lowering_context(), ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(module_name)
-        lowering = _ModuleLowering(module, jaxpr, platform, partition, chooses)
-        parameters = [v for v, keep in zip(variables, kept, strict=True) if keep]
+        lowering = _ModuleLowering(module, jaxpr, platform, partition, requests)
+        parameters = [v for v, is_kept in zip(variables, used, strict=True) if is_kept]
         function = lowering.function("main", parameters, jaxpr, f"jit({_plain(jaxpr.name)})/", public=True)
         donations = [*[False] * len(jaxpr.constvars), *(donated or [False] * len(jaxpr.invars))]
         if any(donations) or partition is not None:
-            lying = _lying(lowering, variables, len(jaxpr.constvars))
+            sharding_attributes = _lying(lowering, variables, len(jaxpr.constvars))
             marks = [
                 attribute("{" + ", ".join((*(("jax.buffer_donor = true",) if d else ()), *where)) + "}")
-                for d, where, keep in zip(donations, lying, kept, strict=True)
-                if keep
+                for d, where, is_kept in zip(donations, sharding_attributes, used, strict=True)
+                if is_kept
             ]
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
         if partition is not None:
@@ -123,15 +124,15 @@ def lower(
         lowering.gives_token,
         lowering.failure,
     )
-    return Lowered(module, kept, operations, callbacks, chosen, barriers, gives_token=gives_token, failure=failure)
+    return Lowered(module, used, operations, callbacks, chosen, barriers, gives_token=gives_token, failure=failure)
 
 
-def _lying(lowering: _ModuleLowering, variables: Sequence[Any], constants: int) -> list[tuple[str, ...]]:
-    """What a program's operands say of how they lie; its constants are whole on each device."""
+def _lying(lowering: _ModuleLowering, variables: Sequence[Any], constant_count: int) -> list[tuple[str, ...]]:
+    """Return the sharding attributes of a program's operands; its constants are replicated."""
     partition = lowering.partition
     if partition is None:
         return [()] * len(variables)
-    shardings = [*[partition.whole] * constants, *partition.operands]
+    shardings = [*[partition.whole] * constant_count, *partition.operands]
     return [lowering.lies(s, v.aval) for s, v in zip(shardings, variables, strict=True)]
 
 
@@ -147,14 +148,14 @@ def _used(jaxpr: Jaxpr) -> list[bool]:
 
 
 class _ModuleLowering:
-    """Writes the functions of one module."""
+    """Writer of the functions of one module."""
 
     def __init__(
-        self, module: Any, program: Jaxpr, platform: str, partition: Partition | None, chooses: Chooses | None
+        self, module: Any, program: Jaxpr, platform: str, partition: Partition | None, requests: Chooses | None
     ) -> None:
         self.module = module
         self.program = program
-        self.chooses = chooses
+        self.chooses = requests
         self.chosen: list[Any] = []
         self.barriers = False
         self.partition = partition
@@ -162,7 +163,7 @@ class _ModuleLowering:
         self.platform = platform
         self.symbols: set[str] = {"main"}
         self.bodies: dict[tuple[int, int, Any], str] = {}
-        self.held: list[ClosedJaxpr] = []  # while their ids are keys
+        self.held: list[ClosedJaxpr] = []  # keeps bodies alive while their ids are keys
         self.lines: dict[tuple[int, int], Any] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.gives_token = False
@@ -171,7 +172,7 @@ class _ModuleLowering:
 
     @functools.cached_property
     def first_device(self) -> str:
-        """The symbol of a mesh that is the first device alone."""
+        """Return the symbol of a mesh of the first device alone."""
         symbol = self.fresh("first_device")
         attributes = {
             "sym_name": ir.StringAttr.get(symbol),
@@ -182,18 +183,18 @@ class _ModuleLowering:
 
     @functools.cached_property
     def knows_nan(self) -> bool:
-        """Whether the compiler may find NaN in the program, and leave out what depends on it."""
+        """Return whether the compiler may find NaN in the program and drop what depends on it."""
         return self.platform == "cpu" and holds_nan(self.program)
 
     @functools.cached_property
     def draws(self) -> int:
-        """How many times the program draws random bits by Threefry."""
+        """Return how many times the program draws random bits by Threefry."""
         return _count_draws(self.program, {})
 
     def function(
         self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool, manual: Any = None
     ) -> Any:
-        """Write a jaxpr as a function of ``parameters``; returns the function.
+        """Write a jaxpr as a function of ``parameters`` and return the function.
 
         One that calls Python takes the token as its last parameter, and returns it as its last result; the program
         itself only returns it, or XLA would know that no result depends on the calls.
@@ -205,7 +206,7 @@ class _ModuleLowering:
         if with_token:
             types.append(tensor_type(TOKEN))
             results.append(tensor_type(TOKEN))
-        made = ir.Operation.create(
+        function = ir.Operation.create(
             "func.func",
             attributes={
                 "sym_name": ir.StringAttr.get(symbol),
@@ -215,7 +216,7 @@ class _ModuleLowering:
             regions=1,
             ip=ir.InsertionPoint(self.module.body),
         )
-        block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+        block = function.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
         with ir.InsertionPoint(block):
             builder = _FunctionBuilder(self, prefix, manual)
             environment = dict(zip(parameters, block.arguments, strict=not with_token))
@@ -231,22 +232,22 @@ class _ModuleLowering:
             elif public and builder.token is not None:
                 self.gives_token = True
                 outputs.append(builder.token)
-                whole = ir.FunctionType.get(types, [*results, tensor_type(TOKEN)])
-                made.attributes["function_type"] = ir.TypeAttr.get(whole)
+                with_token_type = ir.FunctionType.get(types, [*results, tensor_type(TOKEN)])
+                function.attributes["function_type"] = ir.TypeAttr.get(with_token_type)
             ir.Operation.create("func.return", operands=outputs)
-        return made
+        return function
 
     def equations(self, builder: _FunctionBuilder, jaxpr: Jaxpr, environment: dict[Any, Any]) -> list[Any]:
-        """Write the equations of a jaxpr; returns the values of its results."""
+        """Write the equations of a jaxpr and return the values of its results."""
         literal, named, lines, prefix = builder.literal, ir.Location.name, self.lines, builder.prefix
-        chooses, segments = self.chooses, jaxpr.segments
+        requests, segments = self.chooses, jaxpr.segments
         for index, equation in enumerate(jaxpr.raw):
             operation, inputs, outputs, code, lasti, origin = equation
             line = lines.get((id(code), lasti)) or self.line(code, lasti)
             segment = f"e{index}" if segments is None else segments[index]
-            place = prefix + segment if origin is None or not origin.scope else scoped(prefix, origin.scope, segment)
-            builder.location = named(f"{place}/{operation.name}", line)
-            builder.place = place
+            scope = prefix + segment if origin is None or not origin.scope else scoped(prefix, origin.scope, segment)
+            builder.location = named(f"{scope}/{operation.name}", line)
+            builder.place = scope
             builder.equation = equation
             builder.inputs = inputs
             builder.outputs = outputs
@@ -261,31 +262,31 @@ class _ModuleLowering:
                     (v, value if v.aval.explicit is None else builder.lying(value, v.aval))
                     for v, value in zip(outputs, map(builder.in_type, values, outputs), strict=True)
                 )
-            if chooses is not None and chooses(operation, [x.aval for x in inputs]):
+            if requests is not None and requests(operation, [x.aval for x in inputs]):
                 self.chosen += [environment[v] for v in outputs]
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
 
     def mesh_symbol(self, mesh: Any) -> str:
-        """The symbol of a mesh in the module."""
+        """Return the symbol of a mesh in the module."""
         assert self.partition is not None
-        key = (mesh.flat, mesh.shape_tuple)  # the kinds of its axes do not matter here
-        found = self.meshes.get(key)
-        if found is None:
-            found = self.meshes[key] = self.fresh("mesh")
+        key = (mesh.flat, mesh.shape_tuple)  # the types of its axes do not matter in the module
+        symbol = self.meshes.get(key)
+        if symbol is None:
+            symbol = self.meshes[key] = self.fresh("mesh")
             ir.Operation.create(
                 "sdy.mesh",
                 attributes={
-                    "sym_name": ir.StringAttr.get(found),
+                    "sym_name": ir.StringAttr.get(symbol),
                     "mesh": attribute(mesh_text(mesh, self.partition.devices)),
                 },
                 ip=ir.InsertionPoint.at_block_begin(self.module.body),
             )
-        return found
+        return symbol
 
     def lies(self, sharding: Any, aval: ShapedArray) -> tuple[str, ...]:
-        """The attribute that says how an operand or a result lies; () where nothing is said of it."""
+        """Return the attribute with the sharding of an operand or a result; () if it has none."""
         if not isinstance(sharding, NamedSharding):
             return () if sharding is None else (f'mhlo.sharding = "{sharding.tiles(len(aval.shape))}"',)
         rank = len(in_words(aval).shape)
@@ -295,7 +296,7 @@ class _ModuleLowering:
         self,
         body: ClosedJaxpr,
         operands: Sequence[Any],
-        at: str,
+        scope: str,
         line: tuple[Any, int],
         index: int,
         insertion: Any,
@@ -309,18 +310,18 @@ class _ModuleLowering:
             self.function(symbol, body.jaxpr.invars, body.jaxpr, body_prefix(index), public=False, manual=manual)
         results = [tensor_type(aval) for aval in body.out_avals]
         results += [tensor_type(TOKEN)] * (len(operands) - len(body.in_avals))
-        made = ir.Operation.create(
+        call = ir.Operation.create(
             "func.call",
             results=results,
             operands=operands,
             attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)},
-            loc=ir.Location.name(f"{at}/jit({symbol})", self.line(*line)),
+            loc=ir.Location.name(f"{scope}/jit({symbol})", self.line(*line)),
             ip=insertion,
         )
-        return list(made.results)
+        return list(call.results)
 
     def fresh(self, name: str) -> str:
-        """A name for a function that no other one has."""
+        """Return an unused symbol for a function."""
         base = _plain(name)
         symbol, count = base, 0
         while symbol in self.symbols:
@@ -330,36 +331,36 @@ class _ModuleLowering:
         return symbol
 
     def line(self, code: Any, lasti: int) -> Any:
-        """The MLIR location of an instruction."""
-        key = (id(code), lasti)  # hashing a code object itself costs more than writing the operation
-        found = self.lines.get(key)
-        if found is None:
-            place = locate(code, lasti)
-            found = (
+        """Return the MLIR location of an instruction."""
+        key = (id(code), lasti)  # hashing a code object costs more than writing the operation
+        location = self.lines.get(key)
+        if location is None:
+            source = locate(code, lasti)
+            location = (
                 ir.Location.unknown()
-                if place is None
-                else ir.Location.file(place.file, place.line, place.column, context())
+                if source is None
+                else ir.Location.file(source.file, source.line, source.column, context())
             )
-            self.lines[key] = found
-        return found
+            self.lines[key] = location
+        return location
 
 
-def _count_draws(jaxpr: Jaxpr, known: dict[int, int]) -> int:
-    """Return how many Threefry equations a program has, as often as it calls the programs that have them."""
-    found = known.get(id(jaxpr))
-    if found is None:
-        found = 0
+def _count_draws(jaxpr: Jaxpr, counts: dict[int, int]) -> int:
+    """Return how many Threefry equations a program executes, counting every call of its inner programs."""
+    count = counts.get(id(jaxpr))
+    if count is None:
+        count = 0
         for operation, *_ in jaxpr.raw:
             if operation.composite:
-                found += sum(_count_draws(body.jaxpr, known) for body in operation.bodies())
+                count += sum(_count_draws(body.jaxpr, counts) for body in operation.bodies())
             else:
-                found += operation.name == "threefry2x32"
-        known[id(jaxpr)] = found
-    return found
+                count += operation.name == "threefry2x32"
+        counts[id(jaxpr)] = count
+    return count
 
 
 class _FunctionBuilder(Builder):
-    """The builder of one function: knows where its equations stand, and how to call bodies."""
+    """Builder of one function, which names its equations and calls bodies."""
 
     def __init__(self, lowering: _ModuleLowering, prefix: str, manual: Any = None) -> None:
         super().__init__(lowering.platform)
@@ -368,7 +369,7 @@ class _FunctionBuilder(Builder):
         self.prefix = prefix
         self.place = ""
         self.equation: Any = None
-        #: Whether bodies are written where they are called.
+        #: True while bodies are inlined at their calls.
         self.in_place = False
 
     @property
@@ -393,27 +394,27 @@ class _FunctionBuilder(Builder):
 
     @contextmanager
     def called(self, segment: str) -> Iterator[None]:
-        outside = self.location
+        outer = self.location
         _, _, _, code, lasti, _ = self.equation
         self.location = ir.Location.name(f"{self.place}/{segment}", self.lowering.line(code, lasti))
         try:
             yield
         finally:
-            self.location = outside
+            self.location = outer
 
     def call_composite(
         self, body: Any, operands: Sequence[Any], name: str, attributes: dict[str, Any], version: int
     ) -> list[Any]:
         if self.in_place or self.passes_token(body.effects):
             return self.call_body(body, operands)
-        # XLA puts no name of a call in front of these when it inlines them: the names are whole, and the function is
-        # for this equation alone.
+        # XLA does not put the call's name in front when it inlines a composite: the names are complete, and the
+        # function is for this equation alone.
         symbol = self.lowering.fresh(body.name or "body")
-        place = f"{self.place}/jit({symbol})"
-        prefix = f"{place}/{body_prefix(0)}"
+        scope = f"{self.place}/jit({symbol})"
+        prefix = f"{scope}/{body_prefix(0)}"
         self.lowering.function(symbol, body.jaxpr.invars, body.jaxpr, prefix, public=False, manual=self.manual)
         _, _, _, code, lasti, _ = self.equation
-        made = ir.Operation.create(
+        composite = ir.Operation.create(
             "stablehlo.composite",
             results=[tensor_type(aval) for aval in body.out_avals],
             operands=operands,
@@ -423,13 +424,13 @@ class _FunctionBuilder(Builder):
                 "decomposition": ir.FlatSymbolRefAttr.get(symbol),
                 "version": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), version),
             },
-            loc=ir.Location.name(place, self.lowering.line(code, lasti)),
+            loc=ir.Location.name(scope, self.lowering.line(code, lasti)),
             ip=self.insertion,
         )
-        return list(made.results)
+        return list(composite.results)
 
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
-        # The names are those that XLA gives to a call's operations.
+        # The same names as XLA gives to a call's operations when it inlines the call.
         prefix = f"{self.place}/jit({body.name or 'body'})/{body_prefix(index)}"
         inner = _FunctionBuilder(self.lowering, prefix, self.manual)
         inner.insertion, inner.in_place = self.insertion, True
@@ -440,7 +441,7 @@ class _FunctionBuilder(Builder):
         return self._constrained(value, self.out_avals[0], sharding)
 
     def lying(self, value: Any, aval: ShapedArray) -> Any:
-        """The value of a result, which lies as its type says; axes that are not explicit are left to XLA."""
+        """Constrain a result's sharding to that of its type; axes that are not explicit are left to XLA."""
         mesh = aval.explicit.mesh
         if mesh.all_explicit:
             return self._constrained(value, aval, aval.explicit)
@@ -458,11 +459,11 @@ class _FunctionBuilder(Builder):
     def of_one_device(self, results: int) -> dict[str, Any]:
         if self.lowering.partition is None or self.manual is not None:
             return {}
-        listed = ", ".join([f"<@{self.lowering.first_device}, []>"] * max(results, 1))
-        return {"sdy.sharding": attribute(f"#sdy.sharding_per_value<[{listed}]>")}
+        shardings = ", ".join([f"<@{self.lowering.first_device}, []>"] * max(results, 1))
+        return {"sdy.sharding": attribute(f"#sdy.sharding_per_value<[{shardings}]>")}
 
     def _may_be_cut(self, sharding: Any) -> bool:
-        """Whether a sharding names but axes that are left to XLA where each device has its own values."""
+        """Return whether a sharding names only axes that are left to XLA inside of ``shard_map``."""
         return self.manual.partial and all(
             name in self.manual.others for part in sharding.spec for name in names_of(part)
         )
@@ -470,9 +471,9 @@ class _FunctionBuilder(Builder):
     def on_each_device(
         self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any, axes: Sequence[Any]
     ) -> list[Any]:
-        partition, outside = self.lowering.partition, self.manual
-        before = () if outside is None else outside.names
-        if partition is None or (outside is not None and (outside.mesh != mesh or set(before) & set(axes))):
+        partition, outer = self.lowering.partition, self.manual
+        before = () if outer is None else outer.names
+        if partition is None or (outer is not None and (outer.mesh != mesh or set(before) & set(axes))):
             raise NotImplementedError(
                 "a program that runs on each device of a mesh can neither be compiled for another target nor hold "
                 "another such program"
@@ -481,10 +482,10 @@ class _FunctionBuilder(Builder):
         with_token = passes_token(body.effects)
         if with_token:
             operands, ins, outs = [*operands, self.current_token()], [*ins, PartitionSpec()], [*outs, PartitionSpec()]
-        passed = [TOKEN] * with_token
-        in_avals, out_avals = [*self.in_avals, *passed], [*self.out_avals, *passed]
+        token_avals = [TOKEN] * with_token
+        in_avals, out_avals = [*self.in_avals, *token_avals], [*self.out_avals, *token_avals]
         symbol = self.lowering.mesh_symbol(mesh)
-        listed = [
+        shardings = [
             ", ".join(
                 sharding_text(NamedSharding(mesh, spec), len(in_words(aval).shape), symbol, cut_on=manual.partial)
                 for spec, aval in zip(specs, avals, strict=True)
@@ -493,11 +494,11 @@ class _FunctionBuilder(Builder):
         ]
         names = ", ".join(axis_text(mesh, name) for name in axes)
         attributes = {
-            "in_shardings": attribute(f"#sdy.sharding_per_value<[{listed[0]}]>"),
-            "out_shardings": attribute(f"#sdy.sharding_per_value<[{listed[1]}]>"),
+            "in_shardings": attribute(f"#sdy.sharding_per_value<[{shardings[0]}]>"),
+            "out_shardings": attribute(f"#sdy.sharding_per_value<[{shardings[1]}]>"),
             "manual_axes": attribute(f"#sdy<manual_axes{{{names}}}>"),
         }
-        made = self.operation("sdy.manual_computation", operands, attributes, out_avals, regions=1)
+        computation = self.operation("sdy.manual_computation", operands, attributes, out_avals, regions=1)
 
         def write(*values: Any) -> list[Any]:
             if not with_token:
@@ -507,10 +508,10 @@ class _FunctionBuilder(Builder):
 
         self.manual = manual
         try:
-            self.fill_region(made, [*body.in_avals, *passed], write, end="sdy.return")
+            self.fill_region(computation, [*body.in_avals, *token_avals], write, end="sdy.return")
         finally:
-            self.manual = outside
-        results = list(made.results)
+            self.manual = outer
+        results = list(computation.results)
         if with_token:
             self.token = results.pop()
         return results
@@ -520,19 +521,19 @@ class _FunctionBuilder(Builder):
         return super().barrier(operands)
 
     def equation_on_words(self, operands: Sequence[Any]) -> list[Any]:
-        """The results of the current equation where it makes keys of keys: it is written for their words. Else []."""
+        """Return the results of an equation on keys, written for their words; else []."""
         operation, inputs, outputs, *_ = self.equation
         if operation.composite or operation.lowered_alike or not any(is_key(v.aval.dtype) for v in outputs):
             return []
         program = HOOKS.on_words(operation, [x.aval for x in inputs])
         values: dict[Any, Any] = dict(zip(program.jaxpr.invars, operands, strict=True))
         for part, self.inputs, self.outputs, *_ in program.jaxpr.raw:
-            given = [self.literal(x) if x.__class__ is Literal else values[x] for x in self.inputs]
-            values.update(zip(self.outputs, part.to_stablehlo(self, given), strict=True))
+            values_of_inputs = [self.literal(x) if x.__class__ is Literal else values[x] for x in self.inputs]
+            values.update(zip(self.outputs, part.to_stablehlo(self, values_of_inputs), strict=True))
         return [values[v] for v in program.jaxpr.outvars]
 
     def in_type(self, value: Any, v: Any) -> Any:
-        """The value of a result, as its type would have it where it was computed in a wider one."""
+        """Wrap a result that was computed in a wider carrier into the range of its type."""
         return brought_back(self, value, v.aval) if v.aval.dtype in CARRIERS else value
 
     def add_callback(self, function: Callable[..., Any], results: Sequence[ShapedArray]) -> int:

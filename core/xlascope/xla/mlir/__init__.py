@@ -1,1 +1,1 @@
-"""MLIR: contexts, attributes, operations of StableHLO and what is emitted for them."""
+"""MLIR contexts and attributes, and the emission of StableHLO operations."""

@@ -1,4 +1,4 @@
-"""Values of Python as MLIR attributes."""
+"""Conversion of Python values to MLIR attributes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .builder import tensor_type
 
 
 def attribute_of(value: Any) -> Any:
-    """The attribute that says a number, text, a dtype, a NumPy array, or lists and dictionaries of these.
+    """Convert a number, text, a dtype, a NumPy array, or lists and dictionaries of these to an MLIR attribute.
 
-    Works in the context that is entered, as rules of lowering are. Raises TypeError for other values.
+    It is created in the entered context, as in lowering rules. Raises TypeError for other values.
     """
     if isinstance(value, (bool, np.bool_)):
         return ir.BoolAttr.get(bool(value))
@@ -29,9 +29,9 @@ def attribute_of(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _dense(value)
     if isinstance(value, (list, tuple)):
-        return ir.ArrayAttr.get([attribute_of(each) for each in value])
+        return ir.ArrayAttr.get([attribute_of(element) for element in value])
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return ir.DictAttr.get({key: attribute_of(each) for key, each in value.items()})
+        return ir.DictAttr.get({key: attribute_of(element) for key, element in value.items()})
     raise TypeError(f"there is no attribute for a value of type {type(value).__name__}")
 
 

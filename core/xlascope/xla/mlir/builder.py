@@ -1,4 +1,4 @@
-"""Emitting StableHLO: what an operation's ``to_stablehlo`` rule is given to write with."""
+"""Builder of StableHLO, which ``to_stablehlo`` rules of operations emit with."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_MODULES = 2000
 
 
 class _Home:
-    """An MLIR context, and what was parsed in it."""
+    """MLIR context, and caches of what was parsed in it."""
 
     def __init__(self) -> None:
         self.context = new_context()
@@ -35,7 +35,7 @@ class _Home:
 
 
 class _Here(threading.local):
-    #: Where this thread is lowering.
+    # #: The caches that this thread is lowering with.
     home: _Home | None = None
 
 
@@ -45,60 +45,62 @@ _home: _Home | None = None
 
 
 def context() -> Any:
-    """The MLIR context of all threads, with the dialects loaded; while one lowers, the one it began in.
+    """Return the MLIR context of all threads, with dialects loaded; while lowering, the one that lowering began in.
 
     Only lowering works in it. XLA's passes load dialects of their own into a module's context, which crashes when
-    another thread is lowering in it: XLA gets :func:`bytecode`, or a module in a context :func:`of_its_own`.
+    another thread is lowering in it: XLA gets :func:`bytecode`, or a module from :func:`copy_to_new_context`.
     """
     return (_HERE.home or _current_home()).context
 
 
 @contextmanager
 def lowering_context() -> Iterator[None]:
-    """Write one module. A context never forgets a type, a name or a constant, so after many modules there is a new one,
-    and the old one goes when nothing that was written in it is held any more.
+    """Enter the context for writing one module.
+
+    A context never frees a type, a name or a constant, so after many modules there is a new one, and the old one goes
+    when nothing that was written in it is referenced any more.
     """
     global _home
-    outside = _HERE.home
-    home = outside or _current_home()
-    home.modules += 1
-    if home.modules > _MOST_MODULES and home is _home:
-        _home = None  # for the next one
+    outer = _HERE.home
+    caches = outer or _current_home()
+    caches.modules += 1
+    if caches.modules > _MOST_MODULES and caches is _home:
+        _home = None  # the next module gets a new context
     try:
-        _HERE.home = home
-        with home.context:
+        _HERE.home = caches
+        with caches.context:
             yield
     finally:
-        _HERE.home = outside
+        _HERE.home = outer
 
 
 def _current_home() -> _Home:
     global _home
-    found = _home
-    if found is None:
+    caches = _home
+    if caches is None:
         with _home_lock:
-            found = _home
-            if found is None:
-                found = _home = _Home()
-    return found
+            caches = _home
+            if caches is None:
+                caches = _home = _Home()
+    return caches
 
 
 def bytecode(module: Any) -> bytes:
-    """A module (or its operation) as MLIR bytecode, locations included."""
+    """Return a module (or its operation) as MLIR bytecode, locations included."""
     out = io.BytesIO()
     getattr(module, "operation", module).write_bytecode(out)
     return out.getvalue()
 
 
 def nameless_bytecode(module: Any) -> bytes:
-    """A module's bytecode but for its name, which is another one each time that a program is lowered."""
+    """Return a module's bytecode without its name, which differs each time that a program is lowered."""
     copy = module.operation.clone()
     copy.attributes["sym_name"] = ir.StringAttr.get("", copy.context)
     return bytecode(copy)
 
 
 def of_its_own(module: Any) -> Any:
-    """A copy of a module in a context that nobody else works in."""
+    """Copy a module to a new context that nothing else uses."""
     return ir.Module.parse(bytecode(module), new_context())
 
 
@@ -114,19 +116,20 @@ _ELEMENT = {
 
 
 def tensor_type(aval: ShapedArray) -> Any:
-    """The MLIR type of an abstract value within a program: that of the carrier for types narrower than a byte, and of
-    their words for keys.
+    """Return the MLIR type of an abstract value within a program.
+
+    It is the carrier's type for dtypes narrower than a byte, and that of their words for keys.
     """
-    home = _HERE.home or _current_home()
-    found = home.types.get(aval) or home.types.again(aval)
-    if found is None:
-        words = in_words(aval)
-        found = home.types.keep(aval, _parsed(words, _ELEMENT[CARRIERS.get(words.dtype, words.dtype).name]))
-    return found
+    caches = _HERE.home or _current_home()
+    mlir_type = caches.types.get(aval) or caches.types.again(aval)
+    if mlir_type is None:
+        base = in_words(aval)
+        mlir_type = caches.types.keep(aval, _parsed(base, _ELEMENT[CARRIERS.get(base.dtype, base.dtype).name]))
+    return mlir_type
 
 
 def packed_type(aval: ShapedArray) -> Any:
-    """The MLIR type of an operand or a result of a whole program."""
+    """Return the MLIR type of an operand or a result of a program as a whole."""
     return _parsed(aval, packed_element(aval.dtype)) if aval.dtype in CARRIERS else tensor_type(aval)
 
 
@@ -137,34 +140,34 @@ def _parsed(aval: ShapedArray, element: str) -> Any:
 
 
 def attribute(text: str) -> Any:
-    """A parsed MLIR attribute, such as ``attribute("dense<0> : tensor<1xi64>")``."""
-    home = _HERE.home or _current_home()
-    found = home.attributes.get(text)
-    if found is None:
-        found = home.attributes.again(text)
-    if found is None:
-        with home.context:
-            found = home.attributes.keep(text, ir.Attribute.parse(text))
-    return found
+    """Return a parsed MLIR attribute, such as ``attribute("dense<0> : tensor<1xi64>")``."""
+    caches = _HERE.home or _current_home()
+    parsed = caches.attributes.get(text)
+    if parsed is None:
+        parsed = caches.attributes.again(text)
+    if parsed is None:
+        with caches.context:
+            parsed = caches.attributes.keep(text, ir.Attribute.parse(text))
+    return parsed
 
 
 def integers(values: Sequence[int]) -> Any:
-    """The attribute ``array<i64: …>``."""
-    known = (_HERE.home or _current_home()).integers
+    """Return the attribute ``array<i64: …>``."""
+    cache = (_HERE.home or _current_home()).integers
     key = tuple(values)
-    return known.get(key) or known.again(key) or known.keep(key, _integers(key))
+    return cache.get(key) or cache.again(key) or cache.keep(key, _integers(key))
 
 
 def _integers(values: tuple[int, ...]) -> Any:
     return attribute(f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>")
 
 
-#: What passes from one call of Python to the next: a number that nobody looks at.
+#: The type of the token that orders calls of Python: a number whose value is unused.
 TOKEN = shaped((), np.dtype(np.int32))
 
 
 def _row_major(avals: Sequence[ShapedArray]) -> Any:
-    """The attribute that says that arrays lie in memory as NumPy has them."""
+    """Return the attribute of row-major layouts, as NumPy has them."""
     layouts = [", ".join(map(str, reversed(range(aval.ndim)))) for aval in avals]
     return attribute(
         f"[{', '.join(f'dense<[{x}]> : tensor<{a.ndim}xindex>' for x, a in zip(layouts, avals, strict=True))}]"
@@ -172,26 +175,26 @@ def _row_major(avals: Sequence[ShapedArray]) -> Any:
 
 
 def passes_token(effects: Effects) -> bool:
-    """Tell whether the token passes through operations with these effects: where they call Python.
+    """Return whether operations with these effects take and return the token: those that call Python.
 
-    Calls without an order get one as well: XLA refuses a program in which no result depends on a call, where a library
-    computes a reduction that the call needs. In ``shard_map`` each device passes on its own, and all leave it as one.
+    Unordered calls get one as well: XLA refuses a program in which no result depends on a call, where a library
+    computes a reduction that the call needs. In ``shard_map`` each device has its own token, and all leave it as one.
     """
     return calls_python(effects)
 
 
 def _passing_token(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with the token as one more operand, which it returns as one more result."""
+    """Wrap a function so that it takes the token as a further operand and returns it as a further result."""
 
     def call(*operands: Any) -> tuple[Any, ...]:
-        *given, token = operands
-        return *function(*given), token
+        *arguments, token = operands
+        return *function(*arguments), token
 
     return call
 
 
 class Builder:
-    """Emits operations at the insertion point of the function being written.
+    """Emitter of operations at the insertion point of the function being written.
 
     ``inputs`` and ``outputs`` are the current equation's atoms, ``location`` its name and line.
     """
@@ -202,9 +205,9 @@ class Builder:
         self.outputs: Sequence[Any] = ()
         self.location: Any = None
         self.insertion: Any = ir.InsertionPoint.current
-        #: The value on which the next call of Python depends, so that it happens after the last one; None before any.
+        #: The token that orders the next call of Python after the last one; None before the first.
         self.token: Any = None
-        #: Where each device has its own values (``xla/lowering/collectives.Manual``); None outside of ``shard_map``.
+        #: The manual axes (``xla/lowering/collectives.ManualMesh``); None outside of ``shard_map``.
         self.manual: Any = None
         self._types = (_HERE.home or _current_home()).types
         self._literals: dict[Any, Any] = {}
@@ -212,60 +215,61 @@ class Builder:
 
     @property
     def in_avals(self) -> list[ShapedArray]:
-        """The types of the current equation's operands."""
+        """Return the types of the current equation's operands."""
         return [x.aval for x in self.inputs]
 
     @property
     def out_avals(self) -> list[ShapedArray]:
-        """The types of the current equation's results."""
+        """Return the types of the current equation's results."""
         return [v.aval for v in self.outputs]
 
     @property
     def knows_nan(self) -> bool:
-        """Whether the compiler may find out that an operand is NaN, and leave out what depends on it."""
+        """Return whether the compiler may find that an operand is NaN and drop what depends on it."""
         return False
 
     @property
     def has_many_draws(self) -> bool:
-        """Whether the program draws random bits so often that draws should compile quickly."""
+        """Return whether the program draws random bits so often that draws should compile quickly."""
         return False
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
-        """Call a program that the current equation holds, the ``index``-th of them."""
+        """Call the inner program with that index of the current equation."""
         raise NotImplementedError
 
     def called(self, segment: str) -> AbstractContextManager[None]:
-        """A block in which what is emitted has the current equation's place and this behind it as its name."""
+        """Emit operations inside of a block under the current equation's name with a suffix."""
         raise NotImplementedError
 
     def call_composite(
         self, body: Any, operands: Sequence[Any], name: str, attributes: dict[str, Any], version: int
     ) -> list[Any]:
-        """Call a program that the current equation holds as what a compiler may know by that name."""
+        """Call an inner program of the current equation as a composite that a compiler may know by name."""
         raise NotImplementedError
 
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
-        """Write the equations of such a program here, where a call is not possible."""
+        """Write the equations of an inner program here, where a call is not possible."""
         raise NotImplementedError
 
     def constrained(self, value: Any, sharding: Any) -> Any:
-        """The value of the current equation's operand, which is to lie as the sharding says."""
+        """Constrain the sharding of the current equation's operand and return its value."""
         raise NotImplementedError
 
     def on_each_device(
         self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any, axes: Sequence[Any]
     ) -> list[Any]:
-        """Call a program that the current equation holds on each device of a mesh, with its parts of the operands:
-        ``ins`` and ``outs`` are the specs by which operands and results are cut along ``axes`` of the mesh.
+        """Call an inner program of the current equation on each device of a mesh, with its shards.
+
+        ``ins`` and ``outs`` are the specs by which operands and results are partitioned along ``axes`` of the mesh.
         """
         raise NotImplementedError
 
     def add_callback(self, function: Callable[..., Any], results: Sequence[ShapedArray]) -> int:
-        """The number, in the program, of a Python function that it calls, and what types it returns."""
+        """Add a Python function that the program calls, with its result types, and return its number."""
         raise NotImplementedError
 
     def emit(self, name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
-        """One operation whose results have the types of the current equation's."""
+        """Emit one operation whose results have the types of the current equation's."""
         outputs = self.outputs
         if len(outputs) == 1:
             aval = outputs[0].aval
@@ -282,7 +286,7 @@ class Builder:
         results: Sequence[ShapedArray] | None = None,
         regions: int = 0,
     ) -> Any:
-        """Like :meth:`emit`, but gives the operation itself, for those that have regions to fill."""
+        """Emit an operation like :meth:`emit`, but return the operation itself, so that its regions can be filled."""
         types = [tensor_type(aval) for aval in (self.out_avals if results is None else results)]
         return _create(
             name,
@@ -295,15 +299,15 @@ class Builder:
         )
 
     def barrier(self, operands: Sequence[Any]) -> list[Any]:
-        """The operands behind a barrier: the compiler computes all of them before it uses any."""
+        """Return the operands behind a barrier: the compiler computes all of them before it uses any."""
         types = [x.type for x in operands]
-        made = _create("stablehlo.optimization_barrier", types, operands, loc=self.location, ip=self.insertion)
-        return list(made.results)
+        operation = _create("stablehlo.optimization_barrier", types, operands, loc=self.location, ip=self.insertion)
+        return list(operation.results)
 
     def emit1(
         self, name: str, operands: Sequence[Any], aval: ShapedArray, attributes: dict[str, Any] | None = None
     ) -> Any:
-        """One operation with one result, of type ``aval``."""
+        """Emit one operation with one result, of type ``aval``."""
         return _create(
             name,
             results=[tensor_type(aval)],
@@ -314,15 +318,15 @@ class Builder:
         ).result
 
     def pack(self, value: Any, aval: ShapedArray) -> Any:
-        """A value of the program as its results have it: out of the carrier, where the type has one."""
+        """Convert a value from its carrier, if it has one, to the type that the program returns."""
         return self._converted(value, packed_type(aval)) if aval.dtype in CARRIERS else value
 
     def unpack(self, value: Any, aval: ShapedArray) -> Any:
-        """An operand of the program as its operations take it: in the carrier, where the type has one."""
+        """Convert an operand of the program to its carrier, if it has one."""
         return self._converted(value, tensor_type(aval)) if aval.dtype in CARRIERS else value
 
     def bitcast(self, value: Any, aval: ShapedArray, out: ShapedArray) -> Any:
-        """The bits of a value of one type as the other type has them, out of any carrier and into any."""
+        """Bitcast a value to another type, taking carriers of both into account."""
         packed = self._converted(self.pack(value, aval), packed_type(out), "stablehlo.bitcast_convert")
         return self.unpack(packed, out)
 
@@ -330,20 +334,20 @@ class Builder:
         return _create(name, results=[type_], operands=[value], loc=self.location, ip=self.insertion).result
 
     def literal(self, x: Any) -> Any:
-        """The constant for a literal, written once a function."""
-        found = self._literals.get(x)
-        if found is None:
-            found = self._literals[x] = self.constant(x.val, x.aval)
-        return found
+        """Return the constant for a literal, written once per function."""
+        value = self._literals.get(x)
+        if value is None:
+            value = self._literals[x] = self.constant(x.val, x.aval)
+        return value
 
     def constant(self, value: Any, aval: ShapedArray) -> Any:
-        """A constant filled with a scalar, or holding an array of the type's shape."""
+        """Return a constant filled with a scalar, or holding an array of the type's shape."""
         array = np.asarray(value, aval.dtype)
         if array.ndim:
             dense = self._dense(array, aval)
         else:
-            known, key = (_HERE.home or _current_home()).scalars, (array.tobytes(), aval)
-            dense = known.get(key) or known.again(key) or known.keep(key, self._dense(array, aval))
+            cache, key = (_HERE.home or _current_home()).scalars, (array.tobytes(), aval)
+            dense = cache.get(key) or cache.again(key) or cache.keep(key, self._dense(array, aval))
         return _create(
             "stablehlo.constant",
             results=[tensor_type(aval)],
@@ -356,62 +360,62 @@ class Builder:
         element = tensor_type(shaped((), aval.dtype)).element_type
         if aval.dtype in CARRIERS:
             array = array.astype(CARRIERS[aval.dtype])
-        if array.dtype == np.bool_:  # MLIR keeps truth values as bytes, and XLA counts on true being 1
+        if array.dtype == np.bool_:  # MLIR stores booleans as bytes, and XLA relies on true being 1
             array = array.astype(np.uint8)
-        elif array.dtype.isbuiltin == 2:  # one of ml_dtypes
+        elif array.dtype.isbuiltin == 2:  # a dtype of ml_dtypes
             array = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)
         return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(aval.shape))
 
     def broadcast(self, value: Any, aval: ShapedArray, dimensions: Sequence[int] = ()) -> Any:
-        """``value`` spread over the type's shape; operand axis i becomes result axis ``dimensions[i]``."""
+        """Broadcast ``value`` to the type's shape; operand axis i becomes result axis ``dimensions[i]``."""
         return self.emit1("stablehlo.broadcast_in_dim", [value], aval, {"broadcast_dimensions": integers(dimensions)})
 
     def spread(self, value: Any, x: Any, shape: tuple[int, ...]) -> Any:
-        """The value of an atom stretched to a shape; the same literal for the same shape is written once."""
+        """Broadcast an atom's value to a shape; the same literal for the same shape is written once."""
         if x.__class__ is not Literal:
             axes = tuple(range(len(shape))) if x.aval.shape else ()
             return self.broadcast(value, shaped(shape, x.aval.dtype), axes)
         key = (x, shape)
-        found = self._spread.get(key)
-        if found is None:
-            found = self._spread[key] = self.broadcast(value, shaped(shape, x.aval.dtype))
-        return found
+        stretched = self._spread.get(key)
+        if stretched is None:
+            stretched = self._spread[key] = self.broadcast(value, shaped(shape, x.aval.dtype))
+        return stretched
 
     def compare(self, direction: str, x: Any, y: Any) -> Any:
-        """The truth value of a comparison (``LT``, ``EQ`` …) of two scalars."""
+        """Compare two scalars by a direction (``LT``, ``EQ`` …)."""
         attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
         return self.emit1("stablehlo.compare", [x, y], shaped((), np.dtype(np.bool_)), attributes)
 
-    def slice_leading(self, whole: Any, index: Any, aval: ShapedArray) -> Any:
-        """The slice of type ``aval`` (an axis less than ``whole``) at an index along the leading axis."""
+    def slice_leading(self, array: Any, index: Any, aval: ShapedArray) -> Any:
+        """Return the slice of type ``aval`` (an axis less than ``array``) at an index of the leading axis."""
         sizes = (1, *aval.shape)
         starts = [index, *[self.constant(0, shaped((), np.dtype(np.int32)))] * len(aval.shape)]
         part = self.emit1(
             "stablehlo.dynamic_slice",
-            [whole, *starts],
+            [array, *starts],
             shaped(sizes, aval.dtype),
             {"slice_sizes": integers(sizes)},
         )
         return self.emit1("stablehlo.reshape", [part], aval)
 
-    def update_leading(self, whole: Any, part: Any, index: Any, aval: ShapedArray) -> Any:
-        """``whole``, of type ``aval``, with the slice at an index along the leading axis replaced by ``part``."""
+    def update_leading(self, array: Any, part: Any, index: Any, aval: ShapedArray) -> Any:
+        """Replace the slice of ``array``, of type ``aval``, at an index of the leading axis by ``part``."""
         starts = [index, *[self.constant(0, shaped((), np.dtype(np.int32)))] * (len(aval.shape) - 1)]
         slice_ = self.emit1("stablehlo.reshape", [part], shaped((1, *aval.shape[1:]), aval.dtype))
-        return self.emit1("stablehlo.dynamic_update_slice", [whole, slice_, *starts], aval)
+        return self.emit1("stablehlo.dynamic_update_slice", [array, slice_, *starts], aval)
 
     def passes_token(self, effects: Effects) -> bool:
-        """Tell whether the token passes through operations with these effects: see the function of this name."""
+        """Return whether operations with these effects take and return the token."""
         return passes_token(effects)
 
     def current_token(self) -> Any:
-        """Return the value on which the next call of Python depends, a new one where there has been none."""
+        """Return the value that the next call of Python depends on, a new one before the first call."""
         if self.token is None:
             self.token = self.constant(0, TOKEN)
         return self.token
 
     def of_one_device(self, results: int) -> dict[str, Any]:
-        """Return the attributes of an operation that one device does for all that share the program."""
+        """Return the attributes of an operation that one device carries out for all devices of the program."""
         return {}
 
     def call_python(
@@ -419,21 +423,21 @@ class Builder:
     ) -> list[Any]:
         """Call a Python function, of NumPy arrays to a tuple of NumPy arrays of the current equation's results.
 
-        One ``with_token`` takes the token as one more operand, and returns it as one more result. A ``pure`` call may
-        be left out where nobody needs its results. Of devices that share a program the first one calls, with whole
-        values; in ``shard_map`` each does, with its own.
+        ``with_token`` passes the token as a further operand and result. A ``pure`` call may be dropped where its
+        results are unused. Of devices that share a program the first one calls, with whole arrays; in ``shard_map``
+        each does, with its own shards.
         """
-        given, results = self.in_avals, self.out_avals
-        function = of_packed(function, given, results)
+        in_avals, results = self.in_avals, self.out_avals
+        function = of_packed(function, in_avals, results)
         if with_token:
-            operands, given, results = [*operands, self.current_token()], [*given, TOKEN], [*results, TOKEN]
+            operands, in_avals, results = [*operands, self.current_token()], [*in_avals, TOKEN], [*results, TOKEN]
             function = _passing_token(function)
         attributes = {
             "call_target_name": attribute(f'"xla_ffi_python_{"cpu" if self.platform == "cpu" else "gpu"}_callback"'),
             "api_version": attribute("4 : i32"),
             "has_side_effect": attribute("false" if pure else "true"),
             "backend_config": attribute(f"{{index = {self.add_callback(function, results)} : ui64}}"),
-            "operand_layouts": _row_major(given),
+            "operand_layouts": _row_major(in_avals),
             "result_layouts": _row_major(results),
             **self.of_one_device(len(results)),
         }
@@ -451,42 +455,42 @@ class Builder:
         *,
         with_token: bool = False,
     ) -> list[Any]:
-        """The operands, of those types, after ``body`` has been applied for as long as ``condition`` is true of them.
+        """Return the operands, of those types, after ``body`` was applied as long as ``condition`` holds for them.
 
-        The token is carried along ``with_token``, where the body calls Python.
+        ``with_token`` carries the token along, for bodies that call Python.
         """
         if not with_token:
-            made = self.operation("stablehlo.while", operands, {}, avals, regions=2)
-            self.fill_region(made, avals, condition, 0)
-            self.fill_region(made, avals, body, 1)
-            return list(made.results)
+            loop = self.operation("stablehlo.while", operands, {}, avals, regions=2)
+            self.fill_region(loop, avals, condition, 0)
+            self.fill_region(loop, avals, body, 1)
+            return list(loop.results)
 
         def body_with_token(*values: Any) -> list[Any]:
-            *given, self.token = values
-            return [*body(*given), self.token]
+            *arguments, self.token = values
+            return [*body(*arguments), self.token]
 
         start, types = [*operands, self.current_token()], [*avals, TOKEN]
-        made = self.operation("stablehlo.while", start, {}, types, regions=2)
-        self.fill_region(made, types, lambda *values: condition(*values[:-1]), 0)
-        self.fill_region(made, types, body_with_token, 1)
-        *results, self.token = made.results
+        loop = self.operation("stablehlo.while", start, {}, types, regions=2)
+        self.fill_region(loop, types, lambda *values: condition(*values[:-1]), 0)
+        self.fill_region(loop, types, body_with_token, 1)
+        *results, self.token = loop.results
         return list(results)
 
     def case(self, index: Any, branches: Sequence[Callable[[], list[Any]]], *, with_token: bool = False) -> list[Any]:
-        """What the branch with that index gives: the current equation's results.
+        """Return the results of the branch with that index, which are the current equation's results.
 
-        The token passes through it ``with_token``, where any branch calls Python.
+        ``with_token`` passes the token through, for branches that call Python.
         """
         types = [*self.out_avals, TOKEN] if with_token else self.out_avals
         before = self.current_token() if with_token else self.token
-        made = self.operation("stablehlo.case", [index], {}, types, regions=len(branches))
+        operation = self.operation("stablehlo.case", [index], {}, types, regions=len(branches))
         for number, branch in enumerate(branches):
             self.token = before
-            self.fill_region(made, [], lambda b=branch: [*b(), self.token] if with_token else b(), number)
+            self.fill_region(operation, [], lambda b=branch: [*b(), self.token] if with_token else b(), number)
         self.token = before
         if not with_token:
-            return list(made.results)
-        *results, self.token = made.results
+            return list(operation.results)
+        *results, self.token = operation.results
         return list(results)
 
     def fill_region(
@@ -497,10 +501,10 @@ class Builder:
         index: int = 0,
         end: str = "stablehlo.return",
     ) -> None:
-        """Give a region of an operation one block with those arguments, ended by what ``write(*arguments)`` returns."""
+        """Fill a region of an operation with one block, ended by the values of ``write(*arguments)``."""
         types = [tensor_type(aval) for aval in arguments]
         block = operation.regions[index].blocks.append(*types, arg_locs=[self.location] * len(types))
-        outside = self.insertion
+        outer = self.insertion
         self.insertion = ir.InsertionPoint(block)
         _create(end, operands=write(*block.arguments), loc=self.location, ip=self.insertion)
-        self.insertion = outside
+        self.insertion = outer

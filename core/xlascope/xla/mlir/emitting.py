@@ -1,6 +1,6 @@
-"""Writing StableHLO by hand: MLIR's own modules, and short ways to types, attributes and constants.
+"""MLIR's own modules, and helpers for types, attributes and constants as in ``jax.interpreters.mlir``.
 
-For those who register lowering rules of their own; our operations are written with a ``Builder``.
+They are for users who register lowering rules; our operations are lowered with a ``Builder``.
 """
 
 from __future__ import annotations
@@ -37,42 +37,42 @@ __all__ = [
 
 
 def aval_to_ir_type(*context_and_aval: Any) -> Any:
-    """The MLIR type of an abstract value, the last argument; a context before it is taken for JAX's sake."""
+    """Return the MLIR type of an abstract value, the last argument; a preceding context, as in JAX, is ignored."""
     aval: ShapedArray = context_and_aval[-1]
     return tensor_type(aval)
 
 
 def dtype_to_ir_type(dtype: Any) -> Any:
-    """The MLIR type of an element."""
+    """Return the MLIR type of an element."""
     return ir.RankedTensorType(tensor_type(shaped((), np.dtype(dtype)))).element_type
 
 
 def dense_int_array(values: Sequence[int]) -> Any:
-    """The attribute ``array<i64: …>``."""
+    """Return the attribute ``array<i64: …>``."""
     return integers(tuple(map(int, values)))
 
 
 def dense_int_elements(values: Sequence[int]) -> Any:
-    """The attribute ``dense<…> : tensor<nxi64>``."""
+    """Return the attribute ``dense<…> : tensor<nxi64>``."""
     return ir.DenseIntElementsAttr.get(np.asarray(values, np.int64))
 
 
 def i32_attr(value: int) -> Any:
-    """The attribute ``value : i32``."""
+    """Return the attribute ``value : i32``."""
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
 
 
 def i64_attr(value: int) -> Any:
-    """The attribute ``value : i64``."""
+    """Return the attribute ``value : i64``."""
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
 def ir_constant(value: Any) -> Any:
-    """A constant with the value of an array or scalar, written where MLIR's insertion point is."""
+    """Emit a constant with the value of an array or scalar at MLIR's insertion point."""
     array = np.asarray(value)
     if array.dtype == np.float64 and not hasattr(value, "dtype"):  # a Python number
         array = array.astype(np.float32)
     element = dtype_to_ir_type(array.dtype)
     raw = array.astype(np.uint8) if array.dtype == np.bool_ else array
-    held = ir.DenseElementsAttr.get(np.ascontiguousarray(raw), type=element, shape=list(array.shape))
-    return stablehlo.constant(held)
+    attribute = ir.DenseElementsAttr.get(np.ascontiguousarray(raw), type=element, shape=list(array.shape))
+    return stablehlo.constant(attribute)

@@ -1,6 +1,6 @@
-"""LAPACK for programs on the CPU: the custom-call targets of jaxlib, registered when a program first needs one.
+"""LAPACK for programs on the CPU: custom-call targets of jaxlib, registered when a program first needs one.
 
-Getting LAPACK ready loads SciPy, whose copy of it is used; that takes a third of a second.
+Registering loads SciPy, whose copy of LAPACK is used; that takes a third of a second.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jaxlib import xla_client
 from ...ir.avals import ShapedArray
 from .solver_calls import by_columns
 
-#: The letter by which LAPACK's routines name a type.
+#: The type letters in the names of LAPACK's routines.
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
@@ -34,20 +34,20 @@ def call(
     builder: Any,
     routine: str,
     operands: Sequence[Any],
-    given: Sequence[ShapedArray],
+    operand_avals: Sequence[ShapedArray],
     results: Sequence[ShapedArray],
     lead: int,
     options: Mapping[str, str] | None = None,
     in_place: Mapping[int, int] | None = None,
 ) -> list[Any]:
-    """Call a routine, its name without the letter, on stacks of operands that have ``lead`` leading axes."""
+    """Call a routine, named without its type letter, on stacks of operands that have ``lead`` leading axes."""
     _get_ready()
-    name = target(routine, next(aval.dtype for aval in given))
-    return by_columns(builder, name, operands, given, results, lead, options, in_place)
+    name = target(routine, next(aval.dtype for aval in operand_avals))
+    return by_columns(builder, name, operands, operand_avals, results, lead, options, in_place)
 
 
 def target(routine: str, dtype: np.dtype[Any]) -> str:
-    """The name of a routine for a type."""
+    """Return the custom-call target of a routine for a dtype."""
     letter = LETTERS[dtype.name]
     names = _COMPLEX_NAMES if letter in "cz" else {}
     return f"lapack_{letter}{names.get(routine, routine)}_ffi"

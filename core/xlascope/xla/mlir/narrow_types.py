@@ -1,8 +1,8 @@
-"""Types of less than a byte, which programs take and return packed and compute with in a carrier, a wider type.
+"""Types narrower than a byte, which programs take and return packed and compute with in a wider carrier type.
 
-XLA's CPU compiler aborts the process over some operations on packed elements (concatenate, reverse) and gets others
-wrong (it sorts two int2 into a third). What is computed in the carrier and brought back into the type after each
-operation is the same: integers wrap around, floats are rounded.
+XLA's CPU compiler aborts the process over some operations on packed elements (concatenate, reverse) and gets
+others wrong (it sorts two int2 into a third). Computing in the carrier and wrapping the result into the type's
+range after each operation gives the same values: integers wrap around, floats are rounded.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ CARRIERS: dict[np.dtype[Any], np.dtype[Any]] = {
 
 
 def packed_element(dtype: np.dtype[Any]) -> str:
-    """MLIR's name of a type that has a carrier."""
+    """Return MLIR's name of a type that has a carrier."""
     return {"f": "f4E2M1FN"}.get(dtype.name[0]) or dtype.name.replace("uint", "ui").replace("int", "i")
 
 
 def brought_back(builder: Any, value: Any, aval: ShapedArray) -> Any:
-    """A value in the carrier of the type's dtype, as the type would have it."""
+    """Wrap a value in a carrier into the range of the type: integers wrap around, floats are rounded."""
     carrier = shaped(aval.shape, CARRIERS[aval.dtype])
     if carrier.dtype.kind == "f":
         return builder.unpack(builder.pack(value, aval), aval)
     if carrier.dtype.kind == "u":
-        most = builder.constant(2 ** bits_of(aval.dtype) - 1, carrier)
-        return builder.emit1("stablehlo.and", [value, most], carrier)
-    above = builder.constant(8 - bits_of(aval.dtype), carrier)
-    up = builder.emit1("stablehlo.shift_left", [value, above], carrier)
-    return builder.emit1("stablehlo.shift_right_arithmetic", [up, above], carrier)
+        mask = builder.constant(2 ** bits_of(aval.dtype) - 1, carrier)
+        return builder.emit1("stablehlo.and", [value, mask], carrier)
+    unused_bits = builder.constant(8 - bits_of(aval.dtype), carrier)
+    shifted = builder.emit1("stablehlo.shift_left", [value, unused_bits], carrier)
+    return builder.emit1("stablehlo.shift_right_arithmetic", [shifted, unused_bits], carrier)
 
 
-def of_packed(function: Callable[..., Any], given: list[ShapedArray], results: list[ShapedArray]) -> Callable[..., Any]:
-    """A Python function of NumPy arrays of those types as one of arrays of their carriers."""
-    if not any(aval.dtype in CARRIERS for aval in (*given, *results)):
+def of_packed(function: Callable[..., Any], avals: list[ShapedArray], results: list[ShapedArray]) -> Callable[..., Any]:
+    """Wrap a Python function of NumPy arrays of those types as one of arrays of their carriers."""
+    if not any(aval.dtype in CARRIERS for aval in (*avals, *results)):
         return function
 
     def call(*operands: Any) -> tuple[Any, ...]:
-        values = [np.asarray(x).astype(aval.dtype) for x, aval in zip(operands, given, strict=True)]
-        found = zip(function(*values), results, strict=True)
-        return tuple(y.astype(CARRIERS.get(aval.dtype, aval.dtype)) for y, aval in found)
+        values = [np.asarray(x).astype(aval.dtype) for x, aval in zip(operands, avals, strict=True)]
+        typed_results = zip(function(*values), results, strict=True)
+        return tuple(y.astype(CARRIERS.get(aval.dtype, aval.dtype)) for y, aval in typed_results)
 
     return call

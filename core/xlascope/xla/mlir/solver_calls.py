@@ -1,4 +1,4 @@
-"""Calls of libraries that factorize matrices: LAPACK's and CUDA's lie in memory alike, a TPU's are XLA's own."""
+"""Calls of libraries that factorize matrices: column-major ones of LAPACK and CUDA, and XLA's own for TPUs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ...ir.avals import ShapedArray
 from .builder import attribute
 
-#: NVIDIA's GPUs, by the names of their client and of their devices.
+#: Platform names of NVIDIA's GPUs: that of the client and that of its devices.
 GPUS = ("cuda", "gpu")
 
 
@@ -16,24 +16,24 @@ def by_columns(
     builder: Any,
     name: str,
     operands: Sequence[Any],
-    given: Sequence[ShapedArray],
+    operand_avals: Sequence[ShapedArray],
     results: Sequence[ShapedArray],
     lead: int,
     options: Mapping[str, str] | None = None,
     in_place: Mapping[int, int] | None = None,
     transposed: bool = False,
 ) -> list[Any]:
-    """Call a routine on stacks of operands that have ``lead`` leading axes, matrices lying column by column.
+    """Call a routine on stacks of column-major matrices that have ``lead`` leading axes.
 
-    ``options`` are the routine's own (``{"uplo": "76 : ui8"}``), ``in_place`` says which results (by number) are
-    written over which operands. With ``transposed`` matrices lie row by row: the routine sees their transposes.
+    ``options`` are the routine's own (``{"uplo": "76 : ui8"}``), ``in_place`` maps results (by number) to the
+    operands that they overwrite. With ``transposed`` matrices are row-major: the routine sees their transposes.
     """
     options = {} if options is None else options
     attributes = {
         "call_target_name": attribute(f'"{name}"'),
         "api_version": attribute("4 : i32"),
         "backend_config": attribute("{" + ", ".join(f"{name} = {value}" for name, value in options.items()) + "}"),
-        "operand_layouts": _layouts(given, lead, transposed),
+        "operand_layouts": _layouts(operand_avals, lead, transposed),
         "result_layouts": _layouts(results, lead, transposed),
     }
     if in_place:
@@ -47,7 +47,7 @@ def by_columns(
 
 
 def _layouts(avals: Sequence[ShapedArray], lead: int, transposed: bool) -> Any:
-    """Which axis varies fastest in memory: of matrices the row, of all else the last axis."""
+    """Return the layouts of operands: column-major for matrices, row-major for others."""
     texts = []
     for aval in avals:
         order = list(reversed(range(aval.ndim)))

@@ -1,4 +1,4 @@
-"""Which platforms there are: what hardware is here, which plugin runs it, starting that, and choosing among them.
+"""Platforms: detection of hardware, discovery and start of PJRT plugins, and selection of the default platform.
 
-A GPU or TPU is run by a *PJRT plugin*, a library that comes in a package of its own and is loaded into this process.
+A GPU or TPU is run by a *PJRT plugin*, a library that comes in a separate package and is loaded into this process.
 """

@@ -1,9 +1,9 @@
-"""Which platforms programs run on: what the setting ``platforms`` names, or what the machine has.
+"""Selection of the platforms that programs run on, by the setting ``platforms`` or by the machine's hardware.
 
-Unnamed, the first of these that is here and starts is the default: what was registered, a TPU, a GPU, the CPU. What is
-here and does not start is told in one line, and the next one goes on. Named, all have to start: the first is the
-default, an error says which does not, and no other plugin is started. The CPU can always be asked for, and what was
-registered.
+Without the setting, the first of these that is present and starts is the default: registered backends, a TPU, a
+GPU, the CPU. A platform that is present and does not start is logged in one line, and the next one is tried. With
+the setting, all platforms in it have to start: the first is the default, an error says which does not, and no
+other plugin is started. The CPU and registered backends are always available.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .starting import PluginError, start
 _log = logging.getLogger(__name__)
 
 #: Threads for several devices: collectives on a small machine starve with as many threads as cores, and jaxlib then
-#: aborts the process. One device needs none, and they cost it: a training step took 1.4 times as long.
+#: aborts the process. With one device more threads are slower: a training step took 1.4 times as long.
 _THREADS = "16"
 #: Other names of a platform.
 _ALIASES = {"cuda": "gpu"}
-#: Platforms with hardware of their own, the one that is preferred first.
+#: Platforms with special hardware, in order of preference.
 _WITH_HARDWARE = ("tpu", "gpu")
 
 _lock = threading.RLock()
@@ -41,10 +41,10 @@ _first: dict[str | None, Any] = {}
 
 
 def client(platform: str | None = None) -> Any:
-    """The client of a platform (the default one for None); raises RuntimeError for a platform that is not there."""
+    """Return the client of a platform (None: the default one); raises RuntimeError if it is not available."""
     name = _ALIASES.get(platform, platform) if platform else default_platform()
-    found = _clients.get(name)
-    return _started(name, named=True) if found is None else found
+    started_client = _clients.get(name)
+    return _started(name, named=True) if started_client is None else started_client
 
 
 def started_clients() -> list[Any]:
@@ -53,30 +53,30 @@ def started_clients() -> list[Any]:
 
 
 def first_device(platform: str | None) -> Any:
-    """The first of a platform's devices here, where values go that nobody has put anywhere."""
-    found = _first.get(platform)
-    if found is None:
-        found = _first[platform] = client(platform).local_devices()[0]
-    return found
+    """Return the first of a platform's devices in this process, where uncommitted values go."""
+    device = _first.get(platform)
+    if device is None:
+        device = _first[platform] = client(platform).local_devices()[0]
+    return device
 
 
 def default_platform() -> str:
-    """The platform that computations run on when nothing else is said."""
-    named = boot.platforms.value
-    found = _chosen.get(named)
-    if found is not None:
-        return found
+    """Return the default platform of computations."""
+    requested = boot.platforms.value
+    default = _chosen.get(requested)
+    if default is not None:
+        return default
     with _lock:
-        if named not in _chosen:
-            _chosen[named] = _first_of(named) if named else _automatic()
-        return _chosen[named]
+        if requested not in _chosen:
+            _chosen[requested] = _first_of(requested) if requested else _automatic()
+        return _chosen[requested]
 
 
 def register_backend_factory(name: str, factory: Callable[[], Any], *, priority: int = 0) -> None:
-    """Let a platform of your own be one of those that programs run on.
+    """Register a custom platform that programs can run on.
 
-    ``factory()`` makes its client, a ``jaxlib`` one, when it is first asked for. One with a ``priority`` above 0 is the
-    default where none is named. Raises ValueError for a name that is taken.
+    ``factory()`` makes its client, a ``jaxlib`` one, when it is first needed. One with a ``priority`` above 0 is the
+    default where the setting names none. Raises ValueError for a name that is taken.
     """
     if name in ("cpu", *_WITH_HARDWARE, *_ALIASES) or name in _factories:
         raise ValueError(f"there is a platform named {name!r} already")
@@ -86,7 +86,7 @@ def register_backend_factory(name: str, factory: Callable[[], Any], *, priority:
 
 
 def forget(name: str) -> None:
-    """Let a platform be unknown that was registered; arrays on it stay."""
+    """Unregister a platform; arrays on it stay."""
     with _lock:
         _factories.pop(name, None)
         _clients.pop(name, None)
@@ -94,29 +94,29 @@ def forget(name: str) -> None:
 
 
 def _choose_again() -> None:
-    """Let the default be found anew, by calls too that jaxlib repeats."""
+    """Let the default be determined anew, also for calls that jaxlib repeats."""
     _chosen.clear()
     _first.clear()
     boot.forget_calls()
 
 
-def _first_of(named: str) -> str:
-    """The first of the platforms that are named, when all of them have started."""
-    names = _names(named)
+def _first_of(requested: str) -> str:
+    """Start all platforms that the setting names and return the first."""
+    names = _names(requested)
     for name in names:
         if name != "cpu" and name not in _clients:
             _started(name, named=True)
     return names[0] if names else "cpu"
 
 
-def _names(named: str) -> list[str]:
-    """The platforms that a setting names, by our names."""
-    return [_ALIASES.get(name.strip(), name.strip()) for name in named.split(",") if name.strip()]
+def _names(setting: str) -> list[str]:
+    """Return the platforms that a setting names, by our names."""
+    return [_ALIASES.get(name.strip(), name.strip()) for name in setting.split(",") if name.strip()]
 
 
 def _automatic() -> str:
-    wanted = sorted((-priority, name) for name, (priority, _) in _factories.items() if priority > 0)
-    for name in (*(name for _, name in wanted), *_WITH_HARDWARE):
+    by_priority = sorted((-priority, name) for name, (priority, _) in _factories.items() if priority > 0)
+    for name in (*(name for _, name in by_priority), *_WITH_HARDWARE):
         if name in _WITH_HARDWARE and not hardware.is_present(name):
             continue
         try:
@@ -128,39 +128,39 @@ def _automatic() -> str:
     return "cpu"
 
 
-def _started(name: str, *, named: bool) -> Any:
-    """The client of a platform, started if it was not; raises RuntimeError with the reason where that fails."""
+def _started(name: str, *, is_requested: bool) -> Any:
+    """Return the client of a platform, starting it if necessary; raises RuntimeError with the reason on failure."""
     with _lock:
         if name not in _clients:
-            _clients[name] = _make(name, named)
+            _clients[name] = _make(name, is_requested)
         return _clients[name]
 
 
 def _where() -> str:
-    """Return the user's line; nothing for a tool of ours that Python runs as a module."""
-    place = user_line()
-    return "" if place is None or place.file.startswith("<frozen") else where_text(place)
+    """Return the user's line as text; empty for a tool of xlascope that Python runs as a module."""
+    line = user_line()
+    return "" if line is None or line.file.startswith("<frozen") else where_text(line)
 
 
-def _make(name: str, named: bool) -> Any:
+def _make(name: str, requested: bool) -> Any:
     if name == "cpu":
         return _make_cpu_client()
     if name in _factories:
         return _factories[name][1]()
     if name not in _WITH_HARDWARE:
-        known = ", ".join(sorted({"cpu", *_clients, *_factories}))
-        raise RuntimeError(f"there is no backend named {name!r}; those here are {known}")
+        names = ", ".join(sorted({"cpu", *_clients, *_factories}))
+        raise RuntimeError(f"there is no backend named {name!r}; those here are {names}")
     allowed = _names(boot.platforms.value or "")
     if allowed and name not in allowed:
         raise RuntimeError(
             f"there is no backend named {name!r}: the setting platforms names {', '.join(allowed)} alone"
         )
-    found = installed(name)
-    if not found:
+    plugins = installed(name)
+    if not plugins:
         if not hardware.is_present(name):
-            known = ", ".join(sorted({"cpu", *_clients, *_factories}))
+            names = ", ".join(sorted({"cpu", *_clients, *_factories}))
             said = (
-                f"there is no backend named {name!r}: no {name.upper()} was found on this machine, which has {known}."
+                f"there is no backend named {name!r}: no {name.upper()} was found on this machine, which has {names}."
             )
             fix = (
                 "Ask for devices() of those, or leave the name out. If there is one, its plugin is missing: "
@@ -170,13 +170,13 @@ def _make(name: str, named: bool) -> Any:
         raise RuntimeError(
             f"there is no backend named {name!r}: a {name.upper()} is here, its plugin is not: {EXTRAS[name]}"
         )
-    refused = []
-    for plugin in found:
+    reasons = []
+    for plugin in plugins:
         try:
-            return start(plugin, anew=named)
+            return start(plugin, anew=requested)
         except PluginError as error:
-            refused.append(str(error))
-    raise RuntimeError(f"the {name.upper()} cannot be used: {'; '.join(refused)}")
+            reasons.append(str(error))
+    raise RuntimeError(f"the {name.upper()} cannot be used: {'; '.join(reasons)}")
 
 
 def _make_cpu_client() -> Any:
@@ -189,6 +189,6 @@ def _make_cpu_client() -> Any:
 
 
 def _devices_in_flags() -> int:
-    """How many devices the CPU is by ``XLA_FLAGS``, as many programs have it."""
-    found = re.findall(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
-    return max(int(found[-1]), 1) if found else 1
+    """Return how many devices the CPU has by ``XLA_FLAGS``."""
+    counts = re.findall(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+    return max(int(counts[-1]), 1) if counts else 1

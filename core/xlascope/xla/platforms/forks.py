@@ -1,7 +1,7 @@
-"""Arrays in the child of a fork: never destroyed, since a client's threads, which free their memory, are not there.
+"""Fork safety: arrays in the child of a fork are leaked, since the client's threads, which free memory, are gone.
 
-Without this a child that ends as Python does (``sys.exit`` after ``os.fork``) ends with signal 11 while Python destroys
-what its parent had made, as it does with jax.
+Otherwise a child that ends as Python does (``sys.exit`` after ``os.fork``) ends with signal 11 while Python
+destroys what its parent had made, as it does with jax.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from ...runtime.errors import JaxRuntimeError
 from .choosing import started_clients
 
-#: The arrays of the parent, while it forks; in the child for ever.
+#: The arrays of the parent, during a fork; in the child forever.
 _held: list[Any] = []
 
 
@@ -26,7 +26,7 @@ def _hold_arrays() -> None:
 
 
 def _keep_for_ever() -> None:
-    """Hold the list by a reference that nobody gives back, so that the end of Python does not free it either."""
+    """Leak a reference to the list, so that the end of Python does not free it either."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_held))
 
 

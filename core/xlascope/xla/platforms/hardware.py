@@ -1,19 +1,19 @@
-"""What hardware this machine has, as its system tells: a few looks at files, so that nothing is loaded in vain."""
+"""Detection of hardware by a few system files, so that no plugin is loaded without need."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-#: What TPU chips are on a bus (v2 and v3, v4, v5p, v5e, v6e, v7): maker and kind.
+#: PCI vendor and device ids of TPU chips (v2 and v3, v4, v5p, v5e, v6e, v7).
 _TPU_CHIPS = {("0x1ae0", kind) for kind in ("0x0027", "0x005e", "0x0062", "0x0063", "0x006f", "0x0076")}
 _BUSES = Path("/sys/bus/pci/devices")
-#: What the driver of NVIDIA's GPUs makes: on Linux, in containers that were given a GPU, and on Windows' Linux.
+#: Files of NVIDIA's driver: on Linux, in containers with access to a GPU, and in WSL.
 _OF_NVIDIA = (Path("/proc/driver/nvidia/version"), Path("/dev/nvidiactl"), Path("/dev/dxg"))
 
 
 def is_present(platform: str) -> bool:
-    """Whether this machine has hardware of a platform, ``"tpu"`` or ``"gpu"``, that this process may see."""
+    """Return whether the machine has hardware of ``"tpu"`` or ``"gpu"`` that this process may use."""
     if platform == "tpu":
         return tpu_chips() > 0
     return (
@@ -22,7 +22,7 @@ def is_present(platform: str) -> bool:
 
 
 def nvidia_driver(files: tuple[Path, ...] = _OF_NVIDIA) -> str | None:
-    """What the driver of NVIDIA's GPUs says of itself, ``""`` where it is there and says nothing; None without one."""
+    """Return the version text of NVIDIA's driver, ``""`` if it gives none; None without a driver."""
     for file in files:
         if file.exists():
             return _read(file) if file.parts[1] == "proc" else ""
@@ -30,16 +30,16 @@ def nvidia_driver(files: tuple[Path, ...] = _OF_NVIDIA) -> str | None:
 
 
 def tpu_chips(buses: Path = _BUSES) -> int:
-    """How many TPU chips Linux knows of on its buses."""
+    """Return how many TPU chips Linux lists on the PCI buses."""
     try:
-        found = list(buses.iterdir())
+        pci_devices = list(buses.iterdir())
     except OSError:
         return 0
-    return sum((_read(device / "vendor"), _read(device / "device")) in _TPU_CHIPS for device in found)
+    return sum((_read(device / "vendor"), _read(device / "device")) in _TPU_CHIPS for device in pci_devices)
 
 
 def boot() -> str:
-    """Which start of the machine this is: what a driver said before the last one need not hold any more."""
+    """Return the id of this boot of the machine: a probe of a driver before it is out of date."""
     return _read(Path("/proc/sys/kernel/random/boot_id"))
 
 

@@ -1,4 +1,4 @@
-"""Starting a plugin in this process: quietly, with its libraries' functions registered; the client that comes of it."""
+"""Start of a plugin in this process, with its output captured and its libraries' functions registered."""
 
 from __future__ import annotations
 
@@ -15,40 +15,43 @@ from jaxlib import _profiler, version, xla_client
 from . import hardware, trial
 from .plugins import Plugin, misfit
 
-#: The modules of jaxlib that know which functions of CUDA's libraries programs call.
+#: The modules of jaxlib that list the calls of CUDA's libraries.
 _CALLS_OF_CUDA = ("gpu_solver", "gpu_linalg", "gpu_prng", "gpu_sparse")
-#: Characters of what a plugin printed that are told.
+#: At most this much of a plugin's output is reported.
 _TAIL = 200
-#: What the plugins' own logs are told before they are loaded: errors only.
+#: Environment variables that restrict the plugins' logs to errors.
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TPU_STDERR_LOG_LEVEL": "3", "TPU_MIN_LOG_LEVEL": "3", "GRPC_VERBOSITY": "ERROR"}
 
 
 class PluginError(RuntimeError):
-    """A plugin does not run here; the message says why in one line."""
+    """Error for a plugin that does not run here; the message says why in one line."""
 
 
-def start(plugin: Plugin, *, anew: bool = False) -> Any:
-    """The client of a plugin; raises PluginError, with a reason and what to do. ``anew``: try it whatever was kept."""
+def start(plugin: Plugin, *, force_probe: bool = False) -> Any:
+    """Start a plugin and return its client; raises PluginError with the reason and advice.
+
+    ``force_probe`` probes the plugin again even if a crash of it is stored.
+    """
     problem = misfit(plugin, version.__version__)
     if problem is not None:
         raise PluginError(problem)
     _prepare(plugin)
-    loaded = xla_client.pjrt_plugin_loaded(plugin.own_name)  # by jax, beside us: it has started, and is not tried
-    refused = None if loaded else trial.refusal(plugin, anew=anew)
+    is_loaded = xla_client.pjrt_plugin_loaded(plugin.own_name)  # jax has started it in this process: no probe is needed
+    refused = None if is_loaded else trial.refusal(plugin, anew=force_probe)
     if refused is not None:
         raise PluginError(in_words(plugin, refused))
-    with _silence() as said:
+    with _silence() as read_captured:
         try:
-            return _client(plugin, shared=loaded)
+            return _client(plugin, shared=is_loaded)
         except Exception as error:
-            raise PluginError(in_words(plugin, f"{error}{said()}")) from None
+            raise PluginError(in_words(plugin, f"{error}{read_captured()}")) from None
 
 
 def _prepare(plugin: Plugin) -> None:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     if plugin.platform == "tpu" and not hardware.tpu_chips():
-        os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # asked of a server of Google's cloud, for a minute and more
+        os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # a query of Google Cloud's server can take minutes
 
 
 def _client(plugin: Plugin, *, shared: bool) -> Any:
@@ -62,14 +65,14 @@ def _client(plugin: Plugin, *, shared: bool) -> Any:
     options = dict(xla_client.generate_pjrt_gpu_plugin_options()) if plugin.platform == "gpu" else {}
     if shared and plugin.platform == "gpu":
         options["preallocate"] = False  # jax has most of the memory already
-    made = xla_client.make_c_api_client(plugin.own_name, options, None)
-    if not made.local_devices():
+    plugin_client = xla_client.make_c_api_client(plugin.own_name, options, None)
+    if not plugin_client.local_devices():
         raise PluginError("it finds no device")
-    return made
+    return plugin_client
 
 
 def register_calls_of_cuda(api: Any, distribution: str) -> int:
-    """Register what programs call of CUDA's libraries (cuSOLVER and its kin) with a plugin; tells how many.
+    """Register the calls of CUDA's libraries (such as cuSOLVER) with a plugin; returns how many.
 
     They come in a package beside the plugin's (``jax-cuda13-plugin``). Without it there are none, and a program that
     calls one says which is missing.
@@ -95,7 +98,7 @@ def register_calls_of_cuda(api: Any, distribution: str) -> int:
 
 
 def in_words(plugin: Plugin, reason: str) -> str:
-    """A plugin's words in one line, with what to do where that is known."""
+    """Return a plugin's reason in one line, with advice if there is some."""
     line = " ".join(reason.split())
     advice = next((advice for sign, advice in _ADVICE if sign in line), "")
     return f"{plugin.distribution} {plugin.version}: {line[:400]}{f' ({advice})' if advice else ''}"
@@ -117,21 +120,21 @@ _ADVICE = (
 
 @contextlib.contextmanager
 def _silence() -> Iterator[Callable[[], str]]:
-    """Keep what native code writes to standard error meanwhile, which is of no use when all goes well.
+    """Capture what native code writes to standard error, which is useful only after a failure.
 
-    Gives what tells its end, where it did not.
+    Yields a function that returns the end of the output.
     """
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as aside:
+    saved_stderr = os.dup(2)
+    with tempfile.TemporaryFile() as output:
 
-        def said() -> str:
-            aside.seek(0)
-            words = " ".join(aside.read().decode(errors="replace").split())[-_TAIL:]
+        def read_output() -> str:
+            output.seek(0)
+            words = " ".join(output.read().decode(errors="replace").split())[-_TAIL:]
             return f"; it printed: {words}" if words else ""
 
-        os.dup2(aside.fileno(), 2)
+        os.dup2(output.fileno(), 2)
         try:
-            yield said
+            yield read_output
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(saved_stderr, 2)
+            os.close(saved_stderr)

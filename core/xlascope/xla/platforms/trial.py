@@ -1,8 +1,8 @@
-"""A plugin's first start on a machine, tried in a process of its own: one that crashes or hangs takes only that along.
+"""Probe of a plugin's first start on a machine in a separate process, which contains a crash or a hang.
 
-A good start is kept beside the compilation cache, for this plugin, driver and start of the machine, and so is a crash:
-the trial costs what starting the plugin costs, a second for a GPU and up to half a minute for a TPU. Other reasons may
-be gone the next time (another process had the TPU, the machine was busy) and are not kept.
+A successful start and a crash are stored beside the compilation cache, for this plugin, driver and boot of the
+machine: the probe costs what starting the plugin costs, a second for a GPU and up to half a minute for a TPU.
+Other reasons may be gone the next time (another process had the TPU, the machine was busy) and are not stored.
 """
 
 from __future__ import annotations
@@ -23,62 +23,65 @@ from . import hardware
 from .plugins import Plugin
 
 _STARTER = Path(__file__).with_name("starter.py")
-#: Seconds that a plugin may take to start.
+#: A plugin may take this long to start.
 LIMIT = 90.0
-#: The last words of a plugin that came to grief.
+#: At most this much of a failed plugin's output is reported.
 _TAIL = 400
 
 
 class _Trial(NamedTuple):
-    """Why a plugin did not start, None where it did, and whether that holds until something changes."""
+    """Reason why a plugin did not start, None if it did, and whether the result may be stored."""
 
     refusal: str | None
     lasts: bool
 
 
-def refusal(plugin: Plugin, *, anew: bool = False, limit: float = LIMIT) -> str | None:
-    """Why a plugin does not start here; None where it does. ``anew``: a crash that is kept does not count."""
+def refusal(plugin: Plugin, *, force_probe: bool = False, timeout: float = LIMIT) -> str | None:
+    """Return why a plugin does not start here; None if it does.
+
+    With ``force_probe`` a stored crash is ignored.
+    """
     name = _name(plugin)
-    kept = _read(name)
-    if kept is not None and not (anew and kept):
-        return kept or None
-    found = _tried(plugin, limit)
-    if found.lasts:
-        _keep(name, found.refusal or "")
-    return found.refusal
+    stored = _read(name)
+    if stored is not None and not (force_probe and stored):
+        return stored or None
+    result = _tried(plugin, timeout)
+    if result.lasts:
+        _keep(name, result.refusal or "")
+    return result.refusal
 
 
-def _tried(plugin: Plugin, limit: float) -> _Trial:
+def _tried(plugin: Plugin, timeout: float) -> _Trial:
     command = [sys.executable, "-P", str(_STARTER), plugin.own_name, str(plugin.library)]
     try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=limit, check=False, stdin=subprocess.DEVNULL, env=_environment()
+        process = subprocess.run(
+            command, capture_output=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL, env=_environment()
         )
     except subprocess.TimeoutExpired:
-        return _Trial(f"it did not start within {limit:g} s", lasts=False)
-    if done.returncode == 0:
+        return _Trial(f"it did not start within {timeout:g} s", lasts=False)
+    if process.returncode == 0:
         return _Trial(None, lasts=True)
-    said = done.stdout.decode(errors="replace").strip()
-    if said:
-        return _Trial(said, lasts=False)
-    ended = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
-    words = " ".join(done.stderr.decode(errors="replace").split())[-_TAIL:]
-    more = f", saying: {words}" if words else ""
-    return _Trial(f"it ended the process that tried it ({ended}){more}", lasts=done.returncode < 0)
+    reason = process.stdout.decode(errors="replace").strip()
+    if reason:
+        return _Trial(reason, lasts=False)
+    ended = f"signal {-process.returncode}" if process.returncode < 0 else f"exit status {process.returncode}"
+    output = " ".join(process.stderr.decode(errors="replace").split())[-_TAIL:]
+    suffix = f", saying: {output}" if output else ""
+    return _Trial(f"it ended the process that tried it ({ended}){suffix}", lasts=process.returncode < 0)
 
 
 def _environment() -> dict[str, str]:
-    """The child finds jaxlib where this process did, whatever folders were added to the path since."""
+    """Return an environment in which the child finds jaxlib where this process did."""
     folders = (str(Path(version.__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", ""))
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
 
 
 def _name(plugin: Plugin) -> str:
     try:
-        written = plugin.library.stat().st_mtime_ns
+        modified = plugin.library.stat().st_mtime_ns
     except OSError:
-        written = 0
-    facts = [*map(str, plugin), str(written), version.__version__, hardware.nvidia_driver() or "", hardware.boot()]
+        modified = 0
+    facts = [*map(str, plugin), str(modified), version.__version__, hardware.nvidia_driver() or "", hardware.boot()]
     facts += [os.environ.get(name, "") for name in ("CUDA_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS", "LD_LIBRARY_PATH")]
     return f"{plugin.platform}-{hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]}.json"
 
@@ -89,24 +92,24 @@ def _folder() -> str | None:
 
 
 def _read(name: str) -> str | None:
-    """What is kept, ``""`` for a start that went well; None where nothing is."""
+    """Return the stored reason, ``""`` for a successful start; None without a stored result."""
     folder = _folder()
     if folder is None:
         return None
     try:
-        with own_folder(folder, make=False) as opened:
-            found = json.loads(opened.read(name))
+        with own_folder(folder, make=False) as open_folder:
+            stored = json.loads(open_folder.read(name))
     except (OSError, ForeignFileError, ValueError):
         return None
-    return found if isinstance(found, str) else None
+    return stored if isinstance(stored, str) else None
 
 
-def _keep(name: str, refused: str) -> None:
+def _keep(name: str, reason: str) -> None:
     folder = _folder()
     if folder is None:
         return
     try:
-        with own_folder(folder, make=True) as opened:
-            opened.write(name, json.dumps(refused).encode(), ".part")
+        with own_folder(folder, make=True) as open_folder:
+            open_folder.write(name, json.dumps(reason).encode(), ".part")
     except (OSError, ForeignFileError):
-        return  # it is tried again the next time
+        return  # it is probed again the next time

@@ -1,1 +1,1 @@
-"""What the profiler records, and what a device can do at most."""
+"""Profiler windows and traces, and the measured peak rates of devices."""

@@ -1,7 +1,7 @@
-"""The ceilings of a machine's devices on disk: measured once, while the machine is idle, and kept.
+"""Store of device ceilings on disk: measured once, while the machine is idle.
 
-A busy machine reaches less than it can, and a ceiling that is too low makes good programs look better than they are and
-bad ones, too. What was measured while others worked is good for the process that measured it, and not kept.
+A busy machine does not reach its peak, and a ceiling that is too low makes every program look better than it is.
+So a measurement on a busy machine serves the process that made it, and is not stored.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from ...runtime import cache_settings as settings
 from ..system.own_files import ForeignFileError, own_folder, user_folder
 
-#: The part of its processors that a machine uses, on the average of a minute, up to which it is idle.
+#: A machine is idle up to this load average of one minute per processor.
 IDLE = 0.5
-#: The form of the files.
+#: The version of the files' format.
 _VERSION = 1
 
 
 class Kept(NamedTuple):
-    """Floating-point operations and bytes per second, by which programs they were measured, and when."""
+    """Peak floating-point operations and bytes per second, the programs that measured them, and the time."""
 
     flops: float
     bytes_per_second: float
@@ -31,7 +31,7 @@ class Kept(NamedTuple):
 
 
 def is_idle() -> bool:
-    """Whether others leave the machine alone; True where the system does not tell."""
+    """Return whether the machine is idle; True where the system does not report its load."""
     try:
         busy = os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -40,41 +40,41 @@ def is_idle() -> bool:
 
 
 def read(device: Any) -> Kept | None:
-    """What is kept of a device; None where nothing is, or nothing that can be read."""
+    """Return the stored ceilings of a device; None if there are none or they cannot be read."""
     folder = _folder()
     if folder is None:
         return None
     try:
-        with own_folder(folder, make=False) as opened:
-            found = json.loads(opened.read(_name(device)))
-        flops, moved, source, time = (found[name] for name in Kept._fields)
-        kept = Kept(float(flops), float(moved), str(source), float(time))
+        with own_folder(folder, make=False) as open_folder:
+            facts = json.loads(open_folder.read(_name(device)))
+        flops, bytes_per_second, source, time = (facts[name] for name in Kept._fields)
+        peaks = Kept(float(flops), float(bytes_per_second), str(source), float(time))
     except (OSError, ForeignFileError, ValueError, KeyError, TypeError):
         return None
-    return kept if found.get("version") == _VERSION and kept.flops > 0 and kept.bytes_per_second > 0 else None
+    return peaks if facts.get("version") == _VERSION and peaks.flops > 0 and peaks.bytes_per_second > 0 else None
 
 
-def keep(device: Any, found: Kept) -> None:
-    """Keep what was measured, if the machine is idle and there is a folder that only this user writes."""
+def keep(device: Any, ceilings: Kept) -> None:
+    """Store measured ceilings, if the machine is idle and there is a folder that only this user writes."""
     folder = _folder()
     if folder is None or not is_idle():
         return
-    content = json.dumps({"version": _VERSION, **found._asdict()}).encode()
+    content = json.dumps({"version": _VERSION, **ceilings._asdict()}).encode()
     try:
-        with own_folder(folder, make=True) as opened:
-            opened.write(_name(device), content, ".part")
+        with own_folder(folder, make=True) as open_folder:
+            open_folder.write(_name(device), content, ".part")
     except (OSError, ForeignFileError):
-        return  # it is measured again: a fraction of a second
+        return  # the next process measures again, in a fraction of a second
 
 
 def _folder() -> str | None:
-    """Beside the programs of the compilation cache; None without a home, and where that cache is switched off."""
+    """Return the folder beside the compilation cache's; None without a home folder or if that cache is off."""
     executables = None if settings.enable_compilation_cache.value is False else user_folder()
     return None if executables is None else os.path.join(os.path.dirname(executables), "ceilings")
 
 
 def _name(device: Any) -> str:
-    """A file for each kind of device, machine and version of the compiler."""
+    """Return the file name for a kind of device, a machine and a version of the compiler."""
     parts = (device.platform, device.device_kind, device.client.platform_version, platform.processor())
     facts = "\n".join((*parts, platform.machine(), platform.node(), str(os.cpu_count())))
     return f"{device.platform}-{hashlib.sha256(facts.encode()).hexdigest()[:16]}.json"

@@ -1,4 +1,4 @@
-"""Profiler windows: short looks at what the devices do, as the bytes that :mod:`xlascope.readers.profiles` reads."""
+"""Profiler windows: short recordings of the devices' work, as bytes that :mod:`xlascope.readers.profiles` reads."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from jaxlib import _profiler
 
 from ...readers.profiles import ModuleProfile
 
-#: Windows are never shorter or longer than this (seconds), but for one that is to hold a whole call.
+#: Bounds of a window, and the upper bound of one that has to contain a whole call.
 SHORTEST, LONGEST, LONGEST_ONCE = 0.001, 0.25, 5.0
-#: Watching may take this share of the time, and looks at most once in so many seconds.
+#: Profiling may take this share of the time, and windows are at least this far apart.
 _SHARE, _PERIOD = 0.003, 1.0
-#: A window should see this many calls of the slowest program, unless that means more kernel runs than `_KERNEL_RUNS`:
-#: closing and reading a window costs 20 to 50 µs per kernel run.
+#: A window should contain this many calls of the slowest program, unless these are more kernel runs than
+#: `_MAX_KERNEL_RUNS`: closing and reading a window costs 20 to 50 µs per kernel run.
 _CALLS = 10
 _KERNEL_RUNS = 150
 
 
 def _nobody() -> None:
-    """Who has the profiler when nobody has."""
+    """Stand in for the weak reference to a holder while the profiler is free."""
 
 
 _lock = threading.Lock()
@@ -31,15 +31,15 @@ _holder: Callable[[], object] = _nobody
 
 
 class ProfilerInUseError(RuntimeError):
-    """Somebody is profiling this process already; XLA has one profiler per process."""
+    """Error for a process that is already being profiled; XLA has one profiler per process."""
 
 
 class Window:
-    """A profiler window: what runs inside the ``with`` block is seen, on every thread and device.
+    """Profiler window that records what runs inside the ``with`` block, on every thread and device.
 
-    ``data`` holds what was seen, after the block. One window at a time: entering a second one raises
-    :class:`ProfilerInUseError`; so does leaving one when another profiler was active before it
-    (XLA tells only then). Python itself is not traced.
+    ``data`` holds the recording after the block. One window at a time: entering a second one raises
+    :class:`ProfilerInUseError`; so does leaving one when another profiler was active before it (XLA reports it only
+    then). Python itself is not traced.
 
     >>> with Window() as window:
     ...     pass
@@ -75,10 +75,10 @@ class Window:
 
 
 def claim(holder: object) -> bool:
-    """Whether the profiler was free: it is the holder's now, until :func:`release`, or until nobody has the holder.
+    """Claim the profiler and return whether it was free; the claim lasts until released or the holder is collected.
 
-    An interrupt can come when the profiler has just been claimed and nobody knows of it yet; the holder goes then,
-    and its claim with it. (Of a lock that was just acquired nobody could say whose it is.)
+    An interrupt can arrive right after the profiler was claimed, before the caller knows of it; then the holder is
+    garbage collected, and its claim with it. (A lock that was just acquired would have no known owner.)
     """
     global _holder
     with _lock:
@@ -89,7 +89,7 @@ def claim(holder: object) -> bool:
 
 
 def release(holder: object) -> None:
-    """Let others have the profiler, if it is the holder's."""
+    """Release the profiler, if ``holder`` has it."""
     global _holder
     with _lock:
         if _holder() is holder:
@@ -97,38 +97,39 @@ def release(holder: object) -> None:
 
 
 def holder() -> object:
-    """Who has the profiler: an open window or trace, or None."""
+    """Return the open window or trace that holds the profiler, or None."""
     return _holder()
 
 
 def window(seconds: float) -> bytes:
-    """Watch the whole process for a while; call it from a thread of its own. Other threads keep running meanwhile."""
-    with Window() as opened:
+    """Record the whole process for a while from a thread of its own; other threads keep running meanwhile."""
+    with Window() as open_window:
         time.sleep(seconds)
-    return opened.data
+    return open_window.data
 
 
-def next_window(seconds: float, seen: Iterable[ModuleProfile]) -> float:
-    """How long the next window should be, after one of ``seconds`` that saw this.
+def next_window(seconds: float, modules: Iterable[ModuleProfile]) -> float:
+    """Return how long the next window should be, after one of ``seconds`` that recorded these modules.
 
-    Long enough for some calls of the slowest program, short enough to cost little; twice as long when nothing was seen.
+    Long enough for some calls of the slowest program, short enough to cost little; twice as long when nothing was
+    seen.
 
-    >>> next_window(0.002, [])
+    >>> next_window_seconds(0.002, [])
     0.004
     """
-    seen = tuple(seen)
-    runs = sum(module.runs for module in seen)
+    modules = tuple(modules)
+    runs = sum(module.runs for module in modules)
     if not runs:
         return min(2 * seconds, LONGEST)
-    wanted = _CALLS * max(module.step for module in seen)
+    desired = _CALLS * max(module.step for module in modules)
     affordable = seconds * _KERNEL_RUNS / runs
-    return min(max(min(wanted, affordable), SHORTEST), LONGEST)
+    return min(max(min(desired, affordable), SHORTEST), LONGEST)
 
 
 def first_window(step: float, kernels: int) -> float:
-    """How long the first window should be for a program of so many kernels that is called every ``step`` seconds.
+    """Return the length of the first window for a program of some kernels called every ``step`` seconds.
 
-    >>> first_window(0.004, 15), first_window(0.004, 75)
+    >>> first_window_seconds(0.004, 15), first_window_seconds(0.004, 75)
     (0.04, 0.008)
     """
     calls = min(_CALLS, max(_KERNEL_RUNS / max(kernels, 1), 1.0))
@@ -136,9 +137,9 @@ def first_window(step: float, kernels: int) -> float:
 
 
 def next_pause(spent: float) -> float:
-    """How long to leave the process alone after a window on which a thread spent so many seconds (opening to reading).
+    """Return how long to pause after a window that cost a thread ``spent`` seconds (opening to reading).
 
-    >>> next_pause(0.003), next_pause(0.006)
+    >>> next_pause_seconds(0.003), next_pause_seconds(0.006)
     (1.0, 2.0)
     """
     return max(spent / _SHARE, _PERIOD)
@@ -148,7 +149,7 @@ def _options() -> _profiler.ProfileOptions:
     options = _profiler.ProfileOptions()
     options.python_tracer_level = 0
     options.host_tracer_level = 1
-    options.enable_hlo_proto = False  # the programs themselves: five times the bytes, and we have them
+    options.enable_hlo_proto = False  # the programs take five times the bytes, and we have them already
     options.include_dataset_ops = False
     return options
 

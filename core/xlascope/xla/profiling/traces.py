@@ -1,4 +1,4 @@
-"""Profiles that a user asks for: written where TensorBoard, XProf and Perfetto look for them; and names in them."""
+"""User-requested profiles for TensorBoard, XProf and Perfetto, and annotations in them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ R = TypeVar("R")
 
 ProfileOptions = _profiler.ProfileOptions
 
-#: How long a trace waits for a live view's window, which is short, to close.
+#: How long a trace waits for the short window of a live view to close.
 _PATIENCE = 5.0
 
 
 class _Trace:
-    """A trace of this process, and where it is to be written."""
+    """Trace of this process, and the folder that it is written to."""
 
     def __init__(self, log_dir: str | os.PathLike[str], link: bool, perfetto: bool, options: Any) -> None:
         if link:
@@ -46,7 +46,7 @@ class _Trace:
             raise ProfilerInUseError("a trace is running already in this process; call stop_trace() first")
         try:
             self._claim()
-            client()  # a device's own profiler is there only once the device is
+            client()  # a device's profiler exists only after the device was initialized
             self._session = _profiler.ProfilerSession(self._options or ProfileOptions())
         except BaseException:
             self._end()
@@ -75,7 +75,7 @@ class _Trace:
 
 
 class _Running:
-    """What runs until it is stopped: the trace of :func:`start_trace`, and the server."""
+    """Profilers that run until they are stopped: the trace of :func:`start_trace`, and the server."""
 
     trace: _Trace | None = None
     server: Any = None
@@ -85,7 +85,7 @@ _RUNNING = _Running()
 
 
 class TraceAnnotation(_profiler.TraceMe):
-    """A name for what the host does in a ``with`` block, seen in profiles; keywords become facts of the event.
+    """Named span of host work in a ``with`` block, shown in profiles; keywords become the event's arguments.
 
     >>> with TraceAnnotation("load the data", epoch=3):
     ...     pass
@@ -93,9 +93,9 @@ class TraceAnnotation(_profiler.TraceMe):
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """A name for one step of a training loop: ``with StepTraceAnnotation("train", step_num=step): ...``.
+    """Named span of one training step: ``with StepTraceAnnotation("train", step_num=step): ...``.
 
-    Tools that read profiles give times by step.
+    Profile viewers aggregate times by step.
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
@@ -103,7 +103,7 @@ class StepTraceAnnotation(TraceAnnotation):
 
 
 def annotate_function(func: Callable[P, R], name: str | None = None, **decorator_kwargs: Any) -> Callable[P, R]:
-    """A function like ``func`` whose calls are seen in profiles, by ``name`` or by its own.
+    """Return a function like ``func`` whose calls appear in profiles under ``name``, or its own name.
 
     >>> @annotate_function
     ... def load(n):
@@ -111,14 +111,14 @@ def annotate_function(func: Callable[P, R], name: str | None = None, **decorator
     >>> load(3)
     [0, 1, 2]
     """
-    shown = name or getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or type(func).__name__
+    label = name or getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or type(func).__name__
 
     @functools.wraps(func)
-    def annotated(*args: P.args, **kwargs: P.kwargs) -> R:
-        with TraceAnnotation(shown, **decorator_kwargs):
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with TraceAnnotation(label, **decorator_kwargs):
             return func(*args, **kwargs)
 
-    return annotated
+    return call
 
 
 def start_trace(
@@ -133,13 +133,13 @@ def start_trace(
     ``perfetto_trace.json.gz`` beside it on demand. Raises RuntimeError when a trace is running already, and ValueError
     for ``create_perfetto_link``.
     """
-    started = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
-    started.start()
-    _RUNNING.trace = started
+    new_trace = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    new_trace.start()
+    _RUNNING.trace = new_trace
 
 
 def stop_trace() -> None:
-    """End the trace and write it. Raises RuntimeError when none is running, or another profiler was there before."""
+    """End the trace and write it. Raises RuntimeError if none is running, or another profiler was active before."""
     running = holder()
     if not isinstance(running, _Trace):
         raise RuntimeError("no trace is running in this process; start one with start_trace(log_dir)")
@@ -155,29 +155,29 @@ def trace(
     profiler_options: Any = None,
 ) -> Iterator[None]:
     """Record what host and devices do in a ``with`` block; the same as :func:`start_trace` and :func:`stop_trace`."""
-    recorded = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    new_trace = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
-        recorded.start()
+        new_trace.start()
         yield
     finally:
-        if holder() is recorded:
-            recorded.stop()
+        if holder() is new_trace:
+            new_trace.stop()
 
 
 def _write_perfetto(folder: Path) -> None:
-    """XLA writes the trace as Perfetto reads it, under a name that Perfetto does not ask for."""
+    """Copy the trace to the file name that Perfetto expects."""
     runs = sorted((folder / "plugins/profile").iterdir(), key=lambda run: run.stat().st_mtime)
-    for written in runs[-1].glob("*.trace.json.gz"):
-        shutil.copyfile(written, runs[-1] / "perfetto_trace.json.gz")
+    for trace_file in runs[-1].glob("*.trace.json.gz"):
+        shutil.copyfile(trace_file, runs[-1] / "perfetto_trace.json.gz")
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """The arrays on a backend's devices right now and where they were made, as a compressed profile for ``pprof``."""
+    """Return a compressed ``pprof`` profile of a backend's live arrays and where they were created."""
     return gzip.compress(client(backend).heap_profile())
 
 
 def save_device_memory_profile(filename: str | os.PathLike[str], backend: str | None = None) -> None:
-    """Write :func:`device_memory_profile` to a file: ``pprof --web FILE`` shows it."""
+    """Write :func:`device_memory_profile` to a file, which ``pprof --web FILE`` shows."""
     Path(filename).write_bytes(device_memory_profile(backend))
 
 

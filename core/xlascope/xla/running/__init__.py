@@ -1,1 +1,1 @@
-"""Compiled programs on arrays: where they run, how, and single operations."""
+"""Execution of compiled programs and of single operations, and the devices that they run on."""

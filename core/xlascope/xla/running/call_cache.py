@@ -1,4 +1,4 @@
-"""jaxlib's call cache: calls that it has seen are repeated in C++, and others come back to Python."""
+"""jaxlib's call cache: calls with known kinds of arguments repeat in C++, others come back to Python."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def make_pjit(
     key: Any,
     cache: Any = None,
 ) -> Any:
-    """A function with jaxlib's call cache in front: it asks ``cache_miss`` for calls it has not seen.
+    """Return a function with jaxlib's call cache in front, which calls ``cache_miss`` for unknown calls.
 
-    ``cache`` is one that functions share, and its bound; None: the function has one of its own.
+    ``cache`` is shared by several functions and has a bound; with None, the function has a cache of its own.
     """
     return _jax.pjit(
         name,
@@ -42,7 +42,10 @@ PjitFunction = _jax.PjitFunction
 
 
 def set_tracer_class(tracer: type) -> None:
-    """Tell jaxlib which operands always need Python. It knows one class: jax's where jax is; others need it as well."""
+    """Tell jaxlib which class of operands always needs Python.
+
+    jaxlib knows a single class: where jax is present, it stays jax's, and ours are sent to Python by other means.
+    """
     with beside.still_imports():
         if not beside.here():
             _jax.set_tracer_class(tracer)

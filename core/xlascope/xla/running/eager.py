@@ -1,4 +1,4 @@
-"""Single operations without a program around them: each is a small program of its own."""
+"""Eager execution: operations outside of any trace, each compiled as a small program."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .call_cache import make_pjit
 from .executables import FastpathData, executable_of
 from .places import place_of
 
-#: An operation with other parameters is another one: a loop over slices makes many.
+#: Operations with different parameters are different keys: a loop over slices makes many.
 _eager: Recent[Operation, Any] = Recent(1024)
 _MOST_RETURNING = 64
-#: Compiled programs of all operations that run at once, the last ones used: of a small one jaxlib holds about 0.2 MB.
+#: Least recently used eager programs beyond this number are dropped: jaxlib holds about 0.2 MB for a small one.
 _MOST_EAGER_PROGRAMS = 2048
 _eager_programs = _jax.PjitFunctionCache(_MOST_EAGER_PROGRAMS)
 _keys = itertools.count()
@@ -35,19 +35,19 @@ _leaf = default_registry.flatten(0)[1]
 
 
 def run(operation: Operation, operands: Sequence[Any]) -> list[Any]:
-    """Run one operation on arrays now; returns its results."""
-    found = run1(operation, operands)
-    return found if isinstance(found, list) else [found]
+    """Execute one operation on arrays now and return its list of results."""
+    results = run1(operation, operands)
+    return results if isinstance(results, list) else [results]
 
 
 def run1(operation: Operation, operands: Sequence[Any]) -> Any:
-    """Like :func:`run`, giving the result itself when there is just one."""
+    """Execute one operation like :func:`execute`, but return the bare result when there is just one."""
     function = _eager.get(operation)
     if function is None:
         function = _function_of(operation)
     try:
         return function(*operands)
-    except ValueError as error:  # also from a call that jaxlib repeats on its own, of an operand that is gone
+    except ValueError as error:  # also from a call that jaxlib repeats in C++ with a deleted operand
         if error.__class__ is ValueError:
             _require_live_operands(operation, operands)
         raise
@@ -60,28 +60,28 @@ def _require_live_operands(operation: Operation, operands: Sequence[Any]) -> Non
 
 
 def _function_of(operation: Operation) -> Any:
-    """The compiled form of an operation; one that holds a program keeps it with the program, and lives as long.
+    """Return the compiled function of an operation; one that holds a program is cached with that program.
 
-    One that holds a Python function runs it.
+    An operation that holds a Python function runs that function.
     """
     if operation.stage_rule is not None:
         return operation.expand
     if operation.host_rule is not None:
         return operation.host_rule
-    if operation.made is not None and operation.memo is None:  # a parameter is a float by mistake
+    if operation.made is not None and operation.memo is None:  # a parameter is unexpectedly a float
         return _compile_on_demand(operation)
     cache: Recent[Any, Any] = _eager if operation.holder is None else operation.holder.derived
-    # of an operation that is nothing but a program, the program is compiled: its rules may be made anew at each call
+    # an operation that just wraps a program is compiled by that program: its rules may be new objects at each call
     key = operation if operation.whole() is None else "alone"
-    found = cache.get(key) or cache.again(key)
-    return cache.keep(key, _compile_on_demand(operation)) if found is None else found
+    function = cache.get(key) or cache.again(key)
+    return cache.keep(key, _compile_on_demand(operation)) if function is None else function
 
 
 def _compile_on_demand(operation: Operation) -> Any:
-    #: Of the calls that have to come back.
+    #: Programs of the calls that jaxlib does not repeat on its own.
     programs: RecentlyUsed[tuple[ShapedArray, ...], ClosedJaxpr] = RecentlyUsed(_MOST_RETURNING // 2)
-    whole = operation.whole()
-    make_program = functools.partial(_program_of, operation) if whole is None else lambda avals: whole
+    single_program = operation.whole()
+    make_program = functools.partial(_program_of, operation) if single_program is None else lambda avals: single_program
 
     def cache_miss(*operands: Any) -> tuple[Any, FastpathData | None, bool]:
         arguments = [HOOKS.opened(x) for x in operands]
@@ -92,13 +92,13 @@ def _compile_on_demand(operation: Operation) -> Any:
         tree = _leaf if len(results) == 1 else default_registry.flatten(results)[1]
         fast = executable.fastpath(tree, arguments)
         if fast is None or disable_jit.value or any(x is not y for x, y in zip(arguments, operands, strict=True)):
-            programs[avals] = program  # jaxlib does not know the kinds of objects that stand for arrays
+            programs[avals] = program  # jaxlib cannot cache calls with array-like objects
         return (results[0] if len(results) == 1 else results), fast, False
 
     def without_jit(*operands: Any) -> Any:
         return cache_miss(*operands)[0]
 
-    # jaxlib holds the key where the garbage collector does not look: it must not lead back to the program.
+    # jaxlib holds the key where the garbage collector does not look: it must not refer to the program.
     key = (operation,) if operation.holder is None else (operation.name, next(_keys))
     return make_pjit(operation.name, without_jit, cache_miss, (), (), key, _eager_programs)
 
@@ -111,7 +111,7 @@ def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJax
 
 
 def clear() -> None:
-    """Forget the compiled single operations, and all calls that jaxlib repeats on its own."""
+    """Clear the compiled single operations, and all calls that jaxlib repeats on its own."""
     _eager.clear()
     forget_left()
     _jax.PjitFunctionCache.clear_all()

@@ -1,4 +1,4 @@
-"""Compiled programs, ready to run: here at a cache miss, and again and again in jaxlib's C++."""
+"""Compiled programs ready to run: from Python at a cache miss, and repeatedly in jaxlib's C++."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .places import Place, with_meshes
 
 
 class FastpathData(NamedTuple):
-    """What jaxlib needs to run a call again without Python; the order of the fields is its contract."""
+    """Data that jaxlib needs to run a call again without Python; the order of the fields is jaxlib's contract."""
 
     xla_executable: Any
     out_pytree_def: Any
@@ -45,9 +45,7 @@ class FastpathData(NamedTuple):
 
 
 class Executable:
-    """A compiled program ready to run: on operands (:meth:`__call__`), or through jaxlib's fast path
-    (:meth:`fastpath`).
-    """
+    """Compiled program ready to run on operands (:meth:`__call__`), or through jaxlib's fast path."""
 
     __slots__ = (
         *("committed", "compilation", "consts", "donated", "gives_keys", "handlers", "in_shardings", "jaxpr"),
@@ -61,46 +59,46 @@ class Executable:
         self.committed = committed
         self.compilation = compilation
         in_avals = [*map(HOOKS.operand_aval, program.consts), *program.in_avals]
-        #: Where the operands are wanted, constants first: the device, or how each lies on several.
+        #: For each operand, constants first, the device or the sharding over several devices that it is moved to.
         self.places = _places_of(compilation, len(program.consts), len(program.in_avals))
-        #: The constants as users see them, and as they are held.
+        #: The constants as users see them, and as they are passed to the executable.
         self.seen = [
-            put(c, HOOKS.operand_aval(c), place) for c, place in zip(program.consts, self.places, strict=False)
+            put(c, HOOKS.operand_aval(c), target) for c, target in zip(program.consts, self.places, strict=False)
         ]
         self.consts = [held(c) for c in self.seen]
         self.donated = donated
-        self.jaxpr = program.jaxpr  # for errors; the program itself holds us
+        self.jaxpr = program.jaxpr  # for errors; the program itself refers to this executable
         partition = compilation.partition
-        where = [compilation.device] * len(out_avals) if partition is None else partition.results
-        self.out_avals = list(map(typed, out_avals, where))
+        result_targets = [compilation.device] * len(out_avals) if partition is None else partition.results
+        self.out_avals = list(map(typed, out_avals, result_targets))
         self.in_shardings = list(map(_held_where, self.places, in_avals))
-        self.out_shardings = list(map(_held_where, where, out_avals))
+        self.out_shardings = list(map(_held_where, result_targets, out_avals))
         self.handlers = [
             result_handler(in_words(aval), sharding, committed=committed)
             for aval, sharding in zip(self.out_avals, self.out_shardings, strict=True)
         ]
-        whole = compilation.device if partition is None else partition.whole
+        main_target = compilation.device if partition is None else partition.whole
         self.token_handler = (
-            result_handler(TOKEN, _held_where(whole, TOKEN), committed=True) if compilation.calls_python else None
+            result_handler(TOKEN, _held_where(main_target, TOKEN), committed=True) if compilation.calls_python else None
         )
         self.gives_keys = any(is_key(aval.dtype) for aval in out_avals)
 
     @property
     def operand_shardings(self) -> Sequence[Any]:
-        """What its operands hold as their shardings, the constants left out."""
+        """Return the shardings of its operands, without the constants."""
         return self.in_shardings[len(self.consts) :]
 
     def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-        """Run on flat operands of those types; waits for the results of a program that calls Python, and no other.
+        """Run on flat operands of those types; only a program that calls Python blocks until its results are ready.
 
-        Raises DeletedArrayError for an operand that is gone, OutOfMemoryError when there is no room.
+        Raises DeletedArrayError for a deleted operand, and OutOfMemoryError when there is not enough memory.
         """
         if checked_calls.value:
             return self._checked(operands, avals)
         return self._guarded(operands, avals)
 
     def _checked(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-        """Run as the debugging settings ask for."""
+        """Run with the checks of the debugging settings."""
         blocks.check()
         if no_execution.value:
             raise RuntimeError(f"{self.jaxpr.name} would have to run, and no_execution is set")
@@ -125,100 +123,102 @@ class Executable:
 
     def _run(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         count = len(self.consts)
-        kept = self.compilation.kept
-        arguments = [c for c, keep in zip(self.consts, kept, strict=False) if keep]
+        is_used = self.compilation.kept
+        arguments = [c for c, keep in zip(self.consts, is_used, strict=False) if keep]
         arguments += [
-            held(put(x, aval, place))
-            for x, aval, place, keep in zip(operands, avals, self.places[count:], kept[count:], strict=True)
+            held(put(x, aval, target))
+            for x, aval, target, keep in zip(operands, avals, self.places[count:], is_used[count:], strict=True)
             if keep
         ]
         if self.compilation.calls_python:
             executable, failure = self.compilation.executable, self.compilation.failure
             results = run_and_wait(executable, arguments, self.handlers, self.token_handler, failure)
         else:
-            found = self.compilation.executable.execute_sharded(arguments)
-            results = list(found.consume_with_handlers(self.handlers))
+            execution = self.compilation.executable.execute_sharded(arguments)
+            results = list(execution.consume_with_handlers(self.handlers))
         return results_of(results, self.out_avals) if self.gives_keys else results
 
     @property
     def awaits_better(self) -> bool:
-        """Whether it was compiled quickly, and an optimized version is on its way."""
+        """Return whether this was compiled quickly and an optimized version is being compiled."""
         better = self.compilation.better
         return better is not None and better.awaited
 
     def fastpath(self, out_tree: Any, operands: Sequence[Any]) -> FastpathData | None:
-        """The data with which jaxlib repeats the call on its own, for operands of the same kinds.
+        """Return the data with which jaxlib repeats the call in C++, for operands of the same kinds.
 
-        None for a program that calls Python, while a better version is awaited, where somebody looks at the results,
-        and for operands that jaxlib would convert as jax says.
+        None for a program that calls Python, while an optimized version is pending, where the results are checked,
+        and for operands that jaxlib would convert by jax's settings.
         """
         if self.compilation.calls_python or self.awaits_better or not _taken_by_jaxlib(operands):
             return None
         if checked_calls.value and calls_are_checked():
             return None
-        kept = self.compilation.kept
+        is_used = self.compilation.kept
         layouts = [NUMPY if isinstance(x, np.ndarray) else None for x in (*self.consts, *operands)]
-        layouts = [layout for layout, keep in zip(layouts, kept, strict=True) if keep]
-        outputs = len(self.out_avals)
-        in_shardings = [each for each, keep in zip(self.in_shardings, kept, strict=True) if keep]
+        layouts = [layout for layout, keep in zip(layouts, is_used, strict=True) if keep]
+        result_count = len(self.out_avals)
+        in_shardings = [sharding for sharding, keep in zip(self.in_shardings, is_used, strict=True) if keep]
         return FastpathData(
             self.compilation.executable,
             call_structure(out_tree, self.out_avals) if self.gives_keys else out_tree,
             in_shardings,
             self.out_shardings,
             list(map(in_words, self.out_avals)),
-            [self.committed] * outputs,
-            list(kept),
+            [self.committed] * result_count,
+            list(is_used),
             layouts,
             self.consts,
         )
 
 
 def _places_of(compilation: Compilation, consts: int, operands: int) -> Sequence[Any]:
-    """Where a program's operands are wanted, its constants first."""
+    """Return the device or sharding for each of a program's operands, its constants first."""
     partition = compilation.partition
     if partition is None:
         return [compilation.device] * (consts + operands)
     return [*[partition.whole] * consts, *partition.operands]
 
 
-def _held_where(place: Any, aval: ShapedArray) -> Any:
-    """The sharding that an array of that type holds there."""
-    return held_sharding(place, len(in_words(aval).shape)) if isinstance(place, OnSeveral) else sharding_of(place)
+def _held_where(target: Any, aval: ShapedArray) -> Any:
+    """Return the sharding of an array of that type on a target: a device, or a sharding over several."""
+    return held_sharding(target, len(in_words(aval).shape)) if isinstance(target, OnSeveral) else sharding_of(target)
 
 
 def _taken_by_jaxlib(operands: Sequence[Any]) -> bool:
-    """Whether jaxlib's C++ makes of operands what we do: it converts numbers by jax's settings where jax is, and does
-    not know the way from one client's devices to another's.
+    """Return whether jaxlib's C++ handles the operands as we do.
+
+    It converts numbers by jax's settings where jax is present, and cannot transfer from one client's devices to
+    another's.
     """
     if not beside.here():
         return True
-    same = same_width()
-    return all(not is_foreign(x) if isinstance(x, (ArrayImpl, KeyArray)) else same for x in operands)
+    has_same_width = same_width()
+    return all(not is_foreign(x) if isinstance(x, (ArrayImpl, KeyArray)) else has_same_width for x in operands)
 
 
-def executable_of(request: CompileRequest, place: Place) -> Executable:
-    """The executable of a program at a place, compiled at the first call and kept with the program.
+def executable_of(request: CompileRequest, placement: Place) -> Executable:
+    """Return the executable of a program at a placement, compiled at the first call and cached with the program.
 
-    One that is tiered is a version that was compiled quickly, until the optimized one is there. Raises what compiling
+    With tiered compilation it is a quickly compiled version until the optimized one is ready. Raises what compiling
     raises.
     """
     program = request.program
-    place = with_meshes(program, place)
-    request = request._replace(options=request.options.with_settings(), partition=place.partition)
+    placement = with_meshes(program, placement)
+    request = request._replace(options=request.options.with_settings(), partition=placement.partition)
     if checked_calls.value and calls_are_checked():
-        request = request._replace(donated=())  # who looks for the cause of a NaN runs the program again
-    key = ("executable", place, request.key)
-    found = program.derived.get(key)
-    if found is not None and found.compilation.better is not None:
-        better = found.compilation.better.compilation()
-        if better is not None:
-            found = program.derived[key] = Executable(better, program, place.committed, request.donated)
-    if found is None:
-        other = program.derived.get(("executable", place._replace(committed=not place.committed), request.key))
-        compilation = _compiled(request, place.device) if other is None else other.compilation
-        found = program.derived[key] = Executable(compilation, program, place.committed, request.donated)
-    return found
+        request = request._replace(donated=())  # the search for the cause of a NaN runs the program again
+    key = ("executable", placement, request.key)
+    executable = program.derived.get(key)
+    if executable is not None and executable.compilation.better is not None:
+        optimized = executable.compilation.better.compilation()
+        if optimized is not None:
+            executable = program.derived[key] = Executable(optimized, program, placement.committed, request.donated)
+    if executable is None:
+        twin = program.derived.get(("executable", placement._replace(committed=not placement.committed), request.key))
+        compilation = _compiled(request, placement.device) if twin is None else twin.compilation
+        executable = program.derived[key] = Executable(compilation, program, placement.committed, request.donated)
+    return executable
 
 
 def _compiled(request: CompileRequest, device: Any) -> Compilation:

@@ -1,1 +1,1 @@
-"""How arrays lie over devices: meshes, shardings, partitions."""
+"""Shardings of arrays over devices: meshes, shardings, partitions."""

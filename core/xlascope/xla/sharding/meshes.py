@@ -1,4 +1,4 @@
-"""Meshes: devices in an array whose axes have names; and which axes of a mesh an array's axes are cut along."""
+"""Meshes: devices in an array with named axes, and partition specs, which map an array's axes to mesh axes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ AxisName = Hashable
 
 
 class AxisType(enum.Enum):
-    """Who decides how arrays lie along an axis of a mesh: XLA (``Auto``), the types of values (``Explicit``), or the
-    program itself, inside of ``shard_map`` (``Manual``).
+    """Kind of a mesh axis, which says what decides the shardings of arrays along it.
+
+    ``Auto``: XLA does; ``Explicit``: the types of values do; ``Manual``: the program itself does, inside of
+    ``shard_map``.
     """
 
     Auto = enum.auto()
@@ -43,41 +45,41 @@ class _Axes:
 
     @property
     def shape(self) -> MappingProxyType[AxisName, int]:
-        """The size of each axis by its name."""
+        """Return the size of each axis by its name."""
         return MappingProxyType(dict(self.shape_tuple))
 
     @property
     def shape_tuple(self) -> tuple[tuple[AxisName, int], ...]:
-        """Names and sizes of the axes."""
+        """Return names and sizes of the axes."""
         return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
 
     @property
     def size(self) -> int:
-        """The number of devices."""
+        """Return the number of devices."""
         return math.prod(self.axis_sizes)
 
     @property
     def empty(self) -> bool:
-        """Whether there is no axis."""
+        """Return whether there is no axis."""
         return not self.axis_names
 
     @property
     def has_explicit(self) -> bool:
-        """Whether the types of values say how these lie along one of the axes."""
+        """Return whether one of the axes is explicit."""
         return AxisType.Explicit in self.axis_types
 
     @property
     def all_explicit(self) -> bool:
-        """Whether they say it along each of the axes."""
+        """Return whether there are axes and all of them are explicit."""
         return bool(self.axis_types) and set(self.axis_types) == {AxisType.Explicit}
 
-    def _checked_types(self, what: str, axis_types: Any) -> tuple[AxisType, ...]:
+    def _checked_types(self, caller: str, axis_types: Any) -> tuple[AxisType, ...]:
         if axis_types is None:
             return (AxisType.Auto,) * len(self.axis_names)
         types = axis_types if isinstance(axis_types, tuple | list) else (axis_types,)
-        if len(types) != len(self.axis_names) or not all(isinstance(each, AxisType) for each in types):
+        if len(types) != len(self.axis_names) or not all(isinstance(axis_type, AxisType) for axis_type in types):
             raise ValueError(
-                f"{what}: axis_types has an AxisType for each of the {len(self.axis_names)} axes, got {axis_types!r}"
+                f"{caller}: axis_types has an AxisType for each of the {len(self.axis_names)} axes, got {axis_types!r}"
                 f"{where_text(user_line())}"
             )
         return tuple(types)
@@ -89,21 +91,21 @@ class _Axes:
         return repr(self.axis_types)
 
 
-def _names(what: str, axis_names: Any, rank: int) -> tuple[AxisName, ...]:
+def _names(caller: str, axis_names: Any, rank: int) -> tuple[AxisName, ...]:
     names = tuple(axis_names) if isinstance(axis_names, tuple | list) else (axis_names,)
     if len(names) != rank:
         raise ValueError(
-            f"{what}: {rank} axes of devices need as many names, got {axis_names!r}{where_text(user_line())}"
+            f"{caller}: {rank} axes of devices need as many names, got {axis_names!r}{where_text(user_line())}"
         )
     if len(set(names)) < len(names) or None in names:
         raise ValueError(
-            f"{what}: the names of axes are different and none is None, got {axis_names!r}{where_text(user_line())}"
+            f"{caller}: the names of axes are different and none is None, got {axis_names!r}{where_text(user_line())}"
         )
     return names
 
 
 class AbstractMesh(_Axes):
-    """Names, sizes and kinds of axes, without devices: what types and programs know of a mesh."""
+    """Names, sizes and kinds of axes, without devices: the mesh of types and programs."""
 
     def __init__(
         self, axis_sizes: Sequence[int], axis_names: Sequence[AxisName], axis_types: Any = None, **unknown: Any
@@ -116,7 +118,7 @@ class AbstractMesh(_Axes):
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
-        """The mesh itself."""
+        """Return the mesh itself."""
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -134,10 +136,10 @@ class AbstractMesh(_Axes):
 
 
 class Mesh(_Axes):
-    """Devices in an array whose axes have names.
+    """Array of devices with named axes.
 
     ``devices`` is an array (or nested lists) of devices, ``axis_names`` has a name for each of its axes. Raises
-    ValueError when they do not fit, or when a device comes twice.
+    ValueError when they do not fit, or when a device is repeated.
 
     >>> import numpy as np, xlascope as xs
     >>> mesh = xs.sharding.Mesh(np.array(xs.devices()[:1]), ("batch",))
@@ -146,17 +148,17 @@ class Mesh(_Axes):
     """
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
-        held = np.array(devices, dtype=object)
-        held.flags.writeable = False
-        self.devices = held
-        self.axis_sizes = held.shape
-        self.axis_names = _names("Mesh", axis_names, held.ndim)
+        device_array = np.array(devices, dtype=object)
+        device_array.flags.writeable = False
+        self.devices = device_array
+        self.axis_sizes = device_array.shape
+        self.axis_names = _names("Mesh", axis_names, device_array.ndim)
         self.axis_types = self._checked_types("Mesh", axis_types)
-        self.flat: tuple[Any, ...] = tuple(held.flat)
-        for each in self.flat:
-            if not hasattr(each, "device_kind"):
+        self.flat: tuple[Any, ...] = tuple(device_array.flat)
+        for device in self.flat:
+            if not hasattr(device, "device_kind"):
                 raise TypeError(
-                    f"Mesh takes devices, such as xlascope.devices(), not {each!r}{where_text(user_line())}"
+                    f"Mesh takes devices, such as xlascope.devices(), not {device!r}{where_text(user_line())}"
                 )
         if len(set(self.flat)) < len(self.flat):
             raise ValueError(f"Mesh: a device stands in it twice{where_text(user_line())}")
@@ -164,27 +166,27 @@ class Mesh(_Axes):
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
-        """The same axes without devices."""
+        """Return the same axes without devices."""
         return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
 
     @property
     def device_ids(self) -> np.ndarray[Any, Any]:
-        """The devices' numbers, in the mesh's shape."""
-        return np.array([each.id for each in self.flat], dtype=np.int64).reshape(self.axis_sizes)
+        """Return the devices' numbers, in the mesh's shape."""
+        return np.array([device.id for device in self.flat], dtype=np.int64).reshape(self.axis_sizes)
 
     @property
     def local_devices(self) -> list[Any]:
-        """The devices of this process."""
-        own = [each for each in self.flat if each.process_index == each.client.process_index()]
-        return own
+        """Return the devices of this process."""
+        local = [device for device in self.flat if device.process_index == device.client.process_index()]
+        return local
 
     @property
     def is_multi_process(self) -> bool:
-        """Whether devices of other processes are among them."""
+        """Return whether devices of other processes are among them."""
         return len(self.local_devices) < len(self.flat)
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
-        """The mesh with other devices, names or kinds of axes."""
+        """Return the mesh with other devices, names or kinds of axes."""
         return Mesh(
             self.devices if devices is None else devices,
             self.axis_names if axis_names is None else axis_names,
@@ -204,7 +206,7 @@ class Mesh(_Axes):
         return self._hash
 
     def __reduce__(self) -> Any:
-        return _mesh_again, (self.device_ids, self.axis_names, [each.name for each in self.axis_types])
+        return _mesh_again, (self.device_ids, self.axis_names, [axis_type.name for axis_type in self.axis_types])
 
     def __enter__(self) -> Mesh:
         _enter([*_CURRENT.entered, self])
@@ -223,10 +225,10 @@ class Mesh(_Axes):
 
 
 def _mesh_again(ids: Any, names: Any, types: Sequence[str]) -> Mesh:
-    """The mesh that was pickled, of this process's devices with those numbers."""
-    known = {each.id: each for each in devices()}
-    found = np.array([known[int(i)] for i in np.asarray(ids).flat], dtype=object)
-    return Mesh(found.reshape(np.shape(ids)), names, tuple(AxisType[each] for each in types))
+    """Restore a pickled mesh from this process's devices with those numbers."""
+    by_id = {item.id: item for item in devices()}
+    device_array = np.array([by_id[int(i)] for i in np.asarray(ids).flat], dtype=object)
+    return Mesh(device_array.reshape(np.shape(ids)), names, tuple(AxisType[item] for item in types))
 
 
 # The current mesh ---------------------------------------------------------------------------------------------------
@@ -234,7 +236,7 @@ def _mesh_again(ids: Any, names: Any, types: Sequence[str]) -> Mesh:
 
 class _Current(threading.local):
     def __init__(self) -> None:
-        #: Of ``with mesh:`` and ``set_mesh``, the innermost last.
+        #: Meshes of ``with mesh:`` and ``set_mesh``, the innermost last.
         self.entered: list[Mesh] = []
 
 
@@ -247,33 +249,33 @@ def _enter(meshes: list[Mesh]) -> None:
 
 
 def current_mesh() -> Mesh | None:
-    """The mesh that ``with mesh:`` or ``set_mesh`` made current on this thread, if one did."""
+    """Return the mesh that ``with mesh:`` or ``set_mesh`` made current on this thread, if there is one."""
     return _CURRENT.entered[-1] if _CURRENT.entered else None
 
 
 def get_mesh() -> Mesh:
-    """The current mesh: that of the innermost ``set_mesh`` (or ``with mesh:``); one without axes when there is none."""
+    """Return the current mesh, of the innermost ``set_mesh`` or ``with mesh:``; one without axes if there is none."""
     return current_mesh() or _no_mesh()
 
 
 @functools.cache
 def _no_mesh() -> Mesh:
-    """The mesh without axes, which has no devices either."""
-    found = Mesh.__new__(Mesh)
-    found.devices = np.empty((0,), object)
-    found.axis_sizes = found.axis_names = found.axis_types = found.flat = ()
-    found._hash = hash(())
-    return found
+    """Return the mesh without axes and devices."""
+    mesh = Mesh.__new__(Mesh)
+    mesh.devices = np.empty((0,), object)
+    mesh.axis_sizes = mesh.axis_names = mesh.axis_types = mesh.flat = ()
+    mesh._hash = hash(())
+    return mesh
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """The axes of the current mesh."""
-    found = current_mesh()
-    return AbstractMesh((), ()) if found is None else found.abstract_mesh
+    """Return the axes of the current mesh."""
+    mesh = current_mesh()
+    return AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
 
 
 class _SetMesh(contextlib.AbstractContextManager[Mesh]):
-    """A mesh made current at once; leaving the block, if it is used as one, takes that back."""
+    """Context manager of a mesh that is current at once; leaving the ``with`` block restores the former one."""
 
     def __init__(self, mesh: Mesh) -> None:
         self._mesh = mesh
@@ -288,9 +290,9 @@ class _SetMesh(contextlib.AbstractContextManager[Mesh]):
 
 
 def set_mesh(mesh: Mesh) -> _SetMesh:
-    """Make a mesh the current one, for good; as the head of a ``with`` block, until its end.
+    """Make a mesh the current one, permanently or, in a ``with`` statement, until the end of the block.
 
-    Shardings may then be given by a PartitionSpec alone. Raises TypeError for what is no mesh.
+    Shardings may then be given by a PartitionSpec alone. Raises TypeError for a value that is not a mesh.
     """
     if not isinstance(mesh, Mesh):
         raise TypeError(f"set_mesh takes a Mesh, got {mesh!r} of type {type(mesh).__name__}{where_text(user_line())}")
@@ -299,27 +301,27 @@ def set_mesh(mesh: Mesh) -> _SetMesh:
 
 @contextlib.contextmanager
 def use_mesh(mesh: Mesh) -> Iterator[Mesh]:
-    """A block in which a mesh is the current one."""
-    with set_mesh(mesh) as made:
-        yield made
+    """Make a mesh the current one inside of a ``with`` block."""
+    with set_mesh(mesh) as current:
+        yield current
 
 
-def required_mesh(what: str) -> Mesh:
-    """The current mesh; raises RuntimeError when there is none."""
-    found = current_mesh()
-    if found is None:
+def required_mesh(user: str) -> Mesh:
+    """Return the current mesh; raises RuntimeError when there is none."""
+    mesh = current_mesh()
+    if mesh is None:
         raise RuntimeError(
-            f"{what} was given a PartitionSpec, and there is no current mesh that its names could be of"
+            f"{user} was given a PartitionSpec, and there is no current mesh that its names could be of"
             f"{where_text(user_line())}. Give a NamedSharding(mesh, spec), or open `with xlascope.set_mesh(mesh):`."
         )
-    return found
+    return mesh
 
 
 # PartitionSpec ------------------------------------------------------------------------------------------------------
 
 
 class _Unconstrained:
-    """Leaves it to XLA how an axis is cut."""
+    """Marker that leaves the partitioning of an axis to XLA."""
 
     def __repr__(self) -> str:
         return "UNCONSTRAINED"
@@ -332,9 +334,9 @@ _UNCONSTRAINED = _Unconstrained()
 
 
 class PartitionSpec:
-    """For each axis of an array the axis of a mesh that it is cut along, several of them as a tuple, or None.
+    """Mesh axes that partition each axis of an array: a name, a tuple of names, or None.
 
-    Axes beyond those given are whole. ``PartitionSpec.UNCONSTRAINED`` leaves an axis to XLA.
+    Axes beyond those listed are not partitioned. ``PartitionSpec.UNCONSTRAINED`` leaves an axis to XLA.
 
     >>> from xlascope.sharding import PartitionSpec as P
     >>> P("x", None), P(("x", "y")) == P(["x", "y"])
@@ -345,7 +347,7 @@ class PartitionSpec:
     UNCONSTRAINED = _UNCONSTRAINED
 
     def __init__(self, *partitions: Any) -> None:
-        self._parts = tuple(_part(each) for each in partitions)
+        self._parts = tuple(_part(part) for part in partitions)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._parts)
@@ -374,44 +376,44 @@ class PartitionSpec:
         return PartitionSpec, self._parts
 
     def index(self, value: Any) -> int:
-        """The first axis that is cut like this."""
+        """Return the first axis that is partitioned like this."""
         return self._parts.index(_part(value))
 
     def count(self, value: Any) -> int:
-        """How many axes are cut like this."""
+        """Return how many axes are partitioned like this."""
         return self._parts.count(_part(value))
 
     def __repr__(self) -> str:
         return f"P({', '.join(map(repr, self._parts))}{',' if len(self._parts) == 1 else ''})"
 
 
-#: By its short name.
+#: JAX's usual short name.
 P = PartitionSpec
 
 
-def _part(given: Any) -> Any:
-    """One way to write what cuts an axis: a tuple of one name is the name, one of none is None."""
-    if isinstance(given, tuple | list):
-        return None if not given else given[0] if len(given) == 1 else tuple(given)
-    return given
+def _part(part: Any) -> Any:
+    """Normalize the partitioning of an axis: a tuple of one name becomes the name, an empty one None."""
+    if isinstance(part, tuple | list):
+        return None if not part else part[0] if len(part) == 1 else tuple(part)
+    return part
 
 
 def names_of(part: Any) -> tuple[AxisName, ...]:
-    """The axes of a mesh that cut one axis of an array."""
+    """Return the mesh axes that partition one axis of an array."""
     if part is None or part is _UNCONSTRAINED:
         return ()
     return part if isinstance(part, tuple) else (part,)
 
 
-def check_spec(what: str, mesh: _Axes, spec: PartitionSpec) -> None:
-    """Raise ValueError for a spec with a name that the mesh lacks, or with one that comes twice."""
+def check_spec(caller: str, mesh: _Axes, spec: PartitionSpec) -> None:
+    """Raise ValueError for a spec with a name that the mesh lacks, or with a repeated one."""
     used = [name for part in spec for name in names_of(part)]
     for name in used:
         if name not in mesh.axis_names:
             raise ValueError(
-                f"{what}: {spec} names {name!r}, which is no axis of {mesh}; its axes are "
+                f"{caller}: {spec} names {name!r}, which is no axis of {mesh}; its axes are "
                 f"{', '.join(map(repr, mesh.axis_names))}{where_text(user_line())}{see('shardings')}"
             )
     if len(set(used)) < len(used):
-        twice = next(name for name in used if used.count(name) > 1)
-        raise ValueError(f"{what}: {spec} cuts along {twice!r} twice{where_text(user_line())}{see('shardings')}")
+        repeated = next(name for name in used if used.count(name) > 1)
+        raise ValueError(f"{caller}: {spec} cuts along {repeated!r} twice{where_text(user_line())}{see('shardings')}")

@@ -1,4 +1,4 @@
-"""Where arrays live. jaxlib's C++ asks its sharding classes for Python attributes, which are given here."""
+"""Shardings on a single device. jaxlib's C++ reads Python attributes of its sharding class, which are set here."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _FACE = {
     "__repr__": lambda self: f"SingleDeviceSharding(device={self._device!r})",
 }
 for _name, _member in _FACE.items():
-    if not beside.here():  # jax's face says the same, and more
+    if not beside.here():  # jax sets the same members, and more
         setattr(SingleDeviceSharding, _name, _member)
 
 
 def device_meant(device: Any) -> Any:
-    """The device that an argument ``device`` names: a device, or the sharding of an array, which is on one.
+    """Return the device of an argument ``device``: the device itself, or that of a single-device sharding.
 
     Raises ValueError for anything else.
     """
@@ -51,8 +51,8 @@ def device_meant(device: Any) -> Any:
 
 
 def sharding_of(device: Any) -> Any:
-    """The sharding "whole, on this device"."""
-    found = _shardings.get(device)
-    if found is None:
-        found = _shardings[device] = SingleDeviceSharding(device)
-    return found
+    """Return the sharding of arrays on one device, one object for each device."""
+    sharding = _shardings.get(device)
+    if sharding is None:
+        sharding = _shardings[device] = SingleDeviceSharding(device)
+    return sharding

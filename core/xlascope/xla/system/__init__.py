@@ -1,1 +1,1 @@
-"""What the rooms of this layer need of the system: files, threads, logs, and what layers above hand down."""
+"""System services of this layer: files, threads, logs, and hooks that the layers above set."""

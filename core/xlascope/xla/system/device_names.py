@@ -1,4 +1,4 @@
-"""What devices are called: apart from clients, as programs of jax are described where our engine is not started."""
+"""Names of devices, without a dependency on clients, since programs of jax are described without our engine."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from typing import Any
 
 
 def device_name(device: Any) -> str:
-    """A device's name as the eyes show it, ``cpu:0``."""
+    """Return a device's name as views show it, ``cpu:0``."""
     return f"{device.platform}:{device.id}"

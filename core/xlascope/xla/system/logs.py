@@ -1,4 +1,4 @@
-"""What ``log_compiles`` logs: JAX's lines, as warnings of the logger ``xlascope.compile``."""
+"""The log of the setting ``log_compiles``: JAX's lines, as warnings of the logger ``xlascope.compile``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ _log = logging.getLogger("xlascope.compile")
 
 
 def log_compilation(message: str, *values: Any) -> None:
-    """Log a step on the way from a function to an executable, if the setting says so."""
+    """Log a step on the way from a function to an executable, if the setting is on."""
     if log_compiles.value:
         _log.warning(message, *values)

@@ -1,4 +1,4 @@
-"""A compiler's plan of memory as a record: its buffers belong to arguments of the program, not of the executable."""
+"""Record of a compiler's memory plan, whose buffers refer to arguments of the program, not of the executable."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ _UNKNOWN = -1
 
 
 def memory_use(
-    numbers: records.MemoryUse, buffers: Sequence[records.Buffer], kept: Sequence[bool] | None
+    numbers: records.MemoryUse, buffers: Sequence[records.Buffer], kept_operands: Sequence[bool] | None
 ) -> records.MemoryUse:
-    """The compiler's statistics with its buffers.
+    """Return the compiler's statistics with its buffers.
 
-    XLA counts the arguments that it takes, the record those of the program, of which ``kept`` says which are taken
-    (None when nobody knows; then no buffer is said to be an argument of the program).
+    XLA numbers the arguments that the executable takes, the record those of the program, of which ``kept_operands``
+    says which are taken (None if unknown; then no buffer refers to an argument).
     """
-    taken = None if kept is None else [number for number, keep in enumerate(kept) if keep]
-    return dataclasses.replace(numbers, buffers=tuple(_numbered(each, taken) for each in buffers))
+    arguments = None if kept_operands is None else [number for number, used in enumerate(kept_operands) if used]
+    return dataclasses.replace(numbers, buffers=tuple(_numbered(buffer, arguments) for buffer in buffers))
 
 
-def _numbered(buffer: records.Buffer, taken: Sequence[int] | None) -> records.Buffer:
-    if buffer.argument < 0 or (taken is not None and buffer.argument >= len(taken)):
+def _numbered(buffer: records.Buffer, arguments: Sequence[int] | None) -> records.Buffer:
+    """Return the buffer with the number of the program's argument."""
+    if buffer.argument < 0 or (arguments is not None and buffer.argument >= len(arguments)):
         return buffer
-    return dataclasses.replace(buffer, argument=_UNKNOWN if taken is None else taken[buffer.argument])
+    return dataclasses.replace(buffer, argument=_UNKNOWN if arguments is None else arguments[buffer.argument])

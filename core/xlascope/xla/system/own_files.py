@@ -1,13 +1,13 @@
-"""Files that nobody else can have written: what is opened is asked, by its descriptor, whose it is.
+"""Files that no other user can have written: ownership is checked on open descriptors.
 
-Native code is loaded from such files. A folder is reached step by step from the root, following no link after the path
-was resolved; whoever may write one of the steps could put another folder in its place, unless the step keeps each
+Native code is loaded from such files. A folder is reached step by step from the root, following no link after the
+path was resolved: a user who may write one of the steps could replace a folder in it, unless the step keeps each
 user's files apart (``/tmp`` does: its sticky bit). So each step has to belong to the user or to the system's
-administrator, the last one and every file in it to the user, and nobody else may write them. Asking a descriptor leaves
-nobody time to exchange what a name stands for.
+administrator, the last one and every file in it to the user, and no other user may write them. Checking a
+descriptor leaves no time to exchange the file behind a name.
 
-Windows says who may write by access lists, which Python does not read. There a folder has to lie in the user's profile,
-which Windows keeps from other users.
+Windows controls write access by access lists, which Python does not read. There a folder has to lie in the user's
+profile, which Windows protects from other users.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class ForeignFileError(Exception):
-    """Somebody else owns a folder or a file, or may write it; says which, why and what to do."""
+    """Error for a folder or file that another user owns or may write; says which, why and what to do."""
 
 
 class OwnFolder:
-    """A folder that is open, and only its user's. Names are of files in it."""
+    """Open folder that only its user can write. Names refer to files in it."""
 
     def __init__(self, path: str, descriptor: int | None) -> None:
         self.path = path
-        #: None where the system opens no folders.
+        #: None where the system cannot open folders.
         self.descriptor = descriptor
 
     def read(self, name: str) -> bytes:
-        """The content of a file, which counts as used now; raises ForeignFileError, FileNotFoundError or OSError."""
+        """Return the content of a file and mark it as used now.
+
+        Raises ForeignFileError, FileNotFoundError or OSError.
+        """
         descriptor = os.open(self._place(name), _READ, dir_fd=self.descriptor)
         with open(descriptor, "rb") as file:
             _require_own_file(os.fstat(descriptor), os.path.join(self.path, name))
@@ -50,12 +53,12 @@ class OwnFolder:
         return content
 
     def require(self, name: str) -> None:
-        """Raise ForeignFileError unless a file is one that nobody else can have written, or FileNotFoundError."""
-        found = os.stat(self._place(name), dir_fd=self.descriptor, follow_symlinks=False)
-        _require_own_file(found, os.path.join(self.path, name))
+        """Raise ForeignFileError if another user can have written a file, FileNotFoundError if it is missing."""
+        status = os.stat(self._place(name), dir_fd=self.descriptor, follow_symlinks=False)
+        _require_own_file(status, os.path.join(self.path, name))
 
     def write(self, name: str, content: bytes, part: str) -> None:
-        """Make a file appear with its whole content; until then its name ends with ``part``."""
+        """Write a file atomically; until it is complete its name ends with ``part``."""
         unfinished = f".{os.urandom(8).hex()}{part}"
         descriptor = os.open(self._place(unfinished), _NEW, 0o600, dir_fd=self.descriptor)
         try:
@@ -74,11 +77,11 @@ class OwnFolder:
         os.unlink(self._place(name), dir_fd=self.descriptor)
 
     def files(self) -> Iterator[tuple[str, os.stat_result]]:
-        """The names of all files and what is known of each; those that are removed meanwhile are left out."""
-        with os.scandir(self.path if self.descriptor is None else self.descriptor) as found:
-            for each in found:
+        """Yield the name and status of every file; those that are removed meanwhile are left out."""
+        with os.scandir(self.path if self.descriptor is None else self.descriptor) as entries:
+            for entry in entries:
                 with contextlib.suppress(FileNotFoundError):
-                    yield each.name, each.stat(follow_symlinks=False)
+                    yield entry.name, entry.stat(follow_symlinks=False)
 
     def _place(self, name: str) -> str:
         return os.path.join(self.path, name) if self.descriptor is None else name
@@ -86,9 +89,9 @@ class OwnFolder:
 
 @contextlib.contextmanager
 def own_folder(path: str, *, make: bool) -> Iterator[OwnFolder]:
-    """The folder at ``path``, made when ``make`` says so, with all above it, for the user alone.
+    """Open the folder at ``path``, created with all parents for this user alone if ``make`` is True.
 
-    Raises ForeignFileError, FileNotFoundError where there is none, and OSError.
+    Raises ForeignFileError, FileNotFoundError if it does not exist, and OSError.
     """
     resolved = os.path.realpath(path)
     if _WINDOWS:
@@ -105,18 +108,18 @@ def own_folder(path: str, *, make: bool) -> Iterator[OwnFolder]:
 
 
 def _opened(path: str, make: bool) -> int:
-    """A descriptor of a resolved folder, each step to it looked at."""
+    """Open a resolved folder, checking each step of its path, and return the descriptor."""
     names = [name for name in path.split(os.sep) if name]
-    here, descriptor = os.sep, os.open(os.sep, _STEP if names else _FOLDER)
+    prefix, descriptor = os.sep, os.open(os.sep, _STEP if names else _FOLDER)
     try:
         for number, name in enumerate(names, 1):
-            _require_safe_step(os.fstat(descriptor), here)
-            here = os.path.join(here, name)
+            _require_safe_step(os.fstat(descriptor), prefix)
+            prefix = os.path.join(prefix, name)
             flags = _FOLDER if number == len(names) else _STEP
-            below = _step(name, flags, descriptor, make)
+            next_descriptor = _step(name, flags, descriptor, make)
             os.close(descriptor)
-            descriptor = below
-        _require_own_folder(os.fstat(descriptor), here)
+            descriptor = next_descriptor
+        _require_own_folder(os.fstat(descriptor), prefix)
     except BaseException:
         os.close(descriptor)
         raise
@@ -129,30 +132,30 @@ def _step(name: str, flags: int, above: int, make: bool) -> int:
     except FileNotFoundError:
         if not make:
             raise
-    with contextlib.suppress(FileExistsError):  # another process was faster
+    with contextlib.suppress(FileExistsError):  # another process created it first
         os.mkdir(name, 0o700, dir_fd=above)
     return os.open(name, flags, dir_fd=above)
 
 
-def _require_safe_step(found: os.stat_result, path: str) -> None:
-    if found.st_uid not in (0, os.geteuid()):
-        raise _foreign_owner(found, path)
-    if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
-        raise _writable_by_others(found, path)
+def _require_safe_step(status: os.stat_result, path: str) -> None:
+    if status.st_uid not in (0, os.geteuid()):
+        raise _foreign_owner(status, path)
+    if status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
+        raise _writable_by_others(status, path)
 
 
-def _require_own_folder(found: os.stat_result, path: str) -> None:
-    if found.st_uid != os.geteuid():
-        raise _foreign_owner(found, path)
-    if found.st_mode & _OTHERS_WRITE:
-        raise _writable_by_others(found, path)
+def _require_own_folder(status: os.stat_result, path: str) -> None:
+    if status.st_uid != os.geteuid():
+        raise _foreign_owner(status, path)
+    if status.st_mode & _OTHERS_WRITE:
+        raise _writable_by_others(status, path)
 
 
-def _require_own_file(found: os.stat_result, path: str) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _require_own_file(status: os.stat_result, path: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise ForeignFileError(f"{path} is no file; remove it")
     if not _WINDOWS:
-        _require_own_folder(found, path)
+        _require_own_folder(status, path)
 
 
 def _require_profile(path: str) -> None:
@@ -161,19 +164,19 @@ def _require_profile(path: str) -> None:
         raise ForeignFileError(f"{path} is outside of the user's profile, {profile}; choose a folder in it")
 
 
-def _foreign_owner(found: os.stat_result, path: str) -> ForeignFileError:
+def _foreign_owner(status: os.stat_result, path: str) -> ForeignFileError:
     return ForeignFileError(
-        f"{path} belongs to user {found.st_uid}, and this process to user {os.geteuid()}; choose a folder of the "
+        f"{path} belongs to user {status.st_uid}, and this process to user {os.geteuid()}; choose a folder of the "
         "latter's own (compilation_cache_dir)"
     )
 
 
-def _writable_by_others(found: os.stat_result, path: str) -> ForeignFileError:
-    who = "everybody" if found.st_mode & stat.S_IWOTH else "its group"
+def _writable_by_others(status: os.stat_result, path: str) -> ForeignFileError:
+    who = "everybody" if status.st_mode & stat.S_IWOTH else "its group"
     return ForeignFileError(f"{path} may be written by {who}; forbid it (chmod go-w {path}), or choose another folder")
 
 
 def user_folder() -> str | None:
-    """Where the cache is when nothing else is said: the user's folder for what can be made again, if there is one."""
-    found = cache_folder()
-    return None if found is None else str(found / "executables")
+    """Return the default cache folder in the user's cache directory, if there is one."""
+    base = cache_folder()
+    return None if base is None else str(base / "executables")

@@ -1,4 +1,4 @@
-"""Hardware that is not here: programs are compiled for it ahead of time, by its own compiler."""
+"""Ahead-of-time compilation for hardware that this machine does not have, by that hardware's own compiler."""
 
 from .compiled import compile_input
 from .inputs import CompilerInput, NoLoweringError, check_callbacks

@@ -1,4 +1,4 @@
-"""What a target's compiler makes of a program, as a record."""
+"""Record of a program that was compiled for a target."""
 
 from __future__ import annotations
 
@@ -21,109 +21,112 @@ from .figures import Chip
 from .inputs import CompilerInput
 from .process import Built, Watch, build
 
-#: Whose estimate ``Compiled.estimated_seconds`` is.
+#: The sources of ``Compiled.estimated_seconds``.
 OUR_COUNT = "our count: bytes and operations at the chip's peaks, launches apart"
 THE_COMPILER = "the TPU compiler's, at the chip's peaks, each loop once"
 _NO_WORK = 'custom_call_target="ConcatBitcast"'
 
 
-def compile_input(given: CompilerInput, watch: Watch | None = None) -> records.Compiled:
-    """Compile it in a process of its own; raises what :func:`~xlascope.xla.targets.process.build` raises."""
+def compile_input(program: CompilerInput, watch: Watch | None = None) -> records.Compiled:
+    """Compile a program in a separate process and return its record.
+
+    Raises what :func:`~xlascope.xla.targets.process.build` raises.
+    """
     began = time.time()
     with tempfile.TemporaryDirectory(prefix="xlascope-") as folder:
-        dump = Path(folder) if given.target.platform == "cuda" else None
-        built = build(
-            given.target,
-            given.module,
-            overrides=given.overrides,
+        dump = Path(folder) if program.target.platform == "cuda" else None
+        result = build(
+            program.target,
+            program.module,
+            overrides=program.overrides,
             dump=dump,
             watch=watch,
-            callbacks=given.callbacks,
-            plan=given.target.platform == "cpu",  # of other hardware the numbers are told
+            callbacks=program.callbacks,
+            plan=program.target.platform == "cpu",  # other hardware reports its memory statistics itself
         )
         steps = "\n".join(path.read_text(errors="replace") for path in _steps(dump))
-    return describe(given, built, steps, began)
+    return describe(program, result, steps, began)
 
 
-def describe(given: CompilerInput, built: Built, steps: str, began: float) -> records.Compiled:
-    """What a target's compiler made, as a record; ``steps`` is a GPU's list of them, for how kernels are launched."""
-    target = given.target
-    module = read_module(built.hlo)
-    read = read_compiled(built.hlo, built.proto, built.plan)
-    kernels, notes = read.kernels, read.notes
-    total, by = _compilers_estimate(built, module), THE_COMPILER
+def describe(program: CompilerInput, result: Built, steps: str, began: float) -> records.Compiled:
+    """Build the record of a compilation; ``steps`` is a GPU's thunk sequence, which says how kernels are launched."""
+    target = program.target
+    module = read_module(result.hlo)
+    compiled_module = read_compiled(result.hlo, result.proto, result.plan)
+    kernels, notes = compiled_module.kernels, compiled_module.notes
+    total, estimate_source = _compilers_estimate(result, module), THE_COMPILER
     try:
         if target.platform == "tpu":
             kernels = _with_cycles(module, kernels)
         elif target.chip is not None:
-            by = OUR_COUNT
+            estimate_source = OUR_COUNT
             kernels, total = _with_roofline(module, kernels, target.chip)
             kernels = _with_launches(steps, kernels)
     except FormatError as error:
         notes = (*notes, f"a column is missing: {error}")
-    counted = built.cost or built.analysis
+    costs = result.cost or result.analysis
     return records.Compiled(
-        program=given.number,
-        function=given.name,
+        program=program.number,
+        function=program.name,
         time=began,
-        seconds=built.seconds,
+        seconds=result.seconds,
         cache="miss",
         platform=target.platform,
         devices=(target.chip.name if target.chip is not None else "cpu:0",),
-        module=built.module,
+        module=result.module,
         kernels=kernels,
-        hlo=built.hlo,
-        flops=counted.get("flops"),
-        bytes_accessed=counted.get("bytes accessed"),
-        memory=None if built.memory is None else memory_use(built.memory, read.buffers, given.kept),
+        hlo=result.hlo,
+        flops=costs.get("flops"),
+        bytes_accessed=costs.get("bytes accessed"),
+        memory=None if result.memory is None else memory_use(result.memory, compiled_module.buffers, program.kept),
         target=target.name,
         estimated_seconds=total if total > 0 else None,
-        estimated_by=by if total > 0 else "",
+        estimated_by=estimate_source if total > 0 else "",
         notes=notes,
     )
 
 
-def _compilers_estimate(built: Built, module: Module) -> float:
-    """The compiler's estimate of one run, -1.0 where it has none.
+def _compilers_estimate(result: Built, module: Module) -> float:
+    """Return the compiler's estimate of one run, -1.0 where it has none.
 
-    XLA counts an operation of which it knows nothing, a ``custom-call``, as -1 s. Those of a TPU that only look at
-    several pieces of memory as one do nothing: where they are all there are, the rest is the estimate.
+    XLA counts an operation that it cannot estimate, a ``custom-call``, as -1 s. On a TPU those that only combine
+    several pieces of memory do no work: where all custom calls are of that kind, the remaining sum is the estimate.
     """
-    told = built.cost.get("optimal_seconds", -1.0)
-    unknown = [each for _, each in running(module) if each.opcode == "custom-call"]
-    if told < 0 and len(unknown) == math.ceil(-told) and all(_NO_WORK in each.attributes for each in unknown):
-        return told + len(unknown)
-    return told
+    estimate = result.cost.get("optimal_seconds", -1.0)
+    calls = [call for _, call in running(module) if call.opcode == "custom-call"]
+    if estimate < 0 and len(calls) == math.ceil(-estimate) and all(_NO_WORK in call.attributes for call in calls):
+        return estimate + len(calls)
+    return estimate
 
 
 def _with_cycles(module: Module, kernels: tuple[records.Kernel, ...]) -> tuple[records.Kernel, ...]:
     cycles = estimated_cycles(module)
-    return tuple(dataclasses.replace(each, estimated_cycles=cycles.get(each.name)) for each in kernels)
+    return tuple(dataclasses.replace(kernel, estimated_cycles=cycles.get(kernel.name)) for kernel in kernels)
 
 
 def _with_launches(steps: str, kernels: tuple[records.Kernel, ...]) -> tuple[records.Kernel, ...]:
     if kernels and not steps:
         raise FormatError("XLA's list of steps", "expected a dump named *.thunk_sequence.txt, found none")
-    launches = read_launches(steps, (each.name for each in kernels))
-    return tuple(dataclasses.replace(each, launch=str(launches.get(each.name, ""))) for each in kernels)
+    launches = read_launches(steps, (kernel.name for kernel in kernels))
+    return tuple(dataclasses.replace(kernel, launch=str(launches.get(kernel.name, ""))) for kernel in kernels)
 
 
 def _with_roofline(
     module: Module, kernels: tuple[records.Kernel, ...], chip: Chip
 ) -> tuple[tuple[records.Kernel, ...], float]:
-    """The kernels with our estimate of each, and the sum over all that run."""
+    """Return the kernels with a roofline estimate each, and the sum over all that run."""
     work, runs = work_of(module), runs_of(module)
     products = {kind: figure.value for kind, figure in chip.peaks.items()}
     vector = chip.vector.value if chip.vector is not None else max(products.values())
     peaks = Peaks(chip.bandwidth.value, products, vector)
-    holds = ("while", "call", "conditional")  # what they run is estimated by itself
-    known = tuple(
-        each
-        if each.opcode in holds
-        else dataclasses.replace(each, estimated_seconds=kernel_seconds(each, work[each.name], peaks))
-        for each in kernels
+    control_flow = ("while", "call", "conditional")  # the kernels that they run are estimated separately
+    estimated = tuple(
+        kernel
+        if kernel.opcode in control_flow
+        else dataclasses.replace(kernel, estimated_seconds=kernel_seconds(kernel, work[kernel.name], peaks))
+        for kernel in kernels
     )
-    return known, sum((each.estimated_seconds or 0.0) * runs[each.name] for each in known)
+    return estimated, sum((kernel.estimated_seconds or 0.0) * runs[kernel.name] for kernel in estimated)
 
 
 def _steps(dump: Path | None) -> list[Path]:

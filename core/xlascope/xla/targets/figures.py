@@ -1,4 +1,4 @@
-"""Public figures of a chip, each with the document that it was taken from."""
+"""Published specifications of a chip, each with the document that it was taken from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number and where it stands (or what it was derived from)."""
+    """Number with its source, or what it was derived from."""
 
     value: float
     source: str
@@ -15,13 +15,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """What a roofline needs to know of a chip.
+    """Specifications of a chip that a roofline model needs.
 
     ``bandwidth`` is that of its main memory in bytes per second, ``memory`` its size in bytes; ``peaks`` are dense
     floating-point operations per second by the type of the factors of a matrix product (``float32`` is what XLA does
     with such factors unless asked for more precision), and ``vector`` those outside of matrix products. ``links`` are
-    the bytes per second that it can send to other chips over all its links at once, to at most ``linked`` chips (None:
-    to as many as there are).
+    the bytes per second that it can send to other chips over all its links at once, to at most ``max_linked_chips``
+    chips (None: no limit).
     """
 
     name: str

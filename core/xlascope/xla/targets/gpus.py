@@ -1,7 +1,8 @@
-"""NVIDIA GPUs as XLA's GPU compiler wants them described, written from NVIDIA's public figures.
+"""NVIDIA GPUs as XLA's GPU compiler wants them described, from NVIDIA's published specifications.
 
-XLA takes a ``GpuTargetConfigProto`` in place of a device. A figure's source is a document of NVIDIA's, or says from
-which of them it follows. Peaks are those without sparsity: data sheets that count sparse ones are halved.
+XLA takes a ``GpuTargetConfigProto`` in place of a device. The source of each figure is an NVIDIA document, or says
+from which of them the figure follows. Peaks are without sparsity: data sheets that count sparse operations are
+halved.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _KB, _MB, _GB, _TERA = 1024, 1024**2, 10**9, 10**12
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU: what CUDA reports of it, and the figures of its chip.
+    """One GPU: what CUDA reports of it, and the specifications of its chip.
 
     ``figures`` are by the names of XLA's ``GpuDeviceInfoProto``.
     """
@@ -38,22 +39,22 @@ class Gpu:
     figures: dict[str, Figure]
 
     def textproto(self) -> str:
-        """The description as XLA reads it.
+        """Return the description as XLA reads it.
 
-        >>> print(GPUS["h100"].textproto().splitlines()[6])
+        >>> print(GPUS["h100"].to_textproto().splitlines()[6])
           core_count: 132
         """
         major, minor = self.capability
-        lines = [f"  {name}: {_number(each.value)}" for name, each in self.figures.items()]
+        lines = [f"  {name}: {_number(figure.value)}" for name, figure in self.figures.items()]
         lines.append(f"  cuda_compute_capability {{ major: {major} minor: {minor} }}")
         info = "\n".join(["gpu_device_info {", *lines, "}"])
-        # No GPU tells which cuDNN is there: a version of the 9 series, which jaxlib's CUDA plugin is built for.
+        # A GPU's description does not say which cuDNN is installed: jaxlib's CUDA plugin is built for the 9 series.
         library = "dnn_version_info { major: 9 minor: 8 patch: 0 }"
         return f'{info}\nplatform_name: "CUDA"\n{library}\ndevice_description_str: "{self.chip.name}"\n'
 
 
 def _number(value: float) -> str:
-    return str(round(value)) if value > 1000 else f"{value:g}"  # only the clock's, in GHz, has a fraction
+    return str(round(value)) if value > 1000 else f"{value:g}"  # only the clock rate, in GHz, has a fraction
 
 
 def _gpu(
@@ -66,7 +67,7 @@ def _gpu(
     shared: int,
     cache: Figure,
 ) -> Gpu:
-    """A GPU from what differs; ``threads`` and ``shared`` (in kB, one of them CUDA's own) are per multiprocessor."""
+    """Build a GPU's description; ``threads`` and ``shared`` (kB, 1 reserved by CUDA) are per multiprocessor."""
     assert chip.vector is not None
     clock = chip.vector.value / (multiprocessors.value * lanes * 2) / 10**9
     guide = {
@@ -82,7 +83,7 @@ def _gpu(
         "block_dim_limit_y": 65535,
         "block_dim_limit_z": 65535,
     }
-    rest = {
+    optional_limits = {
         "shared_memory_per_block_optin": (shared - 1) * _KB,
         "registers_per_core_limit": 65536,
         "registers_per_block_limit": 65536,
@@ -95,7 +96,7 @@ def _gpu(
         "l2_cache_size": cache,
         "clock_rate_ghz": Figure(clock, _CLOCK),
         "device_memory_size": chip.memory,
-        **_of_guide(rest),
+        **_of_guide(optional_limits),
     }
     return Gpu(chip, capability, figures)
 
@@ -104,17 +105,17 @@ def _of_guide(values: dict[str, int]) -> dict[str, Figure]:
     return {name: Figure(value, _GUIDE) for name, value in values.items()}
 
 
-def _peaks(source: str, *, tf32: float, bf16: float, **others: Figure | float) -> dict[str, Figure]:
-    """Dense peaks in TFLOPS by the dtype of the factors; a figure of another source is given as it is.
+def _peaks(source: str, *, tf32: float, bf16: float, **further: Figure | float) -> dict[str, Figure]:
+    """Return dense peaks by the dtype of the factors, from TFLOPS; a ``SpecValue`` is used as it is.
 
     Factors in float32 are rounded to TF32, which is XLA's default on these GPUs.
     """
-    table = {"float32": tf32, "bfloat16": bf16, "float16": bf16, **others}
-    return {name: each if isinstance(each, Figure) else Figure(each * _TERA, source) for name, each in table.items()}
+    table = {"float32": tf32, "bfloat16": bf16, "float16": bf16, **further}
+    return {name: peak if isinstance(peak, Figure) else Figure(peak * _TERA, source) for name, peak in table.items()}
 
 
 def _nvlink(gigabytes: float, source: str) -> Figure:
-    """What a GPU sends over NVLink: half of what the data sheet has, which counts both directions."""
+    """Return the NVLink bandwidth in one direction: half of the data sheet's, which counts both directions."""
     return Figure(gigabytes * _GB, f"{source}: half of NVLink's bandwidth, which counts both directions")
 
 

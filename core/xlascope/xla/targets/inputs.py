@@ -1,4 +1,4 @@
-"""What a target's compiler is given."""
+"""Input of a target's compiler."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .process import TargetCompileError
 
 
 class NoLoweringError(TargetCompileError):
-    """An operation of the program does not exist on the target."""
+    """Error for an operation of the program that does not exist on the target."""
 
 
 class CompilerInput(NamedTuple):
-    """A program lowered for a target: StableHLO as bytes, and what records say of it.
+    """Program lowered for a target: StableHLO as bytes, and its identity in records.
 
     ``overrides`` are XLA's flags for this program, ``callbacks`` counts the Python functions that it calls, and
-    ``kept`` says which operands of its jaxpr it takes (None when nobody knows).
+    ``kept_operands`` says which operands of its jaxpr it takes (None if unknown).
     """
 
     target: Target
@@ -28,15 +28,14 @@ class CompilerInput(NamedTuple):
     kept: tuple[bool, ...] | None = None
 
 
-def check_callbacks(given: CompilerInput) -> CompilerInput:
-    """The same; raises :class:`NoLoweringError` for a program that calls Python on a device that is not here.
+def check_callbacks(program: CompilerInput) -> CompilerInput:
+    """Return the input; raises :class:`NoLoweringError` if it calls Python on a device that is not here.
 
-    What a program asks of Python (``pure_callback``, ``debug.print``) is done by the process that runs it: there is no
-    such process.
+    A callback (``pure_callback``, ``debug.print``) runs in the process that executes the program, and there is none.
     """
-    if given.callbacks and given.target.platform != "cpu":
+    if program.callbacks and program.target.platform != "cpu":
         raise NoLoweringError(
-            f"{given.name} cannot be compiled for {given.target.name}: it calls Python functions while it runs (a "
+            f"{program.name} cannot be compiled for {program.target.name}: it calls Python functions while it runs (a "
             "callback, debug.print), which needs a device that is here. Leave them out of what you ask about"
         )
-    return given
+    return program

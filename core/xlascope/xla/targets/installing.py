@@ -1,8 +1,8 @@
-"""The compilers of GPUs and TPUs, in a folder of their own: installed when somebody asks, found by nobody but us.
+"""Installation of the compilers of GPUs and TPUs into a folder that only xlascope searches.
 
-Installed as packages are, they would be plugins of every program of jax: `import jax` starts what it finds, and
-complains where there is no device. So pip puts them into the user's cache folder, for each jaxlib its own, and the
-compiler's process alone (``worker.py``) loads one from there.
+Installed as packages, they would be plugins of every program that uses jax: ``import jax`` starts the plugins that
+it finds, and complains where there is no device. So pip installs them into the user's cache folder, one folder for
+each jaxlib, and only the compiler's process (``worker.py``) loads them from there.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ...runtime import jaxlibs, user_files
 from ..platforms.plugins import Plugin, in_folder, installed
 from ..system.own_files import ForeignFileError, own_folder
 
-#: What installs the compilers for hardware that is not here.
+#: The command that installs the compilers for hardware that is not here.
 HOW = "python -m xlascope targets --install"
 PLATFORMS = ("gpu", "tpu")
 _ABANDONED = ".part"
 
 
 class InstallError(RuntimeError):
-    """A compiler cannot be installed; the message says why, and how it is done by hand."""
+    """Error for a compiler that cannot be installed; the message says why, and how to do it by hand."""
 
 
 def compiler_folder(platform: str) -> Path | None:
@@ -39,20 +39,20 @@ def compiler_folder(platform: str) -> Path | None:
 
 
 def compiler_of(platform: str) -> Plugin | None:
-    """Return the compiler of ``"gpu"`` or ``"tpu"``: ours, or else a plugin that is installed; None where none is.
+    """Return the compiler of ``"gpu"`` or ``"tpu"``: from our folder, else an installed plugin, else None.
 
-    Raises ForeignFileError where somebody else may have written ours.
+    Raises ForeignFileError if another user may have written the one in our folder.
     """
     folder = compiler_folder(platform)
     for plugin in in_folder(platform, folder) if folder is not None else ():
-        with own_folder(str(plugin.library.parent), make=False) as own:
-            own.require(plugin.library.name)
+        with own_folder(str(plugin.library.parent), make=False) as open_folder:
+            open_folder.require(plugin.library.name)
         return plugin
     return next(iter(installed(platform)), None)
 
 
 def requirements(platform: str) -> tuple[str, ...]:
-    """What pip is told to install for a platform.
+    """Return the requirements that pip installs for a platform.
 
     >>> requirements("gpu")
     ('jax-cuda13-pjrt==...',)
@@ -72,9 +72,9 @@ def install(platform: str) -> Plugin:
         raise InstallError("there is no folder to install to: the user has no home (XDG_CACHE_HOME names one)")
     if not sys.platform.startswith("linux"):
         raise InstallError(f"the compilers exist for Linux only, and this is {sys.platform}")
-    found = in_folder(platform, folder)
-    if found:
-        return found[0]
+    installed_plugins = in_folder(platform, folder)
+    if installed_plugins:
+        return installed_plugins[0]
     try:
         with own_folder(str(folder.parent), make=True):
             pass
@@ -89,11 +89,11 @@ def install(platform: str) -> Plugin:
 
 @contextlib.contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside that becomes it when all went well, and is gone when not."""
+    """Yield a temporary folder beside ``folder`` that replaces it on success and is removed on failure."""
     part = folder.with_name(f"{folder.name}.{os.getpid()}{_ABANDONED}")
     try:
         yield part
-        with contextlib.suppress(OSError):  # another process was faster
+        with contextlib.suppress(OSError):  # another process finished first
             part.replace(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -105,13 +105,13 @@ def _installer(folder: Path, platform: str) -> list[str]:
     uv = shutil.which("uv")
     if uv is not None:
         return [uv, "pip", "install", "--quiet", "--python", sys.executable]
-    wanted = " ".join(f'"{each}"' for each in requirements(platform))
-    raise InstallError(f"neither pip nor uv is here; by hand: pip install --no-deps --target {folder} {wanted}")
+    quoted = " ".join(f'"{requirement}"' for requirement in requirements(platform))
+    raise InstallError(f"neither pip nor uv is here; by hand: pip install --no-deps --target {folder} {quoted}")
 
 
 def _run(command: Sequence[str]) -> None:
-    """Files are the user's alone, as whatever is loaded has to be."""
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, umask=0o077)
-    if done.returncode:
-        words = " ".join((done.stderr.strip() or done.stdout.strip()).split())[-400:]
-        raise InstallError(f"{words} (the command was {' '.join(command)})")
+    """Run an installer; the installed files belong to the user alone, as all files that are loaded must."""
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, umask=0o077)
+    if result.returncode:
+        output = " ".join((result.stderr.strip() or result.stdout.strip()).split())[-400:]
+        raise InstallError(f"{output} (the command was {' '.join(command)})")

@@ -1,4 +1,4 @@
-"""The names of targets, and what stands behind each."""
+"""Registry of compilation targets by name."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from .figures import Chip
 from .gpus import GPUS
 from .tpus import CORES, SHAPES, TPUS
 
-#: More than any compiler of ours takes.
+#: An upper bound for the number of devices that a compiler accepts.
 MOST_DEVICES = 65_536
 
 
 class UnknownTargetError(ValueError):
-    """There is no target of that name; the message lists those there are."""
+    """Error for an unknown target name; the message lists the targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something to compile for.
+    """Hardware to compile for.
 
     ``platform`` is what lowering rules call it (``cpu``, ``cuda``, ``tpu``); ``description`` is what the plugin is
-    given: the topology's name for a TPU, a textproto for a GPU, nothing for the CPU. ``devices`` is how many it has; a
-    TPU v4's compiler counts both cores of a chip.
+    given: the topology's name for a TPU, a textproto for a GPU, nothing for the CPU. ``devices`` is how many it has;
+    a TPU v4's compiler counts both cores of a chip.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Target:
 
 
 def known_targets() -> tuple[str, ...]:
-    """The names of all targets.
+    """Return the names of all targets.
 
     >>> known_targets()[:3]
     ('cpu', 'tpu:v5e:2x2', 'tpu:v5e:1x1')
@@ -45,7 +45,7 @@ def known_targets() -> tuple[str, ...]:
 
 
 def find_target(name: str) -> Target:
-    """The target of a name; a TPU's shape may be left out, and several GPUs counted (``gpu:h100:8``).
+    """Return the target of a name; a TPU's shape may be omitted, and several GPUs counted (``gpu:h100:8``).
 
     Raises :class:`UnknownTargetError`, which lists them.
 
@@ -55,19 +55,19 @@ def find_target(name: str) -> Target:
     (256, 8)
     >>> find_target("gpu:h900")
     Traceback (most recent call last):
-    xlascope.xla.targets.known.UnknownTargetError: there is no target 'gpu:h900'; the targets are cpu, ...
+    xlascope.xla.targets.registry.UnknownTargetError: there is no target 'gpu:h900'; the targets are cpu, ...
     """
     key = name.strip().lower() if isinstance(name, str) else ""
-    found = _TARGETS.get(key) or _TARGETS.get(_WITHOUT_SHAPE.get(key, "")) or _larger_tpu(key) or _several(key)
-    if found is None:
+    target = _TARGETS.get(key) or _TARGETS.get(_WITHOUT_SHAPE.get(key, "")) or _larger_tpu(key) or _several(key)
+    if target is None:
         raise UnknownTargetError(f"there is no target {name!r}; the targets are {', '.join(_TARGETS)}")
-    return found
+    return target
 
 
 def _larger_tpu(key: str) -> Target | None:
-    """A TPU of another shape, for programs that many chips share; its compiler says which shapes there are."""
-    found = re.fullmatch(r"tpu:(\w+):(\d+x\d+(?:x\d+)?)", key)
-    return None if found is None or found[1] not in TPUS else _tpu(found[1], found[2])
+    """Return a TPU of another shape, for programs that many chips share; its compiler validates the shape."""
+    match = re.fullmatch(r"tpu:(\w+):(\d+x\d+(?:x\d+)?)", key)
+    return None if match is None or match[1] not in TPUS else _tpu(match[1], match[2])
 
 
 def _tpu(generation: str, shape: str) -> Target:
@@ -77,12 +77,12 @@ def _tpu(generation: str, shape: str) -> Target:
 
 
 def _several(key: str) -> Target | None:
-    """As many GPUs, or parts of this CPU, as the last part of a name counts."""
+    """Return a target of as many GPUs, or parts of this CPU, as the last part of the name says."""
     name, _, count = key.rpartition(":")
-    found = _TARGETS.get(name)
-    if found is None or found.platform == "tpu" or not count.isdecimal() or not 0 < int(count) <= MOST_DEVICES:
+    target = _TARGETS.get(name)
+    if target is None or target.platform == "tpu" or not count.isdecimal() or not 0 < int(count) <= MOST_DEVICES:
         return None
-    return replace(found, name=key, devices=int(count))
+    return replace(target, name=key, devices=int(count))
 
 
 _TARGETS = {

@@ -1,9 +1,9 @@
-"""Compiling for a target in a process of its own.
+"""Compilation for a target in a separate process.
 
-The compilers of TPUs and GPUs come as plugins that print, read the environment when they are loaded, may abort on a
-program that they do not understand, and cannot be interrupted. In a process of their own (0.2 s to start) all of that
-is harmless: an abort is an error message, cancelling is killing, memory has a limit, and a TPU or GPU that is really
-here is left alone.
+The compilers of TPUs and GPUs come as plugins that print, read the environment when they are loaded, may abort on
+a program that they do not understand, and cannot be interrupted. In a separate process (0.2 s to start) all of
+that is harmless: an abort is an error message, cancelling is killing, memory has a limit, and a TPU or GPU that is
+really here is left alone.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from .installing import HOW, compiler_of
 from .known import Target, find_target, known_targets
 
 _WORKER = Path(__file__).with_name("worker.py")
-#: Seconds until a compilation is given up, and the bytes that it may take (half of what the machine has, if less).
+#: Limits of a compilation: its time, and its memory (half of the machine's memory, if that is less).
 LIMIT = 600.0
 _MEMORY = 16 * 2**30
 _TAIL = 8000
-#: How lines of a plugin's stack trace begin: they tell a user nothing.
+#: Lines of a plugin's log that begin like this belong to a stack trace and are not shown to users.
 _STACK = ("https://symbolize", "***", "PC:", "@ ", "r/?trace", "E0000", "RAW: ")
-#: The process may be gone when it is written to: what it has to say is in how it ended.
+#: The process may have ended when we write to it: its exit status then says why.
 _IF_GONE = suppress(BrokenPipeError, ConnectionResetError)
 
 
-#: Factorizations on a GPU are calls of cuSOLVER and its kin, through handlers that only a machine with CUDA can load.
+#: Factorizations on a GPU call cuSOLVER and similar libraries through handlers that only a machine with CUDA can
+#: load.
 _NO_HANDLER = (
     "; it calls a library of CUDA (a factorization of a matrix does), which is not here: leave that out of what you "
     "ask about, or ask for a TPU"
@@ -46,23 +47,23 @@ _NO_HANDLER = (
 
 
 class MissingTargetError(RuntimeError):
-    """The compiler for a target is not installed; the message says how to install it."""
+    """Error for a target whose compiler is not installed; the message says how to install it."""
 
 
 class TargetCompileError(RuntimeError):
-    """A target's compiler refused a program, or came to grief; the message has the compiler's words."""
+    """Error for a program that a target's compiler refused or aborted on; the message quotes the compiler."""
 
 
 class TargetTimeoutError(TargetCompileError, TimeoutError):
-    """A target's compiler took longer than it was given."""
+    """Error for a compilation that took longer than its time limit."""
 
 
-class Stopped(Exception):  # noqa: N818  what somebody asked for is no error
-    """The compilation was ended by whoever :attr:`Watch.started` handed the means to."""
+class Stopped(Exception):  # noqa: N818  a requested stop is not an error
+    """Signal that the compilation was stopped through the function passed to :attr:`Watch.on_start`."""
 
 
 class Watch(NamedTuple):
-    """Who wants to know: ``tell(message)`` at each step, ``started(stop)`` with what ends the compilation at once."""
+    """Callbacks of a compilation: ``report(message)`` at each step, ``on_start(stop)`` with a stop function."""
 
     tell: Callable[[str], object]
     started: Callable[[Callable[[], None]], object]
@@ -70,11 +71,11 @@ class Watch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a target's compiler made of a program: optimized HLO, and what it says of it.
+    """Result of a target's compiler: optimized HLO and statistics.
 
-    ``cost`` is the compiler's own estimate (empty where it has none), ``analysis`` XLA's count of operations and bytes
-    in the optimized HLO; ``seconds`` is what the compilation took, the process's start included. ``plan`` is the
-    assignment of buffers and ``proto`` the module that it is about, as XLA serializes them; empty where it has none.
+    ``cost`` is the compiler's own estimate (empty where it has none), ``analysis`` XLA's count of operations and
+    bytes in the optimized HLO; ``seconds`` is what the compilation took, the process's start included.
+    ``buffer_assignment`` and the ``module_proto`` that it refers to are serialized by XLA; empty where there is none.
     """
 
     module: str
@@ -102,10 +103,10 @@ def build(
 ) -> Built:
     """Compile StableHLO (bytecode or text) for a target.
 
-    ``overrides`` are XLA's flags for this program, ``dump`` is a folder that XLA writes its dumps to (what is there
-    stays there when the compilation is stopped), ``environment`` is added to that of the process, ``log`` is a file for
-    what the compiler prints, ``callbacks`` is how many Python functions the program calls, and with ``plan`` the
-    assignment of buffers is told. Raises :class:`MissingTargetError`, :class:`TargetCompileError`, after ``seconds``
+    ``overrides`` are XLA's flags for this program, ``dump`` is a folder that XLA writes its dumps to (they stay there
+    when the compilation is stopped), ``environment`` is added to that of the process, ``log`` is a file for what the
+    compiler prints, ``callbacks`` is how many Python functions the program calls, and ``plan`` requests the buffer
+    assignment. Raises :class:`MissingTargetError`, :class:`TargetCompileError`, after ``seconds``
     :class:`TargetTimeoutError`, and :class:`Stopped`.
     """
     request = {
@@ -127,8 +128,8 @@ def build(
     if answer is None:
         raise process.complaint(target)
     if "error" in answer:
-        more = _NO_HANDLER if "No FFI handler registered" in answer["error"] else ""
-        raise TargetCompileError(f"the compiler for {target.name} refuses the program: {answer['error']}{more}")
+        hint = _NO_HANDLER if "No FFI handler registered" in answer["error"] else ""
+        raise TargetCompileError(f"the compiler for {target.name} refuses the program: {answer['error']}{hint}")
     memory = answer["memory"]
     hlo, assignment, proto = parts
     return Built(
@@ -144,34 +145,34 @@ def build(
 
 
 def plugin_of(target: Target) -> Path:
-    """The library with a target's compiler; raises :class:`MissingTargetError` when it is not installed.
+    """Return the library with a target's compiler; raises :class:`MissingTargetError` if it is not installed.
 
-    The packages are looked for, not imported.
+    The packages are searched for, not imported.
     """
     try:
-        found = compiler_of("gpu" if target.platform == "cuda" else target.platform)
+        plugin = compiler_of("gpu" if target.platform == "cuda" else target.platform)
     except ForeignFileError as error:
         raise MissingTargetError(f"the compiler for {target.name} is not loaded: {error}") from None
-    if found is not None:
-        return found.library
+    if plugin is not None:
+        return plugin.library
     if not sys.platform.startswith("linux"):
         raise MissingTargetError(f"the compiler for {target.name} exists for Linux only, and this is {sys.platform}")
     raise MissingTargetError(f"the compiler for {target.name} is not installed; install it with: {HOW}")
 
 
 def missing_targets() -> dict[str, str]:
-    """The targets whose compilers are not here, and for each how to get it.
+    """Return the targets whose compilers are not installed, and for each how to install it.
 
     >>> "cpu" in missing_targets()
     False
     """
     missing: dict[str, str] = {}
-    known: dict[str, bool] = {}
+    is_installed: dict[str, bool] = {}
     for name in known_targets():
         target = find_target(name)
-        if target.platform not in known:
-            known[target.platform] = target.platform == "cpu" or _is_here(target)
-        if not known[target.platform]:
+        if target.platform not in is_installed:
+            is_installed[target.platform] = target.platform == "cpu" or _is_here(target)
+        if not is_installed[target.platform]:
             missing[name] = HOW if sys.platform.startswith("linux") else "its compiler exists for Linux only"
     return missing
 
@@ -184,7 +185,7 @@ def _is_here(target: Target) -> bool:
     return True
 
 
-#: Without the first a TPU's compiler asks the network what machine it is on; the others keep it from locks and logs.
+#: Without the first variable a TPU's compiler queries the network for its machine; the others avoid locks and logs.
 _TPU_ENVIRONMENT = {
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
@@ -197,19 +198,19 @@ _TPU_ENVIRONMENT = {
 }
 
 
-def _environment(target: Target, more: Mapping[str, str] | None) -> dict[str, str]:
-    """The process's environment: the user's, without what describes devices that are here."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("TPU_", "PYTHONSTARTUP"))}
-    own |= {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": ""}
+def _environment(target: Target, extra: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the process's environment: the user's, without variables about devices that are here."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("TPU_", "PYTHONSTARTUP"))}
+    environment |= {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": ""}
     if target.platform == "tpu":
-        own |= _TPU_ENVIRONMENT
-    return own | dict(more or {})
+        environment |= _TPU_ENVIRONMENT
+    return environment | dict(extra or {})
 
 
 def _own_overrides(target: Target, dump: Path | None) -> list[list[Any]]:
-    # Without a device there is nothing to measure: XLA would stop where it tunes its matrix products.
-    own: list[list[Any]] = [["xla_gpu_autotune_level", "0"]] if target.platform == "cuda" else []
-    return [*own, ["xla_dump_to", str(dump)]] if dump is not None else own
+    # Without a device XLA cannot time candidates: it would fail where it autotunes matrix products.
+    overrides: list[list[Any]] = [["xla_gpu_autotune_level", "0"]] if target.platform == "cuda" else []
+    return [*overrides, ["xla_dump_to", str(dump)]] if dump is not None else overrides
 
 
 def _memory_limit() -> int:
@@ -221,7 +222,7 @@ def _memory_limit() -> int:
 
 
 class _Process:
-    """The worker while it lives: asked once, killed at the end of the block at the latest."""
+    """Worker process that is asked once, and killed at the end of the block at the latest."""
 
     def __init__(self, environment: dict[str, str], seconds: float, log: Path | None = None) -> None:
         self._seconds = seconds
@@ -234,7 +235,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=environment,
-            start_new_session=True,  # an interrupt of the kernel is not meant for it
+            start_new_session=True,  # an interrupt of the notebook's kernel must not reach it
         )
         self._tail = b""
 
@@ -254,12 +255,12 @@ class _Process:
         self._errors.close()
 
     def stop(self) -> None:
-        """End it now, from any thread."""
+        """Kill the process now, from any thread."""
         self._stopped = True
         self._process.kill()
 
     def ask(self, request: bytes, watch: Watch | None) -> tuple[dict[str, Any] | None, list[bytes]]:
-        """The answer to the request: its facts, and its parts as bytes; (None, []) when the process ended without."""
+        """Return the answer to a request: its facts, and its parts as bytes; (None, []) without an answer."""
         limit = threading.Timer(self._seconds, self._end_late)
         limit.daemon = True
         limit.start()
@@ -272,19 +273,19 @@ class _Process:
             self._process.wait()
 
     def _answer(self, request: bytes, watch: Watch | None) -> tuple[dict[str, Any] | None, list[bytes]]:
-        given, answers = self._process.stdin, self._process.stdout
-        assert given is not None and answers is not None
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None and answers is not None
         with _IF_GONE:
-            given.write(request)
-            given.flush()
+            requests.write(request)
+            requests.flush()
         for line in answers:
-            told = json.loads(line)
-            if "stage" not in told:
-                sizes = told.get("sizes", [])
+            message = json.loads(line)
+            if "stage" not in message:
+                sizes = message.get("sizes", [])
                 parts = [answers.read(size) for size in sizes]
-                return (told, parts) if [len(part) for part in parts] == sizes else (None, [])
+                return (message, parts) if [len(part) for part in parts] == sizes else (None, [])
             if watch is not None:
-                watch.tell(told["stage"])
+                watch.tell(message["stage"])
         return None, []
 
     def _end_late(self) -> None:
@@ -292,17 +293,17 @@ class _Process:
         self._process.kill()
 
     def complaint(self, target: Target) -> Exception:
-        """Why there is no answer."""
+        """Return the exception that says why there is no answer."""
         if self._stopped:
             return Stopped(f"compiling for {target.name} was stopped")
         if self._late:
             took = f"took longer than {self._seconds:g} s"
             return TargetTimeoutError(f"compiling for {target.name} {took}, and was stopped")
         code = self._process.returncode
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        said = [line.strip() for line in self._tail.decode(errors="replace").splitlines()]
-        telling = [line for line in said if line and not line.startswith(_STACK)]
-        words = f"; its last words: {telling[-1]}" if telling else ""
+        ending = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        lines = [line.strip() for line in self._tail.decode(errors="replace").splitlines()]
+        informative = [line for line in lines if line and not line.startswith(_STACK)]
+        suffix = f"; its last words: {informative[-1]}" if informative else ""
         return TargetCompileError(
-            f"the compiler for {target.name} {how} (it may take {_memory_limit() / 1e9:.3g} GB){words}"
+            f"the compiler for {target.name} {ending} (it may take {_memory_limit() / 1e9:.3g} GB){suffix}"
         )

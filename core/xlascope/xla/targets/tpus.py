@@ -1,4 +1,4 @@
-"""TPUs: the topologies that are offered as targets, and the public figures of their chips.
+"""TPU topologies that are offered as targets, and the published specifications of their chips.
 
 Peaks, bandwidth and memory are Google's (Cloud TPU documentation, one page for each generation).
 """
@@ -9,7 +9,7 @@ from .figures import Chip, Figure
 
 _TERA, _GB = 10**12, 10**9
 
-#: Topologies by generation; the first stands for the generation. A 2x2 is what one host has.
+#: Topologies by generation, the default first. A 2x2 is what one host has.
 SHAPES = {
     "v5e": ("2x2", "1x1"),
     "v4": ("2x2x1",),
@@ -17,18 +17,18 @@ SHAPES = {
     "v6e": ("2x2", "1x1"),
 }
 
-#: Devices of a chip, where they are several: its compiler has a v4's two cores apart, unless they are asked to be one.
+#: Devices of a chip, where there are several: a v4's compiler separates its two cores unless asked for megacore.
 CORES = {"v4": 2}
 
 
 def _tpu(generation: str, *, bf16: float, bandwidth: float, memory: int, links: float) -> Chip:
-    """A chip of one generation: peak in TFLOPS, bandwidth in GB/s, memory in GB, links to others in Gbit/s."""
+    """Build a chip of one generation: peak in TFLOPS, bandwidth in GB/s, memory in GB, links in Gbit/s."""
     source = f"Google, Cloud TPU documentation, TPU {generation}"
     peak = Figure(bf16 * _TERA, source)
     # A TPU multiplies in bfloat16: float32 factors are rounded unless more precision is asked for.
     peaks = {"bfloat16": peak, "float32": peak}
-    name, sent = f"TPU {generation}", Figure(links * _GB / 8, f"{source} (interchip interconnect per chip)")
-    return Chip(name, Figure(bandwidth * _GB, source), Figure(memory * _GB, source), peaks, links=sent)
+    name, link_bandwidth = f"TPU {generation}", Figure(links * _GB / 8, f"{source} (interchip interconnect per chip)")
+    return Chip(name, Figure(bandwidth * _GB, source), Figure(memory * _GB, source), peaks, links=link_bandwidth)
 
 
 TPUS = {

@@ -1,7 +1,7 @@
-"""What runs in the compiler's own process: reads a program, compiles it for a target, writes back what came of it.
+"""Worker that runs in the compiler's process: reads a program, compiles it for a target, and writes the results back.
 
-Started by :mod:`.process` as a file, so that nothing of the engine is loaded here: jaxlib and one plugin. The plugins
-print, and may abort: both are this process's affair. It ends when the one that started it closes the pipe.
+It is started as a file by :mod:`.process`, so that nothing of the engine is loaded here: jaxlib and one plugin.
+The plugins print, and may abort: both affect this process only. It ends when its parent closes the pipe.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
 
 def main() -> None:
-    """Answer the one request that comes in; what the plugins print goes to standard error."""
+    """Answer the one request on standard input; what the plugins print goes to standard error."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = os.fdopen(os.dup(0), "rb")
-    asked = json.loads(requests.readline())
-    module = requests.read(asked["module"])
+    request = json.loads(requests.readline())
+    module = requests.read(request["module"])
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
-    _limit(asked["memory"])
+    _limit(request["memory"])
 
-    def tell(**what: Any) -> None:
-        answers.write(json.dumps(what).encode() + b"\n")
+    def send(**message: Any) -> None:
+        answers.write(json.dumps(message).encode() + b"\n")
         answers.flush()
 
     try:
-        tell(stage="loading the compiler")
+        send(stage="loading the compiler")
         with _context():
             parsed = ir.Module.parse(module)
-        devices = _devices(asked, _partitions(parsed))
+        devices = _devices(request, _partitions(parsed))
         if b"lapack_" in module and devices[0].platform == "cpu":
             _know_lapack()
-        tell(stage="compiling")
-        made = _compile(devices, parsed, asked)
-        tell(stage="reading what it made")
-        _answer(made, answers, tell, asked["plan"])
+        send(stage="compiling")
+        executable = _compile(devices, parsed, request)
+        send(stage="reading what it made")
+        _answer(executable, answers, send, request["plan"])
     except Exception as error:
-        tell(error=str(error), kind=type(error).__name__)
+        send(error=str(error), kind=type(error).__name__)
     answers.flush()
-    os._exit(0)  # the plugins' own ends take time and may abort
+    os._exit(0)  # the plugins' own shutdown takes time and may abort
 
 
-def _answer(made: Any, answers: Any, tell: Any, plan: bool) -> None:
-    module = made.hlo_modules()[0]
-    stats = _attempt(made.get_compiled_memory_stats)
-    buffers = getattr(stats, "serialized_buffer_assignment_proto", b"") if plan else b""
+def _answer(executable: Any, answers: Any, send: Any, wants_buffers: bool) -> None:
+    module = executable.hlo_modules()[0]
+    stats = _attempt(executable.get_compiled_memory_stats)
+    buffers = getattr(stats, "serialized_buffer_assignment_proto", b"") if wants_buffers else b""
     parts = [module.to_string().encode(), buffers, module.as_serialized_hlo_module_proto() if buffers else b""]
-    tell(
+    send(
         name=module.name,
         sizes=[len(part) for part in parts],
-        cost=_cost(made),
+        cost=_cost(executable),
         analysis=_attempt(lambda: dict(_jax.hlo_module_cost_analysis(xla_client.make_cpu_client(), module))),
         memory=None if stats is None else _memory(stats),
     )
@@ -69,20 +69,20 @@ def _answer(made: Any, answers: Any, tell: Any, plan: bool) -> None:
 
 
 def _know_lapack() -> None:
-    """XLA compiles calls of functions that it knows; nothing is run here, so LAPACK itself need not be loaded."""
+    """Register the names of LAPACK calls, which XLA compiles only if it knows them; they are never run here."""
     lapack = importlib.import_module("jaxlib.lapack")
     for name, target, version in lapack.registrations()["cpu"]:
         xla_client.register_custom_call_target(name, target, platform="cpu", api_version=version)
 
 
 def _end_with(requests: Any) -> None:
-    """End when the other side is gone, or does not want the answer any more."""
+    """Exit when the other side closes the pipe, or does not want the answer any more."""
     requests.read(1)
     os._exit(1)
 
 
 def _limit(memory: int) -> None:
-    """Bytes of private memory that this process may have, and no core dumps; where the system takes such limits."""
+    """Limit the private memory of this process in bytes and disable core dumps, where the system can."""
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory:
@@ -90,26 +90,26 @@ def _limit(memory: int) -> None:
 
 
 def _partitions(module: Any) -> int:
-    """How many devices share the program."""
+    """Return how many devices share the program."""
     attributes = module.operation.attributes
     return int(attributes["mhlo.num_partitions"].value) if "mhlo.num_partitions" in attributes else 1
 
 
-def _devices(asked: dict[str, Any], count: int) -> list[Any]:
-    if asked["platform"] == "cpu":
-        found = xla_client.make_cpu_client(num_devices=count).local_devices()
+def _devices(request: dict[str, Any], count: int) -> list[Any]:
+    if request["platform"] == "cpu":
+        devices = xla_client.make_cpu_client(num_devices=count).local_devices()
     else:
-        found = _topology(asked, count)._make_compile_only_devices()
-    if len(found) < count:
-        raise ValueError(f"{count} devices share the program, and the target has {len(found)}")
-    return list(found[:count])
+        devices = _topology(request, count)._make_compile_only_devices()
+    if len(devices) < count:
+        raise ValueError(f"{count} devices share the program, and the target has {len(devices)}")
+    return list(devices[:count])
 
 
 def _compile(devices: list[Any], module: Any, asked: dict[str, Any]) -> Any:
     listed, options, client = _jax.DeviceList(tuple(devices)), _options(devices, asked["overrides"]), devices[0].client
     if asked["platform"] != "cpu":
         return client.compile(module, listed, options)
-    functions = [_nothing] * asked.get("callbacks", 0)  # never called: nothing is run here
+    functions = [_nothing] * asked.get("callbacks", 0)  # never called, since nothing is run here
     return client.compile_and_load(module, listed, options, functions)
 
 
@@ -117,16 +117,16 @@ def _nothing(*_: Any) -> tuple[()]:
     return ()
 
 
-def _topology(asked: dict[str, Any], count: int) -> Any:
-    if asked["platform"] == "tpu":
-        xla_client.load_pjrt_plugin_dynamically("tpu", asked["plugin"])
+def _topology(request: dict[str, Any], count: int) -> Any:
+    if request["platform"] == "tpu":
+        xla_client.load_pjrt_plugin_dynamically("tpu", request["plugin"])
         xla_client.initialize_pjrt_plugin("tpu")
-        alone = asked["description"].endswith(":1x1")  # a chip by itself is not what one host has
-        bounds = {"chips_per_host_bounds": [1, 1, 1]} if alone else {}
-        return xla_client.make_tfrt_tpu_c_api_device_topology(asked["description"], **bounds)
-    api = xla_client.load_pjrt_plugin_dynamically("cuda", asked["plugin"])
+        is_single_chip = request["description"].endswith(":1x1")  # a single chip is less than a host's default topology
+        bounds = {"chips_per_host_bounds": [1, 1, 1]} if is_single_chip else {}
+        return xla_client.make_tfrt_tpu_c_api_device_topology(request["description"], **bounds)
+    api = xla_client.load_pjrt_plugin_dynamically("cuda", request["plugin"])
     return xla_client.make_c_api_device_topology(
-        api, asked["name"], topology=f"1x1x{count}", target_config=asked["description"]
+        api, request["name"], topology=f"1x1x{count}", target_config=request["description"]
     )
 
 
@@ -149,15 +149,15 @@ def _options(devices: list[Any], overrides: list[list[Any]]) -> Any:
     if len(devices) > 1:
         build.use_spmd_partitioning = build.use_shardy_partitioner = True
         build.allow_spmd_sharding_propagation_to_output = [True]
-    assignment = xla_client.DeviceAssignment.create(np.array([[each.id for each in devices]], np.int32))
+    assignment = xla_client.DeviceAssignment.create(np.array([[device.id for device in devices]], np.int32))
     options.device_assignment = build.device_assignment = assignment
     options.env_option_overrides = [(name, value) for name, value in overrides]
     return options
 
 
-def _cost(made: Any) -> dict[str, float] | None:
-    found = _attempt(made.cost_analysis)
-    return dict(found[0] if isinstance(found, list) else found) if found else None
+def _cost(executable: Any) -> dict[str, float] | None:
+    analysis = _attempt(executable.cost_analysis)
+    return dict(analysis[0] if isinstance(analysis, list) else analysis) if analysis else None
 
 
 def _memory(stats: Any) -> dict[str, int]:
@@ -170,7 +170,7 @@ def _memory(stats: Any) -> dict[str, int]:
 
 
 def _attempt(question: Any) -> Any:
-    """What a compiler answers, None where it does not implement the question."""
+    """Return the answer of a compiler's query, None where it does not implement the query."""
     try:
         return question()
     except Exception:
@@ -178,5 +178,5 @@ def _attempt(question: Any) -> Any:
 
 
 if __name__ == "__main__":
-    utils.absl_set_min_log_level(0 if "TF_CPP_VMODULE" in os.environ else 1)  # asked to speak, it may
+    utils.absl_set_min_log_level(0 if "TF_CPP_VMODULE" in os.environ else 1)  # logs were requested
     main()

@@ -1,4 +1,4 @@
-"""Systems of linear equations by functions, solved step by step. The names are in ``__init__.pyi``."""
+"""Iterative solvers of linear systems given by functions; the names are listed in ``__init__.pyi``."""
 
 from ....names import lazy
 

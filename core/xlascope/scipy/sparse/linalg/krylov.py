@@ -1,4 +1,4 @@
-"""Conjugate gradients, and their stabilized form for systems that are not symmetric."""
+"""Conjugate gradients, and stabilized biconjugate gradients for systems that are not symmetric."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from ...arguments import floats_of_any_shape
 
 
 def dot(x: Any, y: Any) -> Any:
-    """The inner product of two trees of arrays, the first conjugated."""
+    """Return the inner product of two pytrees of arrays, the first conjugated."""
     products = [jnp.vdot(a, b, precision="highest") for a, b in zip(tree.leaves(x), tree.leaves(y), strict=True)]
     return reduce(operator.add, products)
 
 
 def real_dot(x: Any, y: Any) -> Any:
-    """The real part of the inner product."""
+    """Return the real part of the inner product of two pytrees."""
     return jnp.real(dot(x, y))
 
 
 def plus(x: Any, factor: Any, y: Any) -> Any:
-    """``x + factor y`` of trees, in the types of ``x``."""
+    """Return ``x + factor * y`` of pytrees, in the dtypes of ``x``."""
     return tree.map(lambda a, b: a + (factor * b).astype(a.dtype), x, y)
 
 
 def minus(x: Any, y: Any) -> Any:
-    """``x - y`` of trees."""
+    """Return ``x - y`` of pytrees."""
     return tree.map(lambda a, b: a - b, x, y)
 
 
 def same(x: Any) -> Any:
-    """No preconditioner."""
+    """Return ``x``: the identity preconditioner."""
     return x
 
 
 class System:
-    """The arguments that the solvers share, checked: ``A`` as a function, ``b`` and ``x0`` as trees of floats."""
+    """Checked arguments of the solvers: ``A`` as a function, ``b`` and ``x0`` as pytrees of inexact arrays."""
 
     def __init__(self, name: str, A: Any, b: Any, x0: Any, maxiter: int | None, M: Any) -> None:
         self.b, self.structure = _tree_of_floats(name, "b", b)
@@ -69,49 +69,53 @@ class System:
         self.precondition = same if M is None else _as_function(name, "M", M)
 
 
-def _tree_of_floats(name: str, what: str, given: Any) -> tuple[Any, Any]:
-    leaves, structure = tree.flatten(given)
+def _tree_of_floats(name: str, label: str, value: Any) -> tuple[Any, Any]:
+    leaves, structure = tree.flatten(value)
     if not leaves:
-        raise ValueError(f"{name} takes arrays as {what}, got {given!r}{here()}")
+        raise ValueError(f"{name} takes arrays as {label}, got {value!r}{here()}")
     return structure.unflatten([floats_of_any_shape(x)[0] for x in leaves]), structure
 
 
-def _as_function(name: str, what: str, given: Any) -> Callable[[Any], Any]:
-    if callable(given):
-        return given  # type: ignore[no-any-return]
-    shape = aval_of(given).shape
+def _as_function(name: str, label: str, value: Any) -> Callable[[Any], Any]:
+    if callable(value):
+        return value  # type: ignore[no-any-return]
+    shape = aval_of(value).shape
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"{what} of {name} is a function or a square matrix, got an array of shape {shape}{here()}")
-    return lambda x: jnp.matmul(given, x, precision="highest")
+        raise ValueError(f"{label} of {name} is a function or a square matrix, got an array of shape {shape}{here()}")
+    return lambda x: jnp.matmul(value, x, precision="highest")
 
 
-def solved(system: System, run: Callable[..., Any], symmetric: bool) -> Any:
-    """The solution, with the derivative of every solution: ``run`` solves for a function, a right side and a start."""
+def solved(system: System, iterate: Callable[..., Any], symmetric: bool) -> Any:
+    """Return the solution, with the implicit derivative of a linear solve.
+
+    ``iterate`` takes a linear function, a right side, a start and a preconditioner, and returns the solution.
+    """
     start = stop_gradient_of(system.x0)
 
     def solve(matvec: Callable[[Any], Any], b: Any) -> Any:
-        return run(matvec, b, start, system.precondition)
+        return iterate(matvec, b, start, system.precondition)
 
     def transpose_solve(vecmat: Callable[[Any], Any], b: Any) -> Any:
-        return run(vecmat, b, tree.map(jnp.zeros_like, b), system.precondition)
+        return iterate(vecmat, b, tree.map(jnp.zeros_like, b), system.precondition)
 
     return custom_linear_solve(system.matvec, system.b, solve, transpose_solve, symmetric=symmetric)
 
 
 def stop_gradient_of(x: Any) -> Any:
-    """A tree of constants."""
+    """Apply ``stop_gradient`` to all leaves of a pytree."""
     return tree.map(stop_gradient, x)
 
 
 def cg(
     A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
 ) -> tuple[Any, None]:
-    """The x with ``A(x) = b``, for a linear function that is Hermitian and positive definite, by conjugate gradients.
+    """Return (x, None) with ``A(x) = b`` for a Hermitian positive definite linear function, by conjugate gradients.
 
-    ``A`` is a function of trees of arrays like ``b``, or a matrix; ``x0`` is where to start (zeros). It ends when the
-    residual is at most ``max(tol * norm(b), atol)``, or after ``maxiter`` steps (ten times the number of unknowns).
-    ``M`` is an approximate inverse of ``A``. Returns (x, None). Its derivative solves such a system again. Raises
-    ValueError for trees or shapes that do not fit. (M. R. Hestenes and E. Stiefel, J. Res. Nat. Bur. Stand. 49, 1952.)
+    ``A`` is a function of pytrees of arrays like ``b``, or a matrix; ``x0`` is the starting point (zeros). It
+    stops when the norm of the residual is at most ``max(tol * norm(b), atol)``, or after ``maxiter`` steps (ten
+    times the number of unknowns). ``M`` is an approximate inverse of ``A``. Its derivative solves another such
+    system. Raises ValueError for incompatible trees or shapes. (M. R. Hestenes and E. Stiefel, J. Res. Nat. Bur.
+    Stand. 49, 1952.)
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.scipy.sparse.linalg import cg
@@ -121,35 +125,35 @@ def cg(
     """
     system = System("cg", A, b, x0, maxiter, M)
 
-    def run(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
+    def iterate(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
         bound = jnp.maximum(jnp.square(tol) * real_dot(right, right), jnp.square(atol))
         residual = minus(right, matvec(start))
         direction = precondition(residual)
         gamma = real_dot(residual, direction)
 
-        def far(state: Any) -> Any:
+        def has_not_converged(state: Any) -> Any:
             _, r, gamma, _, k = state
             size = gamma if precondition is same else real_dot(r, r)
             return (size > bound) & (k < system.maxiter)
 
         def step(state: Any) -> Any:
             x, r, gamma, p, k = state
-            moved = matvec(p)
-            alpha = gamma / real_dot(p, moved)
-            x, r = plus(x, alpha, p), plus(r, -alpha, moved)
+            a_p = matvec(p)
+            alpha = gamma / real_dot(p, a_p)
+            x, r = plus(x, alpha, p), plus(r, -alpha, a_p)
             z = precondition(r)
-            after = real_dot(r, z)
-            return x, r, after, plus(z, after / gamma, p), k + 1
+            new_gamma = real_dot(r, z)
+            return x, r, new_gamma, plus(z, new_gamma / gamma, p), k + 1
 
-        return while_loop(far, step, (start, residual, gamma, direction, 0))[0]
+        return while_loop(has_not_converged, step, (start, residual, gamma, direction, 0))[0]
 
-    return solved(system, run, symmetric=True), None
+    return solved(system, iterate, symmetric=True), None
 
 
 def bicgstab(
     A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
 ) -> tuple[Any, None]:
-    """The x with ``A(x) = b``, for any linear function, by stabilized biconjugate gradients.
+    """Return (x, None) with ``A(x) = b`` for any linear function, by stabilized biconjugate gradients.
 
     Arguments and result are those of :func:`cg`. (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992.)
 
@@ -161,35 +165,35 @@ def bicgstab(
     """
     system = System("bicgstab", A, b, x0, maxiter, M)
 
-    def run(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
+    def iterate(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
         bound = jnp.maximum(jnp.square(tol) * real_dot(right, right), jnp.square(atol))
-        first = minus(right, matvec(start))
-        one = jnp.ones_like(dot(first, first))
+        r0 = minus(right, matvec(start))
+        unit = jnp.ones_like(dot(r0, r0))
 
-        def far(state: Any) -> Any:
+        def has_not_converged(state: Any) -> Any:
             _, r, *_, k = state
             return (real_dot(r, r) > bound) & (k < system.maxiter) & (k >= 0)
 
         def step(state: Any) -> Any:
             x, r, alpha, omega, rho, p, q, k = state
-            after = dot(first, r)
-            p = plus(r, after / rho * alpha / omega, plus(p, -omega, q))
-            turned = precondition(p)
-            q = matvec(turned)
-            alpha = after / dot(first, q)
+            new_rho = dot(r0, r)
+            p = plus(r, new_rho / rho * alpha / omega, plus(p, -omega, q))
+            p_hat = precondition(p)
+            q = matvec(p_hat)
+            alpha = new_rho / dot(r0, q)
             s = plus(r, -alpha, q)
-            early = real_dot(s, s) < bound
-            of_s = precondition(s)
-            t = matvec(of_s)
+            half_step_converged = real_dot(s, s) < bound
+            s_hat = precondition(s)
+            t = matvec(s_hat)
             omega = dot(t, s) / dot(t, t)
-            half = plus(x, alpha, turned)
-            x = tree.map(lambda a, c: jnp.where(early, a, c), half, plus(half, omega, of_s))
-            r = tree.map(lambda a, c: jnp.where(early, a, c), s, plus(s, -omega, t))
-            broken = (omega == 0) | (alpha == 0)
-            k = jnp.where(broken & ~early, -11, k + 1)
-            k = jnp.where(after == 0, -10, k)
-            return x, r, alpha, omega, after, p, q, k
+            x_half = plus(x, alpha, p_hat)
+            x = tree.map(lambda a, c: jnp.where(half_step_converged, a, c), x_half, plus(x_half, omega, s_hat))
+            r = tree.map(lambda a, c: jnp.where(half_step_converged, a, c), s, plus(s, -omega, t))
+            breakdown = (omega == 0) | (alpha == 0)
+            k = jnp.where(breakdown & ~half_step_converged, -11, k + 1)
+            k = jnp.where(new_rho == 0, -10, k)
+            return x, r, alpha, omega, new_rho, p, q, k
 
-        return while_loop(far, step, (start, first, one, one, one, first, first, jnp.asarray(0)))[0]
+        return while_loop(has_not_converged, step, (start, r0, unit, unit, unit, r0, r0, jnp.asarray(0)))[0]
 
-    return solved(system, run, symmetric=False), None
+    return solved(system, iterate, symmetric=False), None

@@ -1,4 +1,4 @@
-"""GMRES: the least residual among what a few products give."""
+"""GMRES: the generalized minimal residual method."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def gmres(
     M: Any = None,
     solve_method: str = "batched",
 ) -> tuple[Any, Any]:
-    """The x with ``A(x) = b``, for any linear function, by the least residual in Krylov spaces.
+    """Return (x, 0) with ``A(x) = b`` for any linear function, by minimal residuals in Krylov spaces.
 
-    Each round builds a space of ``restart`` vectors, and the next starts where it ended. Other arguments are those of
-    :func:`xlascope.scipy.sparse.linalg.cg`; ``maxiter`` counts rounds. ``solve_method`` is "batched" or "incremental",
-    and changes nothing. Returns (x, 0). Raises ValueError for another method and for trees that do not fit. (Y. Saad
+    Each cycle builds a space of ``restart`` vectors, and the next starts from its result. Other arguments are
+    those of :func:`xlascope.scipy.sparse.linalg.cg`; ``maxiter`` counts cycles. ``solve_method`` is "batched" or
+    "incremental", and has no effect. Raises ValueError for another method and for incompatible trees. (Y. Saad
     and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986.)
 
     >>> import xlascope.numpy as jnp
@@ -45,42 +45,42 @@ def gmres(
     system = System("gmres", A, b, x0, maxiter, M)
     size = min(whole_number(restart, "restart of gmres"), system.size)
 
-    def run(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
+    def iterate(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
         bound = jnp.maximum(jnp.square(tol) * real_dot(right, right), jnp.square(atol))
         _, unravel = _raveled(right)
 
         def residual(x: Any) -> Any:
             return minus(right, matvec(x))
 
-        def far(state: Any) -> Any:
+        def has_not_converged(state: Any) -> Any:
             x, k = state
-            left = residual(x)
-            return (real_dot(left, left) > bound) & (k < system.maxiter)
+            current_residual = residual(x)
+            return (real_dot(current_residual, current_residual) > bound) & (k < system.maxiter)
 
         def step(state: Any) -> Any:
             x, k = state
-            found = _least(lambda v: _flat(precondition(matvec(unravel(v)))), _flat(precondition(residual(x))), size)
-            moved = unravel(found)
-            return _sum(x, moved), k + 1
+            delta = _least(lambda v: _flat(precondition(matvec(unravel(v)))), _flat(precondition(residual(x))), size)
+            correction = unravel(delta)
+            return _sum(x, correction), k + 1
 
-        return while_loop(far, step, (start, 0))[0]
+        return while_loop(has_not_converged, step, (start, 0))[0]
 
-    return solved(system, run, symmetric=False), jnp.asarray(0)
+    return solved(system, iterate, symmetric=False), jnp.asarray(0)
 
 
 def _raveled(x: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The arrays of a tree as one vector, and the way back."""
+    """Return the arrays of a pytree as one vector, and the function that restores the pytree."""
     leaves, structure = tree.flatten(x)
     ends = list(itertools.accumulate(leaf.size for leaf in leaves))
 
-    def back(flat: Any) -> Any:
+    def unravel(flat: Any) -> Any:
         parts = [flat[end - leaf.size : end] for leaf, end in zip(leaves, ends, strict=True)]
         return structure.unflatten(
             [jnp.reshape(part, leaf.shape).astype(leaf.dtype) for part, leaf in zip(parts, leaves, strict=True)]
         )
 
     dtype = jnp.result_type(*(leaf.dtype for leaf in leaves))
-    return jnp.concatenate([jnp.ravel(leaf).astype(dtype) for leaf in leaves]), back
+    return jnp.concatenate([jnp.ravel(leaf).astype(dtype) for leaf in leaves]), unravel
 
 
 def _flat(x: Any) -> Any:
@@ -97,33 +97,33 @@ def _times(x: Any, y: Any) -> Any:
 
 
 def _least(apply: Callable[[Any], Any], r: Any, size: int) -> Any:
-    """The v in the space of r, A r, …, with the least |r - A v|, by Arnoldi's orthonormal basis of it."""
+    """Return the v in the span of r, A r, … that minimizes |r - A v|, by an orthonormal Arnoldi basis."""
     length = jnp.sqrt(jnp.real(jnp.vdot(r, r)))
     basis = jnp.zeros((size + 1, r.shape[0]), r.dtype).at[0].set(_unit(r, length))
-    form = jnp.zeros((size + 1, size), r.dtype)
+    hessenberg = jnp.zeros((size + 1, size), r.dtype)
 
-    def step(k: Any, both: Any) -> Any:
-        basis, form = both
+    def step(k: Any, carry: Any) -> Any:
+        basis, hessenberg = carry
         v = apply(jnp.take(basis, k, 0))
         before = jnp.sqrt(jnp.real(jnp.vdot(v, v)))
         column = jnp.zeros((size + 1,), r.dtype)
         for _ in range(2):  # twice, so that the basis stays orthogonal
-            part = _times(jnp.conj(basis), v)
-            v, column = v - _times(part, basis), column + part
-        left = jnp.sqrt(jnp.real(jnp.vdot(v, v)))
-        left = jnp.where(left > 8 * epsilon(r.dtype) * before, left, 0)  # the space is whole
-        basis = basis.at[k + 1].set(_unit(v, left))
-        return basis, form.at[:, k].set(column.at[k + 1].set(left.astype(r.dtype)))
+            projections = _times(jnp.conj(basis), v)
+            v, column = v - _times(projections, basis), column + projections
+        after = jnp.sqrt(jnp.real(jnp.vdot(v, v)))
+        after = jnp.where(after > 8 * epsilon(r.dtype) * before, after, 0)  # Krylov space exhausted
+        basis = basis.at[k + 1].set(_unit(v, after))
+        return basis, hessenberg.at[:, k].set(column.at[k + 1].set(after.astype(r.dtype)))
 
-    basis, form = fori_loop(0, size, step, (basis, form))
-    right = jnp.zeros((size + 1,), r.dtype).at[0].set(length.astype(r.dtype))
-    q, triangle = of_lax.qr(form, full_matrices=False)
-    # columns of a space that was whole before are zero: they are left out
-    known = jnp.abs(jnp.diagonal(triangle)) > epsilon(r.dtype) * jnp.max(jnp.abs(triangle))
-    triangle = jnp.where(known[:, None] & known, triangle, 0) + jnp.diag(jnp.where(known, 0, 1).astype(r.dtype))
-    wanted = jnp.where(known, _times(jnp.conj(q).T, right), 0)
-    parts = of_lax.triangular_solve(triangle, wanted[:, None], left_side=True)[:, 0]
-    return _times(parts, basis[:size])
+    basis, hessenberg = fori_loop(0, size, step, (basis, hessenberg))
+    residual_coordinates = jnp.zeros((size + 1,), r.dtype).at[0].set(length.astype(r.dtype))
+    q, triangle = of_lax.qr(hessenberg, full_matrices=False)
+    # columns after the space was exhausted are zero: exclude them
+    valid = jnp.abs(jnp.diagonal(triangle)) > epsilon(r.dtype) * jnp.max(jnp.abs(triangle))
+    triangle = jnp.where(valid[:, None] & valid, triangle, 0) + jnp.diag(jnp.where(valid, 0, 1).astype(r.dtype))
+    projected = jnp.where(valid, _times(jnp.conj(q).T, residual_coordinates), 0)
+    coefficients = of_lax.triangular_solve(triangle, projected[:, None], left_side=True)[:, 0]
+    return _times(coefficients, basis[:size])
 
 
 def _unit(v: Any, length: Any) -> Any:

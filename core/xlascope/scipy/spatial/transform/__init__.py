@@ -1,4 +1,4 @@
-"""Rotations of space. The names are in ``__init__.pyi``."""
+"""Rotations in three dimensions; the names are listed in ``__init__.pyi``."""
 
 from ....names import lazy
 

@@ -1,4 +1,4 @@
-"""Unit quaternions (x, y, z, w), along the last axis, and what rotations are written as besides."""
+"""Unit quaternions (x, y, z, w) along the last axis, and conversions between them and other forms of rotations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...arguments import floats, floats_of_any_shape, strong
 
 
 def vectors(name: str, x: Any, size: int) -> Any:
-    """Arrays of so many numbers along the last axis; raises ValueError for others."""
+    """Convert to a floating-point array with that many elements along its last axis; raise ValueError otherwise."""
     (x,) = floats_of_any_shape(x)
     if not x.ndim or x.shape[-1] != size:
         raise ValueError(f"{name} takes {size} numbers along the last axis, got shape {x.shape}{here()}")
@@ -26,26 +26,26 @@ def _norm(x: Any) -> Any:
 
 @together()
 def normalized(q: Any) -> Any:
-    """Quaternions of length 1."""
+    """Return quaternions scaled to length 1."""
     (q,) = floats(q)
     return q / _norm(q)
 
 
 @together()
 def product(p: Any, q: Any) -> Any:
-    """The rotation by ``q``, then by ``p``."""
+    """Return the composition of rotations: first ``q``, then ``p``."""
     p, q = floats(p, q)
     a, b = p[..., :3], q[..., :3]
     v, w = p[..., 3:], q[..., 3:]
-    whole = v * w - jnp.sum(a * b, -1, keepdims=True)
-    return normalized(jnp.concatenate([v * b + w * a + jnp.cross(a, b), whole], -1))
+    scalar = v * w - jnp.sum(a * b, -1, keepdims=True)
+    return normalized(jnp.concatenate([v * b + w * a + jnp.cross(a, b), scalar], -1))
 
 
 @together()
 def to_matrix(q: Any) -> Any:
-    """Matrices, ``(…, 3, 3)``."""
+    """Return rotation matrices, shape ``(…, 3, 3)``."""
     x, y, z, w = (q[..., i] for i in range(4))
-    xx, yy, zz, ww = x * x, y * y, z * z, w * w  # a difference from 1 would double the error of the length
+    xx, yy, zz, ww = x * x, y * y, z * z, w * w  # 1 - 2 (…) would double the error of the norm
     rows = [
         [xx - yy - zz + ww, 2 * (x * y - z * w), 2 * (x * z + y * w)],
         [2 * (x * y + z * w), yy - xx - zz + ww, 2 * (y * z - x * w)],
@@ -56,30 +56,33 @@ def to_matrix(q: Any) -> Any:
 
 @together()
 def from_matrix(m: Any) -> Any:
-    """Quaternions of rotation matrices, by the largest of their squares (S. W. Shepperd, J. Guidance 1, 1978)."""
+    """Return quaternions of rotation matrices.
+
+    The component that is largest is computed first (S. W. Shepperd, J. Guidance 1, 1978).
+    """
     (m,) = floats_of_any_shape(m)
     if m.ndim < 2 or m.shape[-2:] != (3, 3):
         raise ValueError(f"a rotation is a matrix of shape (3, 3), got shape {m.shape}{here()}")
     d = [m[..., i, i] for i in range(3)]
     trace = d[0] + d[1] + d[2]
-    choices = []
+    candidates = []
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        parts = [None] * 4
-        parts[i] = 1 - trace + 2 * d[i]
-        parts[j] = m[..., j, i] + m[..., i, j]
-        parts[k] = m[..., k, i] + m[..., i, k]
-        parts[3] = m[..., k, j] - m[..., j, k]
-        choices.append(jnp.stack(parts, -1))
-    turns = [m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1], 1 + trace]
-    choices.append(jnp.stack(turns, -1))
+        components = [None] * 4
+        components[i] = 1 - trace + 2 * d[i]
+        components[j] = m[..., j, i] + m[..., i, j]
+        components[k] = m[..., k, i] + m[..., i, k]
+        components[3] = m[..., k, j] - m[..., j, k]
+        candidates.append(jnp.stack(components, -1))
+    from_trace = [m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1], 1 + trace]
+    candidates.append(jnp.stack(from_trace, -1))
     largest = jnp.argmax(jnp.stack([*d, trace], -1), -1)[..., None, None]
-    return normalized(jnp.take_along_axis(jnp.stack(choices, -2), largest, -2)[..., 0, :])
+    return normalized(jnp.take_along_axis(jnp.stack(candidates, -2), largest, -2)[..., 0, :])
 
 
 @together()
 def to_rotvec(q: Any) -> Any:
-    """Axes times angles, ``(…, 3)``."""
+    """Return rotation vectors (axis times angle), shape ``(…, 3)``."""
     q = jnp.where(q[..., 3:] < 0, -q, q)
     squares = jnp.sum(q[..., :3] ** 2, -1, keepdims=True)
     small = squares < 1e-8
@@ -91,33 +94,36 @@ def to_rotvec(q: Any) -> Any:
 
 @together()
 def from_rotvec(v: Any) -> Any:
-    """Quaternions of axes times angles."""
+    """Return quaternions of rotation vectors (axis times angle)."""
     v = vectors("from_rotvec", v, 3)
     squares = jnp.sum(v * v, -1, keepdims=True)
     small = squares < 1e-6
     angle = jnp.sqrt(jnp.where(small, 1, squares))
     factor = jnp.where(small, 0.5 - squares / 48 + squares * squares / 3840, jnp.sin(angle / 2) / angle)
-    whole = jnp.where(small, 1 - squares / 8 + squares * squares / 384, jnp.cos(angle / 2))
-    return normalized(jnp.concatenate([factor * v, whole], -1))
+    scalar = jnp.where(small, 1 - squares / 8 + squares * squares / 384, jnp.cos(angle / 2))
+    return normalized(jnp.concatenate([factor * v, scalar], -1))
 
 
 @together()
 def to_mrp(q: Any) -> Any:
-    """Modified Rodrigues parameters: axes times the tangent of a quarter of the angle."""
+    """Return modified Rodrigues parameters: axis times the tangent of a quarter of the angle."""
     q = jnp.where(q[..., 3:] < 0, -q, q)
     return q[..., :3] / (1 + q[..., 3:])
 
 
 @together()
 def from_mrp(p: Any) -> Any:
-    """Quaternions of modified Rodrigues parameters."""
+    """Return quaternions of modified Rodrigues parameters."""
     p = vectors("from_mrp", p, 3)
     squares = jnp.sum(p * p, -1, keepdims=True)
     return normalized(jnp.concatenate([2 * p, 1 - squares], -1) / (1 + squares))
 
 
 def axes_of_sequence(seq: Any) -> tuple[str, bool]:
-    """The axes of a sequence of rotations, and whether each is about the axes as turned before (upper case)."""
+    """Return the lower-case axes of a sequence, and whether it is intrinsic (upper case).
+
+    Raises ValueError for anything else than one to three axes without repetitions in a row.
+    """
     if not isinstance(seq, str) or not 1 <= len(seq) <= 3 or not (set(seq) <= set("xyz") or set(seq) <= set("XYZ")):
         raise ValueError(f"a sequence of axes is one to three of 'xyz', or of 'XYZ', got {seq!r}{here()}")
     if any(a == b for a, b in itertools.pairwise(seq)):
@@ -127,25 +133,25 @@ def axes_of_sequence(seq: Any) -> tuple[str, bool]:
 
 @together("axes", "intrinsic")
 def from_euler(angles: Any, axes: str, intrinsic: bool) -> Any:
-    """Quaternions of rotations about axes, one after the other, by angles along the last axis."""
+    """Return quaternions of successive rotations about axes, by angles along the last axis."""
     angles = strong(floats(angles)[0])
     if len(axes) == 1 and (not angles.ndim or angles.shape[-1] != 1):
         angles = angles[..., None]
     if not angles.ndim or angles.shape[-1] != len(axes):
         raise ValueError(f"there is an angle for each of {len(axes)} axes, got shape {angles.shape}{here()}")
-    found = None
+    result = None
     for i, axis in enumerate(axes):
         half = angles[..., i] / 2
-        parts = [jnp.zeros_like(half)] * 3 + [jnp.cos(half)]
-        parts["xyz".index(axis)] = jnp.sin(half)
-        one = jnp.stack(parts, -1)
-        found = one if found is None else product(found, one) if intrinsic else product(one, found)
-    return found
+        components = [jnp.zeros_like(half)] * 3 + [jnp.cos(half)]
+        components["xyz".index(axis)] = jnp.sin(half)
+        turn = jnp.stack(components, -1)
+        result = turn if result is None else product(result, turn) if intrinsic else product(turn, result)
+    return result
 
 
 @together("axes", "intrinsic")
 def to_euler(q: Any, axes: str, intrinsic: bool) -> Any:
-    """Angles about three axes, one after the other, ``(…, 3)``.
+    """Return Euler angles about three axes, shape ``(…, 3)``.
 
     (E. Bernardes and S. Viollet, "Quaternion to Euler angles conversion", PLOS ONE 17, 2022.)
     """
@@ -160,16 +166,16 @@ def to_euler(q: Any, axes: str, intrinsic: bool) -> Any:
         c, d = q[..., j] + q[..., 3], q[..., k] * sign - q[..., i]
     middle = 2 * jnp.arctan2(jnp.hypot(c, d), jnp.hypot(a, b))
     half_sum, half_difference = jnp.arctan2(b, a), jnp.arctan2(d, c)
-    none, half_turn = jnp.abs(middle) <= 1e-7, jnp.abs(middle - math.pi) <= 1e-7
-    locked = 2 * half_difference * (1 if intrinsic else -1)
+    middle_is_zero, middle_is_pi = jnp.abs(middle) <= 1e-7, jnp.abs(middle - math.pi) <= 1e-7
+    gimbal_lock_angle = 2 * half_difference * (1 if intrinsic else -1)
     first, third = half_sum - half_difference, half_sum + half_difference
     if intrinsic:
         first, third = third, first
-    first = jnp.where(none, 2 * half_sum, jnp.where(half_turn, locked, first))
-    third = jnp.where(none | half_turn, 0, third)
+    first = jnp.where(middle_is_zero, 2 * half_sum, jnp.where(middle_is_pi, gimbal_lock_angle, first))
+    third = jnp.where(middle_is_zero | middle_is_pi, 0, third)
     if not symmetric:
         middle = middle - math.pi / 2
         first, third = (first * sign, third) if intrinsic else (first, third * sign)
-    found = jnp.stack([first, middle, third], -1)
-    found = jnp.where(found < -math.pi, found + 2 * math.pi, found)
-    return jnp.where(found > math.pi, found - 2 * math.pi, found)
+    angles = jnp.stack([first, middle, third], -1)
+    angles = jnp.where(angles < -math.pi, angles + 2 * math.pi, angles)
+    return jnp.where(angles > math.pi, angles - 2 * math.pi, angles)

@@ -1,5 +1,6 @@
-"""Programs that a device is tried with, written once for two engines: xlascope and jax.
+"""Benchmark programs for a device, written once for two engines: xlascope and jax.
 
-This folder needs Python and NumPy alone. It runs as ``xlascope.tools.device.programs`` and, for jax, as a top-level
-package ``programs`` in a process that never imports xlascope, so its modules import each other alone.
+This folder requires only Python and NumPy. It runs as ``xlascope.tools.device.programs`` and, for jax, as a
+top-level package ``programs`` in a process that never imports xlascope, so its modules import only each
+other.
 """

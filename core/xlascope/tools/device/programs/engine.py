@@ -1,4 +1,4 @@
-"""An engine as the programs see it, and what a program is."""
+"""The engine as the programs see it, and the type of a program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Engine(NamedTuple):
-    """The modules of one engine; xlascope and jax have the same names."""
+    """The modules of one engine; xlascope and jax use the same names."""
 
     name: str
     xs: Any
@@ -23,8 +23,8 @@ class Engine(NamedTuple):
 class Program(NamedTuple):
     """A function before it is jitted, and its arguments.
 
-    ``updates`` says that the first result has the structure of the first argument, which it replaces in the next call.
-    ``tolerance`` is relative to the largest number of a result; two engines have to agree so far.
+    ``updates`` says that the first result replaces the first argument in the next call. ``tolerance`` is the
+    allowed difference between two engines, relative to the largest number of a result.
     """
 
     function: Callable[..., Any]
@@ -39,20 +39,20 @@ Make = Callable[[Engine, str], Program]
 
 
 def load_engine(name: str) -> Engine:
-    """Return the engine of that name, ``"xlascope"`` or ``"jax"``."""
+    """Return the engine of a name, ``"xlascope"`` or ``"jax"``."""
     xs = importlib.import_module(name)
     numpy, lax, nn, random = (importlib.import_module(f"{name}.{part}") for part in ("numpy", "lax", "nn", "random"))
     return Engine(name, xs, numpy, lax, nn, random)
 
 
 def draw(*shapes: tuple[int, ...], scale: float = 0.1, seed: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Return normal float32 numbers of those shapes, the same each time."""
+    """Return normally distributed float32 arrays of these shapes, the same on each call."""
     random = np.random.default_rng(seed)
     return [(scale * random.standard_normal(shape, np.float32)).astype(np.float32) for shape in shapes]
 
 
 def descend(engine: Engine, loss: Callable[..., Any], rate: float = 0.01) -> Callable[..., Any]:
-    """Return a training step by gradient descent: ``(weights, *data)`` to ``(new weights, loss)``."""
+    """Return a training step of gradient descent: ``(weights, *data)`` to ``(new weights, loss)``."""
     xs = engine.xs
 
     def step(weights: Any, *data: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The process of the part ``jax``: the programs on jax, and what its profiler writes."""
+"""The process of the part ``jax``: it runs the programs on jax and saves what jax's profiler writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .table import PROGRAMS
 
 
 def main(words: Sequence[str]) -> None:
-    """Measure the programs; the words are those that the supervisor gives."""
+    """Measure the programs; ``words`` are the supervisor's arguments."""
     path, platform, size, seconds, skip, folder = words
     journal = Journal(path, float(seconds), json.loads(skip))
     if importlib.util.find_spec("jax") is None:
@@ -24,7 +24,7 @@ def main(words: Sequence[str]) -> None:
     device = engine.xs.devices(platform or None)[0]
     items = [Item(name, lambda name=name: measure(engine, device, name, size)) for name in PROGRAMS]  # type: ignore[misc]
     profile = Item("profile of mlp", lambda: save_profile(engine, device, "mlp", size, folder))
-    journal.run([*items, Item("no xlascope here", _check_modules), profile])  # the profiler may take the process down
+    journal.run([*items, Item("no xlascope here", _check_modules), profile])  # the profiler may crash the process
 
 
 def _tell_missing() -> str:

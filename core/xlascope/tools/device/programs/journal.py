@@ -1,6 +1,6 @@
 """The journal of a process: one line of JSON when an item begins and one when it has ended.
 
-Each line reaches the file at once, so that a process that crashes loses the item it was in and nothing else.
+Each line is written immediately, so a process that crashes loses only the item that was running.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 WORKS, FAILS, SKIPPED, NOT_REACHED = "works", "fails", "skipped", "not reached"
-#: Characters of an error's text and traceback that are kept.
+#: The maximum number of characters of an error's message and traceback.
 MAX_TEXT = 2000
 
 
 class Skipped(Exception):  # noqa: N818  it is no error
-    """The item does not apply here; says why."""
+    """An exception for an item that does not apply; its message says why."""
 
 
 class Item(NamedTuple):
-    """A thing to try.
+    """An item to try.
 
-    ``run`` returns words, a dict of facts (``"words"`` and ``"result"`` may be among them), or None; it raises where it
-    fails.
+    ``run`` returns text, a dict of facts (which may include ``"words"`` and ``"result"``), or None; it raises
+    if the item fails.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Item(NamedTuple):
 
 
 class Journal:
-    """Writer of a journal. Items in ``skip`` were begun by an earlier process; ``seconds`` is the time for all."""
+    """A writer of a journal. It omits items in ``skip``, begun by an earlier process; ``seconds`` limits all items."""
 
     def __init__(self, path: str, seconds: float, skip: Collection[str] = ()) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -45,7 +45,7 @@ class Journal:
         return self._deadline - time.monotonic()
 
     def run(self, items: Iterable[Item]) -> None:
-        """Run all items that are new, as long as there is time."""
+        """Run all items that are not skipped while there is time."""
         for item in items:
             if item.name not in self._skip:
                 self._run(item)
@@ -65,14 +65,14 @@ class Journal:
 
 
 def attempt(item: Item) -> dict[str, Any]:
-    """Run an item and return how it went: ``result``, ``words`` and its facts."""
+    """Run an item and return its outcome: ``result``, ``words`` and its facts."""
     try:
-        found = item.run()
+        result = item.run()
     except Skipped as reason:
         return {"result": SKIPPED, "words": str(reason)}
     except Exception as error:
         text = str(error).strip() or "no message"
         trace = "".join(traceback.format_exception(error))[-MAX_TEXT:]
         return {"result": FAILS, "words": f"{type(error).__name__}: {text}"[:MAX_TEXT], "traceback": trace}
-    facts = {"words": found} if isinstance(found, str) else dict(found or {})
+    facts = {"words": result} if isinstance(result, str) else dict(result or {})
     return {"result": WORKS, "words": "", **facts}

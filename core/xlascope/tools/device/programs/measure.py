@@ -1,4 +1,4 @@
-"""Run a program on one engine: its numbers, the first call, the time of a step, the time to dispatch one."""
+"""Measurement of a program on one engine: its results, the first call, the step time and the dispatch time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import numpy as np
 from .engine import Engine, Program
 from .table import PROGRAMS
 
-#: Rounds that are timed, about the seconds of one, and the seconds after which there are no more rounds.
+#: The maximum number of timed rounds, the approximate duration of one, and the time after which no round starts.
 MAX_ROUNDS, ROUND_SECONDS, MAX_SECONDS = 25, 0.02, 1.5
-#: Calls in a burst that is dispatched without waiting, and bursts.
+#: The number of calls in a burst dispatched without waiting, and the number of bursts.
 BURST_CALLS, BURSTS = 10, 7
-#: Numbers of each result that are kept for comparison.
+#: The number of leading numbers of each result stored for comparison.
 DIGEST_NUMBERS = 6
 
 
@@ -48,24 +48,24 @@ def measure(engine: Engine, device: Any, name: str, size: str) -> dict[str, Any]
     }
     low, high, dispatch = facts["step_ms_low"], facts["step_ms_high"], facts["dispatch_us"]
     words = f"first {first:.2f} s, step {median * 1e3:.3f} ms ({low:.3f} to {high:.3f}), dispatch {dispatch:.0f} µs"
-    assert all(np.isfinite(each["norm"]) for each in numbers), f"a result is not finite; {words}"
+    assert all(np.isfinite(result["norm"]) for result in numbers), f"a result is not finite; {words}"
     return {"words": words, **facts}
 
 
 def place(engine: Engine, device: Any, arguments: Any) -> Any:
-    """Put the arguments on a device, where they are when this returns."""
+    """Transfer the arguments to a device, and wait for the transfer."""
     return engine.xs.block_until_ready(engine.xs.device_put(arguments, device))
 
 
 def repeat(engine: Engine, function: Callable[..., Any], arguments: Any, updates: bool) -> Callable[[int], None]:
-    """Return a function that makes so many calls and waits for the last; a training step goes on from its result."""
-    first, *rest = arguments
+    """Return a function that makes ``count`` calls and waits for the last; training steps continue from results."""
+    first, *other_arguments = arguments
     state = [first]
 
     def call(count: int) -> None:
         out: Any = None
         for _ in range(count):
-            out = function(state[0], *rest)
+            out = function(state[0], *other_arguments)
             if updates:
                 state[0] = out[0]
         engine.xs.block_until_ready(out)
@@ -89,7 +89,7 @@ def time_rounds(call: Callable[[int], None]) -> list[float]:
 
 
 def time_dispatch(engine: Engine, function: Callable[..., Any], arguments: Any) -> float:
-    """Return the median time in which a call comes back, before its results are there, of bursts that start idle."""
+    """Return the median dispatch time of a call, measured over bursts that start on an idle device."""
     seconds = []
     for _ in range(BURSTS):
         began = time.perf_counter()
@@ -101,18 +101,18 @@ def time_dispatch(engine: Engine, function: Callable[..., Any], arguments: Any) 
 
 
 def digest(engine: Engine, out: Any) -> list[dict[str, Any]]:
-    """Return of each of the first results its norm, its sum, its largest number and its first numbers."""
-    found = []
+    """Return the norm, the largest number and the first numbers of each of the last results."""
+    digests = []
     for leaf in engine.xs.tree_util.tree_leaves(out)[-12:]:
         numbers = np.asarray(leaf).astype(np.float64).ravel()
         facts = {"norm": np.linalg.norm(numbers), "largest": np.max(np.abs(numbers), initial=0.0)}
-        shown = [float(each) for each in numbers[:DIGEST_NUMBERS]]
-        found.append({name: float(value) for name, value in facts.items()} | {"first": shown})
-    return found
+        shown = [float(number) for number in numbers[:DIGEST_NUMBERS]]
+        digests.append({name: float(value) for name, value in facts.items()} | {"first": shown})
+    return digests
 
 
 def save_profile(engine: Engine, device: Any, name: str, size: str, folder: str) -> str:
-    """Save what ``profiler.trace`` of the engine writes of five steps."""
+    """Save the profile that ``profiler.start_trace`` of the engine writes of five steps."""
     program: Program = PROGRAMS[name](engine, size)
     call = repeat(engine, engine.xs.jit(program.function), place(engine, device, program.arguments), program.updates)
     call(3)

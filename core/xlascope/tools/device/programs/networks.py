@@ -25,7 +25,7 @@ _LSTM: Sizes = {
 
 
 def mlp(engine: Engine, size: str) -> Program:
-    """An Adam step of a multilayer perceptron of four layers."""
+    """Return an Adam step of a multilayer perceptron with four layers."""
     jnp, tree_map = engine.np, engine.xs.tree_util.tree_map
     width, batch = _MLP[size]["width"], _MLP[size]["batch"]
     widths = (64, width, width, width, 10)
@@ -47,18 +47,18 @@ def mlp(engine: Engine, size: str) -> Program:
         weights = tree_map(lambda p, m, v: p - rate * m / (jnp.sqrt(v) + 1e-6), weights, mean, square)
         return (weights, mean, square, step), value
 
-    zeros = [[np.zeros_like(each) for each in layer] for layer in weights]
+    zeros = [[np.zeros_like(parameter) for parameter in layer] for layer in weights]
     labels = np.random.default_rng(1).integers(0, 10, batch).astype(np.int32)
     state = (weights, zeros, zeros, np.float32(0))
     return Program(update, (state, *draw((batch, 64), scale=1.0), labels), updates=True, tolerance=2e-2)
 
 
 def transformer(engine: Engine, size: str) -> Program:
-    """A training step of a causal language model."""
-    jnp, chosen = engine.np, _TRANSFORMER[size]
-    width, heads, tokens, batch, words = (chosen[name] for name in ("width", "heads", "tokens", "batch", "words"))
+    """Return a training step of a causal language model."""
+    jnp, sizes = engine.np, _TRANSFORMER[size]
+    width, heads, tokens, batch, words = (sizes[name] for name in ("width", "heads", "tokens", "batch", "words"))
     shapes = [(width, 3 * width), (width, width), (width, 4 * width), (4 * width, width)]
-    blocks = [draw(*shapes, scale=0.3 * width**-0.5, seed=number) for number in range(chosen["blocks"])]
+    blocks = [draw(*shapes, scale=0.3 * width**-0.5, seed=number) for number in range(sizes["blocks"])]
     embedding, places = draw((words, width), (tokens, width), scale=0.1)
     mask = np.tril(np.ones((tokens, tokens), bool))
 
@@ -87,7 +87,7 @@ def transformer(engine: Engine, size: str) -> Program:
 
 
 def convolutions(engine: Engine, size: str) -> Program:
-    """A training step of a convolutional network: convolutions, pooling, a dense layer."""
+    """Return a training step of a convolutional network: convolutions, pooling, a dense layer."""
     jnp, lax = engine.np, engine.lax
     batch, side, channels = (_CONVOLUTIONS[size][name] for name in ("batch", "size", "channels"))
     kernels = [draw((3, 3, m, n), scale=(9 * m) ** -0.5, seed=n)[0] for m, n in ((3, channels), (channels, channels))]
@@ -107,7 +107,7 @@ def convolutions(engine: Engine, size: str) -> Program:
 
 
 def lstm(engine: Engine, size: str) -> Program:
-    """A training step of an LSTM: a scan forward and one backward."""
+    """Return a training step of an LSTM: a scan forward and one backward."""
     jnp, sigmoid = engine.np, engine.nn.sigmoid
     steps, batch, width = (_LSTM[size][name] for name in ("steps", "batch", "width"))
     weights = draw((32, 4 * width), (width, 4 * width), (4 * width,), (width, 8), scale=width**-0.5)

@@ -1,4 +1,4 @@
-"""Programs that are no networks: sampling, mechanics, transforms, factorizations, half precision, a loop."""
+"""Numerical programs: sampling, mechanics, transforms, factorizations, half precision, a loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIXELS: Sizes = {"small": {"size": 64, "rounds": 50}, "large": {"size": 2048, "
 
 
 def hmc(engine: Engine, size: str) -> Program:
-    """Hamiltonian Monte Carlo of many chains: random numbers, a loop in a loop, a choice."""
+    """Return Hamiltonian Monte Carlo with many chains: random numbers, nested loops, a selection."""
     xs, jnp, lax, random = engine.xs, engine.np, engine.lax, engine.random
     chains, draws = _HMC[size]["chains"], _HMC[size]["draws"]
 
@@ -47,31 +47,31 @@ def hmc(engine: Engine, size: str) -> Program:
 
 
 def n_body(engine: Engine, size: str) -> Program:
-    """The gradient through a simulation of bodies that attract each other."""
+    """Return the gradient through a simulation of bodies that attract each other."""
     xs, jnp = engine.xs, engine.np
     bodies, steps = _BODIES[size]["bodies"], _BODIES[size]["steps"]
 
-    def forces(x: Any, mass: Any) -> Any:
-        apart = x[:, None] - x[None, :]
-        square = jnp.sum(apart * apart, -1) + 0.1
-        return -jnp.sum(mass[None, :, None] * apart / square[..., None] ** 1.5, axis=1)
+    def accelerations(x: Any, mass: Any) -> Any:
+        displacements = x[:, None] - x[None, :]
+        square = jnp.sum(displacements * displacements, -1) + 0.1
+        return -jnp.sum(mass[None, :, None] * displacements / square[..., None] ** 1.5, axis=1)
 
-    def miss(v: Any, x: Any, mass: Any, target: Any) -> Any:
+    def endpoint_error(v: Any, x: Any, mass: Any, target: Any) -> Any:
         def advance(_: Any, state: Any) -> Any:
             x, v = state
-            v = v + 0.005 * forces(x, mass)
+            v = v + 0.005 * accelerations(x, mass)
             x = x + 0.01 * v
-            return x, v + 0.005 * forces(x, mass)
+            return x, v + 0.005 * accelerations(x, mass)
 
         end, _ = engine.lax.fori_loop(0, steps, advance, (x, v))
         return jnp.mean((end - target) ** 2)
 
     x, v, mass, target = draw((bodies, 3), (bodies, 3), (bodies,), (3,), scale=1.0)
-    return Program(xs.grad(miss), (v, x, np.abs(mass) / bodies, target), tolerance=1e-2)
+    return Program(xs.grad(endpoint_error), (v, x, np.abs(mass) / bodies, target), tolerance=1e-2)
 
 
 def fourier(engine: Engine, size: str) -> Program:
-    """Steps of a heat equation with a source, solved by two-dimensional Fourier transforms."""
+    """Return steps of a heat equation with a source, solved by two-dimensional Fourier transforms."""
     jnp = engine.np
     points, steps = _FFT[size]["size"], _FFT[size]["steps"]
     frequencies = np.fft.fftfreq(points) ** 2
@@ -86,7 +86,7 @@ def fourier(engine: Engine, size: str) -> Program:
 
 
 def linear_algebra(engine: Engine, size: str) -> Program:
-    """Factorizations and solutions: Cholesky, QR, eigenvalues, singular values, a system of equations."""
+    """Return factorizations and solutions: Cholesky, QR, eigenvalues, singular values, a linear system."""
     linalg, jnp = engine.np.linalg, engine.np
     n = _MATRICES[size]["size"]
 
@@ -103,7 +103,7 @@ def linear_algebra(engine: Engine, size: str) -> Program:
 
 
 def half_precision(engine: Engine, size: str) -> Program:
-    """Layers of products in bfloat16 and float16 that are summed in float32."""
+    """Return layers of bfloat16 and float16 products accumulated in float32."""
     jnp, lax = engine.np, engine.lax
     n, layers = _PRODUCTS[size]["size"], _PRODUCTS[size]["layers"]
 
@@ -119,7 +119,7 @@ def half_precision(engine: Engine, size: str) -> Program:
 
 
 def loop(engine: Engine, size: str) -> Program:
-    """A while loop over an image: after how many steps points of the plane leave the Mandelbrot set."""
+    """Return a while loop over an image: the escape times of the Mandelbrot set."""
     jnp, lax = engine.np, engine.lax
     side, rounds = _PIXELS[size]["size"], _PIXELS[size]["rounds"]
 

@@ -1,4 +1,4 @@
-"""The programs by name, those that are compared with jax first at the front."""
+"""The programs by name, those compared with jax first."""
 
 from __future__ import annotations
 

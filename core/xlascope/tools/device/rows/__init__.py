@@ -1,1 +1,1 @@
-"""The operations that a device is tried with: a table of calls with their operands, by family."""
+"""The operations that a device is tested with: a table of calls with their operands, by family."""

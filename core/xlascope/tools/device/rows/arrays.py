@@ -1,4 +1,4 @@
-"""Shapes, slices, indices, sorting: what moves elements about."""
+"""Test cases of data movement: shapes, slices, indices, sorting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions, products, convolutions, factorizations, transforms, random numbers, control flow."""
+"""Test cases of reductions, products, convolutions, factorizations, transforms, random numbers and control flow."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def product_cases() -> Iterator[Case]:
 
 
 def algebra_cases() -> Iterator[Case]:
-    """Yield factorizations, each by what does not depend on signs, and Fourier transforms."""
+    """Yield factorizations, compared independently of signs, and Fourier transforms."""
     square, linalg = uniform(6, 6), jnp.linalg
     yield from cases_of("cholesky", lambda x: linalg.cholesky(_definite(x)), square, tolerance=10)
     yield from cases_of("qr", lambda x: (lambda q, r: q @ r)(*linalg.qr(x)), square, tolerance=10)
@@ -128,7 +128,7 @@ def algebra_cases() -> Iterator[Case]:
 
 
 def flow_cases() -> Iterator[Case]:
-    """Yield control flow, random numbers and functions with rules of their own."""
+    """Yield control flow, random numbers and functions with custom rules."""
     yield from cases_of("cond", lambda p, x: lax.cond(p, jnp.sin, jnp.cos, x), booleans(), uniform(4))
     yield from cases_of(
         "switch", lambda i, x: lax.switch(i, [jnp.sin, jnp.cos, jnp.tanh], x), indices(high=2), uniform(4)

@@ -1,4 +1,4 @@
-"""Functions of each element: powers, exponentials, trigonometry, special functions, comparisons, bits, conversions."""
+"""Test cases of elementwise functions: arithmetic, special functions, comparisons, bits, conversions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .row import FLOATS, NUMBERS, WHOLE, Case, booleans, cases_of, constant, to_
 
 COMPLEX = ("float32", "complex64")
 _ANYWHERE = (-2.0, 2.0)
-#: Functions that NumPy has too: their range, and the dtypes.
+#: Functions that NumPy has as well: the range of their operands, and the dtypes.
 _OF_NUMPY: dict[str, tuple[tuple[float, float], tuple[str, ...]]] = {
     "negative": (_ANYWHERE, NUMBERS),
     "exp": (_ANYWHERE, (*FLOATS, "complex64")),
@@ -41,7 +41,7 @@ _OF_NUMPY: dict[str, tuple[tuple[float, float], tuple[str, ...]]] = {
     "square": (_ANYWHERE, (*COMPLEX, "int32")),
     "abs": ((0.2, 2.0), ("float32", "int32")),
 }
-#: The same without a derivative to compare.
+#: Piecewise constant NumPy functions, which have no useful derivative.
 _STEPS_OF_NUMPY = {
     "sign": ("float32", "int32"),
     "floor": FLOATS,
@@ -112,16 +112,16 @@ def binary_cases() -> Iterator[Case]:
     for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
         dtypes = ("float32", "int32") if name in ("equal", "less") else ("float32",)
         yield from cases_of(name, getattr(jnp, name), *pair, dtypes=dtypes, derive=False, oracle=getattr(np, name))
-    whole = uniform(6, low=0, high=100), uniform(6, low=1, high=7)
+    integers = uniform(6, low=0, high=100), uniform(6, low=1, high=7)
     for name, function in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor)):
-        yield from cases_of(name, function, *whole, dtypes=WHOLE, oracle=function)
-    yield from cases_of("left shift", jnp.left_shift, *whole, dtypes=("int32",), oracle=np.left_shift)
-    yield from cases_of("right shifts", _shift_right, *whole, dtypes=WHOLE)
-    yield from cases_of("mulhi", lax.mulhi, *whole, dtypes=("int32",)) if hasattr(lax, "mulhi") else ()
+        yield from cases_of(name, function, *integers, dtypes=WHOLE, oracle=function)
+    yield from cases_of("left shift", jnp.left_shift, *integers, dtypes=("int32",), oracle=np.left_shift)
+    yield from cases_of("right shifts", _shift_right, *integers, dtypes=WHOLE)
+    yield from cases_of("mulhi", lax.mulhi, *integers, dtypes=("int32",)) if hasattr(lax, "mulhi") else ()
 
 
 def choice_cases() -> Iterator[Case]:
-    """Yield what chooses between elements, and conversions."""
+    """Yield selections between elements, and conversions."""
     yield from cases_of(
         "where", jnp.where, booleans(2, 3), uniform(2, 3), uniform(2, 3), dtypes=NUMBERS, oracle=np.where
     )

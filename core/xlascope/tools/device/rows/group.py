@@ -1,4 +1,4 @@
-"""Rows that are computed together, as one program: their values, their batches, their gradients."""
+"""Rows that are computed together in one program: their values, batches and gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ....api import device_put, grad, jit, vmap
 from ....tree_util import tree_leaves
 from .row import Case
 
-#: Examples in a batch.
+#: The number of examples in a batch.
 EXAMPLES = 3
 
 Numbers = list[np.ndarray[Any, Any]]
@@ -22,7 +22,7 @@ Function = Callable[..., Any]
 
 
 class Together:
-    """Functions of several cases as one program, compiled once for each device."""
+    """The functions of several cases as one program, compiled once per device."""
 
     def __init__(self, cases: Sequence[Case], function_of: Callable[[Case], Function], draw: Callable[[Case], Numbers]):
         self.cases = cases
@@ -31,18 +31,20 @@ class Together:
         self._program = jit(self._compute)
 
     def _compute(self, operands: list[Numbers]) -> list[list[Any]]:
-        return [tree_leaves(function(*each)) for function, each in zip(self._functions, operands, strict=True)]
+        return [
+            tree_leaves(function(*arguments)) for function, arguments in zip(self._functions, operands, strict=True)
+        ]
 
     def run(self, device: Any, draw: Callable[[Case], Numbers] | None = None) -> Sequence[Outcome]:
-        """Return the outcome of each case; where the program fails, of each case by itself."""
+        """Return the outcome of each case; if the program fails, run each case separately."""
         if not self.cases:
             return []
         operands = [(draw or self._draw)(case) for case in self.cases]
         try:
             results = self._program(device_put(operands, device))
-            return [[np.asarray(leaf) for leaf in each] for each in results]
+            return [[np.asarray(leaf) for leaf in item] for item in results]
         except Exception:
-            return [_run_alone(f, each, device) for f, each in zip(self._functions, operands, strict=True)]
+            return [_run_alone(f, item, device) for f, item in zip(self._functions, operands, strict=True)]
 
 
 class Group:
@@ -66,9 +68,9 @@ class Group:
         return Together(derived, _gradient, Case.make)
 
     def run_examples(self, device: Any) -> list[Outcome]:
-        """Return for each case that is batched the results of each example by itself, stacked."""
-        alone = [self.values.run(device, lambda case, n=n: case.make(n)) for n in range(EXAMPLES)]  # type: ignore[misc]
-        outcomes = dict(zip((case.name for case in self.cases), zip(*alone, strict=True), strict=True))
+        """Return the stacked results of separate examples for each case with batching."""
+        outcomes_of_examples = [self.values.run(device, lambda case, n=n: case.make(n)) for n in range(EXAMPLES)]  # type: ignore[misc]
+        outcomes = dict(zip((case.name for case in self.cases), zip(*outcomes_of_examples, strict=True), strict=True))
         return [_stack(outcomes[case.name]) for case in self.batched.cases]
 
 
@@ -81,15 +83,18 @@ def _run_alone(function: Function, operands: Numbers, device: Any) -> Outcome:
 
 def _stack(examples: Sequence[Outcome]) -> Outcome:
     results = []
-    for each in examples:
-        if isinstance(each, Exception):
-            return each
-        results.append(each)
+    for example in examples:
+        if isinstance(example, Exception):
+            return example
+        results.append(example)
     return [np.stack(leaf) for leaf in zip(*results, strict=True)]
 
 
 def _stack_examples(case: Case) -> Numbers:
-    return [np.stack(each) for each in zip(*(case.make(example) for example in range(EXAMPLES)), strict=True)]
+    return [
+        np.stack(operand_examples)
+        for operand_examples in zip(*(case.make(example) for example in range(EXAMPLES)), strict=True)
+    ]
 
 
 def _inexact_operands(case: Case) -> tuple[int, ...]:

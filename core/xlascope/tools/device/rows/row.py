@@ -1,4 +1,4 @@
-"""A row of the table: a function of arrays, and the operands it is tried with."""
+"""A row of the table: a function of arrays, and the operands it is tested with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-#: Errors that are allowed, relative to the largest number of a result or to 1.
+#: The allowed error by dtype, relative to the largest number of a result or to 1.
 TOLERANCE = {"float32": 2e-5, "complex64": 4e-5, "float16": 4e-3, "bfloat16": 4e-2, "float8_e4m3fn": 0.3}
 FLOATS = ("float32", "float16", "bfloat16")
 NUMBERS = ("float32", "bfloat16", "complex64", "int32")
@@ -17,7 +17,10 @@ WHOLE = ("int32", "uint8")
 
 
 class Operand(NamedTuple):
-    """An operand's shape and range. ``dtype`` None is the row's; ``fixed`` are its elements where they matter."""
+    """An operand's shape and range.
+
+    If ``dtype`` is None, it is the row's; ``elements`` are fixed elements instead of random ones.
+    """
 
     shape: tuple[int, ...]
     low: float = -2.0
@@ -42,7 +45,7 @@ class Operand(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A row in one dtype. ``derive`` and ``batch`` say whether its gradient and its batching are tried."""
+    """A row in one dtype. ``derive`` and ``batch`` say whether its gradient and its batching are tested."""
 
     name: str
     function: Callable[..., Any]
@@ -111,5 +114,5 @@ def distinct(*shape: int) -> Operand:
 
 
 def to_dtype(name: str) -> np.dtype[Any]:
-    """Return the dtype of that name, those of ml_dtypes included."""
+    """Return the dtype of a name, including those of ml_dtypes."""
     return np.dtype(getattr(ml_dtypes, name, name))

@@ -1,4 +1,4 @@
-"""The whole table, in an order that mixes no families: cheap ones first."""
+"""The complete table, ordered by family, cheap families first."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def all_cases() -> list[Case]:
 
 
 def programs() -> list[list[Case]]:
-    """Return the cases twenty to a program."""
+    """Return the cases in groups of twenty, one per program."""
     cases = all_cases()
     return [cases[first : first + CASES_IN_PROGRAM] for first in range(0, len(cases), CASES_IN_PROGRAM)]
