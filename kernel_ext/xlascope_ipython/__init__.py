@@ -1,4 +1,4 @@
-"""The notebook side of xlascope: magics, cell hooks and the live session behind ``%load_ext xlascope``."""
+"""Notebook integration of xlascope: magics, cell hooks and the live session behind ``%load_ext xlascope``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _loaded: dict[int, Extension] = {}
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Watch the cells of this shell, and give it the magics; loading twice is harmless."""
+    """Register the magics and watch the cells of this shell; loading twice has no further effect."""
     if id(shell) not in _loaded:
         _loaded[id(shell)] = Extension(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Leave the shell and the engine as they were before loading."""
+    """Restore the shell and the engine to their state before loading."""
     extension = _loaded.pop(id(shell), None)
     if extension is not None:
         extension.unload()

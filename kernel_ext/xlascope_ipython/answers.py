@@ -1,7 +1,7 @@
-"""Answers to what a click in a panel asks: why two equations were not fused, the passes, another target, a change.
+"""Answers to the questions a panel asks: why two equations were not fused, compiler passes, another target, a change.
 
-A program is found again by its number, by whoever made it; nothing here keeps a function or an array alive. So a
-question about a program whose function is gone is answered by saying so.
+A program is looked up by its number, whichever engine made it. No function or array is kept alive here, so a
+question about a program whose function has been garbage-collected is answered with an error that says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Question = dict[str, Any]
 
 
 class Comparing:
-    """The answers of the panel of a cell that ran before: what has changed since is one of its questions."""
+    """Answers for the panel of a cell that ran before; they also compare the cell with its previous run."""
 
     def __init__(self, runs: Callable[[], Mapping[str, Run]], before: Mapping[str, Run]) -> None:
         self._runs = runs
@@ -31,11 +31,11 @@ class Comparing:
 
     @property
     def missing(self) -> dict[str, str]:
-        """The targets whose compilers are not here now, and how to get them."""
+        """Return the targets whose compilers are not installed, and how to install them."""
         return ANSWERS.missing
 
     def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record] | Diff, str]:
-        """As :class:`Answers`; a ``diff`` is that of the function named ``from``."""
+        """Answer like :class:`Answers`; a ``diff`` compares both runs of the function named by ``from``."""
         if question["question"] != "diff":
             return ANSWERS(question, reply)
         name = str(question.get("from"))
@@ -48,13 +48,13 @@ class Comparing:
 
 
 def _records(run: Run, *, timed: bool) -> list[Record]:
-    """What was recorded of a run; its time only where that can be compared."""
-    known = (run.traced, run.compiled, run.executed if timed else None)
-    return [each for each in known if each is not None]
+    """Return the records of a run, with the measured times only if they can be compared."""
+    stages = (run.traced, run.compiled, run.executed if timed else None)
+    return [record for record in stages if record is not None]
 
 
 class Answers:
-    """Answers the questions of all panels of a kernel, on the thread that asks."""
+    """Answers to the questions of all panels of a kernel, computed on the asking thread."""
 
     def __init__(self) -> None:
         self.targets = [name for name in inspect.known_targets() if name != "cpu"]
@@ -62,36 +62,36 @@ class Answers:
 
     @property
     def missing(self) -> dict[str, str]:
-        """The targets whose compilers are not here now, and how to get them."""
+        """Return the targets whose compilers are not installed, and how to install them."""
         return missing_targets()
 
     def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record], str]:
-        """The records found, and what is to be read as text.
+        """Return the records that answer a question, and the text to show with them.
 
-        Raises ValueError for a question that nobody knows, LookupError for a program that is gone, and what the
-        compiler raises.
+        Raises ValueError for an unknown question, LookupError for a program that no longer exists, and whatever
+        the compiler raises.
         """
         ask = _QUESTIONS.get(question["question"])
         if ask is None:
             raise ValueError(f"no question {question['question']!r}; there are {', '.join(_QUESTIONS)}")
-        found = _in_job(lambda: ask(_program_of(question), question), reply)
-        return found.records, found.text[:_MOST_TEXT] if question["question"] in _TEXTS else ""
+        inspection = _in_job(lambda: ask(_program_of(question), question), reply)
+        return inspection.records, inspection.text[:_MOST_TEXT] if question["question"] in _TEXTS else ""
 
 
 def _program_of(question: Question) -> Program:
-    """The program that is asked about; raises LookupError when nobody knows it."""
+    """Return the program a question is about; raise LookupError if it is not known."""
     number = question.get("program")
-    found = inspect.find_program(number) if isinstance(number, int) else None
-    if found is None:
+    program = inspect.find_program(number) if isinstance(number, int) else None
+    if program is None:
         raise LookupError(
             "no call that led to this program is known: its function is gone, or it was one operation outside of jit. "
             "Run the cell again, then ask"
         )
-    return found
+    return program
 
 
 def _in_job(start: Callable[[], Job[inspect.Inspection]], reply: Reply) -> inspect.Inspection:
-    """Wait for a job, with its progress told and the user's cancel passed on."""
+    """Wait for a job, reporting its progress and forwarding the user's cancellation."""
     job = start()
     reply.on_cancel(job.cancel)
     job.on_change(lambda changed: reply.progress(changed.progress, changed.message))
@@ -123,7 +123,7 @@ def _whatif(program: Program, question: Question) -> Job[inspect.Inspection]:
     match question.get("change"):
         case ["dtype" | "precision" | "keep" | "reroll" as kind, str(value)]:
             change: dict[str, Any] = {kind: value}
-        case ["donate", *names] if names and all(isinstance(each, str) for each in names):
+        case ["donate", *names] if names and all(isinstance(name, str) for name in names):
             change = {"donate": tuple(names)}
         case unknown:
             raise ValueError(
@@ -145,7 +145,7 @@ def _edge(question: Question) -> tuple[str, str] | None:
 
 
 def _place(question: Question) -> str:
-    """The target that is looked at; programs that ran here ran on the CPU, the one back end that is here."""
+    """Return the requested target, by default the CPU, the only back end of programs that ran here."""
     return str(question.get("target") or "cpu")
 
 
@@ -158,9 +158,9 @@ _QUESTIONS: dict[str, Callable[[Program, Question], Job[inspect.Inspection]]] = 
     "whatif": _whatif,
 }
 
-#: Questions whose answer is read as text, and how many characters of it are sent.
+#: Questions answered with text, and the maximum number of characters sent.
 _TEXTS = ("split", "code", "whatif")
 _MOST_TEXT = 100_000
 
-#: Those of this kernel.
+#: The answers of this kernel.
 ANSWERS = Answers()

@@ -1,4 +1,4 @@
-"""One cell while it runs: it subscribes to records and shows a strip as soon as there is one."""
+"""A cell while it runs: it subscribes to records and shows a strip as soon as there is one."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _log = logging.getLogger(__name__)
 
 
 class View(Protocol):
-    """Where a cell's records are shown."""
+    """A display for the records of a cell."""
 
     def show(self, opened: bool) -> None:
-        """Appear; called once, on the thread that runs the cell."""
+        """Display the view; called once, on the thread that runs the cell."""
 
     def receive(self, record: Record) -> None:
-        """Take in a record, from any thread."""
+        """Receive a record, from any thread."""
 
     def finish(self) -> None:
-        """The cell has ended; called on the thread that runs it, after :meth:`show`."""
+        """Show the final state; called when the cell has ended, on the thread that runs it, after :meth:`show`."""
 
 
 class Cell:
-    """Watches one cell, from :meth:`start` to :meth:`finish`; shows nothing if nothing is traced, compiled or run."""
+    """A watched cell, from :meth:`start` to :meth:`finish`; shows nothing if nothing is traced, compiled or run."""
 
-    def __init__(self, shell: InteractiveShell, memory: Memory, view: View, opened: bool) -> None:
+    def __init__(self, shell: InteractiveShell, record_cache: Memory, view: View, opened: bool) -> None:
         self.opened = opened
         self._shell = shell
-        self._memory = memory
+        self._memory = record_cache
         self._view = view
         self._thread = threading.get_ident()
         self._shown = self._received = False
@@ -49,17 +49,17 @@ class Cell:
         self._subscription: records.Subscription | None = None
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start watching."""
         self._subscription = records.watch(self._receive)
         self._sampler.start()
 
     def show_in(self, view: View) -> None:
-        """Show the cell elsewhere than planned, if it does not show already."""
+        """Use another view, if nothing has been shown yet."""
         if not self._shown:
             self._view = view
 
     def finish(self, result: ExecutionResult | None = None) -> None:
-        """Watch no more; show the last state, and the cell's error when it raised one."""
+        """Stop watching; show the final state, and the cell's error if it raised one."""
         self._sampler.stop()
         if self._subscription is not None:
             self._subscription.close()
@@ -72,7 +72,7 @@ class Cell:
         self._view.finish()
 
     def _called(self, function: Any) -> None:
-        """A jitted function is called for the first time in this cell, perhaps in C++ and without a record."""
+        """Note the first call of a jitted function in this cell, which may run in C++ without a record."""
         self._received = True
         self._show_if_here()
 
@@ -80,7 +80,7 @@ class Cell:
         record = self._memory.first(record)
         self._memory.keep(record)
         if inspecting() or (isinstance(record, Continued) and not self._received):
-            return  # what an earlier cell left behind is no reason to show this one
+            return  # work continued from an earlier cell is no reason to show this one
         self._received = True
         self._show_if_here()
         if isinstance(record, Failure):
@@ -89,13 +89,13 @@ class Cell:
         self._view.receive(titled(record, self._shell))
 
     def _introduce(self, record: Record) -> None:
-        """Before the first record of a program that was made in an earlier cell: how it was made."""
+        """Send the earlier records of a program traced in a previous cell before its first record in this one."""
         if record.program in self._introduced or isinstance(record, Traced):
             self._introduced.add(record.program)
         elif isinstance(record, Started) and record.program is not None:
             self._introduced.add(record.program)
-            for known in self._memory.known(record):
-                self._view.receive(known)
+            for earlier in self._memory.known(record):
+                self._view.receive(earlier)
 
     def _show_if_here(self) -> None:
         # Only the thread that runs the cell may display: on others the output would go to another cell.
@@ -103,7 +103,7 @@ class Cell:
             self._show()
 
     def _show(self) -> None:
-        """Show the view, once. A failure is not tried again; an interrupt in the middle is made good at the end."""
+        """Show the view once; a failed attempt is not repeated, an interrupted one is completed at the end."""
         if self._shown:
             return
         try:

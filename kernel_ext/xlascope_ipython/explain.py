@@ -1,4 +1,4 @@
-"""``%passes``, ``%hlo`` and ``%fusions --why``: compilations of their own that tell what the compiler does."""
+"""``%passes``, ``%hlo`` and ``%fusions --why``: separate compilations that show what the compiler does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xlascope.xla.targets import MissingTargetError, TargetCompileError, Unknown
 
 from .question import Grammar, Question, ask, parse
 
-#: What can be wrong with a question: said in one line.
+#: Errors caused by the question itself, reported to the user in one line.
 _COMPLAINTS = (
     MissingTargetError,
     TargetCompileError,
@@ -37,19 +37,19 @@ Magic = Callable[[str], Inspection | None]
 
 
 def explain_magics(shell: InteractiveShell) -> dict[str, Magic]:
-    """``%passes`` and ``%hlo``, for a shell."""
+    """Return the ``%passes`` and ``%hlo`` magics of a shell."""
     return {"passes": _passes(shell), "hlo": _hlo(shell)}
 
 
 def why_for(question: Question, grammar: Grammar) -> Callable[..., Inspection]:
-    """The function that answers ``%fusions --why``: all decisions, or those about the ``--edge``."""
+    """Return the function that answers ``%fusions --why``: all fusion decisions, or those about ``--edge``."""
 
     def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
         options: dict[str, Any] = {"target": question.options.get("target", "cpu")}
         if "edge" in question.options:
-            options["edge"] = tuple(each.strip() for each in question.options["edge"].split(","))
-        found: Inspection = inspect.why(inspect.call(fun, *args, **kwargs), **options)
-        return found
+            options["edge"] = tuple(path.strip() for path in question.options["edge"].split(","))
+        inspection: Inspection = inspect.why(inspect.call(fun, *args, **kwargs), **options)
+        return inspection
 
     return complaining(answer, grammar, f"{'--edge 3,4' if 'edge' in question.options else '--why'} {grammar.example}")
 
@@ -57,16 +57,19 @@ def why_for(question: Question, grammar: Grammar) -> Callable[..., Inspection]:
 def complaining(
     answer: Callable[..., Inspection], grammar: Grammar, example: str = Grammar.example
 ) -> Callable[..., Inspection]:
-    """The answer, with what is wrong with the question as a line; what the user's own call raises is left alone."""
+    """Wrap an answer so that errors in the question become one-line usage errors.
 
-    def asked(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
+    Exceptions raised by the user's own call propagate unchanged.
+    """
+
+    def answer_or_raise(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
         try:
             return answer(fun, *args, **kwargs)
         except _COMPLAINTS as error:
             complaint = str(error).partition(" Example: ")[0].rstrip(".")
             raise UsageError(f"%{grammar.magic}: {complaint}. Example: %{grammar.magic} {example}") from None
 
-    return asked
+    return answer_or_raise
 
 
 def _passes(shell: InteractiveShell) -> Magic:
@@ -82,28 +85,28 @@ def _passes(shell: InteractiveShell) -> Magic:
         target = question.options.get("target", "cpu")
 
         def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
-            found = inspect.passes(inspect.call(fun, *args, **kwargs), target=target)
-            what = question.options.get("removed")
-            return found if what is None else _removed(found, what)
+            compilation = inspect.passes(inspect.call(fun, *args, **kwargs), target=target)
+            removed = question.options.get("removed")
+            return compilation if removed is None else _removed(compilation, removed)
 
         return ask(question, complaining(answer, _PASSES), shell, _PASSES)
 
     return passes
 
 
-def _removed(found: PassByPass, what: str) -> Inspection:
-    gone = found.removed(what)
+def _removed(compilation: PassByPass, description: str) -> Inspection:
+    removals = compilation.removed(description)
     lines = [
-        f"{found.operation(path)} {path}: "
+        f"{compilation.operation(path)} {path}: "
         + (
-            f"gone after {each.name} in {each.pipeline} (step {each.step})"
-            if each is not None
+            f"gone after {compiler_pass.name} in {compiler_pass.pipeline} (step {compiler_pass.step})"
+            if compiler_pass is not None
             else "gone before the passes, while StableHLO became HLO or before calls were inlined"
         )
-        for path, each in gone
+        for path, compiler_pass in removals
     ]
     return Inspection(
-        "removed", found.records, "\n".join(lines) or f"nothing of {what!r} was removed: it is in the end"
+        "removed", compilation.records, "\n".join(lines) or f"nothing of {description!r} was removed: it is in the end"
     )
 
 

@@ -1,4 +1,4 @@
-"""What loading the extension adds to a shell, and takes away again."""
+"""The changes that loading the extension makes to a shell, and their removal."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .titles import titles_of
 from .tracebacks import Tracebacks
 from .written import written_in
 
-# A magic stands between the user's cell and the call that it asks about: it is not the user's line.
+# Frames of a magic lie between the user's cell and the inspected call; they are never the user's line.
 sources.is_library.update((str(file), True) for file in Path(__file__).parent.glob("*.py"))
 
 
 class Extension:
-    """The extension in one shell: everything that it has changed, to be undone by :meth:`unload`."""
+    """The extension in one shell; :meth:`unload` undoes all of its changes."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
@@ -40,7 +40,7 @@ class Extension:
         self._scope.on()
 
     def unload(self) -> None:
-        """Undo all of it."""
+        """Undo every change to the shell."""
         self._scope.off()
         self._leave_jax()
         self._tracebacks.unload()
@@ -54,10 +54,10 @@ Magic = Callable[..., Any]
 Table = dict[str, dict[str, Magic]]
 
 
-def _register(shell: InteractiveShell, made: Table) -> dict[tuple[str, str], Magic | None]:
-    """Register magics by kind and name; returns those of the same names that were there before."""
+def _register(shell: InteractiveShell, table: Table) -> dict[tuple[str, str], Magic | None]:
+    """Register magics by kind and name, and return the previous magics of the same names."""
     replaced: dict[tuple[str, str], Magic | None] = {}
-    for kind, functions in made.items():
+    for kind, functions in table.items():
         for name, function in functions.items():
             replaced[kind, name] = shell.magics_manager.magics[kind].get(name)
             register: Callable[..., Any] = shell.register_magic_function

@@ -1,4 +1,4 @@
-"""The call of a jitted function that a cell made last: what a magic asks about when its line names none."""
+"""The most recent call of a jitted function in the cells: the default subject of a magic whose line names no call."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-#: So many cells are looked through, the newest first.
+#: The number of most recent cells that are searched, newest first.
 MAX_CELLS = 50
 
 
 def last_call(shell: InteractiveShell) -> str:
-    """Return the last call of a jitted function in the cells, that of a magic's line included, or an empty text.
+    """Return the last call of a jitted function in the cells, including magics' lines, or an empty string.
 
-    A call is taken if evaluating its arguments calls nothing and all their names are known outside of functions.
+    A call qualifies if evaluating its arguments calls nothing and all of its names are defined at module level.
     """
     cells = shell.user_ns.get("In", [])
     for cell in reversed(cells[-MAX_CELLS:]):
@@ -33,17 +33,17 @@ def can_be_repeated(call: ast.Call, names: Mapping[str, Any]) -> bool:
     False
     """
     operands = [*call.args, *(keyword.value for keyword in call.keywords)]
-    known = all(node.id in names or hasattr(builtins, node.id) for node in ast.walk(call) if isinstance(node, ast.Name))
-    return known and not any(_has_effects(operand) for operand in operands) and is_jitted(_value(call.func, names))
+    bound = all(node.id in names or hasattr(builtins, node.id) for node in ast.walk(call) if isinstance(node, ast.Name))
+    return bound and not any(_has_effects(operand) for operand in operands) and is_jitted(_value(call.func, names))
 
 
 def is_jitted(value: Any) -> bool:
-    """Return whether a value is a function that `jit` has made, here or in jax."""
+    """Return whether a value is a function returned by `jit`, of xlascope or of jax."""
     return callable(value) and all(callable(getattr(value, name, None)) for name in ("lower", "trace"))
 
 
 def _calls(cell: str) -> Iterator[ast.Call]:
-    """Yield the calls in a cell in the order of their lines; those inside functions are left out."""
+    """Yield the calls in a cell in source order, except those inside functions."""
     try:
         tree = ast.parse(cell)
     except (SyntaxError, ValueError):
@@ -55,17 +55,17 @@ def _calls(cell: str) -> Iterator[ast.Call]:
 
 
 def _calls_of_magic(call: ast.Call) -> Iterator[ast.Call]:
-    """Yield the call that the line of a magic asks about: IPython hands the line to a function as text."""
+    """Yield the call on the line of a magic, which IPython passes to a function as text."""
     match call:
         case ast.Call(func=ast.Attribute(attr="run_line_magic"), args=[_, ast.Constant(value=str(line))]):
             words = line.split(" ")
-            for first in range(len(words)):  # what stands before are options
+            for first in range(len(words)):  # the words before the call are options
                 try:
-                    asked = ast.parse(" ".join(words[first:]), mode="eval").body
+                    expression = ast.parse(" ".join(words[first:]), mode="eval").body
                 except (SyntaxError, ValueError):
                     continue
-                if isinstance(asked, ast.Call):
-                    yield asked
+                if isinstance(expression, ast.Call):
+                    yield expression
                     return
 
 
@@ -83,7 +83,7 @@ def _has_effects(operand: ast.expr) -> bool:
 
 
 def _value(function: ast.expr, names: Mapping[str, Any]) -> Any:
-    """Return what a name or dotted name stands for; None for any other expression, or if it stands for nothing."""
+    """Return the value of a name or dotted name; None for any other expression or an undefined name."""
     if isinstance(function, ast.Name):
         return names.get(function.id)
     if isinstance(function, ast.Attribute):

@@ -1,4 +1,4 @@
-"""The magics: four questions about a call, and the switch of the strip."""
+"""The magics: questions about a call, and the switch of the strip."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _QUESTIONS = {
     "doctor": (inspect.doctor, "what is wrong with a call, in at most three sentences: it is run many times"),
     "memory": (inspect.memory, "how much memory a call needs at most, and what holds it then: it is compiled, not run"),
 }
-#: Those that can be asked for hardware that is not here: ``--target gpu:h100`` (see ``%target``).
+#: Questions that can be asked about hardware that is not present: ``--target gpu:h100`` (see ``%target``).
 _ANYWHERE = ("explore", "fusions")
 
 _SCOPE = """%scope on|off · %scope pin · %scope open FILE · %%scope
@@ -52,25 +52,25 @@ _KEPT = """
     ``--kept`` tells which results are kept in memory that XLA would compute again in several kernels:
     ``xlascope.inspect.kept(f, x)``.
     """
-#: Of a larger file nobody would see more; reading it takes about ten times its size.
+#: The maximum size of a file to open, in bytes; reading it takes about ten times its size in memory.
 MOST_BYTES = 300_000_000
 _USAGE = "%scope takes on, off, pin, or open FILE. Example: %scope off"
 
 
 def magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Callable[..., Any]]]:
-    """The magics of a shell, by kind and name."""
-    questions = {name: _question(name, *what, shell) for name, what in _QUESTIONS.items()}
+    """Return the magics of a shell, by kind and name."""
+    questions = {name: _question(name, *specification, shell) for name, specification in _QUESTIONS.items()}
     questions["diff"] = _diff(shell)
     questions["target"] = target_magic(shell)
     questions["whatif"] = what_if_magic(shell)
     questions |= explain_magics(shell)
     line, cell = _scope(shell, scope)
-    others = {"recompiles": recompiles_magic(scope), "scope": line, "xlascope": overview_magic(shell, scope)}
-    return {"line": questions | others, "cell": {"scope": cell}}
+    other_magics = {"recompiles": recompiles_magic(scope), "scope": line, "xlascope": overview_magic(shell, scope)}
+    return {"line": questions | other_magics, "cell": {"scope": cell}}
 
 
 def _question(
-    name: str, function: Callable[..., inspect.Inspection], what: str, shell: InteractiveShell
+    name: str, function: Callable[..., inspect.Inspection], description: str, shell: InteractiveShell
 ) -> Callable[[str], inspect.Inspection | None]:
     more = (("target", "NAME"),) if name in _ANYWHERE else ()
     flags: tuple[str, ...] = ("text", "json")
@@ -92,15 +92,15 @@ def _question(
 
     magic.__name__ = name
     where = " [--target NAME]" if more else ""
-    about = {"fusions": _WHY, "jaxpr": _KEPT}.get(name, "")
-    magic.__doc__ = f"""%{name} [--text] [--json] [--save FILE]{where} f(x): {what}.
+    extra_help = {"fusions": _WHY, "jaxpr": _KEPT}.get(name, "")
+    magic.__doc__ = f"""%{name} [--text] [--json] [--save FILE]{where} f(x): {description}.
 
     The arguments are evaluated once; without a call it is the last one of a jitted function in a cell. ``--text``
     prints text instead of a picture, ``--json`` prints the records as JSON. ``--save FILE`` writes what the file's
     suffix says: ``.json`` the records, for ``%scope open FILE``; ``.html`` the panel for any browser; ``.svg`` and
     ``.png`` the picture; ``.dot`` and ``.pdf`` the graph; ``.txt`` the text.
     The same from a script: ``xlascope.inspect.{name}(f, x)``.
-    {about}"""
+    {extra_help}"""
     return magic
 
 
@@ -162,18 +162,18 @@ def _open(file: str, shell: InteractiveShell) -> None:
     try:
         if os.path.getsize(path) > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES // 1_000_000} MB")
-        found = load_shown(path)
+        content = load_shown(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error).removeprefix(f"{path}: ")
         raise UsageError(f"%scope cannot open {file}: {reason}. Example: %scope open step.json") from None
     if has_widgets(shell):
-        display(Panel.of(found) if isinstance(found, Diff) else panel_of(found, ours=False))
+        display(Panel.of(content) if isinstance(content, Diff) else panel_of(content, ours=False))
     else:
-        print(found.text() if isinstance(found, Diff) else text(found))
+        print(content.text() if isinstance(content, Diff) else text(content))
 
 
 def _run(cell: str, shell: InteractiveShell) -> Any:
-    """Run a cell's code where it belongs; returns the value of its last expression."""
+    """Run a cell's code in the user's namespace, and return the value of its last expression."""
     source = shell.transform_cell(cell)
     file = shell.compile.cache(source, cell_number(shell), raw_code=cell)
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))

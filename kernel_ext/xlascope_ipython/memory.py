@@ -1,4 +1,4 @@
-"""What was recorded in earlier cells, by program: a cell that only calls what is compiled shows it again."""
+"""Cache of the records of earlier cells by program: a cell that only calls compiled programs shows them again."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections import OrderedDict
 from xlascope.records import Compiled, Record, Started, Traced
 from xlascope.records.stages import Stages
 
-#: Programs remembered; those that have not been met for longest are forgotten first.
+#: The maximum number of cached programs; the least recently used are evicted first.
 MOST_PROGRAMS = 200
-#: Compilations of one program, the first ones.
+#: The maximum number of cached compilations of one program; later ones are not cached.
 MOST_COMPILED = 8
 
 
 class Memory:
-    """The ``Traced`` and ``Compiled`` records of the last programs that were traced."""
+    """Cache of the ``Traced`` and ``Compiled`` records of the most recently traced programs."""
 
     def __init__(self) -> None:
         self._programs: OrderedDict[int, Stages] = OrderedDict()
 
     def keep(self, record: Record) -> None:
-        """Remember a record, if it is one of those; of programs without a trace (single operations) none is kept."""
+        """Cache a ``Traced`` or ``Compiled`` record; programs without a trace (single operations) are not cached."""
         if isinstance(record, Traced):
             stages = self._programs.setdefault(record.program, Stages())
         elif isinstance(record, Compiled) and not record.target and record.program in self._programs:
@@ -34,19 +34,19 @@ class Memory:
             self._programs.popitem(last=False)
 
     def first(self, record: Record) -> Record:
-        """The record of the same stage, program and module that was kept first, or else this one."""
+        """Return the first cached record of the same stage, program and module, or this record if there is none."""
         if record.program is None or record.program not in self._programs:
             return record
         self._programs.move_to_end(record.program)
-        kept = self._programs[record.program].same(record)
-        return record if kept is None else _again(kept)
+        cached = self._programs[record.program].same(record)
+        return record if cached is None else _again(cached)
 
     def known(self, start: Started) -> list[Record]:
-        """What came before a stage that starts now: the program's trace, and before it runs its compilations."""
+        """Return the records that precede a stage: the program's trace, and before a run also its compilations."""
         stages = self._programs.get(start.program, Stages())
-        return [_again(each) for each in stages.records() if isinstance(each, Traced) or start.stage == "run"]
+        return [_again(record) for record in stages.records() if isinstance(record, Traced) or start.stage == "run"]
 
 
 def _again(record: Record) -> Record:
-    """A record that is told again: a trace that this cell does not make is none that it could have spared."""
+    """Return a record prepared for replay: a trace made by another cell carries no fix."""
     return dataclasses.replace(record, fix="") if isinstance(record, Traced) and record.fix else record

@@ -1,4 +1,4 @@
-"""``%xlascope``: what can be asked, with the last call as the example."""
+"""``%xlascope``: the list of the magics, with the last call as the example."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .last_call import last_call
 from .scope import Scope
 
 _EXAMPLE = "f(x)"
-#: Questions about one call, in the order in which one asks them.
+#: Questions about one call, in the order in which users typically ask them.
 _QUESTIONS = {
     "timings": "how long each kernel and line takes, measured",
     "doctor": "what is wrong with it, in at most three sentences, and what to do",
@@ -33,7 +33,7 @@ _OTHERS = {
 
 
 def overview_magic(shell: InteractiveShell, scope: Scope) -> Callable[[str], None]:
-    """Return ``%xlascope`` for a shell."""
+    """Return the ``%xlascope`` magic of a shell."""
 
     @no_var_expand
     def xlascope(line: str) -> None:
@@ -46,15 +46,17 @@ def overview_magic(shell: InteractiveShell, scope: Scope) -> Callable[[str], Non
 
 
 def _lines(call: str, scope: Scope) -> list[str]:
-    questions = {f"%{name} {call or _EXAMPLE}": what for name, what in _QUESTIONS.items()}
-    others = {f"%{name}": what for name, what in _OTHERS.items()}
-    width = min(max(map(len, [*questions, *others])), 60)
+    questions = {f"%{name} {call or _EXAMPLE}": description for name, description in _QUESTIONS.items()}
+    other_magics = {f"%{name}": description for name, description in _OTHERS.items()}
+    width = min(max(map(len, [*questions, *other_magics])), 60)
     strips = "Each cell that traces, compiles or runs something shows it" if scope.is_on else "%scope is off"
-    about = "; the last call of a jitted function is the example, and what a magic takes if none is named" * bool(call)
+    default_note = (
+        "; the last call of a jitted function is the example, and what a magic takes if none is named" * bool(call)
+    )
     return [
-        f"{strips}. About a call{about}:",
-        *(f"  {asked:<{width}}  {what}" for asked, what in questions.items()),
+        f"{strips}. About a call{default_note}:",
+        *(f"  {usage:<{width}}  {description}" for usage, description in questions.items()),
         "Others:",
-        *(f"  {asked:<{width}}  {what}" for asked, what in others.items()),
+        *(f"  {usage:<{width}}  {description}" for usage, description in other_magics.items()),
         "%timings? and so on tell more.",
     ]

@@ -1,4 +1,4 @@
-"""The two ways to show records: the widget in a notebook, a line of text everywhere else."""
+"""The two ways to show records: a widget in a notebook, a line of text everywhere else."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from xlascope_widgets.text import kept
 from .answers import ANSWERS, Comparing
 from .titles import cell_number
 
-#: Retraces of one function in one cell from which on a terminal says so: a loop does it.
+#: The number of retraces of one function in a cell from which the summary mentions them.
 LOOP_RETRACES = 3
 
-#: Which questions are answered below the graph.
+#: The tab below the graph that answers a question.
 _TABS = {"memory": "memory"}
 
 MimeBundle = tuple[dict[str, Any], dict[str, Any]]
 
 
 def has_widgets(shell: InteractiveShell) -> bool:
-    """Whether the shell belongs to a kernel: a terminal shows no widgets."""
+    """Return whether the shell belongs to a kernel; a terminal shows no widgets."""
     return getattr(shell, "kernel", None) is not None
 
 
-def panel_of(found: Iterable[Record], *, ours: bool = True, tab: str = "") -> Panel:
-    """An open panel that shows these records and waits for no more, with a tab of its lower part in front.
+def panel_of(shown_records: Iterable[Record], *, answerable: bool = True, tab: str = "") -> Panel:
+    """Return an open panel that shows these records and receives no more, with the given tab selected.
 
-    Questions can be asked about programs of this kernel (``ours``), not about those that came from a file: they have
-    the numbers of others here.
+    ``answerable`` is True for programs of this kernel: the panel then answers questions about them. Programs
+    from a file have numbers that may belong to other programs here, so no questions are offered.
     """
-    return Panel.of(found, answer=ANSWERS if ours else None, tab=tab)
+    return Panel.of(shown_records, answer=ANSWERS if answerable else None, tab=tab)
 
 
 def renderer(shell: InteractiveShell) -> Renderer | None:
-    """What shows inspections in this shell; None leaves them as text."""
+    """Return the renderer of inspections in this shell, or None to leave them as text."""
     if not has_widgets(shell):
         return None
 
@@ -67,7 +67,7 @@ def renderer(shell: InteractiveShell) -> Renderer | None:
 
 
 class Strip:
-    """A panel under the running cell, closed to one line unless it is asked to be open."""
+    """A panel below the running cell, collapsed to one line unless it is requested open."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
@@ -76,12 +76,12 @@ class Strip:
         self._lock = threading.Lock()
         self._panel: Panel | None = None
         self._finished = False
-        #: What the same cell ran before, by the functions' names.
+        #: The previous runs of the same cell, by function name.
         self.before: Mapping[str, Run] = {}
 
     def show(self, opened: bool) -> None:
         panel = self._new_panel(opened)
-        # A saved notebook gets picture and text at the end; until then the text says no more than it knows.
+        # A saved notebook gets picture and text at the end; until then the output is a placeholder text.
         self._publish(*panel.bundle_before("xlascope watches this cell"), update=False)
         with self._lock:
             self._panel = panel
@@ -90,7 +90,7 @@ class Strip:
             self._waiting = []
 
     def _new_panel(self, opened: bool) -> Panel:
-        """The panel, which says how the cell differs from its run before."""
+        """Return a new panel that reports how the cell differs from its previous run."""
         answer = Comparing(lambda: self.runs, self.before) if self.before else ANSWERS
         panel = Panel(opened=opened, answer=answer)
         panel.compare_with(self.before)
@@ -98,7 +98,7 @@ class Strip:
 
     @property
     def runs(self) -> Mapping[str, Run]:
-        """What the cell ran; what it ran before where it ran nothing now."""
+        """Return what the cell ran, or its previous runs if it has not run anything now."""
         return (self._panel.runs if self._panel is not None else {}) or self.before
 
     def receive(self, record: Record) -> None:
@@ -115,12 +115,12 @@ class Strip:
             self.refresh()
 
     def refresh(self) -> None:
-        """Publish what a saved notebook keeps, if the cell has ended; again when the page has said what it can."""
+        """Publish the output for a saved notebook once the cell has ended, and again when the page asks for it."""
         if self._finished and self._panel is not None:
             self._publish(*self._panel.bundle(), update=True)
 
     def close(self) -> None:
-        """Let go of the widget: its cell runs again."""
+        """Close the widget; called when its cell runs again."""
         if self._panel is not None:
             self._panel.close()
             self._finished = False
@@ -130,16 +130,16 @@ class Strip:
 
 
 class Pinned(Strip):
-    """One panel that stays where it was pinned, and shows each cell that runs after it."""
+    """A single panel that stays where it was pinned and shows each cell that runs after it."""
 
     _following = False
 
     def pin(self) -> None:
-        """Appear, under the cell that pins."""
+        """Display the panel below the cell that pins it."""
         super().show(opened=True)
 
     def show(self, opened: bool) -> None:
-        """Show the cell that runs now, in place of the one before."""
+        """Show the running cell in place of the previous one."""
         with self._lock:
             self._following, self._finished = True, False
             if self._panel is not None:
@@ -160,7 +160,7 @@ class Pinned(Strip):
 
 
 class Line:
-    """A line of text after the cell."""
+    """A one-line text summary printed after the cell."""
 
     def __init__(self) -> None:
         self._programs: dict[int | None, Stages] = {}
@@ -187,15 +187,15 @@ class Line:
 
     def _line(self) -> str:
         failures = list(self._failures.values())
-        failed = {each.program for each in failures}
-        sound = [each for each in self._records() if each.program not in failed]
+        failed = {item.program for item in failures}
+        sound = [item for item in self._records() if item.program not in failed]
         parts = [text(sound, jaxpr=False).splitlines()[0]] if sound else []
-        others = len({each.program for each in sound}) - 1
-        parts += [f"and {others} more program{'s' if others > 1 else ''}"] if others > 0 else []
-        again = [each for each in self._retraces.by_cost() if each.count >= LOOP_RETRACES and each.seconds > 0]
-        parts += [f"{heading(each)}: %recompiles says why" for each in again[:2]]
-        parts += [plain(f"{each.error} in {each.stage} of {each.function}") for each in failures]
+        more_programs = len({item.program for item in sound}) - 1
+        parts += [f"and {more_programs} more program{'s' if more_programs > 1 else ''}"] if more_programs > 0 else []
+        again = [item for item in self._retraces.by_cost() if item.count >= LOOP_RETRACES and item.seconds > 0]
+        parts += [f"{heading(item)}: %recompiles says why" for item in again[:2]]
+        parts += [plain(f"{item.error} in {item.stage} of {item.function}") for item in failures]
         return "; ".join(parts)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: a printed line holds no resources."""

@@ -1,4 +1,4 @@
-"""A magic's line: options, and calls; each call is evaluated once, as the call of a function of `xlascope.inspect`."""
+"""The line of a magic: options, and calls that are evaluated once as calls of an `xlascope.inspect` function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ _VALUE = r"(\"[^\"]*\"|'[^']*'|\S+)"
 
 @dataclass(frozen=True)
 class Grammar:
-    """What the line of a magic may hold: ``flags`` are options by themselves, ``values`` options with a value."""
+    """The options and calls that the line of a magic accepts.
+
+    ``flags`` are options without a value, ``values`` are options with a value, as pairs of a name and a
+    placeholder.
+    """
 
     magic: str
     flags: tuple[str, ...] = ("text", "json")
@@ -36,32 +40,32 @@ class Grammar:
 
     @property
     def options(self) -> str:
-        """The options, for people: ``--text, --json and --save FILE``."""
-        every = [*(f"--{name}" for name in self.flags), *(f"--{name} {what}" for name, what in self.values)]
-        return f"{', '.join(every[:-1])} and {every[-1]}"
+        """Return the options as prose: ``--text, --json and --save FILE``."""
+        options = [*(f"--{name}" for name in self.flags), *(f"--{name} {metavar}" for name, metavar in self.values)]
+        return f"{', '.join(options[:-1])} and {options[-1]}"
 
     def option(self, end: str) -> str:
-        """A regular expression for one option, up to ``end``."""
+        """Return a regular expression that matches one option followed by ``end``."""
         values = "|".join(name for name, _ in self.values)
         return rf"--(?:({'|'.join(self.flags)})|({values})[\s=]+{_VALUE})(?:{end})"
 
     def error(self, complaint: str) -> UsageError:
-        """The error that says what is wrong with a line, and shows one that is right."""
+        """Return the error for an invalid line, with an example of a valid one."""
         return UsageError(f"%{self.magic} {complaint}. Example: %{self.magic} {self.example}")
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a line asks for: calls, and options by name (``True`` for those without a value)."""
+    """The parsed line of a magic: its calls, and its options by name (``True`` for those without a value)."""
 
     expression: str
     options: dict[str, Any] = field(default_factory=dict)
 
 
 def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
-    """Read ``[--text] [--json] [--save FILE] f(x)``, the options first or last; raises UsageError for all else.
+    """Parse ``[--text] [--json] [--save FILE] f(x)``, options first or last; raise UsageError for anything else.
 
-    Where one call is wanted and none is named, it is that of a jitted function that a cell of the shell made last.
+    If the grammar takes one call and the line has none, use the last call of a jitted function in a cell.
     """
     options: dict[str, Any] = {}
     expression = line.strip()
@@ -72,7 +76,7 @@ def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
         expression = _take(match, options, expression)
     while match := re.search(r"\s" + grammar.option(r"\s*$"), expression):
         expression = _take(match, options, expression)
-    if expression.endswith(";"):  # as in any cell: nothing is to be displayed
+    if expression.endswith(";"):  # as in any cell: a semicolon suppresses the output
         expression, options["quiet"] = expression.rstrip("; "), True
     if not expression and grammar.calls == 1 and (expression := last_call(shell)) and "json" not in options:
         print(f"%{grammar.magic} {expression}")
@@ -88,40 +92,40 @@ def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
 def ask(
     question: Question, function: Callable[..., Inspection], shell: InteractiveShell, grammar: Grammar
 ) -> Inspection | None:
-    """Answer a question: the inspection to display, or None when ``--text`` or ``--json`` has printed it."""
-    found = evaluate(question.expression, function, shell)
-    return finish(found, question, grammar)
+    """Answer a question; return the inspection to display, or None if ``--text`` or ``--json`` printed it."""
+    inspection = evaluate(question.expression, function, shell)
+    return finish(inspection, question, grammar)
 
 
-def finish(found: Inspection, question: Question, grammar: Grammar) -> Inspection | None:
-    """Do what the options say with an inspection; returns it when it is to be displayed."""
+def finish(inspection: Inspection, question: Question, grammar: Grammar) -> Inspection | None:
+    """Save or print an inspection as the options request; return it if it is to be displayed."""
     file = question.options.get("save")
     if file is not None:
         try:
-            found.save(os.path.expanduser(file))
+            inspection.save(os.path.expanduser(file))
         except OSError as error:
             raise grammar.error(f"cannot write {file}: {error.strerror or error}") from None
         except ValueError as error:
             raise grammar.error(f"cannot write {file}: {error}") from None
     if "json" in question.options:
-        print(json.dumps(found.to_json()))
+        print(json.dumps(inspection.to_json()))
     if "text" in question.options:
-        print(plain_lines(found.text))
-    return None if {"json", "text", "quiet"} & question.options.keys() else found
+        print(plain_lines(inspection.text))
+    return None if {"json", "text", "quiet"} & question.options.keys() else inspection
 
 
 def labels_of(expression: str) -> tuple[str, ...]:
-    """The calls of an expression, as they were written.
+    """Return the source text of each call in an expression.
 
-    >>> labels_of("f(x), jit(g)(x, y)")
+    >>> call_labels("f(x), jit(g)(x, y)")
     ('f(x)', 'jit(g)(x, y)')
     """
-    written = (ast.get_source_segment(expression, each) or ast.unparse(each) for each in _calls(expression))
-    return tuple(plain(" ".join(each.split()), 60) for each in written)
+    sources = (ast.get_source_segment(expression, item) or ast.unparse(item) for item in _calls(expression))
+    return tuple(plain(" ".join(item.split()), 60) for item in sources)
 
 
 def _take(match: re.Match[str], options: dict[str, Any], expression: str) -> str:
-    """Note the option that was found; returns the expression without it."""
+    """Store a matched option in ``options``, and return the expression without it."""
     flag, name, value = match.groups()
     options[flag or name] = value.strip("\"'") if name else True
     return (expression[: match.start()] + expression[match.end() :]).strip()
@@ -132,41 +136,41 @@ def _calls(expression: str) -> list[ast.expr]:
         parsed = ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError):
         return []
-    found = parsed.elts if isinstance(parsed, ast.Tuple) and not expression.startswith("(") else [parsed]
-    return found if all(isinstance(each, ast.Call) for each in found) else []
+    nodes = parsed.elts if isinstance(parsed, ast.Tuple) and not expression.startswith("(") else [parsed]
+    return nodes if all(isinstance(node, ast.Call) for node in nodes) else []
 
 
 def _check_calls(expression: str, grammar: Grammar) -> None:
-    found = _calls(expression)
-    if len(found) == grammar.calls:
+    calls = _calls(expression)
+    if len(calls) == grammar.calls:
         return
-    given = f"got {plain(expression, 60)!r}" if expression else "got nothing"
+    received = f"got {plain(expression, 60)!r}" if expression else "got nothing"
     if grammar.calls == 1:
-        other = " (%diff compares two)" if len(found) == 2 else ""
-        raise grammar.error(f"takes one call of a function, {given}{other}")
-    raise grammar.error(f"takes two calls of functions with a comma between them, {given}")
+        hint = " (%diff compares two)" if len(calls) == 2 else ""
+        raise grammar.error(f"takes one call of a function, {received}{hint}")
+    raise grammar.error(f"takes two calls of functions with a comma between them, {received}")
 
 
 def evaluate(expression: str, function: Callable[..., Inspection], shell: InteractiveShell) -> Inspection:
     """Evaluate ``f(x)`` as ``function(f, x)``, and ``f(x), g(y)`` as ``function(call(f, x), call(g, y))``.
 
-    So the user's line is where it happens, and the arguments are evaluated once.
+    The traced call is attributed to the user's line, and its arguments are evaluated once.
     """
     tree = ast.parse(expression, mode="eval")
     if isinstance(tree.body, ast.Call):
         tree.body = _handed(tree.body, _NAME)
     else:
         assert isinstance(tree.body, ast.Tuple)
-        calls = [_handed(each, _CALL) for each in tree.body.elts if isinstance(each, ast.Call)]
+        calls = [_handed(node, _CALL) for node in tree.body.elts if isinstance(node, ast.Call)]
         name = ast.copy_location(ast.Name(_NAME, ast.Load()), tree.body)
         tree.body = ast.copy_location(ast.Call(name, list[ast.expr](calls), []), tree.body)
     file = shell.compile.cache(expression, cell_number(shell))
-    found = eval(compile(tree, file, "eval"), shell.user_ns, {_NAME: function, _CALL: call})
-    assert isinstance(found, Inspection)
-    return found
+    result = eval(compile(tree, file, "eval"), shell.user_ns, {_NAME: function, _CALL: call})
+    assert isinstance(result, Inspection)
+    return result
 
 
-def _handed(made: ast.Call, name: str) -> ast.Call:
-    """``f(x)`` as ``name(f, x)``."""
-    function = ast.copy_location(ast.Name(name, ast.Load()), made.func)
-    return ast.copy_location(ast.Call(function, [made.func, *made.args], made.keywords), made)
+def _handed(call_node: ast.Call, name: str) -> ast.Call:
+    """Return the AST of ``f(x)`` rewritten to ``name(f, x)``."""
+    function = ast.copy_location(ast.Name(name, ast.Load()), call_node.func)
+    return ast.copy_location(ast.Call(function, [call_node.func, *call_node.args], call_node.keywords), call_node)

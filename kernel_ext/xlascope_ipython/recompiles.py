@@ -1,4 +1,4 @@
-"""``%recompiles``: which functions were traced again since the extension watches, why, and what would spare it."""
+"""``%recompiles``: which functions were traced again since the extension was loaded, why, and how to avoid it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPTION = re.compile(r"--(?:(text|json)|save[\s=]+(\"[^\"]*\"|'[^']*'|\S+))(?=\s
 
 
 def recompiles_magic(scope: Scope) -> Callable[[str], inspect.Inspection | None]:
-    """The magic of a shell."""
+    """Return the ``%recompiles`` magic of a shell."""
 
     @no_var_expand
     def recompiles(line: str) -> inspect.Inspection | None:
@@ -31,18 +31,18 @@ def recompiles_magic(scope: Scope) -> Callable[[str], inspect.Inspection | None]
         """
         options, name = _parse(line)
         try:
-            found = inspect.recompiles(name)
+            report = inspect.recompiles(name)
         except RuntimeError:
             raise UsageError("%recompiles knows nothing yet: `%scope on` watches from the next cell on") from None
         if "save" in options:
-            _save(found, options["save"])
+            _save(report, options["save"])
         if "json" in options:
-            print(json.dumps(found.to_json()))
+            print(json.dumps(report.to_json()))
         if "text" in options:
-            print(found.text)
+            print(report.text)
         if not scope.is_on and "json" not in options:
             print("(%scope is off: nothing new is remembered)")
-        return None if {"text", "json"} & options.keys() else found
+        return None if {"text", "json"} & options.keys() else report
 
     return recompiles
 
@@ -54,18 +54,18 @@ def _parse(line: str) -> tuple[dict[str, str], str | None]:
         options[match[1] or "save"] = (match[2] or "").strip("\"'")
         return ""
 
-    rest = _OPTION.sub(take, line).split()
-    if any(each.startswith("-") for each in rest):
-        wrong = next(each for each in rest if each.startswith("-"))
+    words = _OPTION.sub(take, line).split()
+    if any(word.startswith("-") for word in words):
+        wrong = next(word for word in words if word.startswith("-"))
         raise UsageError(f"%recompiles has no option {wrong[:40]}; it has --text, --json and --save FILE. {_EXAMPLE}")
-    if len(rest) > 1:
+    if len(words) > 1:
         raise UsageError(f"%recompiles takes the name of one function, or nothing. {_EXAMPLE}")
-    return options, rest[0] if rest else None
+    return options, words[0] if words else None
 
 
-def _save(found: inspect.Inspection, file: str) -> None:
+def _save(report: inspect.Inspection, file: str) -> None:
     try:
-        found.save(file)
+        report.save(file)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"%recompiles cannot write {file}: {reason}. Example: %recompiles --save why.json") from None

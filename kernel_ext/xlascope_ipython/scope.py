@@ -1,4 +1,4 @@
-"""The cell hooks: a watched cell begins before a cell runs and ends after it, whatever happens in between."""
+"""The cell hooks: watching starts before a cell runs and ends after it, even if the cell fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class Scope:
-    """Watches the cells of a shell while it is on. Off, it costs nothing: no hook, no subscription, no thread."""
+    """The watcher of a shell's cells. While it is off there is no hook, no subscription and no thread."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.opened = False
@@ -36,16 +36,16 @@ class Scope:
 
     @property
     def is_on(self) -> bool:
-        """Whether cells are watched."""
+        """Return whether cells are watched."""
         return self._on
 
     @property
     def cell(self) -> Cell | None:
-        """The cell that is watched now."""
+        """Return the cell that is being watched."""
         return self._cell
 
     def on(self, *, opened: bool = False) -> None:
-        """Watch each cell from the next one on, each under itself: a line, or with ``opened`` the panel."""
+        """Watch each cell from the next one on, showing below it one line, or the panel if ``opened``."""
         self.opened, self._pinned = opened, None
         if not self._on:
             self._on = True
@@ -56,9 +56,9 @@ class Scope:
                 self._shell.events.register(name, hook)
 
     def pin(self) -> None:
-        """Show one panel here, now, which follows the cells that run from now on; they show none of their own.
+        """Show one panel here that follows the cells that run from now on, which show no panels of their own.
 
-        A terminal has no place for it: there it is the whole text after each cell.
+        A terminal cannot show a panel; it prints the full text after each cell instead.
         """
         self.on(opened=True)
         if has_widgets(self._shell):
@@ -68,7 +68,7 @@ class Scope:
                 self._cell.show_in(self._pinned)
 
     def off(self) -> None:
-        """Watch no more, the running cell included."""
+        """Stop watching, including the running cell."""
         self._pinned = None
         if self._on:
             self._on = False
@@ -122,7 +122,7 @@ class Scope:
         return strip
 
     def _refresh(self) -> None:
-        """A page has said that it mounts panels: what was shown before that as a widget becomes a picture it mounts."""
+        """Publish the strips again; called when a page reports that it can mount panels."""
         for view in (*list(self._strips.values()), self._pinned):
             if isinstance(view, Strip):
                 view.refresh()

@@ -1,4 +1,4 @@
-"""``%target``, and ``--target`` of other magics: a call asked about for hardware that is not here."""
+"""``%target``, and ``--target`` of other magics: questions about a call on hardware that is not present."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _GRAMMAR = Grammar("target", example="gpu:h100 loss(params, x, y)")
 
 
 def asked_for(names: list[str], grammar: Grammar) -> Callable[..., Inspection]:
-    """The function that answers for these targets: one in detail, several side by side; its errors are one line."""
+    """Return the function that answers for these targets: one in detail, several side by side.
+
+    Its errors are one line.
+    """
     example = grammar.example if grammar is _GRAMMAR else f"--target gpu:h100 {grammar.example}"
 
     def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
@@ -36,7 +39,7 @@ def asked_for(names: list[str], grammar: Grammar) -> Callable[..., Inspection]:
 
 
 def target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
-    """``%target``, for a shell."""
+    """Return the ``%target`` magic of a shell."""
 
     @no_var_expand
     def target(line: str) -> Inspection | None:
@@ -49,25 +52,25 @@ def target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
         if not line.strip():
             print(_listed())
             return None
-        names, rest = _names(line.strip())
+        names, remaining = _names(line.strip())
         if not names:
             raise _GRAMMAR.error(f"takes a target and a call; the targets are {', '.join(known_targets())}")
-        return ask(parse(rest, _GRAMMAR, shell), asked_for(names, _GRAMMAR), shell, _GRAMMAR)
+        return ask(parse(remaining, _GRAMMAR, shell), asked_for(names, _GRAMMAR), shell, _GRAMMAR)
 
     return target
 
 
 def _listed() -> str:
-    """The targets: those whose compilers are here, and what is to be installed for the others."""
+    """Return the list of targets whose compilers are installed, and how to install the others."""
     missing = missing_targets()
-    lines = [f"compilers that are here: {', '.join(each for each in known_targets() if each not in missing)}"]
+    lines = [f"compilers that are here: {', '.join(target for target in known_targets() if target not in missing)}"]
     for line in dict.fromkeys(missing.values()):
         lines.append(f"not here: {', '.join(name for name in missing if missing[name] == line)}: {line}")
     return "\n".join(lines)
 
 
 def _names(line: str) -> tuple[list[str], str]:
-    """The names of targets before the call (commas between them may be left out), and the line without them."""
+    """Split a line into the target names before the call and the remaining line; commas are optional."""
     options = ""
     while match := re.match(_GRAMMAR.option(r"\s+"), line):
         options, line = options + match[0], line[match.end() :]

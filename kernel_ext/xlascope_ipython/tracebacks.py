@@ -1,4 +1,4 @@
-"""Short tracebacks in cells: also of functions that have no boundary of their own, such as those of xlascope.numpy."""
+"""Short tracebacks in cells, also for functions that do not filter their own, such as those of xlascope.numpy."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HERE = str(Path(__file__).resolve().parent)
 
 
 class Tracebacks:
-    """Takes the engine's frames from the tracebacks that a shell shows, as the setting ``traceback_filtering`` says.
+    """A shell's exception handler that removes the engine's frames, as the setting ``traceback_filtering`` says.
 
-    A shell has room for one such handler: where somebody else has put one, it stays.
+    A shell has one such handler: an existing one is left in place.
     """
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -24,7 +24,7 @@ class Tracebacks:
             shell.set_custom_exc(self._caught, _show)
 
     def unload(self) -> None:
-        """Leave the shell as it was, unless somebody else has taken the place since."""
+        """Remove the handler, unless another one has replaced it."""
         if self._shell.custom_exceptions is self._caught:
             self._shell.set_custom_exc((), None)
 

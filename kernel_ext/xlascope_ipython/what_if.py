@@ -1,4 +1,4 @@
-"""``%whatif``: one thing about a call changed, and what becomes of it."""
+"""``%whatif``: change one thing about a call and compare the result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _GRAMMAR = Grammar(
 
 
 def what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
-    """``%whatif``, for a shell."""
+    """Return the ``%whatif`` magic of a shell."""
 
     @no_var_expand
     def whatif(line: str) -> Inspection | None:
@@ -50,11 +50,11 @@ def what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]
         From a script: ``xlascope.inspect.what_if(f, x, change={"split": ("3", "5")})``.
         """
         question = parse(line, _GRAMMAR, shell)
-        given = [name for name in _CHANGES if name in question.options]
-        if len(given) != 1:
-            asked = ", ".join(f"--{name} {value}" for name, value in _CHANGES.items())
-            raise _GRAMMAR.error(f"takes one change out of {asked}; got {len(given) or 'none'}")
-        change = {given[0]: _value(given[0], question.options[given[0]])}
+        requested = [name for name in _CHANGES if name in question.options]
+        if len(requested) != 1:
+            options_text = ", ".join(f"--{name} {value}" for name, value in _CHANGES.items())
+            raise _GRAMMAR.error(f"takes one change out of {options_text}; got {len(requested) or 'none'}")
+        change = {requested[0]: _value(requested[0], question.options[requested[0]])}
 
         def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
             call = inspect.call(fun, *args, **kwargs)
@@ -70,12 +70,12 @@ def what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]
 
 
 def _value(kind: str, text: str) -> Any:
-    """What an option's text says, as :func:`xlascope.inspect.what_if` takes it."""
-    parts = [each.strip() for each in text.split(",") if each.strip()]
+    """Convert the text of an option to the value that :func:`xlascope.inspect.what_if` takes."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
     if kind == "split":
         return tuple(parts)
     if kind == "donate":
-        return tuple(_number(each) for each in parts)
+        return tuple(_number(part) for part in parts)
     if kind == "batch":
         return {_named(name): _number(size) for name, size in map(_pair, parts)}
     if kind == "options":

@@ -1,7 +1,7 @@
-"""Watching jax's own programs: the same records that xlascope's engine makes, so that the same eyes see them.
+"""Records of jax's own programs: the same records that xlascope's engine makes, for the same tools.
 
-This package imports nothing of jax until the user's program has. :func:`install` may come before ``import jax`` or
-after; what it returns undoes it, and jax's own functions are in their places again.
+Nothing of jax is imported until the user's program imports it. :func:`install` can be called before or after
+``import jax``; the function it returns restores jax's own functions.
 """
 
 from __future__ import annotations

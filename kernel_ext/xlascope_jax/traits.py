@@ -1,7 +1,7 @@
-"""The traits of operations by name: of the engine's, and of those that only jax has.
+"""Traits of operations by name: the engine's operations, and those that only jax has.
 
-The engine's operations say theirs themselves; here they are written down, because importing all operations takes longer
-than a small program of jax. `tests/jax/test_traits.py` holds both together.
+The engine's operations define their own traits; they are repeated here because importing all operations takes
+longer than running a small jax program. `tests/jax/test_traits.py` checks that both agree.
 """
 
 from __future__ import annotations
@@ -78,5 +78,5 @@ OF_JAX: dict[str, Traits] = {
 
 def traits_of(names: Iterable[str]) -> dict[str, tuple[Trait, ...]]:
     """Return the traits of operations by name, without those that have none."""
-    found = {name: OF_ENGINE.get(name) or OF_JAX.get(name) for name in sorted(set(names))}
-    return {name: tuple(sorted(traits)) for name, traits in found.items() if traits}
+    by_name = {name: OF_ENGINE.get(name) or OF_JAX.get(name) for name in sorted(set(names))}
+    return {name: tuple(sorted(traits)) for name, traits in by_name.items() if traits}

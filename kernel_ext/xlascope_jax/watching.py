@@ -1,4 +1,4 @@
-"""When jax is watched: from when it is imported, by whoever imports it, until the last who asked for it is gone."""
+"""Attaching the bridge to jax: from the import of jax until the last caller of `install` has undone it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from xlascope.runtime import beside, jaxlibs
 
 _log = logging.getLogger(__name__)
 
-#: The versions of jax of which programs were watched. Of others the names of private functions may have moved.
-TRIED = tuple(each.version for each in jaxlibs.TRIED)
+#: The versions of jax the bridge is tested with. In others, private functions may have moved.
+TRIED = tuple(release.version for release in jaxlibs.TRIED)
 
 _lock = threading.RLock()
 _wanted = 0
@@ -22,9 +22,9 @@ _leave: Callable[[], None] | None = None
 
 
 def install() -> Callable[[], None]:
-    """Watch jax's programs in this process, as soon as there is jax; returns what undoes that.
+    """Watch jax's programs in this process as soon as jax is imported; return a function that undoes it.
 
-    Several may ask: it lasts until all have undone it. Undoing twice is harmless.
+    Installations are counted: watching lasts until all have been undone. Undoing twice has no further effect.
     """
     global _wanted, _waiting
     with _lock:
@@ -50,7 +50,7 @@ def install() -> Callable[[], None]:
 
 
 def _attach() -> None:
-    """Stand in jax's places, now that it is here. What cannot be watched is said in one line; the program goes on."""
+    """Attach the bridge to the imported jax; if that fails, log one line and let the program go on."""
     global _leave
     with _lock:
         if not _wanted or _leave is not None:
@@ -62,8 +62,8 @@ def _attach() -> None:
                 return
             except Exception:
                 _log.exception("xlascope cannot stand in the places of jax %s", version)
-        known = ", ".join(TRIED)
-        _log.warning("xlascope shows kernels and times of jax %s, not its equations: it knows jax %s", version, known)
+        tried = ", ".join(TRIED)
+        _log.warning("xlascope shows kernels and times of jax %s, not its equations: it knows jax %s", version, tried)
         _leave = importlib.import_module("xlascope_jax.bridge.kernels_only").stand()
 
 

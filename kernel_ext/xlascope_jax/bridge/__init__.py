@@ -1,1 +1,1 @@
-"""The bridge from jax to xlascope's records: imported when jax is there, and the only code of ours that imports it."""
+"""The bridge from jax to xlascope's records: the only code that imports jax, loaded once jax is imported."""

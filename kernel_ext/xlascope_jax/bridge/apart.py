@@ -1,6 +1,6 @@
-"""A program of jax lowered apart from its function: to be compiled with other options, or with values kept.
+"""A jax program lowered separately from its function, to compile it with other options or with materialized values.
 
-It has a number, and executables, of its own: what its function has compiled stays what it is.
+It has its own number and executables; what its function has compiled is unaffected.
 """
 
 from __future__ import annotations
@@ -23,63 +23,65 @@ _BARRIER = "stablehlo.optimization_barrier"
 
 
 def lowered_apart(
-    programs: Programs, known: Known, lowering: Any, options: Mapping[str, Any], *, keep: bool
+    programs: Programs, entry: Known, lowering: Any, options: Mapping[str, Any], *, keep: bool
 ) -> tuple[Known, Any]:
-    """A program of its own, with those options, in which what is worth it is kept where ``keep`` says so; and jax's
-    lowering of it (the one that was given stays as it is). Raises ChangeError where several devices share it: it is
-    known too little what each of them computes.
+    """Copy a program so that it can be compiled with other options; return its entry and its lowering.
+
+    With ``keep``, insert barriers that materialize values where that pays off. The given lowering is not
+    modified. Raises ChangeError if ``keep`` is requested for a program on several devices, whose per-device
+    work is not known.
     """
     if keep and _devices(lowering.stablehlo()) > 1:
         raise ChangeError("keep is for programs on one device, and several share this one")
-    own = copy.copy(lowering)
-    own._hlo, keeping = _copied(lowering.stablehlo(), keep)
-    own._executable = None
-    made = replace(
-        known,
+    copied_lowering = copy.copy(lowering)
+    copied_lowering._hlo, materialized = _copied(lowering.stablehlo(), keep)
+    copied_lowering._executable = None
+    detached = replace(
+        entry,
         number=records.next_program(),
-        again=_again(known, own),
+        again=_again(entry, copied_lowering),
         traced=None,
         told=False,
         made=[],
         kept={},
         options=tuple(options.items()),
-        keeping=keeping,
+        keeping=materialized,
     )
-    programs.add_apart(own._hlo, made)
-    return made, own
+    programs.add_apart(copied_lowering._hlo, detached)
+    return detached, copied_lowering
 
 
 def _devices(module: Any) -> int:
-    found = module.operation.attributes
-    names = [name for name in ("mhlo.num_partitions", "mhlo.num_replicas") if name in found]
-    return math.prod(int(found[name].value) for name in names)
+    attributes = module.operation.attributes
+    names = [name for name in ("mhlo.num_partitions", "mhlo.num_replicas") if name in attributes]
+    return math.prod(int(attributes[name].value) for name in names)
 
 
-def options_of(known: Known) -> dict[str, Any]:
-    """What its compiler is told beside what its function says."""
-    passes = known.keeping.passes
-    return dict(with_barriers(known.options, passes) if passes else known.options)
+def options_of(entry: Known) -> dict[str, Any]:
+    """Return the compiler options of a program in addition to those its function sets."""
+    passes = entry.keeping.passes
+    return dict(with_barriers(entry.options, passes) if passes else entry.options)
 
 
-def _again(known: Known, lowering: Any) -> Callable[[str], Any]:
-    """What lowers it again, for a platform: a CPU's is here already."""
+def _again(entry: Known, lowering: Any) -> Callable[[str], Any]:
+    """Return a function that lowers a program for a platform, reusing the existing lowering where possible."""
 
-    def again(platform: str) -> Any:
-        if platform in lowering._platforms or known.again is None:
+    def relower(platform: str) -> Any:
+        if platform in lowering._platforms or entry.again is None:
             return lowering
-        return known.again(platform)
+        return entry.again(platform)
 
-    return again
+    return relower
 
 
 def _copied(module: Any, keep: bool) -> tuple[Any, Kept]:
-    """A copy of a module, with barriers behind what is kept in it."""
-    own = mlir.ir.Module.parse(mlir.module_to_bytecode(module), module.context)
+    """Copy a module, inserting barriers behind the values to materialize if ``keep`` is set."""
+    copied_module = mlir.ir.Module.parse(mlir.module_to_bytecode(module), module.context)
     if not keep:
-        return own, Kept()
-    names = [each.name for each in _operations(own.operation)]
+        return copied_module, Kept()
+    names = [operation.name for operation in _operations(copied_module.operation)]
     barriers = _BARRIER in names
-    return own, keep_in(own, judged=may_be_judged(len(names)), barriers=barriers)
+    return copied_module, keep_in(copied_module, judged=may_be_judged(len(names)), barriers=barriers)
 
 
 def _operations(outer: Any) -> Iterator[Any]:

@@ -1,7 +1,7 @@
-"""The programs that an equation of jax holds and runs: which of its parameters they are, and in what order.
+"""The jaxprs that an equation runs: which of its parameters they are, and in what order.
 
-Programs that describe a rule and not a part of the work (a custom rule's derivative, what a reduction combines by) are
-none of them: their equations are not run as such.
+Jaxprs that describe a rule rather than a part of the computation (a custom derivative rule, the combiner of a
+reduction) are not bodies: their equations do not run as such.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from .differences import Jaxpr
 
-#: The parameters that are, or hold, the bodies of an equation, by the name of its primitive. Of a loop the body comes
-#: before the condition.
+#: The parameters that are or contain the bodies of an equation, by the name of its primitive. The body of a loop comes
+#: before its condition.
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "checkpoint": ("jaxpr",),
     "closed_call": ("call_jaxpr",),
@@ -34,12 +34,12 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
 
 
 def open_jaxpr(program: Any) -> Any:
-    """The jaxpr of a closed one; a jaxpr itself."""
+    """Return the jaxpr of a closed jaxpr, or the jaxpr itself."""
     return getattr(program, "jaxpr", program)
 
 
 def bodies_of(equation: Any) -> list[Any]:
-    """The open jaxprs that an equation runs, in the order of their numbers."""
+    """Return the open jaxprs that an equation runs, in the order of their body numbers."""
     return [
         open_jaxpr(body)
         for name in _PARAMETERS.get(equation.primitive.name, ())
@@ -48,18 +48,21 @@ def bodies_of(equation: Any) -> list[Any]:
 
 
 def with_bodies(equation: Any, change: Callable[[Any, int], Any]) -> dict[str, Any]:
-    """The parameters of an equation with each body changed: ``change(body, number)``, of a body as it is held."""
+    """Return an equation's parameters with each body replaced by ``change(body, number)``.
+
+    The body is passed as the parameter stores it, open or closed.
+    """
     parameters, number = dict(equation.params), 0
     for name in _PARAMETERS.get(equation.primitive.name, ()):
-        held, changed = parameters.get(name), []
-        for body in _programs(held):
-            changed.append(change(body, number))
+        value, replacements = parameters.get(name), []
+        for body in _programs(value):
+            replacements.append(change(body, number))
             number += 1
-        if changed:
-            parameters[name] = tuple(changed) if isinstance(held, tuple) else changed[0]
+        if replacements:
+            parameters[name] = tuple(replacements) if isinstance(value, tuple) else replacements[0]
     return parameters
 
 
 def _programs(value: Any) -> Sequence[Any]:
     values = value if isinstance(value, tuple) else (value,)
-    return [each for each in values if isinstance(open_jaxpr(each), Jaxpr)]
+    return [item for item in values if isinstance(open_jaxpr(item), Jaxpr)]

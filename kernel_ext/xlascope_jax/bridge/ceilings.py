@@ -1,4 +1,4 @@
-"""What a device can do at most, measured by jax itself, so that our engine need not start beside it."""
+"""The peak rates of a device, measured with jax itself, so that xlascope's engine need not be initialized as well."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-#: Rows of the square matrices multiplied, and elements of the array passed over, on a CPU and elsewhere.
+#: Rows of the square matrices multiplied, and elements of the array negated, on a CPU and on accelerators.
 _ROWS, _MANY_ROWS = 1024, 8192
 _ELEMENTS, _MANY_ELEMENTS = 1 << 24, 1 << 28
-#: The fastest run counts, of at least so many, for about so many seconds.
+#: The minimum number of timed runs and their minimum total duration; the fastest one counts.
 _RUNS, _SECONDS = 4, 0.15
 
 
 class Ceiling(NamedTuple):
-    """Floating-point operations and bytes per second, by which programs they were measured, and when."""
+    """Peak floating-point operations and bytes per second, the programs that measured them, and the time."""
 
     flops: float
     bytes_per_second: float
@@ -28,7 +28,7 @@ class Ceiling(NamedTuple):
 
 @cache
 def measure_ceilings(device: Any) -> Ceiling:
-    """The ceilings of a device: once per process, a fraction of a second."""
+    """Measure the peak rates of a device; takes a fraction of a second, once per process."""
     small = device.platform == "cpu"
     rows, elements = (_ROWS, _ELEMENTS) if small else (_MANY_ROWS, _MANY_ELEMENTS)
     began = time.time()
@@ -40,7 +40,7 @@ def measure_ceilings(device: Any) -> Ceiling:
 
 
 def _fastest(function: Callable[[Any], Any], operand: Any) -> float:
-    """Seconds of the fastest run; each gets the result of the one before."""
+    """Return the seconds of the fastest run; each run gets the previous run's result."""
     operand = function(operand).block_until_ready()
     times: list[float] = []
     while len(times) <= _RUNS or sum(times) < _SECONDS:

@@ -1,4 +1,4 @@
-"""One thing about a call of jax, changed: what :func:`xlascope.inspect.what_if` can ask about its functions."""
+"""Changes of one thing about a call of jax: what :func:`xlascope.inspect.what_if` can ask about its functions."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from xlascope.inspect.producers import Asked
 
 
 class Changed(NamedTuple):
-    """A changed call: what it is now, in words, the setting it is traced under, XLA's flags for it, and whether what
-    is worth it is kept.
+    """A changed call, its description, the context to trace it in, its XLA flags, and whether to materialize values.
 
-    ``unmeasured`` says why its time cannot be compared (``""`` when it can).
+    ``unmeasured_reason`` says why its time cannot be compared (``""`` if it can).
     """
 
     asked: Asked
@@ -40,23 +39,24 @@ class Changed(NamedTuple):
     unmeasured: str = ""
 
 
-def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
-    """A call with one thing changed; raises ChangeError, with examples, for a change that is none."""
+def changed(query: Asked, change: Mapping[str, Any]) -> Changed:
+    """Return a call with one thing changed; raise ChangeError, with examples, for an unsupported change."""
     kind, value = the_change(change, _CHANGES, whose="of a function of jax, ")
-    return _CHANGES[kind](asked, value)
+    return _CHANGES[kind](query, value)
 
 
 def kept(change: Mapping[str, Any], otherwise: str) -> str:
-    """In words, what a program is of which no call is known, and in which what is worth it is kept: the one change that
-    needs no call. For any other raises ChangeError, which says what was to be said ``otherwise``.
+    """Return the description of a ``keep`` change, the only one possible without a known call.
+
+    For any other change raises ChangeError with the message ``otherwise``.
     """
     if set(change) != {"keep"}:
         raise ChangeError(otherwise)
     return _checked_keep(change["keep"])
 
 
-def _keep(asked: Asked, value: Any) -> Changed:
-    return Changed(asked, _checked_keep(value), keep=True)
+def _keep(query: Asked, value: Any) -> Changed:
+    return Changed(query, _checked_keep(value), keep=True)
 
 
 def _checked_keep(value: Any) -> str:
@@ -69,25 +69,25 @@ def _checked_keep(value: Any) -> str:
     return "kept what is worth it"
 
 
-def _options(asked: Asked, value: Any) -> Changed:
-    return Changed(asked, flags_text(flags(value)), options=value)
+def _options(query: Asked, value: Any) -> Changed:
+    return Changed(query, flags_text(flags(value)), options=value)
 
 
-def _donate(asked: Asked, value: Any) -> Changed:
-    function, info = _jitted(asked)
-    numbers, words = donated_arguments(value, list(inspect.signature(function).parameters))
-    again = jax.jit(
+def _donate(query: Asked, value: Any) -> Changed:
+    function, info = _jitted(query)
+    numbers, description = donated_arguments(value, list(inspect.signature(function).parameters))
+    donating = jax.jit(
         function,
         static_argnums=info.static_argnums,
         static_argnames=info.static_argnames,
         donate_argnums=tuple(sorted({*info.donate_argnums, *numbers})),
     )
-    return Changed(asked._replace(function=again), words, unmeasured=GONE)
+    return Changed(query._replace(function=donating), description, unmeasured=GONE)
 
 
-def _jitted(asked: Asked) -> tuple[Callable[..., Any], Any]:
-    """The function behind a jitted one, and how it was jitted; refused where it says how its arguments lie."""
-    function, info = getattr(asked.function, "_fun", None), getattr(asked.function, "_jit_info", None)
+def _jitted(query: Asked) -> tuple[Callable[..., Any], Any]:
+    """Return the function behind a jitted one, and its jit options; raise ChangeError if it fixes shardings."""
+    function, info = getattr(query.function, "_fun", None), getattr(query.function, "_jit_info", None)
     if function is None or info is None:
         raise ChangeError("donate is for functions that jax.jit itself made")
     if info.user_specified_in_shardings or info.device or info.backend:
@@ -95,15 +95,15 @@ def _jitted(asked: Asked) -> tuple[Callable[..., Any], Any]:
     return function, info
 
 
-def _precision(asked: Asked, value: Any) -> Changed:
+def _precision(query: Asked, value: Any) -> Changed:
     try:
         setting = jax.default_matmul_precision(value)
     except ValueError as error:
         raise ChangeError(str(error)) from None
-    return Changed(asked, f"matrix products in precision {value}", setting)
+    return Changed(query, f"matrix products in precision {value}", setting)
 
 
-def _dtype(asked: Asked, value: Any) -> Changed:
+def _dtype(query: Asked, value: Any) -> Changed:
     wanted = jnp.dtype(value)
     if not jnp.issubdtype(wanted, jnp.floating):
         raise not_floating(value)
@@ -118,10 +118,10 @@ def _dtype(asked: Asked, value: Any) -> Changed:
             return jax.ShapeDtypeStruct(leaf.shape, wanted)
         return jnp.asarray(leaf, wanted)
 
-    args, kwargs = tree_util.tree_map(convert, (asked.args, asked.kwargs))
+    args, kwargs = tree_util.tree_map(convert, (query.args, query.kwargs))
     if not converted:
         raise nothing_floating(wanted.name)
-    return Changed(Asked(asked.function, args, kwargs), f"floating-point arguments as {wanted.name}")
+    return Changed(Asked(query.function, args, kwargs), f"floating-point arguments as {wanted.name}")
 
 
 _CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {

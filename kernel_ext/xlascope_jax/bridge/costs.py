@@ -1,4 +1,4 @@
-"""Our count of an equation's floating-point operations, as our own engine counts them: 0 for moving data."""
+"""Estimated floating-point operations of a jax equation, counted as xlascope's engine does: 0 for moving data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: Operations that compute nothing, or nothing with floating-point numbers.
+#: Operations without floating-point arithmetic.
 _NOTHING = frozenset({
     "after_all", "all_gather", "all_to_all", "and", "argmax", "argmin", "axis_index", "bitcast_convert_type",
     "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "create_token", "device_put",
@@ -19,12 +19,12 @@ _NOTHING = frozenset({
     "shift_right_logical", "sign", "slice", "sort", "split", "squeeze", "stack", "stage", "threefry2x32", "tile",
     "top_k", "transpose", "unstack", "xor",
 })  # fmt: skip
-#: Operations for each element of the result, where that is not one.
+#: Floating-point operations per element of the result, where not 1.
 _OF_ELEMENTS = {"integer_pow": 2, "clamp": 2, "one_minus_square": 2}
 
 
 def flops_of(equation: Any, inside: Sequence[int]) -> int:
-    """The operations of one run of an equation; ``inside`` are those of its bodies."""
+    """Return the floating-point operations of one run of an equation, given those of its bodies."""
     name = equation.primitive.name
     if inside:
         return _of_bodies(equation, inside)
@@ -57,8 +57,8 @@ def _rows(variable: Any, axis: int) -> int:
 
 def _product(equation: Any) -> int:
     (contracted, _), _ = equation.params["dimension_numbers"]
-    left = equation.invars[0].aval.shape
-    return 2 * _size(equation.outvars[0]) * math.prod(left[axis] for axis in contracted)
+    lhs_shape = equation.invars[0].aval.shape
+    return 2 * _size(equation.outvars[0]) * math.prod(lhs_shape[axis] for axis in contracted)
 
 
 def _convolution(equation: Any) -> int:

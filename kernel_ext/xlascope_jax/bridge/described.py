@@ -1,4 +1,4 @@
-"""From a jaxpr of jax to the record of it: names, types, paths, lines, scopes, passes, and our count of operations."""
+"""Conversion of a jax jaxpr to its record: names, types, paths, lines, scopes, roles and estimated operations."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from .costs import flops_of
 from .differences import Jaxpr, Literal
 from .lines import line_of
 
-#: The most characters of a parameter that are told: some hold functions, meshes or whole programs.
+#: The maximum number of characters shown of a parameter: some contain functions, meshes or whole programs.
 _MOST = 200
-#: Parameters that say nothing to a reader.
+#: Parameters that are not shown.
 _UNTOLD = frozenset({"ctx_mesh", "debug_info", "jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"})
 
-#: jax's scope of what a checkpoint computes another time.
+#: jax's name-stack scope of rematerialized equations.
 _AGAIN = "rematted_computation"
 
 
 def describe(jaxpr: Any, call: records.SourceRange | None = None) -> records.Jaxpr:
-    """A program of jax as plain data. Names of variables are unique in the whole of it.
+    """Return a jax jaxpr as plain data, with variable names that are unique in the whole program.
 
-    ``call`` is the line at which it is called: that of equations of which jax keeps no line of the user's. It keeps
-    those from the jitted function inwards, and many functions of its own are jitted.
+    ``call`` is the line of the call. It stands for equations without a line of the user's: jax keeps
+    tracebacks only from the jitted function inwards, and many of its own functions are jitted.
     """
     return _Describer().jaxpr(jaxpr, PROGRAM, _Holder(call), name=_name(jaxpr))
 
 
 def _name(jaxpr: Any) -> str:
-    named = getattr(jaxpr.debug_info, "func_name", "") or ""
-    return str(named)
+    name = getattr(jaxpr.debug_info, "func_name", "") or ""
+    return str(name)
 
 
 class _Holder(NamedTuple):
-    """What holds a program: its line, and the pass that made it, which is that of all in it."""
+    """The context of a jaxpr: the line of the equation that contains it, and the role that its equations inherit."""
 
     line: records.SourceRange | None
     role: str = "forward"
 
 
 class _Describer:
-    """Describes one program; remembers which forward equations are at which place, for the backward ones."""
+    """A converter of one jaxpr; it records forward equations by line to match backward ones with them."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
@@ -62,19 +62,19 @@ class _Describer:
         self,
         jaxpr: Any,
         outer: EquationPath,
-        holder: _Holder,
+        context: _Holder,
         body: int = 0,
         name: str = "",
     ) -> records.Jaxpr:
         variables: dict[str, records.Variable] = {}
         self._bind(jaxpr)
         labels = _labels(jaxpr)
-        for each in jaxpr.constvars:
-            self._variable(variables, each)
-        for each, label in zip(jaxpr.invars, labels, strict=True):
-            self._variable(variables, each, label)
+        for item in jaxpr.constvars:
+            self._variable(variables, item)
+        for item, label in zip(jaxpr.invars, labels, strict=True):
+            self._variable(variables, item, label)
         equations = tuple(
-            self._equation(each, outer.child(index, body), variables, holder) for index, each in enumerate(jaxpr.eqns)
+            self._equation(item, outer.child(index, body), variables, context) for index, item in enumerate(jaxpr.eqns)
         )
         return records.Jaxpr(
             name=name,
@@ -90,22 +90,26 @@ class _Describer:
         equation: Any,
         path: EquationPath,
         variables: dict[str, records.Variable],
-        holder: _Holder,
+        context: _Holder,
     ) -> records.Equation:
-        scope, role = _scope_and_role(equation.source_info.name_stack, holder.role)
+        scope, role = _scope_and_role(equation.source_info.name_stack, context.role)
         operation = equation.primitive.name
-        line = line_of(equation.source_info.traceback, holder.line)
-        again = _AGAIN in scope  # what is computed another time transposes nothing
-        transposes = None if line is None or again or role == "forward" else self._transposed(line, operation)
+        line = line_of(equation.source_info.traceback, context.line)
+        is_rematerialized = _AGAIN in scope  # a rematerialized equation transposes nothing
+        transposes = (
+            None if line is None or is_rematerialized or role == "forward" else self._transposed(line, operation)
+        )
         if line is not None and role == "forward":
             self._forward[line].append((path, operation))
-        own = equation.params.get("name")
+        name = equation.params.get("name")
         bodies = tuple(
-            self.jaxpr(each, path, _Holder(line, role), number, str(own) if isinstance(own, str) else _inner_name(each))
-            for number, each in enumerate(bodies_of(equation))
+            self.jaxpr(
+                item, path, _Holder(line, role), number, str(name) if isinstance(name, str) else _inner_name(item)
+            )
+            for number, item in enumerate(bodies_of(equation))
         )
-        for each in equation.outvars:
-            self._variable(variables, each)
+        for item in equation.outvars:
+            self._variable(variables, item)
         return records.Equation(
             path=path,
             operation=operation,
@@ -115,23 +119,23 @@ class _Describer:
             role=role,  # type: ignore[arg-type]
             source=line,
             transposes=transposes,
-            flops=flops_of(equation, [_total(each) for each in bodies]),
+            flops=flops_of(equation, [_total(item) for item in bodies]),
             bodies=bodies,
             scope=scope,
         )
 
     def _transposed(self, line: records.SourceRange, operation: str) -> EquationPath | None:
-        """The forward equation that a backward one transposes: jax keeps its place. Only where that says it alone."""
-        here = self._forward.get(line, [])
-        alike = [path for path, other in here if other == operation]
-        found = alike if len(here) > 1 else [path for path, _ in here]
-        return found[0] if len(found) == 1 else None
+        """Return the path of the forward equation on the same line that a backward one transposes, if unambiguous."""
+        at_line = self._forward.get(line, [])
+        same_operation = [path for path, forward_operation in at_line if forward_operation == operation]
+        candidates = same_operation if len(at_line) > 1 else [path for path, _ in at_line]
+        return candidates[0] if len(candidates) == 1 else None
 
     def _bind(self, jaxpr: Any) -> None:
-        """Name the variables of a program: those of a body that is held several times anew in each place."""
-        for each in (*jaxpr.constvars, *jaxpr.invars, *(out for eqn in jaxpr.eqns for out in eqn.outvars)):
-            self._names[id(each)] = next(self._letters)
-            self._kept.append(each)  # an id must not be given out again while it names something
+        """Assign names to the variables of a jaxpr; a body that occurs several times gets new names each time."""
+        for variable in (*jaxpr.constvars, *jaxpr.invars, *(out for eqn in jaxpr.eqns for out in eqn.outvars)):
+            self._names[id(variable)] = next(self._letters)
+            self._kept.append(variable)  # keeps the object alive so that its id is not reused
 
     def _name_of(self, atom: Any) -> str:
         if isinstance(atom, Literal):
@@ -140,53 +144,53 @@ class _Describer:
 
     def _variable(self, variables: dict[str, records.Variable], variable: Any, label: str = "") -> None:
         name, aval = self._name_of(variable), variable.aval
-        shape = tuple(each if isinstance(each, int) else 0 for each in getattr(aval, "shape", ()))
+        shape = tuple(size if isinstance(size, int) else 0 for size in getattr(aval, "shape", ()))
         dtype = str(getattr(aval, "dtype", type(aval).__name__))
         variables[name] = records.Variable(name, shape, dtype, bool(getattr(aval, "weak_type", False)), label)
 
 
 def _labels(jaxpr: Any) -> Sequence[str]:
-    """What the user calls the arguments (``params['w']``); nothing where jax does not say."""
+    """Return the user's names of the arguments (``params['w']``), empty where jax does not provide them."""
     names = getattr(jaxpr.debug_info, "arg_names", None) or ()
     count = len(jaxpr.invars)
-    return [each or "" for each in names] if len(names) == count else [""] * count
+    return [label or "" for label in names] if len(names) == count else [""] * count
 
 
 def _inner_name(jaxpr: Any) -> str:
-    """The name of a body that a library of jax made has no use: a name is shown where the user wrote a function."""
+    """Return the name of a body, or ``""`` if it is a lambda or other name that no user gave."""
     name = _name(jaxpr)
     return "" if name.startswith("<") else name
 
 
-def _scope_and_role(names: Any, around: str) -> tuple[str, str]:
-    """The user's scopes around an equation, and the pass that made it: what holds it is of the same, or it says."""
-    scopes = [each.name for each in names.stack if isinstance(each, Scope) and each.name]
-    transformations = {each.name for each in names.stack if isinstance(each, Transform)}
-    return "/".join(scopes), "backward" if "transpose" in transformations else around
+def _scope_and_role(names: Any, enclosing_role: str) -> tuple[str, str]:
+    """Return the user's scopes around an equation, and its role, inherited unless it is a transposition."""
+    scopes = [entry.name for entry in names.stack if isinstance(entry, Scope) and entry.name]
+    transformations = {entry.name for entry in names.stack if isinstance(entry, Transform)}
+    return "/".join(scopes), "backward" if "transpose" in transformations else enclosing_role
 
 
 def _parameters(params: dict[str, Any]) -> str:
-    """The parameters that tell something, but for programs."""
-    told = []
+    """Format the informative parameters of an equation, without functions and jaxprs."""
+    parts = []
     for key, value in params.items():
         if key in _UNTOLD or value is None or callable(value) or _holds_program(value):
             continue
         text = str(value)
-        told.append(f"{key}={text if len(text) <= _MOST else text[:_MOST] + '…'}")
-    return " ".join(told)
+        parts.append(f"{key}={text if len(text) <= _MOST else text[:_MOST] + '…'}")
+    return " ".join(parts)
 
 
 def _holds_program(value: Any) -> bool:
     values = value if isinstance(value, tuple | list) else (value,)
-    return any(isinstance(open_jaxpr(each), Jaxpr) for each in values)
+    return any(isinstance(open_jaxpr(item), Jaxpr) for item in values)
 
 
 def _literal(atom: Any) -> str:
-    """A number with as many digits as tell it apart in its own type."""
+    """Format a number with the digits needed to identify it in its own dtype."""
     dtype = getattr(atom.aval, "dtype", None)
     try:
         return str(np.dtype(dtype).type(atom.val))
-    except TypeError:  # a key's, which is none of NumPy's
+    except TypeError:  # the dtype of a PRNG key is not a NumPy dtype
         return str(atom.val)
 
 
@@ -196,4 +200,4 @@ def _type(aval: Any) -> str:
 
 
 def _total(body: records.Jaxpr) -> int:
-    return sum(each.flops for each in body.equations)
+    return sum(equation.flops for equation in body.equations)

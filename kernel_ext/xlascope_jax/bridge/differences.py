@@ -1,7 +1,7 @@
-"""What versions of jax differ in, as far as the bridge meets it: each found by looking at jax, never by its version.
+"""Differences between versions of jax, detected by looking at jax rather than at its version number.
 
-The public names stand in ``jax.extend``. It is not imported here: since jax 0.12 it brings Pallas, whose settings are
-in the keys of calls, so that whatever was jitted before would be traced and compiled again.
+The public names are in ``jax.extend``. It is not imported here: since jax 0.12 it imports Pallas, whose
+settings are part of jit's cache keys, so that functions jitted before would be traced and compiled again.
 """
 
 from __future__ import annotations

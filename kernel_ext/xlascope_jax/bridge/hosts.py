@@ -1,4 +1,4 @@
-"""What this process can do with a program of jax: of one that was met, and of a call."""
+"""Hosts that compile, run and change a jax program in this process: one registered before, or one of a given call."""
 
 from __future__ import annotations
 
@@ -22,91 +22,92 @@ from .programs import Known, Made, labels_of
 from .stages import Stages, compiled_again
 
 NO_CALL = "of this program of jax no call is known now: ask about one, as in inspect.timings(f, x)"
-#: One of XLA's options, as it is anyhow.
+#: An XLA option at its default value: it changes jax's cache key and nothing else.
 _OPTIONS_OF_ITS_OWN = {"xla_dump_hlo_as_text": False}
-#: Makes the variant of a program, or a call, that has one thing changed.
+#: Makes the variant of a program or call in which one thing is changed.
 Change = Callable[[Mapping[str, Any]], Variant]
 
 
 class KnownHost(Host):
-    """What this process can do with a program that was met: it knows what was compiled.
+    """The host of a registered program, with access to its executables.
 
-    ``change`` makes variants; ``apart`` is what compiles one that stands apart from its function, jax's lowering.
+    ``make_variant`` makes changed variants. ``detached_lowering`` is the lowering of a program that is
+    detached from its function, and None for all others.
     """
 
-    def __init__(self, stages: Stages, known: Known, change: Change, apart: Any = None) -> None:
-        super().__init__(known.kept)
-        self.stages, self.known = stages, known
-        self._change, self._apart = change, apart
+    def __init__(self, stages: Stages, entry: Known, make_variant: Change, detached_lowering: Any = None) -> None:
+        super().__init__(entry.kept)
+        self.stages, self.known = stages, entry
+        self._change, self._apart = make_variant, detached_lowering
         self._own: Any = None
 
     def compiled(self) -> list[records.Record] | None:
-        """What runs here; None where that is not known, or came from the disk without names."""
-        made = self._made()
-        return None if made is None else [compiled_again(self.known, made)]
+        """Return the records of the executable, or None if unknown or loaded from disk without names."""
+        executable = self._made()
+        return None if executable is None else [compiled_again(self.known, executable)]
 
     def _made(self) -> Made | None:
-        found = next((each for each in reversed(self.known.made) if not each.loaded), None)
-        return self._compile_apart() if found is None and self._apart is not None else found
+        latest = next((executable for executable in reversed(self.known.made) if not executable.loaded), None)
+        return self._compile_apart() if latest is None and self._apart is not None else latest
 
     def _compile_apart(self) -> Made:
-        """With its own options, past jax's cache on disk; what can be called then is ``_own``."""
+        """Compile the detached lowering with its own options, bypassing jax's disk cache."""
         with inspection(), self.stages.past_the_disk():
             self._own = self._apart.compile(options_of(self.known))
         return self._made_of(self._own)
 
     def _made_of(self, compiled: Any) -> Made:
         executable = getattr(compiled, "_executable", compiled).xla_executable
-        return next(each for each in self.known.made if each.executable is executable)
+        return next(candidate for candidate in self.known.made if candidate.executable is executable)
 
     def running(self) -> str:
-        """The optimized HLO of the first executable."""
+        """Return the optimized HLO of the first executable."""
         return str(self.known.made[0].executable.hlo_modules()[0].to_string()) if self.known.made else ""
 
     def keeps_nothing(self) -> str:
-        """A program that stands apart from its function may keep something; jax itself has no such thing."""
+        """Return why no values are materialized; ``""`` for a detached program, where they may be."""
         if self._apart is not None:
             return ""
         return "jax compiles programs as they are; what if, with keep='auto', shows what is worth it"
 
     def check_callable(self) -> None:
-        """No call is kept."""
+        """Raise QuestionError: the arguments of registered programs are not stored."""
         raise QuestionError(NO_CALL)
 
     def unmeasured(self) -> str:
-        """Arguments are not kept."""
+        """Return why the program cannot be measured: its arguments are not stored."""
         return NO_CALL
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
-        """With one thing changed, traced again where that is needed."""
+        """Return the variant with one thing changed, traced again if needed."""
         with inspection():
             return self._change(change)
 
 
 class CallHost(KnownHost):
-    """What this process can do with a call: compile and run it as its user does, and change it.
+    """The host of a call: it can be compiled and run as its user does, and changed.
 
-    ``lowered`` is jax's; ``apart`` says that it stands apart from its function.
+    ``lowered`` is jax's Lowered; ``detached`` says that it is detached from its function.
     """
 
     def __init__(
         self,
         stages: Stages,
-        known: Known,
-        asked: Asked,
+        entry: Known,
+        query: Asked,
         lowered: Any,
-        change: Change,
+        make_variant: Change,
         *,
-        apart: bool,
+        detached: bool,
     ) -> None:
-        super().__init__(stages, known, change, lowered if apart else None)
-        self._asked, self._lowered = asked, lowered
+        super().__init__(stages, entry, make_variant, lowered if detached else None)
+        self._asked, self._lowered = query, lowered
 
     def _made(self) -> Made | None:
-        """As the function itself runs it; where that came from the disk, compiled for itself."""
+        """Return the executable that the function itself runs; compile one if that came from disk or does not exist."""
         if self._own is not None:
             return self._made_of(self._own)
-        if any(each.loaded for each in self.known.made):
+        if any(executable.loaded for executable in self.known.made):
             return self._compile_afresh()
         return super()._made() or self._compile()
 
@@ -115,45 +116,48 @@ class CallHost(KnownHost):
             return self._made_of(self._lowered.compile())
 
     def _compile_afresh(self) -> Made:
-        """Past jax's cache on disk; what jax keeps in memory it finds by options, too, of which one says nothing."""
+        """Compile again, bypassing jax's disk cache, and its in-memory cache by an option without effect."""
         with inspection(), self.stages.past_the_disk():
             self._own = self._lowered.compile(_OPTIONS_OF_ITS_OWN)
         return self._made_of(self._own)
 
     def check_callable(self) -> None:
-        """It is a call."""
+        """Do nothing: a call can be run."""
 
     def unmeasured(self) -> str:
-        """A call of types has no values to run with."""
-        given = tree_util.tree_leaves((self._asked.args, self._asked.kwargs))
-        shapes = any(isinstance(each, jax.ShapeDtypeStruct) for each in given)
+        """Return why the call cannot be run: shapes without values among its arguments; ``""`` if it can."""
+        leaves = tree_util.tree_leaves((self._asked.args, self._asked.kwargs))
+        shapes = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
         return "there are shapes and no values among the arguments" if shapes else ""
 
     def runner(self) -> Callable[[], None]:
-        """The call itself; on copies where it reuses the memory of its arguments."""
+        """Return a function that runs the call, on copies of the arguments if it donates them."""
         self._made()
         function, args, kwargs = self._called()
-        donates = any(each.donated for each in tree_util.tree_leaves(self._lowered.args_info))
+        donates = any(info.donated for info in tree_util.tree_leaves(self._lowered.args_info))
 
         def run() -> None:
-            given = tree_util.tree_map(_copied, (args, kwargs)) if donates else (args, kwargs)
-            jax.block_until_ready(function(*given[0], **given[1]))
+            call_arguments = tree_util.tree_map(_copied, (args, kwargs)) if donates else (args, kwargs)
+            jax.block_until_ready(function(*call_arguments[0], **call_arguments[1]))
 
         return run
 
     def _called(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-        """What is called, and with what: of a program compiled for itself that, which takes no static arguments."""
+        """Return the function, arguments and keyword arguments to call.
+
+        An executable compiled privately takes no static arguments.
+        """
         function, args, kwargs = self._asked
         if self._own is None:
             return function, args, kwargs
         options = getattr(function, "_jit_info", None)
         static, names = (options.static_argnums, options.static_argnames) if options else ((), ())
-        positions = {each % len(args) for each in static if args}
-        dynamic = tuple(each for number, each in enumerate(args) if number not in positions)
-        return self._own, dynamic, {name: each for name, each in kwargs.items() if name not in names}
+        positions = {item % len(args) for item in static if args}
+        dynamic = tuple(item for number, item in enumerate(args) if number not in positions)
+        return self._own, dynamic, {name: item for name, item in kwargs.items() if name not in names}
 
     def measured(self, compiled: records.Compiled) -> list[records.Record]:
-        """Inside profiler windows."""
+        """Measure the call in profiler windows; return its record and the device's ceilings."""
         if reason := self.unmeasured():
             raise QuestionError(f"{self.known.name} cannot be run: {reason}")
         with inspection():
@@ -161,14 +165,14 @@ class CallHost(KnownHost):
             run()
             executed = measure(run, compiled, labels_of([self.known]))
             device = self.known.made[0].devices[0]
-            found = measure_ceilings(device)
-        told = executed.program, executed.function, found.time, device_name(device)
-        return [executed, records.Ceilings(*told, found.flops, found.bytes_per_second, found.source)]
+            ceilings = measure_ceilings(device)
+        identity = executed.program, executed.function, ceilings.time, device_name(device)
+        return [executed, records.Ceilings(*identity, ceilings.flops, ceilings.bytes_per_second, ceilings.source)]
 
     def numbers(self) -> frozenset[int]:
-        """Those of the function's traces."""
+        """Return the numbers of all programs of the function."""
         function = getattr(self._asked.function, "_fun", None)
-        return frozenset(each.number for each in self.stages.programs.of_function(function))
+        return frozenset(entry.number for entry in self.stages.programs.of_function(function))
 
 
 def _copied(x: Any) -> Any:

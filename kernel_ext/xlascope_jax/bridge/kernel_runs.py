@@ -1,4 +1,4 @@
-"""jax's functions and calls as far as jaxlib and jax's public names tell of them: which run how often, and kernels."""
+"""jax's functions and calls as far as jaxlib and jax's public API show them: call counts and kernels."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ _WHO = "jax"
 
 
 class KernelRuns:
-    """See :class:`~xlascope.inspect.running.runs.Runs`: of each function the programs that are alive under its name."""
+    """The runs of jax's programs (see :class:`~xlascope.inspect.running.runs.Runs`), found by function name."""
 
     def __init__(self, programs: Programs) -> None:
         self.unwatched = Unwatched(programs)
         self.dispatched: list[Dispatched] = []
 
     def hook(self) -> Hook | None:
-        """Who hears of calls on jax's behalf."""
+        """Return the hook that is called for jax's calls."""
         return post_hooks.listening(_WHO)
 
     def set_hook(self, hook: Hook | None) -> None:
-        """In front of jax's own hook, which looks for NaNs."""
+        """Install the hook in front of jax's own, which checks for NaNs."""
         post_hooks.listen(_WHO, hook)
 
     def key(self, function: Any) -> Any:
-        """A function that ``jax.jit`` made: it has a name."""
+        """Return the function if ``jax.jit`` made it (it has a name), else None."""
         return function if hasattr(function, "__name__") and not hasattr(function, "_jitted") else None
 
     def programs(self, key: Any) -> Sequence[Running]:
-        """What is alive under the function's name."""
+        """Return the live programs with the function's name."""
         return running(self.unwatched.named(key.__name__, jax.devices()[0].client))
 
     def records_of(self, number: int) -> Iterable[records.Record]:
-        """Its kernels."""
-        known = self.unwatched.of_number(number)
-        return () if known is None else records_of(known)
+        """Return the records of a program's kernels."""
+        entry = self.unwatched.of_number(number)
+        return () if entry is None else records_of(entry)
 
     def remember(self, record: records.Traced | records.Compiled) -> None:
-        """Records are kept with their programs as it is."""
+        """Do nothing: records are stored with their programs."""
 
     def leaves(self, out: Any) -> list[Any]:
-        """Flattened by jax's registry."""
+        """Flatten a result with jax's pytree registry."""
         return list(tree_util.tree_leaves(out))
 
     def labels(self) -> Mapping[tuple[str, int], str]:
-        """Jax's modules are named by their functions alone."""
+        """Return the labels of modules, which jax names by their functions alone."""
         return labels_of(self.unwatched.every())
 
 
 def running(programs: Iterable[Known]) -> list[Running]:
-    """Programs as whoever watches them run knows them."""
-    return [Running(each.number, each.name, partial(_modules, each)) for each in programs]
+    """Convert program entries to what the sampler expects."""
+    return [Running(entry.number, entry.name, partial(_modules, entry)) for entry in programs]
 
 
-def _modules(known: Known) -> list[str]:
-    return [made.label for made in known.made]
+def _modules(entry: Known) -> list[str]:
+    return [executable.label for executable in entry.made]

@@ -1,4 +1,4 @@
-"""The bridge to a jax whose ways are not known: calls are counted and kernels timed, and nothing of jax is touched."""
+"""The bridge to an untested version of jax: it counts calls and times kernels, and replaces nothing in jax."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from .programs import Programs
 
 
 def stand() -> Callable[[], None]:
-    """Watch from now on; returns what ends that."""
+    """Watch jax from now on; return a function that stops it."""
     quiet_log()
     return register_runs(KernelRuns(Programs()))

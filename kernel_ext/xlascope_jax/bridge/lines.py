@@ -1,4 +1,4 @@
-"""The user's line of an equation or a call: the innermost one of the user's own files, or else of a library's."""
+"""The user's line of an equation or a call: the innermost one in the user's own files, or else in a library."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def _folders(*paths: str | None) -> tuple[str, ...]:
 
 
 _JAX = _folders(*jax.__path__)
-#: What is never shown as the user's: jax itself and what watches it.
+#: Files never shown as the user's: those of jax and of xlascope.
 _OURS = _JAX + _folders(
     *sys.modules["jaxlib"].__path__,
     LIBRARY,
     _WIDGETS_AND_KERNEL,
     os.path.join(os.path.dirname(_WIDGETS_AND_KERNEL), "xlascope_ipython"),
 )
-#: Libraries: shown where no file of the user's stands above them.
+#: Libraries: shown if no user's file is among the frames.
 _INSTALLED = _folders(
     *site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")
 )
@@ -52,38 +52,38 @@ _kinds = _Kinds(4096)
 
 
 def is_users(file: str) -> bool:
-    """Whether a file is the user's own: no library, no Python, not jax and nothing of ours."""
+    """Return whether a file is the user's own: not of a library, Python, jax or xlascope."""
     return _kinds[file] == _USER
 
 
 def is_jax(file: str) -> bool:
-    """Whether a file is jax's own."""
+    """Return whether a file belongs to jax."""
     return file.startswith(_JAX)
 
 
-def line_of(traceback: Any, holder: records.SourceRange | None = None) -> records.SourceRange | None:
-    """The user's line of an equation whose traceback jax kept: of the innermost file that is the user's own.
+def line_of(traceback: Any, call_site: records.SourceRange | None = None) -> records.SourceRange | None:
+    """Return the user's line of an equation from the traceback that jax stored for it.
 
-    A traceback begins at the jitted function that was being traced. Where no file of the user's is in it the line
-    of that function's call, ``holder``, goes on from there; where that is none of the user's either it is a library's,
-    the innermost. None where there is nothing.
+    This is the innermost frame in a user's file. A traceback begins at the jitted function being traced, so
+    if it has no user's file, ``call_site``, the line of that function's call, is used. If that is not in a
+    user's file either, return the innermost library line; None if there is no line at all.
     """
-    found = None
+    line = None
     if traceback is not None:
         codes, instructions = traceback.raw_frames()
-        found = _line(zip(codes, instructions, strict=True))
-    if found is None or (holder is not None and is_users(holder.file) and not is_users(found.file)):
-        return holder
-    return found
+        line = _line(zip(codes, instructions, strict=True))
+    if line is None or (call_site is not None and is_users(call_site.file) and not is_users(line.file)):
+        return call_site
+    return line
 
 
 def current_line() -> records.SourceRange | None:
-    """The user's line that is being run now."""
+    """Return the user's line that is being executed."""
     return _line(_frames(sys._getframe(1)))
 
 
 def line_of_error(error: BaseException) -> records.SourceRange | None:
-    """The user's line at which an exception was raised, or passed through."""
+    """Return the user's line at which an exception was raised or which it passed through."""
     frames = []
     traceback = error.__traceback__
     while traceback is not None:
@@ -99,7 +99,7 @@ def _frames(frame: Any) -> Iterable[tuple[CodeType, int]]:
 
 
 def _line(frames: Iterable[tuple[CodeType, int]]) -> records.SourceRange | None:
-    """Of frames, innermost first, the user's; a library's innermost where no file of the user's is among them."""
+    """Return the first user line of frames, innermost first, or else the first library line."""
     library = None
     for code, instruction in frames:
         kind = _kinds[code.co_filename]

@@ -1,4 +1,4 @@
-"""Putting functions of ours in the place of jax's, and jax's own back."""
+"""Replacement of jax's functions by wrappers, and its reversal."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """An attribute of a module or class of jax that holds a function."""
+    """An attribute of a jax module or class that holds a function."""
 
     owner: Any
     name: str
 
 
 class Patches:
-    """What was replaced. Undoing puts jax's own objects back, but where somebody else has put his there since."""
+    """A set of replaced attributes. Undoing restores the originals, except where other code has replaced them since."""
 
     def __init__(self) -> None:
         self._made: list[tuple[Place, Any, Any]] = []
 
     def replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
-        """Let ``wrap(original)`` stand where the original does."""
+        """Replace an attribute by ``wrap(original)``."""
         original = getattr(owner, name)
-        ours = wrap(original)
-        setattr(owner, name, ours)
-        self._made.append((Place(owner, name), original, ours))
+        replacement = wrap(original)
+        setattr(owner, name, replacement)
+        self._made.append((Place(owner, name), original, replacement))
 
     def undo(self) -> None:
-        """Put everything back."""
+        """Restore all original functions."""
         while self._made:
-            place, original, ours = self._made.pop()
-            if getattr(place.owner, place.name) is ours:
-                setattr(place.owner, place.name, original)
+            attribute, original, replacement = self._made.pop()
+            if getattr(attribute.owner, attribute.name) is replacement:
+                setattr(attribute.owner, attribute.name, original)

@@ -1,4 +1,4 @@
-"""Programs of jax's functions, for every question that can be asked about a program."""
+"""Programs of jax's functions, for every question of `xlascope.inspect`."""
 
 from __future__ import annotations
 
@@ -26,87 +26,93 @@ from .stages import Stages, traced_again
 
 
 class JaxProducer:
-    """Makes programs of calls of jax's functions: jitted ones, and others that compute with jax."""
+    """The producer of programs from calls of jax's functions: jitted ones, and others that compute with jax."""
 
     def __init__(self, stages: Stages) -> None:
         self._stages = stages
 
-    def program(self, asked: Asked) -> Program | None:
-        """The program of a call; None where the function is not jax's."""
-        function = _function_of(asked)
-        return None if function is None else self._call(asked._replace(function=function))
+    def program(self, query: Asked) -> Program | None:
+        """Return the program of a call, or None if the function is not jax's."""
+        function = _function_of(query)
+        return None if function is None else self._call(query._replace(function=function))
 
     def find(self, number: int) -> Program | None:
-        """The program of a number, while jax keeps its trace."""
-        known = self._stages.programs.of_number(number)
-        return None if known is None else _program(known, KnownHost(self._stages, known, partial(self._kept, known)))
+        """Return the program of a number, as long as jax keeps its trace."""
+        entry = self._stages.programs.of_number(number)
+        return None if entry is None else _program(entry, KnownHost(self._stages, entry, partial(self._kept, entry)))
 
-    def _call(self, asked: Asked, options: Mapping[str, Any] = MappingProxyType({}), *, keep: bool = False) -> Program:
+    def _call(self, query: Asked, options: Mapping[str, Any] = MappingProxyType({}), *, keep: bool = False) -> Program:
         with inspection():
-            lowered = _lowered(asked)
-            known = self._stages.programs.of_module(lowered._lowering.stablehlo())
-        if known is None:
-            name = getattr(asked.function, "__name__", "the function")
+            lowered = _lowered(query)
+            entry = self._stages.programs.of_module(lowered._lowering.stablehlo())
+        if entry is None:
+            name = getattr(query.function, "__name__", "the function")
             raise QuestionError(
                 f"{name} was lowered by jax in a way that is not watched: ask about its StableHLO, as "
                 "inspect.Program(lowered.as_text())"
             )
-        apart = keep or bool(options)
-        if apart:
+        detached = keep or bool(options)
+        if detached:
             lowered = copy.copy(lowered)
-            known, lowered._lowering = lowered_apart(
-                self._stages.programs, known, lowered._lowering, options, keep=keep
+            entry, lowered._lowering = lowered_apart(
+                self._stages.programs, entry, lowered._lowering, options, keep=keep
             )
-        change = partial(self._changed, asked)
-        return _program(known, CallHost(self._stages, known, asked, lowered, change, apart=apart))
+        make_variant = partial(self._changed, query)
+        return _program(entry, CallHost(self._stages, entry, query, lowered, make_variant, apart=detached))
 
-    def _changed(self, asked: Asked, change: Mapping[str, Any]) -> Variant:
-        plan = changed(asked, change)
-        with plan.setting:
-            return Variant(self._call(plan.asked, plan.options, keep=plan.keep), plan.words, plan.unmeasured)
+    def _changed(self, query: Asked, change: Mapping[str, Any]) -> Variant:
+        changed_call = changed(query, change)
+        with changed_call.setting:
+            return Variant(
+                self._call(changed_call.asked, changed_call.options, keep=changed_call.keep),
+                changed_call.words,
+                changed_call.unmeasured,
+            )
 
-    def _kept(self, known: Known, change: Mapping[str, Any]) -> Variant:
-        words = kept(change, NO_CALL)
-        made, lowering = lowered_apart(self._stages.programs, known, _lowered_again(known, "cpu"), {}, keep=True)
-        return Variant(_program(made, KnownHost(self._stages, made, partial(self._kept, known), lowering)), words)
+    def _kept(self, entry: Known, change: Mapping[str, Any]) -> Variant:
+        description = kept(change, NO_CALL)
+        detached, lowering = lowered_apart(self._stages.programs, entry, _lowered_again(entry, "cpu"), {}, keep=True)
+        return Variant(
+            _program(detached, KnownHost(self._stages, detached, partial(self._kept, entry), lowering)), description
+        )
 
 
-def _program(known: Known, host: Host) -> Program:
-    def lowered(platform: str) -> Source:
+def _program(entry: Known, host: Host) -> Program:
+    def lower(platform: str) -> Source:
         with inspection():
-            stablehlo = bytes(mlir.module_to_bytecode(_lowered_again(known, platform).stablehlo()))
-        keeping = known.keeping if platform == "cpu" else Kept()
-        options = ((LEFT_OUT, ",".join(keeping.passes)),) if keeping.passes else ()
-        return Source(stablehlo, options=options, kept_values=keeping.values)
+            stablehlo = bytes(mlir.module_to_bytecode(_lowered_again(entry, platform).stablehlo()))
+        materialized = entry.keeping if platform == "cpu" else Kept()
+        options = ((LEFT_OUT, ",".join(materialized.passes)),) if materialized.passes else ()
+        return Source(stablehlo, options=options, kept_values=materialized.values)
 
-    traced = traced_again(known)
-    return Program(lowered, traced, function=known.name, number=known.number, options=known.options, host=host)
-
-
-def _lowered_again(known: Known, platform: str) -> Any:
-    """A program lowered for a platform, as jax itself did."""
-    again = None if known.again is None else known.again(platform)
-    if again is None:
-        raise QuestionError(f"jax has dropped the trace of {known.name}: call it again, then ask")
-    return again
+    traced = traced_again(entry)
+    return Program(lower, traced, function=entry.name, number=entry.number, options=entry.options, host=host)
 
 
-def _lowered(asked: Asked) -> Any:
-    """Jax's own Lowered: libraries around jit (equinox, flax) hold it in one of theirs."""
-    function: Any = asked.function
-    lowered = function.lower(*asked.args, **asked.kwargs)
+def _lowered_again(entry: Known, platform: str) -> Any:
+    """Lower a program for a platform with jax; raise QuestionError if its trace is gone."""
+    lowering = None if entry.again is None else entry.again(platform)
+    if lowering is None:
+        raise QuestionError(f"jax has dropped the trace of {entry.name}: call it again, then ask")
+    return lowering
+
+
+def _lowered(query: Asked) -> Any:
+    """Lower a call, and return jax's own Lowered, which libraries such as equinox and flax wrap in their own."""
+    function: Any = query.function
+    lowered = function.lower(*query.args, **query.kwargs)
     while not isinstance(lowered, jax.stages.Lowered):
         lowered = lowered.lowered
     return lowered
 
 
-def _function_of(asked: Asked) -> Any:
-    """What is asked about, as something that can be lowered; None where the call is nothing of jax's."""
-    function = asked.function
+def _function_of(query: Asked) -> Any:
+    """Return the function of a call as something that can be lowered, or None if it is not jax's."""
+    function = query.function
     if hasattr(function, "lower") and not hasattr(function, "_jitted"):
         return function
-    given = tree_util.tree_leaves((asked.args, asked.kwargs))
-    if any(isinstance(each, jax.Array) and _is_of_jax(getattr(each, "aval", None)) for each in given):
+    leaves = tree_util.tree_leaves((query.args, query.kwargs))
+    if any(isinstance(leaf, jax.Array) and _is_of_jax(getattr(leaf, "aval", None)) for leaf in leaves):
         return jax.jit(function)
     return jax.jit(function) if _computes_with_jax(function) else None
 
@@ -116,13 +122,15 @@ def _is_of_jax(x: Any) -> bool:
 
 
 def _computes_with_jax(function: Any) -> bool:
-    """Whether a function names jax, or a module of it, and nothing of our engine."""
+    """Return whether a function refers to jax or one of its modules, and not to xlascope."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     if not isinstance(function, FunctionType):
         return False
-    named = {function.__globals__.get(name) for name in function.__code__.co_names if _is_plain(name, function)}
-    modules = {each.__name__.partition(".")[0] for each in named if isinstance(each, ModuleType)}
+    global_modules = {
+        function.__globals__.get(name) for name in function.__code__.co_names if _is_plain(name, function)
+    }
+    modules = {module.__name__.partition(".")[0] for module in global_modules if isinstance(module, ModuleType)}
     return "jax" in modules and "xlascope" not in modules
 
 

@@ -1,7 +1,7 @@
-"""The programs of jax that were met, found again by whatever of jax leads to them. Nothing here keeps jax's alive.
+"""Registry of jax's programs, looked up by jaxpr, module, executable, function or number; it keeps none of them alive.
 
-A program lives as long as its jaxpr does, which is as long as jax keeps the trace of its function, or as long as what
-calls it. It holds its executables, which takes no memory that jax would have given back: they go together.
+A program lives as long as its jaxpr, which jax keeps with the trace of its function, or as long as its
+caller. It holds its executables, which takes no memory that jax would have freed: they are freed together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xlascope import records
 from xlascope.readers.memory.wire_format import first_of
 from xlascope.xla.keeping import Kept
 
-#: The fields of a serialized HLO module that are its name and XLA's number of it, which profiles have.
+#: The protobuf fields of a serialized HLO module that hold its name and its number, as profiles contain them.
 _NAME, _NUMBER = 1, 5
 
 
@@ -34,14 +34,14 @@ class Made:
 
     @cached_property
     def key(self) -> tuple[str, int]:
-        """What profiles say of it: its module's name, and XLA's number of it."""
+        """Return how profiles identify it: its module's name, and XLA's number of the module."""
         module = self.executable.hlo_modules()[0]
         _, number = first_of(module.as_serialized_hlo_module_proto(), _NAME, _NUMBER)
         return str(module.name), number
 
     @property
     def label(self) -> str:
-        """The module's name here: with XLA's number of it, as many modules may have one name."""
+        """Return the module's label: its name with XLA's number, since several modules may have one name."""
         name, number = self.key
         return f"{name}.{number}"
 
@@ -52,13 +52,13 @@ def _nothing() -> None:
 
 @dataclass(eq=False)
 class Known:
-    """A program: its number and function, how it came to be traced, and what was made of it.
+    """A program: its number and function, how it was traced, and its executables.
 
-    ``again(platform)`` lowers it for a platform (None when jax has dropped it), ``lowered()`` is the jaxpr that was
-    lowered, while there is one. ``operands`` says which of its constants and inputs the executable takes (None where
-    that cannot be told), ``told`` says that the trace is told, or will be soon. ``kept`` holds what questions found.
-    ``options`` are XLA's flags beside those of its function, ``keeping`` says which of its values are kept: of a
-    program that stands apart from its function.
+    ``relower(platform)`` lowers it for a platform (None if jax has dropped it). ``jaxpr_ref()`` is the jaxpr
+    that was lowered, while it exists. ``operands`` says which of its constants and inputs the executable
+    takes (None if unknown). ``is_trace_queued`` says that its trace is published, or will be soon.
+    ``answer_cache`` holds results of questions. A detached program has ``options``, XLA's flags in addition
+    to those of its function, and ``materialized``, the values that are behind barriers.
     """
 
     number: int
@@ -81,12 +81,12 @@ class Known:
 
     @property
     def coming(self) -> bool:
-        """Whether its records are being put together, and will be told."""
+        """Return whether its trace record is being built and will be published."""
         return self.told and self.traced is None
 
 
 class Programs:
-    """All that is known. Programs are made once for a jaxpr, whichever way leads to it."""
+    """The registry of all programs; there is one entry per jaxpr."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -97,76 +97,76 @@ class Programs:
         self._by_number: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
         self._by_function: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Known]] = weakref.WeakKeyDictionary()
 
-    def add(self, jaxpr: Any, known: Known) -> Known:
-        """Remember the program of a jaxpr, unless there is one."""
+    def add(self, jaxpr: Any, candidate: Known) -> Known:
+        """Add the entry of a jaxpr unless there is one, and return the registered entry."""
         with self._lock:
-            found = self._by_jaxpr.setdefault(jaxpr, known)
-            self._by_number[found.number] = found
-            return found
+            entry = self._by_jaxpr.setdefault(jaxpr, candidate)
+            self._by_number[entry.number] = entry
+            return entry
 
     def of_jaxpr(self, jaxpr: Any) -> Known | None:
-        """The program of a jaxpr."""
+        """Return the program of a jaxpr."""
         return self._by_jaxpr.get(jaxpr)
 
-    def lead(self, function: Any, known: Known) -> None:
-        """Remember that a function of the user's has led to a program."""
+    def lead(self, function: Any, entry: Known) -> None:
+        """Record that a call of a user's function leads to a program."""
         try:
             with self._lock:
-                self._by_function.setdefault(function, weakref.WeakSet()).add(known)
+                self._by_function.setdefault(function, weakref.WeakSet()).add(entry)
         except TypeError:  # it cannot be hashed, or weakly referenced
             return
 
     def of_function(self, function: Any) -> list[Known]:
-        """The programs that a function has led to, oldest first."""
+        """Return the programs of a function, oldest first."""
         try:
             with self._lock:
-                found = list(self._by_function.get(function, ()))
+                entries = list(self._by_function.get(function, ()))
         except TypeError:
             return []
-        return sorted(found, key=lambda each: each.number)
+        return sorted(entries, key=lambda entry: entry.number)
 
-    def lowered(self, module: Any, known: Known) -> None:
-        """Remember whose StableHLO a module is."""
+    def lowered(self, module: Any, entry: Known) -> None:
+        """Record that a StableHLO module belongs to a program."""
         with self._lock:
-            self._by_module[module] = known
+            self._by_module[module] = entry
 
-    def add_apart(self, module: Any, known: Known) -> None:
-        """Remember a program that stands apart from its function, and whose StableHLO a module is."""
+    def add_apart(self, module: Any, entry: Known) -> None:
+        """Add a detached program and its StableHLO module."""
         with self._lock:
-            self._by_module[module] = known
-            self._by_number[known.number] = known
+            self._by_module[module] = entry
+            self._by_number[entry.number] = entry
 
     def of_module(self, module: Any) -> Known | None:
-        """The program of a module of StableHLO."""
+        """Return the program of a StableHLO module."""
         return self._by_module.get(module)
 
-    def compiled(self, known: Known, made: Made) -> None:
-        """Remember an executable."""
+    def compiled(self, entry: Known, executable: Made) -> None:
+        """Add an executable to a program."""
         with self._lock:
-            known.made.append(made)
-            self._by_executable[id(made.executable)] = known
+            entry.made.append(executable)
+            self._by_executable[id(executable.executable)] = entry
 
-    def loaded(self, execute: Any, executable: Any) -> None:
-        """Let the program of an executable live as long as what calls it."""
-        known = self.of_executable(executable)
-        if known is not None:
+    def loaded(self, caller: Any, executable: Any) -> None:
+        """Keep the program of an executable alive as long as the object that calls it."""
+        entry = self.of_executable(executable)
+        if entry is not None:
             with self._lock:
-                self._held[execute] = known
+                self._held[caller] = entry
 
     def of_executable(self, executable: Any) -> Known | None:
-        """The program of an executable that is alive."""
+        """Return the program of a live executable."""
         return self._by_executable.get(id(executable))
 
     def of_number(self, number: int) -> Known | None:
-        """The program of a number."""
+        """Return the program of a number."""
         return self._by_number.get(number)
 
     def every(self) -> list[Known]:
-        """All programs that are alive."""
+        """Return all live programs."""
         with self._lock:
             return list(self._by_number.values())
 
 
 def labels_of(programs: Iterable[Known]) -> dict[tuple[str, int], str]:
-    """The labels of all modules, by what profiles say of them."""
-    return {made.key: made.label for known in programs for made in known.made}
+    """Return the labels of all modules, by their keys in profiles."""
+    return {executable.key: executable.label for entry in programs for executable in entry.made}

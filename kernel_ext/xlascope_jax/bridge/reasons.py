@@ -1,4 +1,4 @@
-"""Why jax traced a function again: what differs from the nearest earlier call of it, in our cards' words."""
+"""The reason why jax traced a function again: how the call differs from the most similar earlier one."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from xlascope.records import Origin
 
 from .lines import is_jax, is_users
 
-#: Of one function, how many calls are remembered to compare with.
+#: The maximum number of calls of one function remembered for comparison.
 _MOST = 64
 
 
 class Call(NamedTuple):
-    """What jax keys a trace by, as far as a reader can be told: types, their names, structure, static arguments."""
+    """The observable part of jax's trace cache key: types, their names, structure, static arguments and settings."""
 
     avals: tuple[Any, ...]
     names: tuple[str, ...]
     structure: Any
     static: dict[str, Any]
     surroundings: tuple[Any, ...]
-    #: What the arguments given by position are called.
+    #: The names of the positional arguments.
     arguments: tuple[str, ...] = ()
 
 
 class Why(NamedTuple):
-    """Why a function was traced, what would have spared it, and what it was traced for."""
+    """The reason of a trace, how to avoid it, and its origin."""
 
     reason: str
     fix: str = ""
@@ -50,17 +50,18 @@ class Why(NamedTuple):
 
 
 class Reasons:
-    """Remembers the calls that were traced, and says of a new one why the earlier did not serve."""
+    """The traced calls of each function, compared with new ones to explain a retrace."""
 
     def __init__(self) -> None:
         self._calls: weakref.WeakKeyDictionary[Any, list[Call]] = weakref.WeakKeyDictionary()
         self._codes: RecentlyUsed[tuple[str, CodeType], int] = RecentlyUsed(4096)
 
-    def of(self, function: Any, call: Call) -> Why:
-        """Return why a call is traced, and what would have spared the trace.
+    def of(self, function: Any, key: Call) -> Why:
+        """Return why a call is traced, and how to avoid it.
 
-        ``""`` where nothing would, and of a library's function: how that is called is not its user's to change. One of
-        jax's own (``jax.random.normal``) is an operation to its user, run outside of jit.
+        The fix is ``""`` if there is none, and for functions of libraries, whose calls the user cannot
+        change. A jitted function of jax itself (``jax.random.normal``) counts as an operation run outside of
+        jit.
         """
         code = _code_of(function)
         if getattr(function, "_apply_primitive", False) or (code is not None and is_jax(code.co_filename)):
@@ -70,10 +71,10 @@ class Reasons:
         except TypeError:
             return Why(FIRST, "", "first")
         code = code if code is not None and is_users(code.co_filename) else None
-        why = Why(*_differing(earlier, call)) if earlier else self._first(code)
-        earlier.append(call)
+        trace_reason = Why(*_differing(earlier, key)) if earlier else self._first(code)
+        earlier.append(key)
         del earlier[:-_MOST]
-        return why if code is not None else why._replace(fix="")
+        return trace_reason if code is not None else trace_reason._replace(fix="")
 
     def _first(self, code: CodeType | None) -> Why:
         if code is None:
@@ -82,12 +83,12 @@ class Reasons:
         times = self._codes[key] = (self._codes.get(key) or 0) + 1
         if times < 2:
             return Why(FIRST, "", "first")
-        place = f"{title_of(code.co_filename) or os.path.basename(code.co_filename)}:{code.co_firstlineno}"
-        return Why(*made_again(code.co_name, times, place))
+        location = f"{title_of(code.co_filename) or os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+        return Why(*made_again(code.co_name, times, location))
 
 
 def _code_of(function: Any) -> CodeType | None:
-    """The code of the function behind partials and wrappers; None where there is none."""
+    """Return the code of the function behind partials and wrappers, or None if there is none."""
     for _ in range(50):
         function = getattr(function, "__wrapped__", None) or getattr(function, "func", None) or function
         code = getattr(function, "__code__", None)
@@ -97,7 +98,7 @@ def _code_of(function: Any) -> CodeType | None:
 
 
 def _differing(earlier: Sequence[Call], new: Call) -> tuple[str, str]:
-    old = min(reversed(earlier), key=lambda other: _distance(other, new))
+    old = min(reversed(earlier), key=lambda call: _distance(call, new))
     changes = [*_changes(old, new)]
     if not changes:
         return "the earlier trace was not kept, or depended on something else that changed (a setting, a mesh)", ""
@@ -134,9 +135,9 @@ def _changes(old: Call, new: Call) -> Iterator[tuple[str, str]]:
 
 
 def _named(old: Sequence[str], new: Sequence[str]) -> str:
-    gone, come = [each for each in old if each not in new], [each for each in new if each not in old]
-    told = [*(f"{each} is new" for each in come[:3]), *(f"{each} is gone" for each in gone[:3])]
-    return "; ".join(told) or "containers of another kind, or arguments given by name instead of by position"
+    removed, added = [name for name in old if name not in new], [name for name in new if name not in old]
+    parts = [*(f"{name} is new" for name in added[:3]), *(f"{name} is gone" for name in removed[:3])]
+    return "; ".join(parts) or "containers of another kind, or arguments given by name instead of by position"
 
 
 def _type(aval: Any) -> str:

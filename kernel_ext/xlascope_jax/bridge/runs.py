@@ -1,4 +1,4 @@
-"""jax's functions and calls, for whoever watches programs run."""
+"""The runs of jax's functions, for the sampler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .stages import Stages, compiled_again, traced_again
 
 
 class JaxRuns(KernelRuns):
-    """The same with the programs that were watched on their way."""
+    """The runs of jax's programs, including those whose tracing and compilation were watched."""
 
     def __init__(self, stages: Stages) -> None:
         super().__init__(stages.programs)
@@ -25,41 +25,44 @@ class JaxRuns(KernelRuns):
         self.dispatched = stages.dispatched
 
     def key(self, function: Any) -> Any:
-        """A function that ``jax.jit`` made; of a call outside of jit, and of one compiled ahead, its program."""
+        """Return a jitted function itself; for a call outside of jit or an ahead-of-time executable, its program."""
         return function if is_jitted(function) else self._program_behind(function)
 
     def programs(self, key: Any) -> Sequence[Running]:
-        """What the function was traced to; of one that was compiled before, what is alive under its name."""
+        """Return the programs of a function, or if none were watched, the live ones of its name."""
         if isinstance(key, Known):
             return running([key])
         return running(self._programs.of_function(key._fun)) or super().programs(key)
 
     def records_of(self, number: int) -> Iterable[records.Record]:
-        """What was told, or put together now; nothing of what is about to be told."""
-        known = self._programs.of_number(number)
-        if known is None:
+        """Return the records of a program, building them if needed; none if they are about to be published."""
+        entry = self._programs.of_number(number)
+        if entry is None:
             return super().records_of(number)
-        if known.coming:
+        if entry.coming:
             return ()
-        traced = traced_again(known)
-        return [*([traced] if traced is not None else []), *(compiled_again(known, made) for made in known.made)]
+        traced = traced_again(entry)
+        return [
+            *([traced] if traced is not None else []),
+            *(compiled_again(entry, executable) for executable in entry.made),
+        ]
 
     def labels(self) -> Mapping[tuple[str, int], str]:
-        """Of all programs that are known."""
+        """Return the labels of the modules of all programs."""
         return {**super().labels(), **labels_of(self._programs.every())}
 
     def _program_behind(self, function: Any) -> Known | None:
-        """What jax calls outside of jit is made for each call; what it closes over tells the program."""
+        """Return the program in the closure of a wrapper that jax creates for each call outside of jit."""
         cells = getattr(getattr(function, "_cache_miss", None), "__closure__", None) or ()
-        for each in cells:
-            held = each.cell_contents
-            if isinstance(held, ClosedJaxpr):
-                return self._programs.of_jaxpr(held.jaxpr)
-            if isinstance(held, pxla.MeshExecutable):
-                return self._programs.of_executable(held.xla_executable)
+        for cell in cells:
+            content = cell.cell_contents
+            if isinstance(content, ClosedJaxpr):
+                return self._programs.of_jaxpr(content.jaxpr)
+            if isinstance(content, pxla.MeshExecutable):
+                return self._programs.of_executable(content.xla_executable)
         return None
 
 
 def is_jitted(function: Any) -> bool:
-    """Whether ``jax.jit`` made a function."""
+    """Return whether ``jax.jit`` made a function."""
     return hasattr(function, "_jit_info") and hasattr(function, "_fun")

@@ -1,16 +1,16 @@
-"""The places at which a program of jax passes on its way, and the records that are made there.
+"""Hooks at the stages that a jax program passes through, and the records made there.
 
 =================================  ====================================================================================
 ``pjit._trace_for_jit``            a jitted function is traced: why, at which line, how long it took
-``pxla.lower_sharding_computation``  whose program is lowered next on this thread
-``mlir.lower_jaxpr_to_module``     its equations get their names; what is lowered is what is drawn: ``Traced``,
-                                   ``Lowered``
+``pxla.lower_sharding_computation``  which program this thread lowers next
+``mlir.lower_jaxpr_to_module``     equations are named; the lowered jaxpr is described: ``Traced``, ``Lowered``
 ``compiler.compile_or_get_cached``  ``Compiled``
-``MeshExecutable.__init__``        what is to be called holds its program: compiled ahead, it outlives its jaxpr
-``ExecuteReplicated.__call__``     a call that came through Python (those that repeat in C++ are heard by the hook)
+``MeshExecutable.__init__``        the callable keeps its program alive: compiled ahead, it outlives its jaxpr
+``ExecuteReplicated.__call__``     a call through Python (repeated calls in C++ are reported by the post hook)
 =================================  ====================================================================================
 
-Each wrapper calls jax's own function with what it was given. What fails of ours is logged and reaches nobody.
+Each wrapper calls jax's own function with the same arguments. Exceptions in our code are logged and never
+propagate to the user.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from .telling import Telling
 
 _log = logging.getLogger(__name__)
 
-#: jax's event of a program that came from its cache on disk.
+#: jax's monitoring event for a hit in its disk cache.
 _HIT = "/jax/compilation_cache/cache_hits"
 FROM_DISK = (
     "no source known: this program came from jax's compilation cache on disk, which is found without the names of "
@@ -61,7 +61,7 @@ class _Thread(threading.local):
 
 
 class Stages:
-    """Watches the stages of jax's programs while it is installed."""
+    """The hooks at the stages of jax's programs, active while installed."""
 
     def __init__(self, programs: Programs) -> None:
         self.programs = programs
@@ -72,18 +72,18 @@ class Stages:
         self._telling = Telling()
 
     def install(self) -> None:
-        """Stand in jax's places."""
-        replace = self._patches.replace
-        replace(pjit, "_trace_for_jit", self._tracing)
-        replace(pxla, "lower_sharding_computation", self._preparing)
-        replace(mlir, "lower_jaxpr_to_module", self._lowering)
-        replace(compiler, "compile_or_get_cached", self._compiling)
-        replace(pxla.MeshExecutable, "__init__", self._loading)
-        replace(pxla.ExecuteReplicated, "__call__", self._executing)
+        """Replace jax's functions by wrappers."""
+        patch = self._patches.replace
+        patch(pjit, "_trace_for_jit", self._tracing)
+        patch(pxla, "lower_sharding_computation", self._preparing)
+        patch(mlir, "lower_jaxpr_to_module", self._lowering)
+        patch(compiler, "compile_or_get_cached", self._compiling)
+        patch(pxla.MeshExecutable, "__init__", self._loading)
+        patch(pxla.ExecuteReplicated, "__call__", self._executing)
         monitoring.register_event_listener(self._heard)
 
     def uninstall(self) -> None:
-        """Leave jax as it was."""
+        """Restore jax's functions."""
         self._patches.undo()
         self._telling.close()
         monitoring.unregister_event_listener(self._heard)
@@ -97,32 +97,34 @@ class Stages:
                 return original(fun, *rest)
             began, clock = time.time(), time.perf_counter()
             try:
-                made = original(fun, *rest)
+                result = original(fun, *rest)
             except Exception as error:
                 with _harmless():
                     self._failed(fun, began, error)
                 raise
             with _harmless():
-                self._traced(fun, rest, made, began, time.perf_counter() - clock)
-            return made
+                self._traced(fun, rest, result, began, time.perf_counter() - clock)
+            return result
 
         return trace_for_jit
 
-    def _traced(self, fun: Any, rest: tuple[Any, ...], made: Any, began: float, seconds: float) -> None:
-        jaxpr = made.params["jaxpr"].jaxpr
-        known = self.programs.of_jaxpr(jaxpr)
-        if known is None:
-            known = Known(records.next_program(), made.params["name"], began, seconds, line=current_line())
-            known.reason, known.fix, known.origin = self._reasons.of(fun, _call(rest, made))
-            known = self.programs.add(jaxpr, known)
-        self.programs.lead(fun, known)
+    def _traced(
+        self, fun: Any, trace_arguments: tuple[Any, ...], trace_result: Any, began: float, seconds: float
+    ) -> None:
+        jaxpr = trace_result.params["jaxpr"].jaxpr
+        entry = self.programs.of_jaxpr(jaxpr)
+        if entry is None:
+            entry = Known(records.next_program(), trace_result.params["name"], began, seconds, line=current_line())
+            entry.reason, entry.fix, entry.origin = self._reasons.of(fun, _call(trace_arguments, trace_result))
+            entry = self.programs.add(jaxpr, entry)
+        self.programs.lead(fun, entry)
 
     def _failed(self, fun: Any, began: float, error: Exception) -> None:
         if watchers:
             line = line_of_error(error)
-            told = type(error).__name__, str(error), line, excerpt(line)
+            details = type(error).__name__, str(error), line, excerpt(line)
             name = getattr(fun, "__name__", type(fun).__name__)
-            records.publish(records.Failure(records.next_program(), name, "trace", began, *told))
+            records.publish(records.Failure(records.next_program(), name, "trace", began, *details))
 
     # Lowering ------------------------------------------------------------------------------------------------------
 
@@ -131,8 +133,8 @@ class Stages:
         def lower_sharding_computation(closed_jaxpr: Any, api_name: str, fun_name: str, *rest: Any, **more: Any) -> Any:
             before = self._thread.lowering
             with _harmless():
-                known = self._thread.lowering = self._known(closed_jaxpr.jaxpr, fun_name)
-                known.again = known.again or _again(weakref.ref(closed_jaxpr), (api_name, fun_name, *rest), more)
+                entry = self._thread.lowering = self._known(closed_jaxpr.jaxpr, fun_name)
+                entry.again = entry.again or _again(weakref.ref(closed_jaxpr), (api_name, fun_name, *rest), more)
             try:
                 return original(closed_jaxpr, api_name, fun_name, *rest, **more)
             finally:
@@ -141,78 +143,78 @@ class Stages:
         return lower_sharding_computation
 
     def _known(self, jaxpr: Any, name: str) -> Known:
-        found = self.programs.of_jaxpr(jaxpr)
-        if found is None:  # a transformation made it, outside of any jitted function
-            made = Known(
+        entry = self.programs.of_jaxpr(jaxpr)
+        if entry is None:  # made by a transformation outside of any jitted function
+            candidate = Known(
                 records.next_program(), name, time.time(), reason=OUTSIDE, origin="operation", line=current_line()
             )
-            found = self.programs.add(jaxpr, made)
-        return found
+            entry = self.programs.add(jaxpr, candidate)
+        return entry
 
     def _lowering(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
         def lower_jaxpr_to_module(module_name: str, jaxpr: Any, *rest: Any, **more: Any) -> Any:
-            known, given = self._thread.lowering, jaxpr
+            entry, named_jaxpr = self._thread.lowering, jaxpr
             with _harmless():
-                known = known or self._known(jaxpr.jaxpr, module_name.removeprefix("jit_"))
-                known.operands = _operands(jaxpr.jaxpr, more.get("num_const_args", -1), more.get("ordered_effects"))
-                known.lowered = weakref.ref(jaxpr.jaxpr)
-                given = named(jaxpr)
-            began, clock = self._begin(known, "lower")
+                entry = entry or self._known(jaxpr.jaxpr, module_name.removeprefix("jit_"))
+                entry.operands = _operands(jaxpr.jaxpr, more.get("num_const_args", -1), more.get("ordered_effects"))
+                entry.lowered = weakref.ref(jaxpr.jaxpr)
+                named_jaxpr = named(jaxpr)
+            began, clock = self._begin(entry, "lower")
             try:
-                made = original(module_name, given, *rest, **more)
+                result = original(module_name, named_jaxpr, *rest, **more)
             finally:
                 with _harmless():
-                    self._tell_traced(known, jaxpr.jaxpr)
+                    self._tell_traced(entry, jaxpr.jaxpr)
             with _harmless():
-                self._lowered(known, made.module, began, time.perf_counter() - clock)
-            return made
+                self._lowered(entry, result.module, began, time.perf_counter() - clock)
+            return result
 
         return lower_jaxpr_to_module
 
-    def _tell_traced(self, known: Known | None, jaxpr: Any) -> None:
-        """Not before it is lowered: while that goes on another thread would take Python's time, and none after it."""
-        if watchers and known is not None and not known.told:
-            known.told = True
-            self._telling.tell(partial(traced_now, known, jaxpr))
+    def _tell_traced(self, entry: Known | None, jaxpr: Any) -> None:
+        """Queue the trace record, after lowering: before it, the publishing thread would compete for the GIL."""
+        if watchers and entry is not None and not entry.told:
+            entry.told = True
+            self._telling.tell(partial(traced_now, entry, jaxpr))
 
-    def _lowered(self, known: Known | None, module: Any, began: float, seconds: float) -> None:
-        if known is None:
+    def _lowered(self, entry: Known | None, module: Any, began: float, seconds: float) -> None:
+        if entry is None:
             return
-        self.programs.lowered(module, known)
+        self.programs.lowered(module, entry)
         if watchers:
             operations = sum(
                 len(block.operations) for function in module.body.operations for block in _blocks(function)
             )
-            self._tell(records.Lowered(known.number, known.name, began, seconds, operations))
+            self._tell(records.Lowered(entry.number, entry.name, began, seconds, operations))
 
     # Compiling -----------------------------------------------------------------------------------------------------
 
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
         def compile_or_get_cached(backend: Any, computation: Any, devices: Any, *rest: Any, **more: Any) -> Any:
-            known = self.programs.of_module(computation)
+            entry = self.programs.of_module(computation)
             hits = self._thread.hits
-            began, clock = self._begin(known, "compile")
+            began, clock = self._begin(entry, "compile")
             try:
-                compiling = _past_the_disk if self._thread.past_the_disk else original
-                executable = compiling(backend, computation, devices, *rest, **more)
+                compile_executable = _past_the_disk if self._thread.past_the_disk else original
+                executable = compile_executable(backend, computation, devices, *rest, **more)
             except Exception as error:
-                if known is not None and watchers:
-                    told = type(error).__name__, str(error), known.line
-                    self._tell(records.Failure(known.number, known.name, "compile", began, *told))
+                if entry is not None and watchers:
+                    details = type(error).__name__, str(error), entry.line
+                    self._tell(records.Failure(entry.number, entry.name, "compile", began, *details))
                 raise
             with _harmless():
-                if known is not None:
+                if entry is not None:
                     seconds, loaded = time.perf_counter() - clock, self._thread.hits > hits
-                    self._compiled(known, executable, tuple(devices.flat), began, seconds, loaded)
+                    self._compiled(entry, executable, tuple(devices.flat), began, seconds, loaded)
             return executable
 
         return compile_or_get_cached
 
     @contextmanager
     def past_the_disk(self) -> Iterator[None]:
-        """A ``with`` block in which this thread compiles what jax would look for in its cache on disk."""
+        """Return a context manager in which this thread compiles without jax's disk cache."""
         self._thread.past_the_disk = True
         try:
             yield
@@ -220,12 +222,12 @@ class Stages:
             self._thread.past_the_disk = False
 
     def _compiled(
-        self, known: Known, executable: Any, devices: tuple[Any, ...], began: float, seconds: float, loaded: bool
+        self, entry: Known, executable: Any, devices: tuple[Any, ...], began: float, seconds: float, loaded: bool
     ) -> None:
-        made = Made(executable, devices, began, seconds, loaded)
-        self.programs.compiled(known, made)
+        compiled = Made(executable, devices, began, seconds, loaded)
+        self.programs.compiled(entry, compiled)
         if watchers:
-            self._telling.tell(partial(compiled_again, known, made))
+            self._telling.tell(partial(compiled_again, entry, compiled))
 
     def _heard(self, event: str, **_: Any) -> None:
         if event == _HIT:
@@ -233,10 +235,10 @@ class Stages:
 
     def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
-        def __init__(made: Any, xla_executable: Any, *rest: Any, **more: Any) -> None:  # noqa: N807
-            original(made, xla_executable, *rest, **more)
+        def __init__(mesh_executable: Any, xla_executable: Any, *rest: Any, **more: Any) -> None:  # noqa: N807
+            original(mesh_executable, xla_executable, *rest, **more)
             with _harmless():
-                self.programs.loaded(made, xla_executable)
+                self.programs.loaded(mesh_executable, xla_executable)
 
         return __init__
 
@@ -245,25 +247,25 @@ class Stages:
     def _executing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
         def __call__(execute: Any, *args: Any) -> Any:  # noqa: N807
-            known = self.programs.of_executable(execute.xla_executable)
-            self._begin(known, "run")
+            entry = self.programs.of_executable(execute.xla_executable)
+            self._begin(entry, "run")
             out = original(execute, *args)
-            if known is not None:
+            if entry is not None:
                 for listener in tuple(self.dispatched):
                     with _harmless():
-                        listener(known.number, out)
+                        listener(entry.number, out)
             return out
 
         return __call__
 
     def _tell(self, record: records.Record) -> None:
-        """Behind what is not told yet."""
+        """Publish a record after those that are still queued."""
         self._telling.tell(lambda: record)
 
-    def _begin(self, known: Known | None, stage: Any) -> tuple[float, float]:
+    def _begin(self, entry: Known | None, stage: Any) -> tuple[float, float]:
         began = time.time()
-        if known is not None and watchers:
-            started = records.Started(known.number, known.name, stage, began)
+        if entry is not None and watchers:
+            started = records.Started(entry.number, entry.name, stage, began)
             if stage == "run":
                 records.publish(started)
             else:
@@ -274,73 +276,73 @@ class Stages:
 _putting_together = threading.RLock()
 
 
-def traced_again(known: Known) -> records.Traced | None:
-    """The record of a program's trace; None where jax has dropped what was lowered before anybody watched."""
-    jaxpr = known.lowered()
-    return known.traced if jaxpr is None else traced_now(known, jaxpr)
+def traced_again(entry: Known) -> records.Traced | None:
+    """Return the record of a program's trace, or None if jax dropped the jaxpr before a record was built."""
+    jaxpr = entry.lowered()
+    return entry.traced if jaxpr is None else traced_now(entry, jaxpr)
 
 
-def traced_now(known: Known, jaxpr: Any) -> records.Traced:
-    """The record of a program's trace, put together once."""
+def traced_now(entry: Known, jaxpr: Any) -> records.Traced:
+    """Return the record of a program's trace, built once."""
     with _putting_together:
-        if known.traced is None:
-            known.traced = traced_record(known, jaxpr)
-        return known.traced
+        if entry.traced is None:
+            entry.traced = traced_record(entry, jaxpr)
+        return entry.traced
 
 
-def compiled_again(known: Known, made: Made) -> records.Compiled:
-    """The record of an executable, put together once."""
+def compiled_again(entry: Known, executable: Made) -> records.Compiled:
+    """Return the record of an executable, built once."""
     with _putting_together:
-        if made.record is None:
-            made.record = compiled_record(known, made)
-        return made.record
+        if executable.record is None:
+            executable.record = compiled_record(entry, executable)
+        return executable.record
 
 
-def traced_record(known: Known, jaxpr: Any) -> records.Traced:
-    """The record of a trace, of the program that is lowered."""
-    described = describe(jaxpr, known.line)
+def traced_record(entry: Known, jaxpr: Any) -> records.Traced:
+    """Build the record of a trace from the jaxpr that is lowered."""
+    described = describe(jaxpr, entry.line)
     return records.Traced(
-        program=known.number,
-        function=known.name,
-        time=known.began,
-        seconds=known.seconds,
+        program=entry.number,
+        function=entry.name,
+        time=entry.began,
+        seconds=entry.seconds,
         jaxpr=described,
         text=jaxpr.pretty_print(use_color=False),
-        reason=known.reason,
-        call_site=known.line,
+        reason=entry.reason,
+        call_site=entry.line,
         sources=source_texts(described),
-        fix=known.fix,
-        origin=known.origin,
-        traits=traits_of(each.operation for each in described.walk()),
+        fix=entry.fix,
+        origin=entry.origin,
+        traits=traits_of(equation.operation for equation in described.walk()),
     )
 
 
-def compiled_record(known: Known, made: Made) -> records.Compiled:
-    """The record of an executable."""
-    found = describe_executable(
-        made.executable,
-        made.devices,
-        known.number,
-        known.name,
-        made.began,
-        made.seconds,
-        "hit" if made.loaded else "miss",
-        known.operands,
+def compiled_record(entry: Known, executable: Made) -> records.Compiled:
+    """Build the record of an executable."""
+    record = describe_executable(
+        executable.executable,
+        executable.devices,
+        entry.number,
+        entry.name,
+        executable.began,
+        executable.seconds,
+        "hit" if executable.loaded else "miss",
+        entry.operands,
         None,
-        made.label,
-        (FROM_DISK,) if made.loaded else (),
-        known.keeping.names,
+        executable.label,
+        (FROM_DISK,) if executable.loaded else (),
+        entry.keeping.names,
     )
-    return _without_paths(found) if made.loaded else found
+    return _without_paths(record) if executable.loaded else record
 
 
-def _without_paths(found: records.Compiled) -> records.Compiled:
-    """Of what came from the disk names are another program's: nobody knows which equations its kernels are."""
-    kernels = tuple(replace(each, equations=(), moves=(), unknown=each.instructions) for each in found.kernels)
-    memory = found.memory
-    if memory is not None:
-        memory = replace(memory, buffers=tuple(replace(each, equations=()) for each in memory.buffers))
-    return replace(found, kernels=kernels, memory=memory)
+def _without_paths(record: records.Compiled) -> records.Compiled:
+    """Remove equations from a record loaded from disk: its names may be those of another program."""
+    kernels = tuple(replace(item, equations=(), moves=(), unknown=item.instructions) for item in record.kernels)
+    memory_plan = record.memory
+    if memory_plan is not None:
+        memory_plan = replace(memory_plan, buffers=tuple(replace(item, equations=()) for item in memory_plan.buffers))
+    return replace(record, kernels=kernels, memory=memory_plan)
 
 
 def _past_the_disk(
@@ -353,45 +355,59 @@ def _past_the_disk(
     *_: Any,
     **__: Any,
 ) -> Any:
-    """What jax does where it has no such cache; the setting is read once, at the first compilation."""
+    """Compile as jax does without a disk cache; jax reads that setting only once, at the first compilation."""
     return compiler.backend_compile_and_load(backend, computation, executable_devices, compile_options, host_callbacks)
 
 
-def _call(rest: tuple[Any, ...], made: Any) -> Call:
-    """What is to be compared with other calls of a function."""
-    info, _, _, _, args, kwargs = rest
+def _call(trace_arguments: tuple[Any, ...], trace_result: Any) -> Call:
+    """Return what is compared with other calls of a function."""
+    info, _, _, _, args, kwargs = trace_arguments
     parameters = list(getattr(info.fun_signature, "parameters", ()))
     numbers = [number % len(args) for number in info.static_argnums if -len(args) <= number < len(args)]
     static = {(parameters[n] if n < len(parameters) else f"argument {n}"): args[n] for n in numbers}
     static |= {name: kwargs[name] for name in info.static_argnames if name in kwargs}
-    names = made.arg_names or tuple(f"argument {number}" for number in range(len(made.in_avals)))
-    mesh = made.params.get("ctx_mesh")
-    return Call(tuple(made.in_avals), tuple(names), made.in_tree, static, (mesh,), _arguments(info, args, numbers))
+    names = trace_result.arg_names or tuple(f"argument {number}" for number in range(len(trace_result.in_avals)))
+    mesh = trace_result.params.get("ctx_mesh")
+    return Call(
+        tuple(trace_result.in_avals),
+        tuple(names),
+        trace_result.in_tree,
+        static,
+        (mesh,),
+        _arguments(info, args, numbers),
+    )
 
 
 def _arguments(info: Any, args: tuple[Any, ...], static: Sequence[int]) -> tuple[str, ...]:
-    """Return what each argument given by position that is not static is called."""
+    """Return the names of the non-static positional arguments."""
     parameters = getattr(info.fun_signature, "parameters", {}).values()
-    names = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    rest = next((each.name for each in parameters if each.kind is each.VAR_POSITIONAL), "args")
-    names += [f"{rest}[{i}]" for i in range(len(args) - len(names))]
+    names = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    variadic = next((parameter.name for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL), "args")
+    names += [f"{variadic}[{i}]" for i in range(len(args) - len(names))]
     return tuple(name for i, name in enumerate(names[: len(args)]) if i not in static)
 
 
-def _again(closed: Callable[[], Any], given: tuple[Any, ...], more: dict[str, Any]) -> Callable[[str], Any]:
-    """What lowers a program again, for a platform, as long as jax keeps its jaxpr."""
+def _again(closed: Callable[[], Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Callable[[str], Any]:
+    """Return a function that lowers a program again for a platform, as long as jax keeps its jaxpr."""
 
-    def again(platform: str) -> Any:
+    def relower(platform: str) -> Any:
         jaxpr = closed()
         if jaxpr is None:
             return None
-        return pxla.lower_sharding_computation(jaxpr, *given, **{**more, "lowering_platforms": (platform,)})
+        return pxla.lower_sharding_computation(jaxpr, *arguments, **{**options, "lowering_platforms": (platform,)})
 
-    return again
+    return relower
 
 
 def _operands(jaxpr: Any, constants: int, tokens: Any) -> tuple[bool, ...] | None:
-    """Which of a program's constants and inputs are operands: constants are, or they stand in the program's text."""
+    """Return which constants and inputs are operands of the executable; None if that is unknown.
+
+    Constants are operands, unless they are inlined in the program.
+    """
     if tokens or constants not in (0, len(jaxpr.constvars)):
         return None
     return (constants > 0,) * len(jaxpr.constvars) + (True,) * len(jaxpr.invars)
@@ -403,7 +419,7 @@ def _blocks(function: Any) -> Any:
 
 @contextmanager
 def _harmless() -> Iterator[None]:
-    """What fails inside is ours alone: it is logged, and the program goes on."""
+    """Log exceptions raised inside instead of propagating them to the user's program."""
     try:
         yield
     except Exception:

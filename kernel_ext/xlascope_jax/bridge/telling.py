@@ -1,4 +1,4 @@
-"""Records of how a program was made are put together on a thread of their own: nobody's first call waits for them.
+"""Publication of records on a separate thread, so that the user's first call does not wait for them.
 
 A large program is described while XLA compiles it.
 """
@@ -19,22 +19,22 @@ from xlascope.records import watching
 _log = logging.getLogger(__name__)
 
 Make = Callable[[], records.Record]
-#: How long whoever ends a subscription waits for what is not told yet (seconds).
+#: How long the end of a subscription waits for queued records.
 PATIENCE = 10.0
 
 
 class Telling:
-    """Makes records in the order in which they were asked for, and publishes them."""
+    """A queue of records to build and publish, in the order in which they were requested."""
 
     def __init__(self) -> None:
         self._asked: SimpleQueue[tuple[Make, bool] | threading.Event] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         watching.late.append(self.finish)
-        atexit.register(self.finish)  # nothing of ours may be at work in C++ when that is taken down
+        atexit.register(self.finish)  # this thread must not be running C++ code while the interpreter shuts down
 
     def tell(self, make: Make) -> None:
-        """Publish what ``make()`` returns, soon; quietly, where somebody inspects on this thread."""
+        """Build and publish a record soon; quietly if an inspection is running on this thread."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="xlascope-telling", daemon=True)
@@ -42,7 +42,7 @@ class Telling:
         self._asked.put((make, inspecting()))
 
     def finish(self) -> None:
-        """Return when all that was asked for is told."""
+        """Wait until all queued records are published."""
         if self._thread is None or self._thread is threading.current_thread():
             return
         done = threading.Event()
@@ -50,7 +50,7 @@ class Telling:
         done.wait(PATIENCE)
 
     def close(self) -> None:
-        """Tell what was asked for, and nothing later."""
+        """Publish all queued records and unregister."""
         self.finish()
         if self.finish in watching.late:
             watching.late.remove(self.finish)
@@ -58,11 +58,11 @@ class Telling:
 
     def _run(self) -> None:
         while True:
-            asked = self._asked.get()
-            if isinstance(asked, threading.Event):
-                asked.set()
+            request = self._asked.get()
+            if isinstance(request, threading.Event):
+                request.set()
                 continue
-            make, quietly = asked
+            make, quietly = request
             try:
                 with inspection() if quietly else nullcontext():
                     records.publish(make())

@@ -1,4 +1,4 @@
-"""The whole bridge: jax's places taken, and the programs told to whoever asks and whoever watches."""
+"""Attachment of the full bridge: hooks in jax, and its programs registered for questions and for the sampler."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .stages import Stages
 
 _HERE = str(Path(__file__).parent) + "/"
 
-#: Met once, a program is known: also to the next who watches.
+#: The registry outlives the hooks, so that programs stay known when the bridge is attached again.
 PROGRAMS = Programs()
 
 
 def stand() -> Callable[[], None]:
-    """Watch jax from now on; returns what leaves jax as it was.
+    """Watch jax from now on; return a function that restores jax.
 
-    What was met stays known, for as long as jax itself keeps it.
+    Registered programs stay registered for as long as jax keeps them.
     """
-    quiet_log()  # jaxlib may be loaded before jax could say it
-    # Frames of ours are no user's: neither in the lines that jax keeps of operations, nor in tracebacks.
+    quiet_log()  # jaxlib may have been loaded before jax could set this
+    # Hide the bridge's frames from the source lines that jax stores and from its tracebacks.
     source_info_util.register_exclusion(_HERE)
     traceback_util.register_exclusion(_HERE)
     stages = Stages(PROGRAMS)
     stages.install()
     undo = [stages.uninstall, register_producer(JaxProducer(stages)), register_runs(JaxRuns(stages))]
 
-    def leave() -> None:
+    def detach() -> None:
         while undo:
             undo.pop()()
 
-    return leave
+    return detach
