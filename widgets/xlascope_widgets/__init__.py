@@ -1,6 +1,6 @@
-"""What is drawn. Knows records only, never the engine, and boots nothing.
+"""Drawing of records. Depends on records only; the engine is neither imported nor initialized.
 
-``Panel`` is the live widget; ``picture`` (SVG) and ``text`` answer the same from any list of records.
+``Panel`` is the live widget; ``picture`` (SVG) and ``text`` show the same for any list of records.
 """
 
 from .panel import Panel

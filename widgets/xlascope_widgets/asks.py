@@ -1,4 +1,4 @@
-"""Questions that a click in the panel asks the kernel: each is answered on a thread of its own, with progress."""
+"""Questions that the panel asks the kernel: each is answered on its own thread, with progress messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .wire_compiler import JSON, findings
 
 _log = logging.getLogger(__name__)
 
-#: Questions worked on at a time, and answers kept; and the least seconds between two messages about progress.
+#: The maximum number of concurrent questions and of stored answers, and the minimum time between progress messages.
 MOST_WORKING = 4
 MOST_KEPT = 24
 INTERVAL = 0.1
@@ -27,39 +27,41 @@ Tell = Callable[[JSON, JSON | None], None]
 
 
 class Reply:
-    """How an answer is given: progress, then what was found; :attr:`cancelled` says that nobody waits any more."""
+    """The channel of an answer: progress messages, and the user's cancellation."""
 
-    def __init__(self, asks: Asks, number: str) -> None:
-        self._asks = asks
+    def __init__(self, queries: Asks, number: str) -> None:
+        self._asks = queries
         self._number = number
         self._cancelled = threading.Event()
         self._stop: Callable[[], object] | None = None
 
     @property
     def cancelled(self) -> bool:
-        """Whether the user has cancelled the question."""
+        """Return whether the user has cancelled the question."""
         return self._cancelled.is_set()
 
     def on_cancel(self, stop: Callable[[], object]) -> None:
-        """Call ``stop()`` when the user cancels; at once, if that was before."""
+        """Call ``stop()`` when the user cancels, or immediately if that has already happened."""
         self._stop = stop
         if self.cancelled:
             stop()
 
     def progress(self, share: float | None, message: str = "") -> None:
-        """Tell how far the work is: a share from 0 to 1, None while it is not known."""
+        """Report progress: a share from 0 to 1, or None while it is unknown."""
         self._asks.update(self._number, {"progress": share, "message": message})
 
     def cancel(self) -> None:
-        """The user has cancelled."""
+        """Cancel the question on behalf of the user."""
         self._cancelled.set()
         if self._stop is not None:
             self._stop()
 
 
 class Answer(Protocol):
-    """What answers: which ``questions`` it takes (``why``, ``passes``, …), and the names of ``targets`` it knows,
-    and of those whose compilers are ``missing`` here how to get them.
+    """The interface that answers questions.
+
+    ``questions`` are those it accepts (``why``, ``passes``, …), ``targets`` are the names of targets it
+    knows, and ``install_hints`` says how to install the missing compilers of targets.
     """
 
     @property
@@ -68,20 +70,21 @@ class Answer(Protocol):
     def targets(self) -> Sequence[str]: ...
     @property
     def missing(self) -> Mapping[str, str]:
-        """How to get the compilers that are missing, by the names of targets."""
+        """Return how to install the missing compilers, by target name."""
 
     def __call__(self, question: JSON, reply: Reply) -> tuple[Iterable[Record] | Diff, str]:
-        """The records found, or a comparison, and what is to be read as text (``""`` where the records say it all).
-        What it raises is shown to the user, as one message.
+        """Return the records that answer, or a comparison, and a text (``""`` if the records suffice).
+
+        Exceptions are shown to the user as one message.
         """
 
 
 class Asks:
-    """The questions of one panel. Every message that is no question is ignored."""
+    """The questions of one panel. Messages that are not questions are ignored."""
 
-    def __init__(self, answer: Answer, tell: Tell) -> None:
+    def __init__(self, answer: Answer, send: Tell) -> None:
         self._answer = answer
-        self._tell = tell
+        self._tell = send
         self._lock = threading.RLock()
         self._states: dict[str, JSON] = {}
         self._found: dict[str, JSON] = {}
@@ -89,7 +92,7 @@ class Asks:
         self._told = 0.0
 
     def receive(self, message: Any) -> None:
-        """Take in a message of the browser: ``{"ask": {"id": …, "question": …}}`` or ``{"cancel": id}``."""
+        """Handle a message from the browser: ``{"ask": {"id": …, "question": …}}`` or ``{"cancel": id}``."""
         if not isinstance(message, dict):
             return
         match message.get("ask"), message.get("cancel"):
@@ -109,43 +112,49 @@ class Asks:
                 self.update(number, {"question": question, "state": "failed", "message": message})
                 return
             reply = self._working[number] = Reply(self, number)
-            began = {"question": question, "state": "working", "progress": None, "message": "", "since": time.time()}
-            self.update(number, began)
+            initial_state = {
+                "question": question,
+                "state": "working",
+                "progress": None,
+                "message": "",
+                "since": time.time(),
+            }
+            self.update(number, initial_state)
         threading.Thread(target=self._run, args=(number, question, reply), name="xlascope-ask", daemon=True).start()
 
     def _run(self, number: str, question: JSON, reply: Reply) -> None:
-        found: JSON | None = None
+        result: JSON | None = None
         try:
-            given, text = self._answer(question, reply)
-            if isinstance(given, Diff):
-                state = state_of(Ledger.of(given))
-                found = {"compared": {"programs": state["programs"], "live": state["live"]}}
+            content, text = self._answer(question, reply)
+            if isinstance(content, Diff):
+                state = state_of(Ledger.of(content))
+                result = {"compared": {"programs": state["programs"], "live": state["live"]}}
             else:
-                found = findings(given)
-            found |= ({"text": text} if text else {}) | {"program": question.get("program")}
-            end = {"state": "done", "message": ""}
+                result = findings(content)
+            result |= ({"text": text} if text else {}) | {"program": question.get("program")}
+            final_state = {"state": "done", "message": ""}
         except Exception as error:
-            end = {"state": "failed", "message": str(error) or type(error).__name__}
+            final_state = {"state": "failed", "message": str(error) or type(error).__name__}
         if reply.cancelled:
-            end = {"state": "cancelled", "message": ""}
+            final_state = {"state": "cancelled", "message": ""}
         with self._lock:
             self._working.pop(number, None)
-            if found is not None and not reply.cancelled:
-                self._found[number] = found
-            self.update(number, end)
+            if result is not None and not reply.cancelled:
+                self._found[number] = result
+            self.update(number, final_state)
 
     def update(self, number: str, change: JSON) -> None:
-        """Note what has changed of an answer, and tell it, unless the last time was a moment ago."""
+        """Update the state of an answer, and send it unless a message was sent a moment ago."""
         with self._lock:
-            known = self._states.get(number, {})
-            if not known and "question" not in change:
+            state = self._states.get(number, {})
+            if not state and "question" not in change:
                 return
-            self._states[number] = known | change
+            self._states[number] = state | change
             while len(self._states) > MOST_KEPT:
-                oldest = next(each for each in self._states if each not in self._working)
+                oldest = next(candidate for candidate in self._states if candidate not in self._working)
                 self._found.pop(oldest, None)
                 del self._states[oldest]
             if "state" in change or time.monotonic() - self._told >= INTERVAL:
                 self._told = time.monotonic()
-                ended = change.get("state") == "done"
-                self._tell(dict(self._states), dict(self._found) if ended else None)
+                is_done = change.get("state") == "done"
+                self._tell(dict(self._states), dict(self._found) if is_done else None)

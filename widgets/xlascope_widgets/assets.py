@@ -1,6 +1,6 @@
-"""The front end as text: its modules linked, its styles joined. No bundler: what is edited is what is shipped.
+"""The front end as text: linked modules and joined styles. No bundler: the edited files are the shipped ones.
 
-What is sent is without comments and spaces (rjsmin), which makes it a third smaller.
+The script is minified with rjsmin, which makes it a third smaller.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from .linker import link
 
 STATIC = Path(__file__).parent / "static"
 
-#: Where a notebook's front end, a page and a panel begin; each exports what its host calls.
+#: The entry modules of a notebook's front end, a page and a panel; each exports what its host calls.
 WIDGET, PAGE, LOADER = "widget.js", "page.js", "loader.js"
 
-#: What draws without a browser.
+#: The modules that draw without a browser.
 PICTURES = ("pictures/picture.js", "pictures/compare_picture.js")
 
 STYLES = (
@@ -33,7 +33,7 @@ STYLES = (
 
 @cache
 def drawing_script() -> str:
-    """What makes ``drawPicture`` and ``drawDiffPicture`` known to a JavaScript engine without a browser."""
+    """Return the script that defines ``drawPicture`` and ``drawDiffPicture`` in an engine without a browser."""
     return _small(f"const {{ drawPicture, drawDiffPicture }} = {link(STATIC, *PICTURES)};")
 
 
@@ -44,25 +44,25 @@ def pane_files() -> list[str]:
 
 @cache
 def browser_module() -> str:
-    """The whole front end as one ES module."""
+    """Return the front end as one ES module."""
     return _small(f"export default {link(STATIC, *pane_files(), WIDGET)}.default;")
 
 
 @cache
 def page_module() -> str:
-    """The whole front end as one ES module that fills the page it stands in."""
+    """Return the front end as one ES module that fills the page it is loaded in."""
     return _small(f"{link(STATIC, *pane_files(), PAGE)};")
 
 
 @cache
 def loader_module() -> str:
-    """The few lines that a panel carries, which find the front end in the page: a module of its own."""
+    """Return the ES module that each panel carries, which finds the front end in the page."""
     return _small(f"export default {link(STATIC, LOADER)}.default;")
 
 
 @cache
 def style() -> str:
-    """The whole style sheet, without comments and spaces."""
+    """Return the style sheet without comments and spaces."""
     text = "".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
     text = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
     return re.sub(r" ?([{};,]) ?", r"\1", text).replace(": ", ":")
@@ -70,7 +70,7 @@ def style() -> str:
 
 @cache
 def picture_style() -> str:
-    """The styles that a picture carries within itself."""
+    """Return the styles that are embedded in a picture."""
     return (STATIC / "graph/graph.css").read_text(encoding="utf-8")
 
 

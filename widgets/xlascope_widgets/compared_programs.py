@@ -1,4 +1,4 @@
-"""The two programs of a comparison, as programs of one ledger."""
+"""The two programs of a comparison, as programs of one store."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 from xlascope.records.plain import plain
 
-#: The numbers under which both programs are sent, whatever they were before: they may be one and the same.
+#: The numbers of both programs in the panel, in place of their own, which may be equal.
 BEFORE, AFTER = 1, 2
 
 
 def both_sides(diff: Diff) -> list[Record]:
-    """The records of both programs, as programs ``BEFORE`` and ``AFTER``, called by the labels of the comparison."""
-    found: list[Record] = []
+    """Return the records of both programs, as programs ``BEFORE`` and ``AFTER`` named by the comparison's labels."""
+    records: list[Record] = []
     old, new = (plain(label, 80) for label in diff.labels)
     names = (old, new) if old != new else (f"{old} before", f"{new} after")
     for number, side, name in ((BEFORE, diff.before, names[0]), (AFTER, diff.after, names[1])):
-        first = next((each.program for each in side if each.program is not None), None)
-        mine = (each for each in side if each.program == first)
-        found += [dataclasses.replace(each, program=number, function=name) for each in mine]
-    return found
+        first = next((record.program for record in side if record.program is not None), None)
+        mine = (record for record in side if record.program == first)
+        records += [dataclasses.replace(record, program=number, function=name) for record in mine]
+    return records

@@ -1,4 +1,4 @@
-"""The doctor's card as HTML that survives where nothing is trusted: a list, no scripts, no styles."""
+"""The doctor's findings as HTML for untrusted notebooks: a list without scripts and styles."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from xlascope.records.plain import plain
 from .ledger import Ledger
 from .wire_doctor import where
 
-#: Characters of one sentence.
+#: The maximum number of characters of one sentence.
 MOST = 600
 
 
-def doctor_html(ledger: Ledger) -> str:
-    """The findings of a program that was asked about, as a list; nothing of others.
+def doctor_html(store: Ledger) -> str:
+    """Return the findings of a program as a list; ``""`` if it was not examined.
 
-    >>> doctor_html(Ledger())
+    >>> doctor_html(ProgramStore())
     ''
     """
-    program = ledger.main
+    program = store.main
     if program is None or program.diagnosis is None:
         return ""
-    found = [
-        f"<li>{_told(each.sentence)}{_place(where(each, program), each.kernel)}<br><b>do:</b> {_told(each.action)}</li>"
-        for each in program.diagnosis.findings
+    items = [
+        f"<li>{_told(item.sentence)}{_place(where(item, program), item.kernel)}<br><b>do:</b> {_told(item.action)}</li>"
+        for item in program.diagnosis.findings
     ]
     rules = len(program.diagnosis.rules)
-    return f"<ol>{''.join(found)}</ol>" if found else f"<p>no finding, by {rules} rules</p>"
+    return f"<ol>{''.join(items)}</ol>" if items else f"<p>no finding, by {rules} rules</p>"
 
 
 def _place(line: str, kernel: str) -> str:

@@ -1,7 +1,7 @@
-"""From records on any thread to few messages: what changed is gathered and sent at most ten times a second.
+"""Batching of records from any thread into few messages: changes are sent at most ten times a second.
 
-A notebook's message channel loses messages without an error when more than about a thousand are waiting, so a record
-never makes a message of its own.
+A notebook's message channel silently drops messages when more than about a thousand are queued, so a record
+never causes a message of its own.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .wire_script import script, told_failures
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two messages; a heavy one waits longer, so that no more than this many bytes a second are sent.
+#: The minimum time between two messages, which is longer for large ones to limit the bytes per second.
 INTERVAL = 0.1
 BYTES_A_SECOND = 4_000_000
 
-#: Programs shown one by one; of a cell that makes more (eager operations), those with most to see are kept.
+#: The maximum number of programs shown; of a cell with more (eager operations), the largest are shown.
 MOST_PROGRAMS = 40
 
-#: Functions on the recompile card, and times that each was traced again: the numbers tell of all of them.
+#: The maximum number of functions on the recompile card, and of retraces of each; the totals count all of them.
 MOST_RETRACED, MOST_RETRACES = 6, 8
 
 Send = Callable[[dict[str, wire.JSON] | None, wire.JSON], int]
@@ -41,7 +41,7 @@ Send = Callable[[dict[str, wire.JSON] | None, wire.JSON], int]
 
 
 class Feed:
-    """Gathers records into a ledger and sends its state from one timer thread, which lives only while there is news."""
+    """A scheduler that collects records and sends their state from a timer thread, which runs only while needed."""
 
     def __init__(self, send: Send, interval: float = INTERVAL) -> None:
         self.ledger = Ledger()
@@ -53,7 +53,7 @@ class Feed:
         self._dirty = self._grown = False
         self._sequence = 0
         self._cell = ""
-        #: What the same cell ran before, by the functions' names.
+        #: The previous runs of the same cell, by function name.
         self.before: Mapping[str, Run] = {}
         #: Which tab below the graph is shown at first.
         self.tab = ""
@@ -61,19 +61,19 @@ class Feed:
         self._thread: threading.Thread | None = None
 
     def restart(self, cell: str) -> None:
-        """Forget what was shown, for the records of another cell, which people call ``cell``."""
+        """Discard what is shown and show the records of another cell, whose title is ``cell``."""
         with self._news:
             self.ledger, self._sent, self.finished, self._cell = Ledger(), {}, False, cell
             self._dirty = self._grown = True
 
-    def show(self, ledger: Ledger) -> None:
-        """Show a ledger that is complete; :meth:`finish` sends it."""
+    def show(self, store: Ledger) -> None:
+        """Show a complete store; :meth:`finish` sends it."""
         with self._news:
-            self.ledger = ledger
+            self.ledger = store
             self._dirty = self._grown = True
 
     def receive(self, record: Record) -> None:
-        """Take in a record, from any thread; returns at once."""
+        """Add a record, from any thread; returns immediately."""
         with self._news:
             self._grown |= self.ledger.receive(record)
             self._dirty = True
@@ -85,7 +85,7 @@ class Feed:
             self._news.notify()
 
     def finish(self) -> None:
-        """Stop the timer and send what is left; later records are sent by the next call of this."""
+        """Stop the timer and send the final state; call again to send later records."""
         with self._news:
             self.finished = True
             self._dirty = True
@@ -96,7 +96,7 @@ class Feed:
         self.flush()
 
     def flush(self) -> int:
-        """Send now, if there is anything new; returns the bytes sent, roughly."""
+        """Send the state if it has changed; return the approximate number of bytes sent."""
         with self._sending:
             with self._news:
                 if not self._dirty:
@@ -109,14 +109,14 @@ class Feed:
             return self._send(programs, live)
 
     def _live(self, shown: list[Program]) -> wire.JSON:
-        known = latest_ceilings(shown)
+        device_ceilings = latest_ceilings(shown)
         return {
             "seq": self._sequence,
             "now": time.time(),
             "finished": self.finished,
             "main": None if not shown else AFTER if self.ledger.diff is not None else shown[0].number,
             "more": 0 if self.ledger.script is not None else self._more(shown),
-            "programs": [wire.light(program, known) | self._since(program) for program in shown],
+            "programs": [wire.light(program, device_ceilings) | self._since(program) for program in shown],
             "failures": [wire.failure(failure) for failure in told_failures(self.ledger, shown)],
             **self._retraced(),
             **({"cell": self._cell} if self._cell else {}),
@@ -131,30 +131,30 @@ class Feed:
         return len(self.ledger.programs) + len(self.ledger.forgotten) - len(shown)
 
     def _since(self, program: Program) -> wire.JSON:
-        """What has changed since the cell ran before."""
+        """Return what has changed since the cell ran before."""
         before = self.before.get(program.function)
-        found = since(before, program.run) if before is not None and not program.is_operation else None
-        if found is None:
+        difference = since(before, program.run) if before is not None and not program.is_operation else None
+        if difference is None:
             return {}
-        return {"edited": {"was": found.was, "words": list(found.words), "differs": found.differs}}
+        return {"edited": {"was": difference.was, "words": list(difference.words), "differs": difference.differs}}
 
     def _retraced(self) -> wire.JSON:
-        """Functions that were traced again; nothing of most cells."""
-        if self.ledger.diff is not None:  # both programs of a comparison were meant to be traced
+        """Return the functions that were traced again, if there are any."""
+        if self.ledger.diff is not None:  # both programs of a comparison are traced on purpose
             return {}
         functions = self.ledger.retraces.by_cost()[:MOST_RETRACED]
         return {"retraced": bounded(retraces_json(functions, most=MOST_RETRACES))} if functions else {}
 
     def _heavy(self, numbers: list[int]) -> dict[str, wire.JSON]:
-        """The heavy halves; one that was made already is made again only when its program has reached another stage."""
+        """Return the heavy state of each program, encoded again only if the program has reached another stage."""
         heavies = {}
         for number in numbers:
             program = self.ledger.programs[number]
-            known = self._sent.get(str(number))
+            state = self._sent.get(str(number))
             stages = (program.traced is not None, program.compiled is not None, program.answers)
-            if known is None or stages != ("jaxpr" in known, "kernels" in known, known.get("found", 0)):
-                known = wire.heavy(program)
-            heavies[str(number)] = known
+            if state is None or stages != ("jaxpr" in state, "kernels" in state, state.get("found", 0)):
+                state = wire.heavy(program)
+            heavies[str(number)] = state
         self._sent = heavies
         return dict(heavies)
 
@@ -163,7 +163,7 @@ class Feed:
         while True:
             with self._news:
                 self._news.wait_for(lambda: self._dirty or self.finished)
-                # A first short pause gathers what comes at once: trace, lowering and compilation of a small program.
+                # A short first pause batches the trace, lowering and compilation of a small program.
                 if self._news.wait_for(lambda: self.finished, timeout=max(pause, self._interval / 4)):
                     return
             try:

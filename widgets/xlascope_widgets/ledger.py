@@ -1,4 +1,4 @@
-"""The latest record of each stage of each program: what every picture and text is made from."""
+"""The latest record of each stage of each program: the data of every picture and text."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from xlascope.records.stages import Stages
 
 from .compared_programs import AFTER, both_sides
 
-#: Programs held at once. A cell of ten thousand single operations makes as many.
+#: The maximum number of stored programs; a cell with ten thousand single operations has as many.
 MOST_PROGRAMS = 1_000
-#: Functions that the next run of a cell is compared with.
+#: The maximum number of functions that are compared with the next run of a cell.
 MOST_COMPARED = 8
 
 
-def same(one: Iterable[Record | None], other: Iterable[Record | None]) -> bool:
-    """Whether these are the same records, not only equal ones: comparing large ones takes long."""
-    return all(a is b for a, b in zip(one, other, strict=True))
+def same(first: Iterable[Record | None], second: Iterable[Record | None]) -> bool:
+    """Return whether two series consist of the same objects; comparing large records by value is slow."""
+    return all(a is b for a, b in zip(first, second, strict=True))
 
 
 @dataclass
 class Program(Stages):
-    """What is known of one program so far."""
+    """The current state of one program."""
 
     number: int = 0
     function: str = ""
     traces: int = 0
     equations: int = 0
-    #: How often something came that is sent once: what was asked about it.
+    #: The number of answers to questions about it, each of which requires sending the heavy state again.
     answers: int = 0
-    #: A trace and what is sent of it (`wire.py`).
+    #: A trace and its encoded form (`wire.py`).
     packed: tuple[Traced, dict[str, Any]] | None = field(default=None, repr=False, compare=False)
-    #: What the doctor finds in it, and what that was made of (`wire_doctor.py`).
+    #: The records that the doctor examined, and the diagnosis (`wire_doctor.py`).
     examined: tuple[tuple[object, ...], Diagnosis | None] | None = field(default=None, repr=False, compare=False)
-    #: What is sent of what was measured, and what it was made of.
+    #: The records of a measured run and their encoded form.
     measured: tuple[tuple[Record | None, ...], dict[str, Any]] | None = field(default=None, repr=False, compare=False)
     _account: tuple[tuple[Record | None, ...], CallTimes] | None = field(default=None, repr=False, compare=False)
     _known: tuple[tuple[Record | None, ...], tuple[Places, Mapping[str, float]]] | None = field(
@@ -60,7 +60,7 @@ class Program(Stages):
     )
 
     def receive(self, record: Record) -> bool:
-        """Take in a record; True when it changes what is drawn rather than only its numbers."""
+        """Add a record; return whether it changes what is drawn, not only numbers."""
         if isinstance(record, Traced):
             self.function, self.equations = record.function, sum(1 for _ in record.jaxpr.walk())
         if isinstance(record, Compiled) and not record.target:
@@ -72,7 +72,7 @@ class Program(Stages):
 
     @property
     def account(self) -> CallTimes | None:
-        """Where the time of a call went: what every view of it reads. Made once for what is known of the program."""
+        """Return the breakdown of a call's time, used by all views and cached per set of records."""
         if self.executed is None:
             return None
         made_of = (self.executed, self.compiled, self.traced)
@@ -81,13 +81,13 @@ class Program(Stages):
         return self._account[1]
 
     def hottest(self, ceilings: Ceilings | None) -> tuple[HotKernel, ...]:
-        """The kernels of a call, the one with most time first, under the ceilings of the device that ran them."""
+        """Return the kernels of a call by decreasing time, with the ceilings of their device."""
         if self.account is None or self.account.whole is None:
             return ()
         return hottest(self.account.whole, self.compiled, self._fixed()[1], ceilings)
 
     def _fixed(self) -> tuple[Places, Mapping[str, float]]:
-        """The lines of equations and the work of kernels: what does not move while a program runs."""
+        """Return the lines of equations and the operations of kernels, which do not change while a program runs."""
         made_of = (self.traced, self.compiled)
         if self._known is None or not same(self._known[0], made_of):
             places = places_of(self.traced) if self.traced is not None else {}
@@ -97,65 +97,65 @@ class Program(Stages):
         return self._known[1]
 
     def _flops(self) -> dict[str, float]:
-        """What the kernels of the program compute, as far as that can be told."""
+        """Return the floating-point operations of the program's kernels, as far as they can be estimated."""
         assert self.traced is not None and self.compiled is not None
         return kernel_flops(self.compiled.kernels, self.traced.jaxpr, len(self.compiled.devices))
 
     @property
     def standing(self) -> Program:
-        """The program as a picture that stands still shows it: compiled only elsewhere, as the first target's."""
-        elsewhere = next((each for each in self.asked.values() if isinstance(each, Compiled)), None)
+        """Return the program as static pictures show it: if compiled only for other targets, as for the first one."""
+        elsewhere = next((record for record in self.asked.values() if isinstance(record, Compiled)), None)
         return self if self.compiled is not None or elsewhere is None else replace(self, compiled=elsewhere)
 
     @property
     def quick(self) -> Compiled | None:
-        """The version that was compiled quickly, to answer the first calls."""
-        return next((each for each in self.compilations.values() if each.quick), None)
+        """Return the quick compilation that serves the first calls, if there is one."""
+        return next((compilation for compilation in self.compilations.values() if compilation.quick), None)
 
     @property
     def run(self) -> Run:
-        """What a later run of the same cell is compared with."""
+        """Return what a later run of the same cell is compared with."""
         return Run(self.traced, self.compiled, self.executed)
 
     @property
     def is_operation(self) -> bool:
-        """Whether this is a single operation run outside of jit: nobody traced it, or jax a function of its own."""
+        """Return whether this is a single operation run outside of jit, of xlascope or of jax."""
         return self.traced is not None and self.traced.is_operation
 
     @property
     def weight(self) -> tuple[bool, float, int]:
-        """How much there is to see: a function or an operation, seconds measured making and running it, equations."""
-        ran = self.executed.running if self.executed else 0.0
-        made = sum(stage.seconds for stage in (self.traced, self.lowered, self.compiled) if stage is not None)
-        return not self.is_operation, ran + made, self.equations
+        """Return the sort key of importance: function or operation, measured seconds, number of equations."""
+        run_seconds = self.executed.running if self.executed else 0.0
+        build_seconds = sum(stage.seconds for stage in (self.traced, self.lowered, self.compiled) if stage is not None)
+        return not self.is_operation, run_seconds + build_seconds, self.equations
 
 
 @dataclass
 class Ledger:
-    """All programs of a cell, in order of appearance, and failures that belong to none."""
+    """All programs of a cell in order of appearance, and failures that belong to none of them."""
 
     programs: dict[int, Program] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     retraces: Retraces = field(default_factory=Retraces)
-    #: Programs that are told no more, with more of them than anybody looks at: single operations, mostly.
+    #: Numbers of evicted programs, mostly single operations.
     forgotten: set[int] = field(default_factory=set)
     _traces: Counter[str] = field(default_factory=Counter)
     diff: Diff | None = None
-    #: How programs scale, if somebody asked.
+    #: Answers to scaling questions.
     scaled: list[Scaled] = field(default_factory=list)
-    #: The script that these are the programs of, where one was watched.
+    #: The watched script that ran these programs, if any.
     script: ScriptRun | None = None
 
     @classmethod
     def of(cls, shown: Iterable[Record] | Diff) -> Ledger:
-        """The ledger of these records, or of both programs of a comparison."""
-        ledger = cls(diff=shown if isinstance(shown, Diff) else None)
+        """Build the store of these records, or of both programs of a comparison."""
+        store = cls(diff=shown if isinstance(shown, Diff) else None)
         for record in both_sides(shown) if isinstance(shown, Diff) else shown:
-            ledger.receive(record)
-        return ledger
+            store.receive(record)
+        return store
 
     def receive(self, record: Record) -> bool:
-        """Take in a record; True when it changes what is drawn rather than only its numbers."""
+        """Add a record; return whether it changes what is drawn, not only numbers."""
         if isinstance(record, ScriptRun):
             self.script = record
             return True
@@ -180,7 +180,7 @@ class Ledger:
         return changed
 
     def _forget(self) -> None:
-        """Forget about half of the programs, those with least to see; the latest stay, whatever they are."""
+        """Evict about half of the programs, the least important ones; the latest always stay."""
         latest = set(list(self.programs)[-MOST_PROGRAMS // 10 :])
         for program in self.by_weight()[MOST_PROGRAMS // 2 :]:
             if program.number not in latest:
@@ -188,27 +188,28 @@ class Ledger:
                 del self.programs[program.number]
 
     def by_weight(self) -> list[Program]:
-        """The programs, those with most to see first."""
+        """Return the programs by decreasing importance."""
         return sorted(self.programs.values(), key=lambda program: program.weight, reverse=True)
 
     def shown(self, most: int) -> list[Program]:
-        """The programs that are shown, at most so many; of a script those that were kept whole, in its own order."""
+        """Return at most ``most`` programs to show; of a script, those stored in full, in its own order."""
         if self.script is None:
             return self.by_weight()[:most]
-        kept = (self.programs.get(each.program or 0) for each in self.script.shares if each.kept)
-        return sorted((each for each in kept if each is not None), key=lambda each: each.is_operation)[:most]
+        retained = (self.programs.get(item.program or 0) for item in self.script.shares if item.kept)
+        return sorted((item for item in retained if item is not None), key=lambda item: item.is_operation)[:most]
 
     @property
     def runs(self) -> dict[str, Run]:
-        """What a later run of the same cell is compared with, by function: of several of one name, the one with most
-        to see.
+        """Return what a later run of the same cell is compared with, by function.
+
+        Of several programs of one function name, the most important one is used.
         """
-        shown = [each for each in self.by_weight() if each.traced is not None and not each.is_operation]
-        return {each.function: each.run for each in reversed(shown[:MOST_COMPARED])}
+        shown = [program for program in self.by_weight() if program.traced is not None and not program.is_operation]
+        return {program.function: program.run for program in reversed(shown[:MOST_COMPARED])}
 
     @property
     def main(self) -> Program | None:
-        """The program shown unless the user picks another."""
+        """Return the program that is selected by default."""
         if self.diff is not None:
             return self.programs.get(AFTER)
         return next(iter(self.shown(1)), None)

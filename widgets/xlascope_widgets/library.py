@@ -1,4 +1,4 @@
-"""The front-end's code as a widget of its own: sent to a page once for each kernel, however many panels there are."""
+"""The front end's code as a separate widget: sent to a page once per kernel, however many panels there are."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from .page_widget import PageWidget, is_unattended
 
 
 class Library(PageWidget):
-    """Carries script and styles; is never displayed. Panels name it, and their few lines of script find it.
+    """The widget that carries script and styles and is never displayed; panels find it by its id.
 
-    ``mounted`` is set by a page in which outputs may be elements (JupyterLab, Notebook 7): there an output is a
-    picture that the page turns into a panel, and no widget. So it can be saved, and shown again without any kernel.
+    ``mounted`` is set by pages in which outputs may be elements (JupyterLab, Notebook 7). There an output is
+    a picture that the page turns into a panel, not a widget, so it can be saved and shown again without a
+    kernel.
     """
 
     _esm = assets.browser_module()
     _css = assets.style()
 
-    #: Tells the script that this is no panel.
+    #: The traits that identify this widget to the script as the library, not a panel.
     uid = traitlets.Unicode().tag(sync=True)
     is_library = traitlets.Bool(True).tag(sync=True)
     mounted = traitlets.Bool(False).tag(sync=True)
@@ -35,13 +36,13 @@ class Library(PageWidget):
         reply_on_subshell(self)
 
     def when_mounted(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call ``callback()``, on any thread, once a page has said that it mounts panels; returns what ends that."""
+        """Call ``callback()`` when a page reports that it mounts panels; return a function that unsubscribes."""
 
-        def changed(change: object) -> None:
+        def notify(change: object) -> None:
             callback()
 
-        self.observe(changed, "mounted")
-        return lambda: self.unobserve(changed, "mounted")
+        self.observe(notify, "mounted")
+        return lambda: self.unobserve(notify, "mounted")
 
 
 _lock = threading.Lock()
@@ -49,27 +50,27 @@ _library: Library | None = None
 
 
 def library() -> Library:
-    """The library of this process, which the first call sends."""
+    """Return the library of this process, sending it on the first call."""
     global _library
     with _lock:
         # A kernel's widgets can be closed by their user (`Widget.close_all()`): then there has to be a new one.
-        # One that was made while no page was there is known to none.
+        # A library created before any page was connected is unknown to every page.
         if _library is None or _library.comm is None or (_library.is_unheard and not is_unattended()):
             _library = Library()
         return _library
 
 
 def element(panel: str, content: str) -> str:
-    """HTML that shows ``content``, and in its place the panel of this number wherever a page knows it."""
-    known = f'library="{escape(library().uid)}" panel="{escape(panel)}"'
-    return f"<xlascope-panel {known}><div>{content}</div></xlascope-panel>"
+    """Return HTML that shows ``content``, replaced by the panel of this id where a page knows it."""
+    attributes = f'library="{escape(library().uid)}" panel="{escape(panel)}"'
+    return f"<xlascope-panel {attributes}><div>{content}</div></xlascope-panel>"
 
 
 def reply_on_subshell(widget: Any) -> None:
-    """Let clicks be answered while the cell runs.
+    """Send replies to clicks on the subshell, so that they arrive while a cell runs.
 
-    ipykernel 7.4 sends a front end's messages to the shell that last published on the widget's channel, which is the
-    busy main one; the subshell on which they came is the better answer.
+    ipykernel 7.4 routes a front end's messages to the shell that last published on the widget's channel,
+    which is the busy main shell; the subshell that received the message can reply at once.
     """
     if hasattr(widget.comm, "_reply_subshell_for"):
         widget.comm._reply_subshell_for = lambda data, default: default

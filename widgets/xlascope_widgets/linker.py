@@ -1,15 +1,14 @@
-"""ES modules linked into one text that any JavaScript engine runs: each file keeps a scope of its own.
+"""A linker of ES modules into one script that any JavaScript engine runs; each file keeps its own scope.
 
-A file becomes a function that is called once and returns what the file exports; its imports become constants taken from
-what other files returned. So no name leaks from file to file, and the order follows from the imports. What is accepted
-are the forms that we write, each at the beginning of a line (the names of an import may have a line each)::
+A file becomes a function that is called once and returns the file's exports; its imports become constants
+taken from the results of other files. So no name leaks between files, and the order follows from the imports.
+These forms are supported, each at the beginning of a line (the names of an import may be on separate lines)::
 
     import { a, b } from "./other.js";
     export function a() {}      export class B {}      export const c = 1;
     export default { a };
 
-Everything else that says import or export is an error with its file and line. ``LINKING.md`` says what this was
-compared with.
+Any other import or export is an error with its file and line. ``LINKING.md`` compares this with alternatives.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-#: The words import and export, and what they mean nothing in: comments, strings, templates. Each choice begins with a
-#: letter of its own, so that the engine skips to the next of these.
+#: The keywords import and export, and the comments, strings and templates in which they have no meaning. Each
+#: alternative begins with a distinct character, so that the regex engine can skip ahead.
 _WORD = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"""
     r"""|(?P<word>import|export)(?<![\w$.].{6})(?![\w$])""",
@@ -34,12 +33,12 @@ _FORM = re.compile(
 
 
 class LinkError(ValueError):
-    """Files that cannot be linked: says which file, which line, and why."""
+    """A linking error, with the file, the line and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """The names that a line takes from another file."""
+    """The names that an import statement takes from another file."""
 
     line: int
     source: str
@@ -48,7 +47,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A file: its name below the root, what it imports and exports, and its text without either."""
+    """A file: its name relative to the root, its imports and exports, and its text without them."""
 
     name: str
     imports: tuple[Import, ...]
@@ -57,7 +56,7 @@ class Module:
 
 
 def link(root: Path, *entries: str) -> str:
-    """A JavaScript expression whose value is an object with everything that the entries export."""
+    """Return a JavaScript expression whose value is an object with all exports of the entries."""
     modules = in_order(root, *entries)
     constants = {module.name: f"${number}" for number, module in enumerate(modules)}
     scopes = "".join(f"const {constants[module.name]} = {_scope(module, constants)};\n" for module in modules)
@@ -66,28 +65,28 @@ def link(root: Path, *entries: str) -> str:
 
 
 def in_order(root: Path, *entries: str) -> list[Module]:
-    """The entries and all that they import, in the language's own order: each after what it imports itself."""
-    found: dict[str, Module] = {}
+    """Return the entries and all their imports in evaluation order: each module after its imports."""
+    modules: dict[str, Module] = {}
     for entry in entries:
-        _visit(root, entry, (), found)
-    return list(found.values())
+        _visit(root, entry, (), modules)
+    return list(modules.values())
 
 
 def read(root: Path, name: str) -> Module:
-    """A file taken apart."""
+    """Parse a file into its imports, exports and body."""
     text = (root / name).read_text(encoding="utf-8")
     imports: list[Import] = []
     exports: list[str] = []
     body, end = "", 0
-    for found in _WORD.finditer(text):
-        if not found["word"]:
+    for match in _WORD.finditer(text):
+        if not match["word"]:
             continue
-        start = found.start()
+        start = match.start()
         line = text.count("\n", 0, start) + 1
         form = _FORM.match(text, start) if not start or text[start - 1] == "\n" else None
         if form is None:
             raise LinkError(
-                f"{name}:{line}: no form of {found[0]} that is linked: {text.splitlines()[line - 1].strip()}"
+                f"{name}:{line}: no form of {match[0]} that is linked: {text.splitlines()[line - 1].strip()}"
             )
         if form["source"]:
             imports.append(Import(line, _path(form["source"], name), tuple(re.split(r",\s+", form["names"]))))
@@ -98,25 +97,27 @@ def read(root: Path, name: str) -> Module:
     return Module(name, tuple(imports), tuple(exports), body + text[end:])
 
 
-def _visit(root: Path, name: str, users: tuple[str, ...], found: dict[str, Module]) -> None:
+def _visit(root: Path, name: str, users: tuple[str, ...], modules: dict[str, Module]) -> None:
     if name in users:
         raise LinkError(f"files import each other in a circle: {' imports '.join((*users[users.index(name) :], name))}")
-    if name in found:
+    if name in modules:
         return
     module = read(root, name)
-    for each in module.imports:
-        at = f"{name}:{each.line}"
-        if not (root / each.source).is_file():
-            raise LinkError(f"{at}: there is no file {each.source}")
-        _visit(root, each.source, (*users, name), found)
-        if missing := set(each.names) - set(found[each.source].exports):
-            raise LinkError(f"{at}: {each.source} does not export {', '.join(sorted(missing))}")
-    found[name] = module
+    for statement in module.imports:
+        at = f"{name}:{statement.line}"
+        if not (root / statement.source).is_file():
+            raise LinkError(f"{at}: there is no file {statement.source}")
+        _visit(root, statement.source, (*users, name), modules)
+        if missing := set(statement.names) - set(modules[statement.source].exports):
+            raise LinkError(f"{at}: {statement.source} does not export {', '.join(sorted(missing))}")
+    modules[name] = module
 
 
 def _scope(module: Module, constants: dict[str, str]) -> str:
-    """A call that makes the file's scope and gives what it exports."""
-    imports = "".join(f"const {{ {', '.join(each.names)} }} = {constants[each.source]};\n" for each in module.imports)
+    """Return a call expression that evaluates the module's body in its own scope and returns its exports."""
+    imports = "".join(
+        f"const {{ {', '.join(statement.names)} }} = {constants[statement.source]};\n" for statement in module.imports
+    )
     exports = ", ".join("default: $default" if name == "default" else name for name in module.exports)
     return f"(() => {{\n{imports}{module.body}\nreturn {{ {exports} }};\n}})()"
 

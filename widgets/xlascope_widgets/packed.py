@@ -1,8 +1,8 @@
-"""A jaxpr as compact JSON: a hundred thousand equations are a few megabytes rather than sixteen.
+"""Compact JSON encoding of a jaxpr: a hundred thousand equations take a few megabytes rather than sixteen.
 
-Texts, types and lines that repeat stand once in tables; an equation is a list whose empty end is left out:
-``[operation, inputs, outputs, types, role, line, scope, parameters, flops, transposes, name, bodies]``. Its path is its
-place. ``unpack.js`` is the other half.
+Repeated texts, types and lines are stored once in tables. An equation is a list without its trailing empty
+items: ``[operation, inputs, outputs, types, role, line, scope, parameters, flops, transposes, name,
+bodies]``. Its path is its position. ``unpack.js`` is the decoder.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ _ROLES = {"forward": 0, "tangent": 1, "backward": 2}
 
 
 class Table:
-    """Values in the order in which they were first met; number 0 is the one that says nothing."""
+    """A table of distinct values in order of first use; index 0 is the empty value."""
 
     def __init__(self, nothing: Any) -> None:
         self.values: list[Any] = [nothing]
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, key: Hashable, make: Callable[[], Any]) -> int:
-        """The number of the value known by ``key``, made when it is met first."""
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self.values)
+        """Return the index of the value with this key, creating the value on first use."""
+        index = self._numbers.get(key)
+        if index is None:
+            index = self._numbers[key] = len(self.values)
             self.values.append(make())
-        return found
+        return index
 
     def text(self, text: str) -> int:
-        """The number of a text; 0 for an empty one."""
+        """Return the index of a text; 0 for the empty text."""
         return self.number(text, lambda: text) if text else 0
 
 
 class Packer:
-    """Packs one program; ``file`` gives the number of a file."""
+    """The encoder of one program; ``file`` maps a file name to its index."""
 
     def __init__(self, file: Callable[[str], int]) -> None:
         self._file = file
@@ -47,18 +47,18 @@ class Packer:
         self._lines = Table(None)
 
     def pack(self, jaxpr: Jaxpr) -> JSON:
-        """The outermost level with the tables of the whole program."""
+        """Encode a jaxpr, with the tables of the whole program."""
         level = self._level(jaxpr)
         return level | {"texts": self._texts.values, "types": self._types.values, "lines": self._lines.values}
 
     def _level(self, jaxpr: Jaxpr) -> JSON:
-        made = {name for equation in jaxpr.equations for name in equation.outputs}
+        computed = {name for equation in jaxpr.equations for name in equation.outputs}
         return {
             "name": jaxpr.name,
             "constants": list(jaxpr.constants),
             "inputs": list(jaxpr.inputs),
             "outputs": list(jaxpr.outputs),
-            "given": [[name, self._type(v)] for name, v in jaxpr.variables.items() if name not in made],
+            "given": [[name, self._type(v)] for name, v in jaxpr.variables.items() if name not in computed],
             "labels": {name: variable.label for name, variable in jaxpr.variables.items() if variable.label},
             "packed": [self._equation(equation, jaxpr.variables) for equation in jaxpr.equations],
         }

@@ -1,4 +1,4 @@
-"""Widgets that need a page, and what they are in a kernel that no page will ever look at."""
+"""Widgets that need a page, and their behaviour in a kernel without one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from IPython.core.getipython import get_ipython
 
 
 def is_unattended() -> bool:
-    """Whether the cell that runs was sent by a program, as by ``jupyter nbconvert --execute``, and not by a page.
+    """Return whether the running cell was sent by a program such as ``jupyter nbconvert --execute``, not by a page.
 
-    Such a program says that nobody can answer `input()`. Voilà does, too, and shows a page all the same.
+    Such a program reports that `input()` cannot be answered. Voilà does too, but shows a page.
 
     >>> is_unattended()
     False
@@ -26,18 +26,18 @@ def is_unattended() -> bool:
 
 
 class PageWidget(anywidget.AnyWidget):
-    """A widget that says nothing where nobody listens: what it would send is kept in notebooks that are executed.
+    """A widget that sends nothing if no page is connected.
 
-    There it would be most of the file, and be shown in place of the picture by pages that cannot show it: those that
-    are offline.
+    Its messages would otherwise be stored in executed notebooks, where they would be most of the file, and
+    offline pages, which cannot show the widget, would prefer it to the picture.
     """
 
-    #: Whether no page hears of it.
+    #: Whether no page is connected.
     is_unheard = False
     comm: Any
 
     def open(self) -> None:
-        """Be known to the page, if there is one."""
+        """Open the connection to the page, if there is one."""
         if self.comm is None and is_unattended():
             self.is_unheard = True
             self.comm = DummyComm(target_name="jupyter.widget")

@@ -1,4 +1,4 @@
-"""The one widget: the strip under a cell, and the panel it opens into."""
+"""The panel widget: the strip below a cell, and the panel that it opens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .page_widget import PageWidget
 from .text import kept, ledger_text
 from .wire import JSON
 
-#: Programs whose text a saved output carries.
+#: The maximum number of programs in the text of a saved output.
 MOST_IN_TEXT = 5
 
 #: In a page that mounts panels a panel is data only. anywidget's model would drop all messages for ever where its
@@ -50,21 +50,21 @@ class Panel(PageWidget):
 
     _esm = assets.loader_module()
 
-    #: The number of the widget that carries the code.
+    #: The id of the widget that carries the code.
     library = traitlets.Unicode().tag(sync=True)
 
-    #: Whether the panel is open under the strip; the user's click sets it too. (`open` is taken: a method of Widget.)
+    #: Whether the panel is open under the strip; the user's click sets it too. (`open` is already a method of Widget.)
     opened = traitlets.Bool(False).tag(sync=True)
 
-    # What the browser draws. ``programs`` is heavy and changes only when a program has been traced or compiled;
-    # ``jaxprs`` is the heaviest part of it, and changes only when one has been traced; ``live`` holds the numbers that
-    # move, with a sequence number. All are whole states, so that nothing is missed for good.
+    # The state that the browser draws. ``programs`` is large and changes only when a program is traced or compiled;
+    # ``jaxprs`` is its largest part and changes only when one is traced; ``live`` holds the changing numbers, with a
+    # sequence number. Each is a complete state, so that a lost update does no lasting harm.
     uid = traitlets.Unicode().tag(sync=True)
     programs = traitlets.Dict().tag(sync=True)
     jaxprs = traitlets.Dict().tag(sync=True)
     live = traitlets.Dict().tag(sync=True)
 
-    # What a click may ask the kernel, the state of each answer by id, and what answers found: also whole states.
+    # The questions that the kernel accepts, the state of each answer by id, and the results: also complete states.
     questions: traitlets.List[str] = traitlets.List().tag(sync=True)
     targets: traitlets.List[str] = traitlets.List().tag(sync=True)
     missing = traitlets.Dict().tag(sync=True)
@@ -85,16 +85,16 @@ class Panel(PageWidget):
         super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)
         reply_on_subshell(self)
         if answer is not None:
-            asks = Asks(answer, self._answered)
-            self.on_msg(lambda _widget, message, _buffers: asks.receive(message))
+            queries = Asks(answer, self._answered)
+            self.on_msg(lambda _widget, message, _buffers: queries.receive(message))
 
     @classmethod
     def of(
         cls, shown: Iterable[Record] | Diff, *, opened: bool = True, answer: Answer | None = None, tab: str = ""
     ) -> Panel:
-        """A panel of records that are complete, or of a comparison: what an inspection shows.
+        """Return a panel of complete records or of a comparison, as an inspection shows it.
 
-        ``tab`` is the one shown first below the graph: ``timeline``, ``hottest`` or ``memory``.
+        ``tab`` is the tab below the graph that is selected at first: ``timeline``, ``hottest`` or ``memory``.
 
         >>> Panel.of([]).opened
         True
@@ -107,56 +107,56 @@ class Panel(PageWidget):
 
     @property
     def runs(self) -> dict[str, Run]:
-        """What this panel shows of each function, for a later run of the cell to be compared with."""
+        """Return what this panel shows of each function, to compare with a later run of the cell."""
         return self._feed.ledger.runs
 
     def compare_with(self, before: Mapping[str, Run]) -> None:
-        """Say how what is shown differs from an earlier run of the same cell, by the functions' names."""
+        """Show how the records differ from an earlier run of the same cell, by function name."""
         self._feed.before = before
 
     def receive(self, record: Record) -> None:
-        """Take in a record, from any thread; the browser hears of it within a tenth of a second."""
+        """Add a record, from any thread; the browser is updated within a tenth of a second."""
         self._feed.receive(record)
 
     def finish(self) -> None:
-        """The cell has ended: show the last state and stop the timer. May be called again after later records."""
+        """Show the final state and stop the timer; may be called again after later records."""
         self._feed.finish()
 
     def restart(self, cell: str) -> None:
-        """Show another cell from now on, in place of what is shown; ``cell`` is what people call it, such as ``In[7]``.
+        """Show another cell from now on; ``cell`` is its title, such as ``In[7]``.
 
         >>> Panel().restart("In[7]")
         """
         self._feed.restart(cell)
 
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Data and metadata to display now: the widget, and picture and text for whoever cannot show it.
+        """Return data and metadata to display: the widget, and a picture and text where it cannot be shown.
 
-        In a page that mounts panels (see :class:`~xlascope_widgets.library.Library`) the picture alone is enough, and
-        a notebook that was saved so shows it again without any kernel. So it is where no page ever was, as under
-        ``jupyter nbconvert --execute``.
+        In a page that mounts panels (see :class:`~xlascope_widgets.library.Library`) the picture alone is
+        enough, and a saved notebook shows it again without a kernel. The same holds without any page, as
+        under ``jupyter nbconvert --execute``.
         """
         return self._displayed(self._standing())
 
     def bundle_before(self, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The same while there is nothing to see yet: ``text`` in place of a picture."""
+        """Return data and metadata to display before there are records, with ``text`` in place of a picture."""
         return self._displayed({"text/plain": text, "text/html": f"<p>{escape(text)}</p>"})
 
-    def _displayed(self, standing: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _displayed(self, static_bundle: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
         if self.is_unheard:
-            return standing, {}
+            return static_bundle, {}
         if library().mounted:
-            return {**standing, "text/html": element(self.model_id, standing["text/html"])}, {}
-        found = super()._repr_mimebundle_()
-        data, metadata = found if isinstance(found, tuple) else (found or {}, {})
-        return {**data, **standing}, dict(metadata)
+            return {**static_bundle, "text/html": element(self.model_id, static_bundle["text/html"])}, {}
+        representation = super()._repr_mimebundle_()
+        data, metadata = representation if isinstance(representation, tuple) else (representation or {}, {})
+        return {**data, **static_bundle}, dict(metadata)
 
     def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return self.bundle()
 
     def _standing(self) -> dict[str, str]:
-        ledger = self._feed.ledger
-        return {"text/plain": kept(ledger_text(ledger, most=MOST_IN_TEXT)), "text/html": fallback(ledger)}
+        store = self._feed.ledger
+        return {"text/plain": kept(ledger_text(store, most=MOST_IN_TEXT)), "text/html": fallback(store)}
 
     def _answered(self, answers: JSON, findings: JSON | None) -> None:
         with self.hold_sync():
@@ -172,10 +172,13 @@ class Panel(PageWidget):
         return size
 
     def _update_programs(self, programs: dict[str, JSON]) -> int:
-        """Returns the bytes to send, roughly. A jaxpr that was sent is not sent again when its program is compiled."""
-        known = self.jaxprs
+        """Set the programs, and return the approximate number of bytes to send.
+
+        A jaxpr is not sent again when its program is compiled.
+        """
+        sent_jaxprs = self.jaxprs
         jaxprs = {number: heavy["jaxpr"] for number, heavy in programs.items() if "jaxpr" in heavy}
         self.jaxprs = jaxprs
         self.programs = {n: {k: v for k, v in heavy.items() if k != "jaxpr"} for n, heavy in programs.items()}
-        grown = any(known.get(number) is not jaxpr for number, jaxpr in jaxprs.items())
+        grown = any(sent_jaxprs.get(number) is not jaxpr for number, jaxpr in jaxprs.items())
         return len(json.dumps(self.programs)) + (len(json.dumps(jaxprs)) if grown else 0)

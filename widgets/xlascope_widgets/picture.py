@@ -16,53 +16,53 @@ from .ledger import Ledger, Program
 from .scaling_picture import draw_scaled
 from .wire_diff import diff_wire
 
-#: Boxes of one level above which a picture says so instead of drawing them: nobody reads more, and a notebook
-#: should not carry them. Long levels are grouped, so few programs have as many.
+#: The maximum number of boxes drawn of one level; a larger level is replaced by a note. Long levels are grouped, so few
+#: programs reach it.
 MOST_BOXES = 600
 
 _EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
 
 def picture(shown: Iterable[Record] | Diff, *, program: int | None = None, open: Collection[str] = ()) -> str:
-    """An SVG of strip, graph, kernels and timeline of one program; of a comparison, what differs.
+    """Return an SVG of strip, graph, kernels and timeline of one program, or of the differences of a comparison.
 
-    ``program`` is its number (default: the one with most to see); ``open`` holds the paths of equations whose bodies
-    are drawn in place. The SVG refers to nothing outside itself.
+    ``program`` is its number (default: the main program); ``open`` holds the paths of equations whose bodies
+    are drawn in place. The SVG has no external references.
     """
-    ledger = Ledger.of(shown)
+    store = Ledger.of(shown)
     if program is None:
-        return standing_picture(ledger, open)
-    if program not in ledger.programs:
-        raise ValueError(f"no program {program} in these records; there are {sorted(ledger.programs)}")
-    return draw(ledger.programs[program], open)
+        return standing_picture(store, open)
+    if program not in store.programs:
+        raise ValueError(f"no program {program} in these records; there are {sorted(store.programs)}")
+    return draw(store.programs[program], open)
 
 
-def standing_picture(ledger: Ledger, open: Collection[str] = ()) -> str:
-    """The SVG of a ledger's main program, or of its comparison, or of how a program scales."""
-    if ledger.scaled:
-        return draw_scaled(ledger.scaled)
-    if ledger.diff is not None:
-        return draw_diff(ledger)
-    return _EMPTY if ledger.main is None else draw(ledger.main, open)
+def standing_picture(store: Ledger, open: Collection[str] = ()) -> str:
+    """Draw the store's main program, its comparison, or its scaling plot as SVG."""
+    if store.scaled:
+        return draw_scaled(store.scaled)
+    if store.diff is not None:
+        return draw_diff(store)
+    return _EMPTY if store.main is None else draw(store.main, open)
 
 
 def draw(
     program: Program, open: Collection[str] = (), *, lean: bool = False, most: int = MOST_BOXES, grouping: str = "auto"
 ) -> str:
-    """The SVG of one program; ``lean`` leaves out tooltips and roles, which an image in a page cannot show.
+    """Draw one program as SVG; ``lean`` omits tooltips and roles, which an image in a page cannot show.
 
-    ``grouping`` says how long levels are gathered into boxes, in the words of the panel.
+    ``grouping`` is the panel's option for grouping long levels into boxes.
     """
     program = program.standing
     options = {"open": sorted(open), "most": most, "lean": lean, "grouping": grouping}
     return _run("drawPicture", wire.heavy(program), wire.light(program), options | {"css": assets.picture_style()})
 
 
-def draw_diff(ledger: Ledger) -> str:
-    """The SVG of a comparison: the equations of both programs side by side, kernels and numbers."""
-    assert ledger.diff is not None
-    sides = [wire.heavy(program) for program in ledger.programs.values()]
-    return _run("drawDiffPicture", diff_wire(ledger.diff), sides, {"css": assets.picture_style()})
+def draw_diff(store: Ledger) -> str:
+    """Draw a comparison as SVG: the equations of both programs side by side, kernels and numbers."""
+    assert store.diff is not None
+    sides = [wire.heavy(program) for program in store.programs.values()]
+    return _run("drawDiffPicture", diff_wire(store.diff), sides, {"css": assets.picture_style()})
 
 
 def _run(function: str, *values: Any) -> str:

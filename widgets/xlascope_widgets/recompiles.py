@@ -1,4 +1,4 @@
-"""The recompile card as HTML that survives where nothing is trusted: tables, no scripts, no styles."""
+"""The recompile card as HTML for untrusted notebooks: tables without scripts and styles."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from html import escape
 from xlascope.analysis.retraces import Miss, Retrace, Retraced, duration, heading
 from xlascope.records.plain import plain
 
-#: Retraces shown of one function; the text has more.
+#: The maximum number of retraces shown per function; the text has all of them.
 MOST_ROWS = 10
 
-#: Notebooks set the cells of tables flush right.
+#: Notebooks right-align the cells of tables by default.
 _LEFT = 'style="text-align: left"'
 
 
 def recompiles_html(functions: Iterable[Retraced]) -> str:
-    """A table for each function that was traced again, newest first.
+    """Return a table for each function that was traced again, newest first.
 
     >>> recompiles_html([])
     '<p>nothing was traced again</p>'
     """
-    return "".join(_card(each) for each in functions) or "<p>nothing was traced again</p>"
+    return "".join(_card(retraced) for retraced in functions) or "<p>nothing was traced again</p>"
 
 
 def _card(retraced: Retraced) -> str:
-    rows = [_row(each) for each in retraced.newest_first[:MOST_ROWS]]
-    rows += [_miss(each) for each in retraced.misses.values()]
-    left = retraced.count - MOST_ROWS
-    more = f"<p>{left:,} earlier: <code>%recompiles --text</code></p>" if left > 0 else ""
+    rows = [_row(item) for item in retraced.newest_first[:MOST_ROWS]]
+    rows += [_miss(item) for item in retraced.misses.values()]
+    hidden = retraced.count - MOST_ROWS
+    more = f"<p>{hidden:,} earlier: <code>%recompiles --text</code></p>" if hidden > 0 else ""
     head = "".join(
         f"<th {_LEFT}>{name}</th>" for name in ("", "called at", "what differed", "what to do", "lost (measured)")
     )

@@ -1,7 +1,7 @@
-"""A program on more and more devices, as a picture: the time of a step by the number of devices, for each generation.
+"""A picture of a program on increasing numbers of devices: the step time by number of devices, per generation.
 
-Both axes are logarithmic. Computing is dashed, communicating dotted, both together drawn through; of what nobody
-estimates nothing is drawn.
+Both axes are logarithmic. Computation is dashed, communication dotted, their total solid; quantities without an
+estimate are not drawn.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _STYLE = (
 )
 
 
-def draw_scaled(found: Sequence[Scaled]) -> str:
-    """An SVG with a plot for each, side by side, on the same axes. It refers to nothing outside itself."""
-    points = [point for each in found for point in each.points if not point.error]
+def draw_scaled(scalings: Sequence[Scaled]) -> str:
+    """Draw an SVG with one plot per scaling, side by side on the same axes, without external references."""
+    points = [point for scaling in scalings for point in scaling.points if not point.error]
     times = [t for point in points for name, _ in _LINES if (t := getattr(point, name))]
     axes = _Axes([point.devices for point in points], times)
-    width, height = len(found) * (_LEFT + _WIDTH + _GAP), _TOP + _HEIGHT + _FOOT
-    body = "".join(_plot(each, axes, i * (_LEFT + _WIDTH + _GAP)) for i, each in enumerate(found))
+    width, height = len(scalings) * (_LEFT + _WIDTH + _GAP), _TOP + _HEIGHT + _FOOT
+    body = "".join(_plot(scaling, axes, i * (_LEFT + _WIDTH + _GAP)) for i, scaling in enumerate(scalings))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="{escape(_title(found[0]))}"><style>{_STYLE}</style>'
+        f'role="img" aria-label="{escape(_title(scalings[0]))}"><style>{_STYLE}</style>'
         f'<rect width="{width}" height="{height}"/>{body}</svg>'
     )
 
 
 class _Axes:
-    """Where devices and seconds stand; powers of two across, of ten upward."""
+    """The axes: devices in powers of two horizontally, seconds in powers of ten vertically."""
 
     def __init__(self, devices: Sequence[int], times: Sequence[float]) -> None:
         self.across = math.log2(min(devices, default=1)), math.log2(max(devices, default=2))
@@ -51,25 +51,27 @@ class _Axes:
         self.ticks = sorted(set(devices))
 
     def x(self, devices: int) -> float:
-        """From a number of devices to pixels."""
+        """Convert a number of devices to pixels."""
         low, high = self.across
         return _LEFT + 14 + (_WIDTH - 28) * ((math.log2(devices) - low) / (high - low) if high > low else 0.5)
 
     def y(self, time: float) -> float:
-        """From seconds to pixels."""
+        """Convert seconds to pixels."""
         low, high = self.up
         return _TOP + _HEIGHT * (high - math.log10(time)) / (high - low)
 
 
-def _plot(scaled: Scaled, axes: _Axes, left: int) -> str:
+def _plot(scaled: Scaled, axes: _Axes, x_offset: int) -> str:
     series: dict[str, list[ScaledTo]] = {}
     for point in scaled.points:
         if point.computing is not None or point.communicating is not None:
             series.setdefault(":".join(point.target.split(":")[:2]), []).append(point)
-    parts = [f'<g transform="translate({left} 0)"><text class="t" x="{_LEFT}" y="20">{escape(_title(scaled))}</text>']
+    parts = [
+        f'<g transform="translate({x_offset} 0)"><text class="t" x="{_LEFT}" y="20">{escape(_title(scaled))}</text>'
+    ]
     parts += [f'<text class="s" x="{_LEFT}" y="36">{escape(_meshes(scaled))}</text>', *_grid(axes)]
     for colour, (name, points) in zip(_repeated(len(series)), series.items(), strict=True):
-        parts += _series(name, sorted(points, key=lambda each: each.devices), colour, axes)
+        parts += _series(name, sorted(points, key=lambda entry: entry.devices), colour, axes)
     return "".join([*parts, *_foot(list(series)), "</g>"])
 
 
@@ -99,20 +101,20 @@ def _grid(axes: _Axes) -> Iterable[str]:
 
 
 def _series(name: str, points: Sequence[ScaledTo], colour: str, axes: _Axes) -> Iterable[str]:
-    for what, dashes in _LINES:
-        known = [(point, time) for point in points if (time := getattr(point, what))]
-        if not known:
+    for quantity, dashes in _LINES:
+        estimated = [(point, time) for point in points if (time := getattr(point, quantity))]
+        if not estimated:
             continue
-        path = "L".join(f"{axes.x(point.devices):.1f} {axes.y(time):.1f}" for point, time in known)
+        path = "L".join(f"{axes.x(point.devices):.1f} {axes.y(time):.1f}" for point, time in estimated)
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         thick = 1.4 if dashes else 2
         yield f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="{thick}"{dashed}/>'
-        for point, time in known:
-            sent = size(sum(each.sent_bytes for each in point.exchanged))
-            told = f"{point.target} ({point.mesh}): {what} {seconds(time)}; {sent} sent by each device"
+        for point, time in estimated:
+            sent = size(sum(exchange.sent_bytes for exchange in point.exchanged))
+            tooltip = f"{point.target} ({point.mesh}): {quantity} {seconds(time)}; {sent} sent by each device"
             yield (
                 f'<circle cx="{axes.x(point.devices):.1f}" cy="{axes.y(time):.1f}" r="{2 if dashes else 3}" '
-                f'fill="{colour}"><title>{escape(told)}</title></circle>'
+                f'fill="{colour}"><title>{escape(tooltip)}</title></circle>'
             )
 
 
@@ -122,9 +124,9 @@ def _foot(names: Sequence[str]) -> Iterable[str]:
         yield f'<circle cx="{x + 4}" cy="{y - 4}" r="4" fill="{colour}"/>'
         yield f'<text x="{x + 13}" y="{y}">{escape(plain(name, 24))}</text>'
         x += 100
-    for (what, dashes), x in zip(_LINES, (_LEFT, _LEFT + 130, _LEFT + 240), strict=True):
+    for (quantity, dashes), x in zip(_LINES, (_LEFT, _LEFT + 130, _LEFT + 240), strict=True):
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         yield f'<path d="M{x} {y + 16}h24" stroke="#3b4554" stroke-width="1.6"{dashed}/>'
-        yield f'<text x="{x + 30}" y="{y + 20}">{"both together" if what == "step" else what}</text>'
-    for line, told in enumerate(_WHOSE):
-        yield f'<text class="s" x="{_LEFT}" y="{y + 38 + 14 * line}">{told}</text>'
+        yield f'<text x="{x + 30}" y="{y + 20}">{"both together" if quantity == "step" else quantity}</text>'
+    for line, note in enumerate(_WHOSE):
+        yield f'<text class="s" x="{_LEFT}" y="{y + 38 + 14 * line}">{note}</text>'

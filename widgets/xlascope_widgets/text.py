@@ -1,4 +1,4 @@
-"""The same answers as text: for terminals, for ``--text``, and for saved outputs where nothing else can be shown."""
+"""Records as text: for terminals, for ``--text``, and for saved outputs where nothing else can be shown."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from xlascope.records.plain import plain, plain_lines
 
 from .ledger import Ledger, Program
 
-#: Whose the time of a call is.
+#: The source of a call's time.
 CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
 UNKNOWN_CLOCK = "by a clock that this version does not know"
 
-#: Programs of a script that are told one by one; a table tells of all.
+#: The maximum number of programs of a script described in detail; a table lists all.
 MOST_OF_SCRIPT = 5
-#: Lines of a jaxpr up to which a summary contains it.
+#: The maximum number of lines of a jaxpr shown in a summary.
 MOST_LINES = 40
-#: Characters of text beside the picture that a saved notebook keeps.
+#: The maximum number of characters of text stored beside the picture in a saved notebook.
 MOST_KEPT = 16_000
-#: Characters of one of its lines, of all of it, and of the message of an error.
+#: The maximum number of characters of a line, of a whole jaxpr, and of an error message.
 MOST_LINE, MOST_TEXT, MOST_MESSAGE = 500, 100_000, 2_000
 
 
 def text(records: Iterable[Record], *, jaxpr: bool = True) -> str:
-    """What happened to every program in these records; ``jaxpr=False`` leaves the jaxprs out."""
+    """Return a summary of every program in these records; ``jaxpr=False`` leaves the jaxprs out."""
     return ledger_text(Ledger.of(records), jaxpr=jaxpr)
 
 
-def ledger_text(ledger: Ledger, *, jaxpr: bool = True, most: int | None = None) -> str:
-    """A ledger's programs, those with most to see first, at most ``most`` of them."""
-    programs = ledger.by_weight()
-    shown = programs[:most] if ledger.script is None else ledger.shown(MOST_OF_SCRIPT)[:most]
-    parts = [] if ledger.script is None else [script_text(ledger.script)]
-    parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure(f) for f in ledger.failures]
-    if len(programs) > len(shown) and ledger.script is None:
+def ledger_text(store: Ledger, *, jaxpr: bool = True, most: int | None = None) -> str:
+    """Return a summary of a store's programs by decreasing importance, at most ``most`` of them."""
+    programs = store.by_weight()
+    shown = programs[:most] if store.script is None else store.shown(MOST_OF_SCRIPT)[:most]
+    parts = [] if store.script is None else [script_text(store.script)]
+    parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure(f) for f in store.failures]
+    if len(programs) > len(shown) and store.script is None:
         parts.append(_plural(len(programs) - len(shown), "more program"))
     return "\n\n".join(parts) or "xlascope: nothing was traced, compiled or run"
 
 
 def kept(text: str, most: int = MOST_KEPT) -> str:
-    r"""As much of a text as a saved notebook keeps, in whole lines.
+    r"""Clip a text to the size that a saved notebook stores, in whole lines.
 
-    >>> kept("one\ntwo\nthree", 8).splitlines()
+    >>> clip_text("one\ntwo\nthree", 8).splitlines()
     ['one', 'two', '… 1 more line']
     """
     text = plain_lines(text, len(text))
@@ -55,7 +55,7 @@ def kept(text: str, most: int = MOST_KEPT) -> str:
 
 
 def program_text(program: Program, *, jaxpr: bool = True) -> str:
-    """One program: its stages, its jaxpr when that is short, its kernels with times."""
+    """Return the summary of one program: its stages, its jaxpr if short, its kernels with times."""
     parts = ["; ".join(_stages(program)) or f"{plain(program.function)}: started"]
     if jaxpr and program.traced is not None:
         parts.append(_shortened(program.traced.text))
@@ -68,13 +68,13 @@ def program_text(program: Program, *, jaxpr: bool = True) -> str:
 
 
 def _notes(program: Program) -> list[str]:
-    """What of the compiler's or the profiler's words could not be read."""
-    found = (record for record in (program.compiled, program.executed) if record is not None)
-    return [f"note: {plain(note, MOST_LINE)}" for record in found for note in record.notes]
+    """Return notes about output of the compiler or profiler that could not be parsed."""
+    stage_records = (record for record in (program.compiled, program.executed) if record is not None)
+    return [f"note: {plain(note, MOST_LINE)}" for record in stage_records for note in record.notes]
 
 
 def seconds(value: float) -> str:
-    """A duration with its unit: ``1.82 ms``."""
+    """Format a duration with its unit: ``1.82 ms``."""
     for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= size * 0.9995:
             return f"{value / size:.3g} {unit}"
@@ -82,39 +82,39 @@ def seconds(value: float) -> str:
 
 
 def byte_size(value: int) -> str:
-    """A size with its unit: ``524 kB``."""
+    """Format a size with its unit: ``524 kB``."""
     for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if value >= size:
             return f"{value / size:.3g} {unit}"
     return f"{value} B"
 
 
-def _plural(count: int, one: str) -> str:
-    return f"{count:,} {one}{'' if count == 1 else 's'}"
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _stages(program: Program) -> list[str]:
-    found = []
+    parts = []
     if program.is_operation:
-        found.append(f"operation {plain(program.function)}")
+        parts.append(f"operation {plain(program.function)}")
     elif program.traced is not None:
         equations = _plural(program.equations, "equation")
-        found.append(f"traced {plain(program.function)}: {equations} in {seconds(program.traced.seconds)}")
+        parts.append(f"traced {plain(program.function)}: {equations} in {seconds(program.traced.seconds)}")
     if (compiled := program.compiled) is not None:
         hit = " (from the cache)" if compiled.cache == "hit" else ""
-        made = "kernels that nobody knows" if compiled.unread else _plural(len(compiled.kernels), "kernel")
+        kernel_count = "kernels that nobody knows" if compiled.unread else _plural(len(compiled.kernels), "kernel")
         several = len(compiled.devices) > 1
         where = plain(f"{len(compiled.devices)} devices ({compiled.platform})" if several else compiled.platform, 40)
         quick = program.quick
         how = " quickly" if compiled.quick else ""
         before = f" (quickly in {seconds(quick.seconds)} before)" if quick is not None and not compiled.quick else ""
-        found.append(f"compiled{how} in {seconds(compiled.seconds)}{hit}{before} to {made} for {where}")
+        parts.append(f"compiled{how} in {seconds(compiled.seconds)}{hit}{before} to {kernel_count} for {where}")
     if program.continued is not None:
-        found.append(f"{plain(program.function)} is still being compiled in the background")
+        parts.append(f"{plain(program.function)} is still being compiled in the background")
     if (run := program.executed) is not None:
-        each = f", {seconds(run.step)} each ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
-        found.append(f"ran {_plural(run.calls, 'time')}{each}")
-    return found
+        step_time = f", {seconds(run.step)} each ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
+        parts.append(f"ran {_plural(run.calls, 'time')}{step_time}")
+    return parts
 
 
 def _shortened(jaxpr: str) -> str:
@@ -137,30 +137,30 @@ def _kernel_table(program: Program) -> str:
 
 def _kernel_row(kernel: Kernel, time: float | None, operations: Mapping[EquationPath, str]) -> tuple[str, ...]:
     names = [plain(operations.get(path, "?"), 40) for path in dict.fromkeys(kernel.equations or kernel.moves)]
-    told = " ".join(names[:6]) + (f" +{len(names) - 6}" if len(names) > 6 else "")
-    told = f"copies what {told} made" if kernel.moves else told
+    source = " ".join(names[:6]) + (f" +{len(names) - 6}" if len(names) > 6 else "")
+    source = f"copies what {source} made" if kernel.moves else source
     return (
         plain(kernel.name, 80),
         plain(kernel.kind, 20),
         str(len(set(kernel.equations))),
         "" if time is None else f"{seconds(time)} (measured)",
         byte_size(kernel.bytes_saved) if kernel.bytes_saved else "",
-        told or "no source known",
+        source or "no source known",
     )
 
 
 def kernel_times(program: Program) -> dict[str, float]:
-    """Seconds per call of each kernel, the mean over the devices."""
-    whole = program.account.whole if program.account is not None else None
-    return {each.kernel: each.seconds for each in whole.kernels} if whole is not None else {}
+    """Return the seconds per call of each kernel, averaged over the devices."""
+    call = program.account.whole if program.account is not None else None
+    return {kernel.kernel: kernel.seconds for kernel in call.kernels} if call is not None else {}
 
 
 def _overlap(program: Program) -> list[str]:
-    """Both sums, where kernels ran side by side."""
-    whole = program.account.whole if program.account is not None else None
-    if whole is None or not whole.overlaps:
+    """Return a note with both totals if kernels ran concurrently."""
+    call = program.account.whole if program.account is not None else None
+    if call is None or not call.overlaps:
         return []
-    both = seconds(whole.kernel_seconds), seconds(whole.running_seconds)
+    both = seconds(call.kernel_seconds), seconds(call.running_seconds)
     return [f"kernels overlap in time: their times add up to {both[0]} per call; during {both[1]} at least one ran"]
 
 

@@ -1,7 +1,7 @@
-"""Records as the JSON that crosses to the browser. Defaults are left out; HLO text is never sent.
+"""The JSON encoding of records sent to the browser. Defaults are left out; HLO text is never sent.
 
-Two halves: ``heavy`` is what never changes once a stage has ended and is sent once (jaxpr, sources, kernels);
-``light`` is the few numbers that move while a cell runs.
+It has two halves: ``encode_heavy`` does not change once a stage has ended and is sent once (jaxpr, sources,
+kernels); ``encode_light`` is the few numbers that change while a cell runs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .wire_measured import executed, memory, stages
 
 
 def heavy(program: Program) -> JSON:
-    """What the panel needs to draw a program, apart from its moving numbers."""
+    """Encode what the panel needs to draw a program, except the changing numbers."""
     return checked(_made(program)) | _traced_once(program)
 
 
 def _traced_once(program: Program) -> JSON:
-    """What a trace gave, packed once and the same object from then on: of a large program it is megabytes."""
+    """Encode a trace, which can take megabytes, once; return the same object from then on."""
     record = program.traced
     if record is None:
         return {"files": []}
@@ -50,7 +50,7 @@ def _made(program: Program) -> JSON:
 
 
 def light(program: Program, ceilings: Ceilings | None = None) -> JSON:
-    """Stage, durations and measurements of a program; ``ceilings`` are those of the device, where they are known."""
+    """Encode the stage, durations and measurements of a program; ``ceilings`` are those of the device, if known."""
     wire: JSON = bounded(_light(program))
     if program.executed is not None:
         wire["executed"] = _measured_once(program, ceilings or program.ceilings)
@@ -58,14 +58,16 @@ def light(program: Program, ceilings: Ceilings | None = None) -> JSON:
 
 
 def _measured_once(program: Program, ceilings: Ceilings | None) -> JSON:
-    """What was measured, made once for each record of it: the rest moves ten times a second."""
+    """Encode measurements once per record; the rest of the light state changes ten times a second."""
     run, account = program.executed, program.account
     assert run is not None and account is not None
     made_of = (run, program.compiled, program.traced, ceilings)
     if program.measured is None or not same(program.measured[0], made_of):
         measured = executed(run, account, program.hottest(ceilings), program.compiled)
-        # This is large: a look at the names and the notes is enough.
-        names = (name for device in run.devices for name in (device.device, *(each.kernel for each in device.kernels)))
+        # This is large, and only its names and notes can need sanitizing.
+        names = (
+            name for device in run.devices for name in (device.device, *(kernel.kernel for kernel in device.kernels))
+        )
         program.measured = made_of, measured if sound(names) and sound(run.notes) else bounded(measured)
     return program.measured[1]
 
@@ -93,7 +95,7 @@ def _light(program: Program) -> JSON:
 
 
 def failure(record: Failure) -> JSON:
-    """A failure: its own line and the message."""
+    """Encode a failure with its line and message."""
     return {name: bounded(value) for name, value in _failure(record).items()}
 
 

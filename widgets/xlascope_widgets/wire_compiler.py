@@ -1,6 +1,6 @@
-"""What the compiler made of a program elsewhere, and why, as the JSON that crosses to the browser.
+"""The JSON encoding of compilations for other targets, fusion decisions and compiler passes.
 
-Decisions are tables with repeated texts kept once: those of a whole training step fit into some hundred kilobytes.
+Repeated texts are stored once in a table: the decisions of a whole training step take a few hundred kilobytes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .wire_measured import memory
 
 JSON = dict[str, Any]
 
-#: Decisions and characters of a diff that are sent; the record keeps all, and the panel says what was cut.
+#: The maximum number of decisions and of characters of a diff sent; the record has all, and the panel shows the cut.
 MOST_DECISIONS = 20_000
 MOST_DIFF = 20_000
 
 
 def findings(records: Iterable[Record]) -> JSON:
-    """What answers to questions add to a program: its kernels elsewhere, fusion decisions, passes."""
+    """Encode the answers to questions about a program: kernels on other targets, fusion decisions, passes."""
     wire: JSON = {}
     for record in records:
         match record:
@@ -38,9 +38,9 @@ def findings(records: Iterable[Record]) -> JSON:
 
 
 def compiled(record: Compiled) -> JSON:
-    """The compiled half of a program: its kernels, and what XLA estimates."""
+    """Encode a compilation: its kernels, and XLA's estimates."""
     wire: JSON = {"platform": record.platform, "devices": list(record.devices)}
-    wire["kernels"] = [kernel(each) for each in record.kernels]
+    wire["kernels"] = [kernel(entry) for entry in record.kernels]
     wire |= {"flops": record.flops, "accessed": record.bytes_accessed}
     if record.memory is not None:
         wire["peak"] = record.memory.peak
@@ -55,20 +55,23 @@ def compiled(record: Compiled) -> JSON:
 
 
 def lies(traced: Traced | None, record: Compiled) -> JSON:
-    """How arguments and results lie over the devices that share a program, by their names in the jaxpr; those of which
-    the program itself says it are left out.
+    """Encode the shardings of arguments and results by their names in the jaxpr.
+
+    Shardings stated in the jaxpr itself are left out.
     """
     if traced is None or not record.mesh:
         return {}
     jaxpr = traced.jaxpr
     pairs = (*zip((*jaxpr.constants, *jaxpr.inputs), record.inputs_lie, strict=False),)
-    every = (*pairs, *zip(jaxpr.outputs, record.outputs_lie, strict=False))
-    known = jaxpr.variables
-    return {"lies": {name: spec for name, spec in every if spec and name in known and not known[name].lies}}
+    placements = (*pairs, *zip(jaxpr.outputs, record.outputs_lie, strict=False))
+    variables = jaxpr.variables
+    return {
+        "lies": {name: spec for name, spec in placements if spec and name in variables and not variables[name].lies}
+    }
 
 
 def kernel(record: Kernel) -> JSON:
-    """A kernel; ``reads`` are lists of the writing kernel, its result's number, the array's type and bytes."""
+    """Encode a kernel; ``reads`` are lists of the writing kernel, its result's number, the array's type and bytes."""
     wire: JSON = {"name": record.name, "kind": record.kind, "type": record.type_text, "eqns": list(record.equations)}
     wire |= {"instructions": record.instructions, "unknown": record.unknown}
     wire |= {"read": record.bytes_read, "written": record.bytes_written, "saved": record.bytes_saved}
@@ -76,21 +79,23 @@ def kernel(record: Kernel) -> JSON:
     optional["cycles"] = record.estimated_cycles
     optional["moves"] = list(record.moves)
     optional["repeats"] = record.repeats if record.repeats > 1 else 0
-    optional["reads"] = [[each.kernel, each.result, each.type_text, each.bytes] for each in record.reads]
+    optional["reads"] = [[read.kernel, read.result, read.type_text, read.bytes] for read in record.reads]
     if record.collective is not None:
-        told = record.collective
-        optional["across"] = [told.kind, told.devices, told.operand_bytes, told.result_bytes]
+        collective = record.collective
+        optional["across"] = [collective.kind, collective.devices, collective.operand_bytes, collective.result_bytes]
     return wire | {name: value for name, value in optional.items() if value}
 
 
 def explained(record: Explained) -> JSON:
-    """Fusion decisions as rows: pass, fused or not, producer, consumer, result, reason, plain words, seconds fused and
-    not. Texts are numbers of entries in ``texts``; ``nodes`` holds opcode, equations and bytes by instruction name.
+    """Encode fusion decisions as rows.
+
+    A row is pass, fused or not, producer, consumer, result, reason, plain explanation, seconds if fused and
+    if not. Texts are indices into ``texts``; ``nodes`` holds opcode, equations and bytes by instruction name.
     """
     texts = _Texts()
     shown = record.decisions[:MOST_DECISIONS]
-    steps = [_step(each, texts) for each in shown]
-    named = {name for each in shown for name in (each.producer, each.consumer)}
+    steps = [_step(decision, texts) for decision in shown]
+    named = {name for decision in shown for name in (decision.producer, decision.consumer)}
     nodes, unread = _nodes(record.before, named)
     note = "; ".join(filter(None, [record.note, unread]))
     wire: JSON = {"target": record.target, "module": record.module, "seconds": record.seconds}
@@ -110,7 +115,7 @@ def _step(decision: FusionDecision, texts: _Texts) -> list[Any]:
 
 
 def _nodes(hlo: str, named: set[str]) -> tuple[JSON, str]:
-    """What is known of the instructions that decisions name; nothing, and a note, where the HLO cannot be read."""
+    """Encode the instructions named by decisions; return none, and a note, if the HLO cannot be parsed."""
     if not hlo:  # its record says why
         return {}, ""
     try:
@@ -118,42 +123,55 @@ def _nodes(hlo: str, named: set[str]) -> tuple[JSON, str]:
     except FormatError as error:
         return {}, str(error)
     nodes = {
-        each.name: [each.opcode, list(paths_in(module, each.name, computation.instructions)), each.bytes]
+        instruction.name: [
+            instruction.opcode,
+            list(paths_in(module, instruction.name, computation.instructions)),
+            instruction.bytes,
+        ]
         for computation in module.computations.values()
-        for each in computation.instructions.values()
-        if each.name in named
+        for instruction in computation.instructions.values()
+        if instruction.name in named
     }
     return nodes, ""
 
 
 def passes(record: Passes) -> JSON:
-    """Passes with the lines that each added and removed."""
+    """Encode passes with the lines that each added and removed."""
     wire: JSON = {"target": record.target, "module": record.module, "seconds": record.seconds}
     wire |= {"complete": record.complete, "note": record.note}
-    return wire | {"passes": [_pass(each) for each in record.passes]}
+    return wire | {"passes": [_pass(entry) for entry in record.passes]}
 
 
-def _pass(each: Pass) -> JSON:
-    wire: JSON = {"name": each.name, "pipeline": each.pipeline, "instructions": each.instructions}
-    wire |= {"added": each.added, "removed": each.removed, "changed": each.changed, "diff": each.diff[:MOST_DIFF]}
-    wire |= {"gone": list(each.gone)} if each.gone else {}
-    wire |= {"does": words} if (words := pass_words(each.name)) else {}
-    if any(each.lines):  # as many as there are lines in what is sent of the diff
-        wire["lines"] = [";".join(paths) for paths in each.lines[: wire["diff"].count("\n") + 1]]
-    return wire | ({"cut": len(each.diff) - MOST_DIFF} if len(each.diff) > MOST_DIFF else {})
+def _pass(compiler_pass: Pass) -> JSON:
+    wire: JSON = {
+        "name": compiler_pass.name,
+        "pipeline": compiler_pass.pipeline,
+        "instructions": compiler_pass.instructions,
+    }
+    wire |= {
+        "added": compiler_pass.added,
+        "removed": compiler_pass.removed,
+        "changed": compiler_pass.changed,
+        "diff": compiler_pass.diff[:MOST_DIFF],
+    }
+    wire |= {"gone": list(compiler_pass.gone)} if compiler_pass.gone else {}
+    wire |= {"does": words} if (words := pass_words(compiler_pass.name)) else {}
+    if any(compiler_pass.lines):  # one entry per line of the diff that is sent
+        wire["lines"] = [";".join(paths) for paths in compiler_pass.lines[: wire["diff"].count("\n") + 1]]
+    return wire | ({"cut": len(compiler_pass.diff) - MOST_DIFF} if len(compiler_pass.diff) > MOST_DIFF else {})
 
 
 class _Texts:
-    """Texts by number, each kept once."""
+    """A table of distinct texts."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """The number of a text."""
+        """Return the index of a text."""
         return self._numbers.setdefault(text, len(self._numbers))
 
     @property
     def all(self) -> list[str]:
-        """The texts, by number."""
+        """Return the texts in order of their indices."""
         return list(self._numbers)

@@ -1,4 +1,4 @@
-"""A comparison as the JSON that crosses to the browser: what aligns with what, and words ready to be read."""
+"""The JSON encoding of a comparison: aligned equations and kernels, and formatted numbers."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .packed import JSON
 
 
 def diff_wire(diff: Diff) -> JSON:
-    """What the panel needs to show a comparison, apart from both programs."""
+    """Encode what the panel needs to show a comparison, except both programs."""
     labels = (plain(diff.labels[0], 80), plain(diff.labels[1], 80))
     wire: JSON = {
         "labels": list(labels),
         "numbers": [
-            [each.name, value(each.before, each.unit), value(each.after, each.unit), change(each), each.source]
-            for each in diff.numbers
+            [item.name, value(item.before, item.unit), value(item.after, item.unit), change(item), item.source]
+            for item in diff.numbers
         ],
         "equations": [
-            [each.sign, each.before, each.after, " ".join(each.changed), each.detail] for each in diff.equations
+            [item.sign, item.before, item.after, " ".join(item.changed), item.detail] for item in diff.equations
         ],
-        "kernels": [[each.kind, list(each.before), list(each.after), each.detail] for each in diff.kernels],
+        "kernels": [[item.kind, list(item.before), list(item.after), item.detail] for item in diff.kernels],
     }
     if diff.timing is not None:
         wire["timing"] = _timing(diff.timing, labels)
@@ -32,7 +32,9 @@ def diff_wire(diff: Diff) -> JSON:
 def _timing(timing: Timing, labels: tuple[str, str]) -> JSON:
     return {
         "seconds": [list(timing.before), list(timing.after)],
-        "words": [" – ".join(value(each, "s") for each in quartiles(side)) for side in (timing.before, timing.after)],
+        "words": [
+            " – ".join(value(quartile, "s") for quartile in quartiles(side)) for side in (timing.before, timing.after)
+        ],
         "verdict": verdict(timing, labels),
         "source": f"{timing.source}, {len(timing.before)} rounds of both in turn",
     }

@@ -1,4 +1,4 @@
-"""What was measured, and the compiler's plan of memory, as the JSON that crosses to the browser."""
+"""The JSON encoding of measurements and of the compiler's buffer assignment."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, S
 from .ledger import Program
 from .packed import JSON
 
-#: Bars sent per device; of a step of more runs, neighbours that are too short to be seen are sent as one, with a count.
+#: The maximum number of bars sent per device; beyond it, neighbours too short to be visible are merged, with a count.
 MOST_SPANS = 2000
-#: Stretches of waiting sent per device.
+#: The maximum number of waits sent per device.
 MOST_WAITS = 500
-#: Arrays sent, those needed at the peak first, and points of the curve of memory.
+#: The maximum number of buffers sent, those live at the peak first, and of points of the memory curve.
 MOST_BUFFERS, MOST_POINTS = 800, 1000
 
 KINDS = ("argument", "result", "constant", "temporary")
 
 
 def stages(program: Program) -> list[list[Any]]:
-    """What the host did for a program: stage, its beginning (seconds since the epoch), seconds, and where from."""
-    found: list[list[Any]] = []
+    """Encode the host's stages of a program: name, start (seconds since the epoch), seconds, and cache state."""
+    rows: list[list[Any]] = []
     if program.traced is not None and not program.is_operation:
-        found.append(["trace", program.traced.time, program.traced.seconds])
+        rows.append(["trace", program.traced.time, program.traced.seconds])
     if program.lowered is not None:
-        found.append(["lower", program.lowered.time, program.lowered.seconds])
+        rows.append(["lower", program.lowered.time, program.lowered.seconds])
     if program.compiled is not None:
-        found.append(["compile", program.compiled.time, program.compiled.seconds, program.compiled.cache])
-    return found
+        rows.append(["compile", program.compiled.time, program.compiled.seconds, program.compiled.cache])
+    return rows
 
 
 def ceilings(programs: Iterable[Program]) -> JSON:
-    """What the device can do at most, as the latest program that asked was told; nothing where none has."""
-    known = latest_ceilings(programs)
-    return {"ceilings": _ceilings(known)} if known is not None else {}
+    """Encode the most recently measured ceilings of the device; empty if none were measured."""
+    latest = latest_ceilings(programs)
+    return {"ceilings": _ceilings(latest)} if latest is not None else {}
 
 
 def latest_ceilings(programs: Iterable[Program]) -> Ceilings | None:
-    """The ceilings that were measured last."""
-    known = (program.ceilings for program in programs if program.ceilings is not None)
-    return max(known, key=lambda each: each.time, default=None)
+    """Return the ceilings that were measured last."""
+    measured = (program.ceilings for program in programs if program.ceilings is not None)
+    return max(measured, key=lambda record: record.time, default=None)
 
 
 def _ceilings(record: Ceilings) -> JSON:
@@ -55,16 +55,17 @@ def _ceilings(record: Ceilings) -> JSON:
 
 
 def executed(record: Executed, account: CallTimes, hot: Sequence[HotKernel], compiled: Compiled | None = None) -> JSON:
-    """Calls, the step shown, the account of a call, and every device."""
+    """Encode calls, the step shown, the breakdown of a call, and every device."""
     waits = waiting_spans(compiled, record) if compiled is not None else {}
-    seen = {each.device: each for each in account.devices}
+    by_device = {call.device: call for call in account.devices}
     wire: JSON = {
         "calls": record.calls,
         "seconds": record.seconds,
         "observed": account.calls,
         "step": record.step,
         "devices": [
-            _device(device, seen.get(device.device)) | _waiting(waits.get(device.device)) for device in record.devices
+            _device(device, by_device.get(device.device)) | _waiting(waits.get(device.device))
+            for device in record.devices
         ],
     }
     wire |= {"clock": record.clock} if record.clock in ("host", "profile") else {}
@@ -75,15 +76,15 @@ def executed(record: Executed, account: CallTimes, hot: Sequence[HotKernel], com
 
 
 def _account(account: CallTimes, hot: Sequence[HotKernel]) -> JSON:
-    """What every view reads: seconds per call by kernel, equation and line, and what part of it has an equation.
+    """Encode the breakdown of a call: seconds by kernel, equation and line, and the attributed share.
 
-    A kernel is its seconds, runs and share, its operations and bytes a second, what bounds it in words, and the larger
-    part that it reached of a ceiling. A line is known by the first equation that it made.
+    A kernel is its seconds, runs and share, its operations and bytes per second, what bounds it in words, and
+    the larger share of a ceiling that it reached. A line is identified by its first equation.
     """
     assert account.whole is not None
-    wire: JSON = {"kernels": {each.call.kernel: _kernel(each) for each in hot}}
+    wire: JSON = {"kernels": {item.call.kernel: _kernel(item) for item in hot}}
     wire["equations"] = {path: round(seconds, 10) for path, seconds in account.equations.items()}
-    wire["lines"] = {each.equation: round(each.seconds, 10) for each in account.lines.values()}
+    wire["lines"] = {item.equation: round(item.seconds, 10) for item in account.lines.values()}
     wire |= {"attributed": account.attributed, "copied": account.copied}
     if account.whole.overlaps:
         wire["sums"] = [account.whole.kernel_seconds, account.whole.running_seconds]
@@ -99,24 +100,24 @@ def _kernel(hot: HotKernel) -> list[Any]:
     return wire
 
 
-def _device(device: DeviceTime, seen: DeviceCall | None) -> JSON:
-    """A device; of one that was seen for a part of a step only its bars."""
+def _device(device: DeviceTime, call: DeviceCall | None) -> JSON:
+    """Encode a device; if only part of a step was observed, only its bars."""
     wire: JSON = {"name": device.device, "busy": 0.0, "kernels": {}, **_bars(device)}
-    if seen is None:
+    if call is None:
         wire["whole"] = False
     else:
         wire |= {
-            "busy": seen.busy,
-            "kernels": {each.kernel: [each.runs, round(each.seconds, 10)] for each in seen.kernels},
+            "busy": call.busy,
+            "kernels": {item.kernel: [item.runs, round(item.seconds, 10)] for item in call.kernels},
         }
     if device.transfers:
         wire["transfers"] = _rounded(device.transfers)
-        wire |= {"copied": [copies_words(each) for each in copies_of(device)]}
+        wire |= {"copied": [copies_words(item) for item in copies_of(device)]}
     return wire
 
 
 def _bars(device: DeviceTime) -> JSON:
-    """The bars of a device; of one with streams those of each after the other, and where each stream's begin."""
+    """Encode the bars of a device; with streams, one stream after the other, and where each begins."""
     streams = streams_of(device)
     if not streams:
         return {"spans": _rounded(device.spans)}
@@ -125,17 +126,17 @@ def _bars(device: DeviceTime) -> JSON:
     most = max(MOST_SPANS // len(streams), 1)
     for stream in streams:
         first.append([stream.name, len(spans), stream.runs, round(stream.seconds, 9)])
-        spans += _rounded([each for each in device.spans if each.stream == stream.name], most)
+        spans += _rounded([span for span in device.spans if span.stream == stream.name], most)
     idle = idle_of(device)
     return {"spans": spans, "streams": first, "idle": [round(idle.seconds, 9), round(idle.step, 9)]}
 
 
 def _waiting(spans: Sequence[Span] | None) -> JSON:
-    """Where a device waits for others in a collective; of very many the longest."""
+    """Encode where a device waits for others in a collective; if there are very many, the longest."""
     if not spans:
         return {}
-    longest = sorted(spans, key=lambda each: -each.duration)[:MOST_WAITS]
-    return {"waits": [[each.kernel, round(each.start, 9), round(each.duration, 9)] for each in longest]}
+    longest = sorted(spans, key=lambda span: -span.duration)[:MOST_WAITS]
+    return {"waits": [[span.kernel, round(span.start, 9), round(span.duration, 9)] for span in longest]}
 
 
 def _rounded(spans: Sequence[Span], most: int = MOST_SPANS) -> list[list[Any]]:
@@ -143,26 +144,27 @@ def _rounded(spans: Sequence[Span], most: int = MOST_SPANS) -> list[list[Any]]:
 
 
 def merged(spans: Sequence[Span], most: int = MOST_SPANS) -> list[list[Any]]:
-    """Bars as kernel, start, seconds; of too many, neighbours as one more number: how many runs the bar stands for.
+    """Return bars as kernel, start, seconds; merge neighbours if there are too many.
 
-    The kernel of such a bar is the one that took longest in it. A copy has its bytes as a fifth.
+    A merged bar has the number of runs that it stands for as a fourth item, and the kernel that took longest.
+    A copy has its bytes as a fifth item.
     """
     if len(spans) <= most:
-        return [[each.kernel, each.start, each.duration, *_size(each)] for each in spans]
-    end = max(each.start + each.duration for each in spans)
-    width = end / (most / 2)  # as many wide bars at most, and as many bins
+        return [[item.kernel, item.start, item.duration, *_size(item)] for item in spans]
+    end = max(item.start + item.duration for item in spans)
+    width = end / (most / 2)  # at most this many wide bars, and as many bins
     bars: list[list[Any]] = []
     bins: dict[int, list[Span]] = {}
-    for each in spans:
-        if each.duration >= width:
-            bars.append([each.kernel, each.start, each.duration, *_size(each)])
+    for item in spans:
+        if item.duration >= width:
+            bars.append([item.kernel, item.start, item.duration, *_size(item)])
         else:
-            bins.setdefault(int(each.start / width), []).append(each)
-    for together in bins.values():
-        longest = max(together, key=lambda span: span.duration)
-        start = min(span.start for span in together)
-        stop = max(span.start + span.duration for span in together)
-        bars.append([longest.kernel, start, stop - start, len(together)])
+            bins.setdefault(int(item.start / width), []).append(item)
+    for group in bins.values():
+        longest = max(group, key=lambda span: span.duration)
+        start = min(span.start for span in group)
+        stop = max(span.start + span.duration for span in group)
+        bars.append([longest.kernel, start, stop - start, len(group)])
     return sorted(bars, key=lambda bar: (bar[1], -bar[2]))
 
 
@@ -171,11 +173,11 @@ def _size(span: Span) -> list[int]:
 
 
 def memory(record: Compiled) -> JSON:
-    """The plan of memory: a curve over the kernels in order, its peak, and the arrays, largest first.
+    """Encode the buffer assignment: memory in use by kernel, its peak, and the buffers, largest first.
 
-    An array is its maker (the kernel's number, or a name), kind (a number of `KINDS`), bytes, first and last kernel,
-    its argument's number or -1, allocation, offset, and its equations where it has no kernel to tell them. Of ``per``
-    kernels the curve has their maximum.
+    A buffer is its maker (the kernel's number, or a name), kind (an index into `BUFFER_KINDS`), bytes, first
+    and last kernel, its argument's number or -1, allocation, offset, and its equations if it has no kernel
+    that names them. Each point of the curve is the maximum over ``per`` kernels.
     """
     use = record.memory
     if use is None or not use.buffers:
@@ -186,7 +188,7 @@ def memory(record: Compiled) -> JSON:
     wire: JSON = {"live": [max(live[i : i + per]) for i in range(0, len(live), per)], "per": per, "at": peak}
     wire |= {"most": live[peak], "arguments": use.arguments, "results": use.outputs, "temporaries": use.temporaries}
     numbers = {kernel.name: number for number, kernel in enumerate(record.kernels)}
-    wire |= {"own": use.peak, "buffers": [_buffer(each, numbers) for each in shown]}
+    wire |= {"own": use.peak, "buffers": [_buffer(buffer, numbers) for buffer in shown]}
     return {"memory": wire | {"more": len(use.buffers) - len(shown)}}
 
 
@@ -194,10 +196,22 @@ def _chosen(buffers: Sequence[Buffer], peak: int) -> list[Buffer]:
     if len(buffers) <= MOST_BUFFERS:
         return list(buffers)
     chosen = dict.fromkeys([*held_at(buffers, peak)[: MOST_BUFFERS // 2], *buffers[: MOST_BUFFERS // 2]])
-    return sorted(chosen, key=lambda each: -each.bytes)
+    return sorted(chosen, key=lambda buffer: -buffer.bytes)
 
 
-def _buffer(each: Buffer, numbers: dict[str, int]) -> list[Any]:
-    known = numbers.get(each.maker)
-    wire = [each.maker if known is None else known, KINDS.index(each.kind), each.bytes, each.first, each.last]
-    return [*wire, each.argument, each.allocation, each.offset, *(each.equations if known is None else ())]
+def _buffer(buffer: Buffer, numbers: dict[str, int]) -> list[Any]:
+    kernel_number = numbers.get(buffer.maker)
+    wire = [
+        buffer.maker if kernel_number is None else kernel_number,
+        KINDS.index(buffer.kind),
+        buffer.bytes,
+        buffer.first,
+        buffer.last,
+    ]
+    return [
+        *wire,
+        buffer.argument,
+        buffer.allocation,
+        buffer.offset,
+        *(buffer.equations if kernel_number is None else ()),
+    ]

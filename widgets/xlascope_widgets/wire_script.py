@@ -1,4 +1,4 @@
-"""A run of a script that was watched, as the JSON that crosses to the browser."""
+"""The JSON encoding of a watched script's run."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from .bounded import bounded
 from .ledger import Ledger, Program
 from .packed import JSON
 
-#: Devices named one by one.
+#: The maximum number of devices listed by name.
 MOST_DEVICES = 4
 
 
-def script(ledger: Ledger, shown: Iterable[Program]) -> JSON:
-    """The run that a ledger's programs belong to: nothing of most ledgers.
+def script(store: Ledger, shown: Iterable[Program]) -> JSON:
+    """Encode the run that a store's programs belong to; empty if they belong to none.
 
-    A program is its number (-1 of many small ones), function, calls, seconds running and making it, how many programs
-    it stands for, and whether it is ``shown`` as well.
+    A program is its number (-1 for many small ones), function, calls, seconds running and building, how many
+    programs it stands for, and whether it is in ``shown``.
     """
-    run = ledger.script
+    run = store.script
     if run is None:
         return {}
     numbers = {program.number for program in shown}
     shares = [
         [
-            -1 if each.program is None else each.program,
-            each.function,
-            each.calls,
-            each.running,
-            each.made,
-            each.programs,
-            int(each.program in numbers),
+            -1 if share.program is None else share.program,
+            share.function,
+            share.calls,
+            share.running,
+            share.made,
+            share.programs,
+            int(share.program in numbers),
         ]
-        for each in run.shares
+        for share in run.shares
     ]
     return {"script": bounded(_facts(run) | {"programs": shares})}
 
@@ -61,8 +61,8 @@ def _devices(run: ScriptRun) -> list[str]:
     return [", ".join(run.devices[:MOST_DEVICES]) + (f" and {more} more" if more > 0 else "")]
 
 
-def told_failures(ledger: Ledger, shown: Iterable[Program]) -> list[Failure]:
-    """Failures that no program shown tells of."""
+def told_failures(store: Ledger, shown: Iterable[Program]) -> list[Failure]:
+    """Return the failures of which no shown program tells."""
     numbers = {program.number for program in shown}
-    others = [each.failure for each in ledger.programs.values() if each.failure and each.number not in numbers]
-    return ledger.failures + [replace(each, program=None) for each in others if ledger.script is not None]
+    hidden = [item.failure for item in store.programs.values() if item.failure and item.number not in numbers]
+    return store.failures + [replace(item, program=None) for item in hidden if store.script is not None]

@@ -1,8 +1,7 @@
-"""What is drawn, as files: one page that needs no network, pictures, graphs for Graphviz, and charts.
+"""Drawing of records to files: a page that needs no network, pictures, Graphviz graphs and charts.
 
-``save`` writes records or a comparison of records (:class:`xlascope.analysis.diff.Diff`); the suffix says in which
-form.
-Charts are made by :mod:`.charts`, which is not imported here: matplotlib takes longer than everything else.
+``save`` writes records or a comparison of records (:class:`xlascope.analysis.diff.Diff`) in the format of the
+suffix. Charts are in :mod:`.charts`, which is not imported here because importing matplotlib is slow.
 """
 
 from .files import SUFFIXES, save

@@ -1,6 +1,6 @@
-"""Standing charts of one program, as matplotlib figures: for papers, reports and scripts.
+"""Static charts of one program as matplotlib figures, for papers, reports and scripts.
 
-Each says in its title what it shows, has units on its axes, and names the source of its numbers below.
+Each chart has a title that says what it shows, units on its axes, and the source of its numbers below.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ..text import CLOCKS, UNKNOWN_CLOCK
 
 COLOURS = {"forward": "#2f6fde", "tangent": "#7a5bd1", "backward": "#c0541b", "": "#9aa5b5"}
 INK, RULE = "#5d6878", "#e3e6eb"
-#: Bars of a chart, the largest first; the rest is summed up in one.
+#: The maximum number of bars, the largest first; the others are summed in one bar.
 MOST_BARS = 24
-#: Spans drawn of one device, and names written into them.
+#: The maximum number of spans drawn per device, and of names written into them.
 MOST_SPANS, MOST_NAMES = 5000, 60
 
 
 def chart(shown: Iterable[Record], kind: str) -> Figure:
-    """The chart of a kind (``timeline``, ``lines``, ``roofline``, ``memory``) of the program with most to see.
+    """Draw a chart (``timeline``, ``lines``, ``roofline``, ``memory``) of the main program.
 
-    Raises ValueError for a kind that does not exist, and for records that lack what it shows.
+    Raises ValueError for an unknown kind, and for records that lack the necessary data.
     """
     if kind not in CHARTS:
         raise ValueError(f"no chart {kind!r}; there are {', '.join(CHARTS)}")
@@ -42,13 +42,13 @@ def chart(shown: Iterable[Record], kind: str) -> Figure:
 
 
 def timeline(program: Program) -> Figure:
-    """One representative step: a lane per device, a bar per run of a kernel, coloured by pass."""
+    """Draw one representative step: a lane per device, a bar per kernel run, coloured by role."""
     run = _ran(program, "timeline")
     lanes = [device for device in run.devices if device.spans]
     if not lanes:
         raise ValueError("no timeline: the profiler saw no kernel run")
-    whole = run.observed_calls > 0 and all(lane.whole for lane in lanes)
-    shown = "One step" if whole else "Part of a step"
+    is_complete = run.observed_calls > 0 and all(lane.whole for lane in lanes)
+    shown = "One step" if is_complete else "Part of a step"
     figure, axes = _figure(1.2 + 0.7 * len(lanes), f"{shown} of {_said(program.function)} on each device")
     passes, longest = _passes(program), max(s.start + s.duration for device in lanes for s in device.spans)
     for row, device in enumerate(lanes):
@@ -60,10 +60,10 @@ def timeline(program: Program) -> Figure:
             edgecolor="white",
             linewidth=0.3,
         )
-        for span in sorted(spans, key=lambda each: -each.duration)[:MOST_NAMES]:
-            room = int(100 * span.duration / longest)
-            if room >= 6:
-                name = plain(span.kernel, room)
+        for span in sorted(spans, key=lambda candidate: -candidate.duration)[:MOST_NAMES]:
+            max_chars = int(100 * span.duration / longest)
+            if max_chars >= 6:
+                name = plain(span.kernel, max_chars)
                 axes.text(
                     span.start + longest / 400, row, _said(name), va="center", fontsize=6.5, color="white", clip_on=True
                 )
@@ -71,21 +71,21 @@ def timeline(program: Program) -> Figure:
     axes.invert_yaxis()
     axes.set_xlim(0, longest)
     axes.xaxis.set_major_formatter(EngFormatter("s"))
-    axes.set_xlabel(f"time from the start of the {'step' if whole else 'part'}")
+    axes.set_xlabel(f"time from the start of the {'step' if is_complete else 'part'}")
     _legend(axes, {passes.get(span.kernel, "") for device in lanes for span in device.spans})
     step = f"; a call takes {_seconds(run.step)} ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
     return _sourced(figure, f"bars: measured by the profiler{step}")
 
 
 def lines(program: Program) -> Figure:
-    """Time per call by source line, the largest first."""
+    """Draw the time per call by source line, the largest first."""
     account, traced = _measured(program, "lines"), program.traced
     if traced is None or program.compiled is None:
         raise ValueError("no times by line: these records hold no traced and compiled program")
     rows = list(_line_times(traced, account).items())
-    shown, rest = rows[:MOST_BARS], rows[MOST_BARS:]
-    if rest:
-        shown.append((f"{len(rest)} more lines", sum(time for _, time in rest)))
+    shown, remaining = rows[:MOST_BARS], rows[MOST_BARS:]
+    if remaining:
+        shown.append((f"{len(remaining)} more lines", sum(time for _, time in remaining)))
     figure, axes = _figure(1.2 + 0.24 * len(shown), f"Time per call of {_said(program.function)} by source line")
     axes.barh([name for name, _ in shown], [time for _, time in shown], color=COLOURS["forward"], height=0.7)
     axes.invert_yaxis()
@@ -98,7 +98,7 @@ def lines(program: Program) -> Figure:
 
 
 def roofline(program: Program) -> Figure:
-    """Each kernel by its operations per byte and the rate it reached, under what the device can do at most."""
+    """Draw each kernel by its operations per byte and the rate reached, below the device's ceilings."""
     _measured(program, "roofline")
     if program.traced is None or program.compiled is None:
         raise ValueError("no roofline: these records hold no traced and compiled program")
@@ -134,7 +134,7 @@ def roofline(program: Program) -> Figure:
 
 
 def memory(program: Program) -> Figure:
-    """The memory that is needed while each kernel runs, by what lies in it."""
+    """Draw the memory needed while each kernel runs, by kind of buffer."""
     compiled = program.compiled
     buffers = compiled.memory.buffers if compiled is not None and compiled.memory is not None else ()
     if compiled is None or not buffers:
@@ -142,11 +142,11 @@ def memory(program: Program) -> Figure:
     count = len(compiled.kernels)
     figure, axes = _figure(3.4, f"Memory that {_said(program.function)} needs while each kernel runs")
     kinds = {"argument": "#9aa5b5", "constant": "#c9d0da", "result": "#2f6fde", "temporary": "#c0541b"}
-    # Arrays may share a place: each kind is what is needed with it, less what is needed without it.
-    below, kept = [0] * count, list[Any]()
+    # Arrays may share memory: the height of a kind is the memory needed with it minus the memory needed without it.
+    below, stacked = [0] * count, list[Any]()
     for kind, colour in kinds.items():
-        kept += [buffer for buffer in buffers if buffer.kind == kind]
-        level = live_bytes(kept, count)
+        stacked += [buffer for buffer in buffers if buffer.kind == kind]
+        level = live_bytes(stacked, count)
         if any(a > b for a, b in zip(level, below, strict=True)):
             axes.fill_between(range(count), below, level, step="mid", color=colour, label=kind, linewidth=0)
         below = level
@@ -164,7 +164,7 @@ def memory(program: Program) -> Figure:
     return _sourced(figure, "sizes and places: XLA's plan of memory; lifetimes: from the order of kernels (our count)")
 
 
-#: The charts there are.
+#: The drawing functions by kind of chart.
 CHARTS: dict[str, Callable[[Program], Figure]] = {
     "timeline": timeline,
     "lines": lines,
@@ -173,36 +173,36 @@ CHARTS: dict[str, Callable[[Program], Figure]] = {
 }
 
 
-def _ran(program: Program, what: str) -> Executed:
+def _ran(program: Program, chart_kind: str) -> Executed:
     if program.executed is None or not any(device.spans for device in program.executed.devices):
-        raise ValueError(f"no {what}: nothing was measured (ask inspect.timings)")
+        raise ValueError(f"no {chart_kind}: nothing was measured (ask inspect.timings)")
     return program.executed
 
 
-def _measured(program: Program, what: str) -> CallTimes:
+def _measured(program: Program, chart_kind: str) -> CallTimes:
     if program.account is None or program.account.whole is None:
-        raise ValueError(f"no {what}: nothing was measured (ask inspect.timings)")
+        raise ValueError(f"no {chart_kind}: nothing was measured (ask inspect.timings)")
     return program.account
 
 
 def _line_times(traced: Traced, account: CallTimes) -> dict[str, float]:
-    """Seconds per call by line, the largest first."""
-    titles = {each.file: each.title for each in traced.sources}
-    texts = {each.file: (each.first_line, each.text.splitlines()) for each in traced.sources}
-    found: dict[str, float] = {}
-    for (file, line), each in account.lines.items():
+    """Return the seconds per call by line, the largest first."""
+    titles = {item.file: item.title for item in traced.sources}
+    texts = {item.file: (item.first_line, item.text.splitlines()) for item in traced.sources}
+    times: dict[str, float] = {}
+    for (file, line), item in account.lines.items():
         first, text = texts.get(file, (1, []))
         code = text[line - first].strip() if 0 <= line - first < len(text) else ""
-        found[_said(plain(f"{titles.get(file, file)}:{line}  {code}", 64))] = each.seconds
-    return found
+        times[_said(plain(f"{titles.get(file, file)}:{line}  {code}", 64))] = item.seconds
+    return times
 
 
 def _points(program: Program) -> list[tuple[str, float, float, float]]:
-    """Kernels with their operations per byte, operations per second, and seconds per call."""
+    """Return kernels with operations per byte, operations per second, and seconds per call."""
     return [
-        (each.call.kernel, each.flops / each.bytes, each.flop_rate, each.call.seconds)
-        for each in program.hottest(program.ceilings)
-        if each.flops and each.bytes and each.flop_rate
+        (hot_kernel.call.kernel, hot_kernel.flops / hot_kernel.bytes, hot_kernel.flop_rate, hot_kernel.call.seconds)
+        for hot_kernel in program.hottest(program.ceilings)
+        if hot_kernel.flops and hot_kernel.bytes and hot_kernel.flop_rate
     ]
 
 
@@ -218,13 +218,15 @@ def _roof(axes: Any, flops: float, bytes_per_second: float) -> None:
 
 
 def _passes(program: Program) -> dict[str, str]:
-    """The pass of each kernel: that of the first of its equations that is not plainly forward, if there is one."""
-    roles = {each.path: each.role for each in program.traced.jaxpr.walk()} if program.traced else {}
-    found = {}
+    """Return the role of each kernel: backward if any of its equations is, else that of its first equation."""
+    roles = {equation.path: equation.role for equation in program.traced.jaxpr.walk()} if program.traced else {}
+    by_kernel = {}
     for kernel in program.compiled.kernels if program.compiled else ():
-        known = [roles[path] for path in kernel.equations if path in roles]
-        found[kernel.name] = next((role for role in known if role == "backward"), known[0] if known else "")
-    return found
+        roles_of_kernel = [roles[path] for path in kernel.equations if path in roles]
+        by_kernel[kernel.name] = next(
+            (role for role in roles_of_kernel if role == "backward"), roles_of_kernel[0] if roles_of_kernel else ""
+        )
+    return by_kernel
 
 
 def _figure(height: float, title: str) -> tuple[Figure, Any]:
@@ -240,7 +242,7 @@ def _figure(height: float, title: str) -> tuple[Figure, Any]:
 
 def _legend(axes: Any, passes: set[str]) -> None:
     words = {"": "no source known"}
-    for role in (each for each in COLOURS if each in passes):
+    for role in (name for name in COLOURS if name in passes):
         axes.scatter([], [], color=COLOURS[role], marker="s", label=words.get(role, role))
     axes.legend(frameon=False, fontsize=7.5, loc="lower right", ncols=4, bbox_to_anchor=(1, 1), handletextpad=0.2)
 
@@ -255,10 +257,10 @@ def _seconds(value: float) -> str:
 
 
 def _said(text: str, most: int = 64) -> str:
-    """A text that matplotlib writes as it is: a dollar would begin a formula."""
+    """Return text that matplotlib shows literally: an unescaped dollar sign would begin a formula."""
     return plain(text, most).replace("$", r"\$")
 
 
 def texts_of(figure: Figure) -> Sequence[str]:
-    """Every text in a figure: what a screen reader, or a test, can read of it."""
-    return [each.get_text() for each in figure.findobj(Text) if isinstance(each, Text)]
+    """Return all texts in a figure, as a screen reader or a test can read them."""
+    return [artist.get_text() for artist in figure.findobj(Text) if isinstance(artist, Text)]

@@ -13,7 +13,7 @@ from xlascope.records.plain import plain
 
 from ..ledger import Ledger, Program
 
-#: Fills that black text is readable on; kernels take them in turn.
+#: Fill colours on which black text is readable; kernels cycle through them.
 COLOURS = ("#dbe7fb", "#fde3d3", "#e2f2df", "#efe1f7", "#fdf3c8", "#d8f1f0", "#f9dbe6", "#e6e6e0", "#d5dcf4", "#f6e0c0")
 PASSES = {"forward": "#2f6fde", "backward": "#c0541b", "tangent": "#7a5bd1"}
 SIGNS = {"+": ("#d7f0dd", "added"), "-": ("#fbd9d6", "removed"), "~": ("#dbe7fb", "changed"), "=": ("#ffffff", "")}
@@ -24,23 +24,23 @@ NO_GRAPHVIZ = (
 )
 
 
-def dot(ledger: Ledger) -> str:
-    """The text in Graphviz's language, of the program with most to see, or of both of a comparison."""
+def dot(store: Ledger) -> str:
+    """Return Graphviz source of the main program, or of both programs of a comparison."""
     graph = graphviz.Digraph("xlascope")
     graph.attr(rankdir="TB", fontname="Helvetica", fontsize="11", compound="true")
     graph.attr("node", shape="box", style="rounded,filled", fontname="Helvetica", fontsize="10", fillcolor="#ffffff")
     graph.attr("edge", fontname="Helvetica", fontsize="8", color="#5d6878", arrowsize="0.6")
-    main = ledger.main.standing if ledger.main is not None else None
-    if ledger.diff is not None:
-        _both(graph, ledger.diff)
-    elif main is not None and main.traced is not None:
-        graph.attr(label=_caption(main), labelloc="t", labeljust="l")
-        _Drawing(graph, main.traced, main.compiled, "", {}).draw()
+    shown = store.main.standing if store.main is not None else None
+    if store.diff is not None:
+        _both(graph, store.diff)
+    elif shown is not None and shown.traced is not None:
+        graph.attr(label=_caption(shown), labelloc="t", labeljust="l")
+        _Drawing(graph, shown.traced, shown.compiled, "", {}).draw()
     return str(graph.source)
 
 
 def pdf(text: str) -> bytes:
-    """The PDF of a graph; raises ValueError where Graphviz is not installed or cannot draw it."""
+    """Render Graphviz source as PDF; raise ValueError if Graphviz is not installed or fails."""
     if shutil.which("dot") is None:
         raise ValueError(NO_GRAPHVIZ)
     try:
@@ -50,7 +50,7 @@ def pdf(text: str) -> bytes:
 
 
 def _caption(program: Program) -> str:
-    """What is drawn, and what its colours mean."""
+    """Return the caption: what is drawn, and what its colours mean."""
     parts = [plain(program.function, 60), f"{program.equations:,} equations"]
     if program.compiled is not None:
         target = f" for {program.compiled.target}" if program.compiled.target else ""
@@ -61,17 +61,17 @@ def _caption(program: Program) -> str:
 
 def _both(graph: graphviz.Digraph, diff: Diff) -> None:
     sides = (("before", diff.before, diff.labels[0]), ("after", diff.after, diff.labels[1]))
-    for side, found, label in sides:
-        signs = {getattr(each, side): each.sign for each in diff.equations}
+    for side, side_records, label in sides:
+        signs = {getattr(item, side): item.sign for item in diff.equations}
         with graph.subgraph(name=f"cluster_{side}") as inner:
             inner.attr(label=_label(label, 80), color="#d3d8e0")
-            traced = next((each for each in found if isinstance(each, Traced)), None)
+            traced = next((item for item in side_records if isinstance(item, Traced)), None)
             if traced is not None:
                 _Drawing(inner, traced, None, f"{side} ", signs).draw()
 
 
 def _label(text: str, most: int = 60) -> str:
-    """A text that Graphviz shows as it is, whatever is in it."""
+    """Escape text so that Graphviz shows it literally."""
     return graphviz.escape(plain(text, most))  # type: ignore[no-any-return]
 
 
@@ -80,7 +80,7 @@ def _lines(texts: Sequence[str]) -> str:
 
 
 def _is_call(equation: Equation) -> bool:
-    """Whether an equation does nothing but what its one body does, with its own operands."""
+    """Return whether an equation only runs its one body, with its own operands."""
     loops = ("scan", "while", "cond")
     return (
         len(equation.bodies) == 1
@@ -90,7 +90,7 @@ def _is_call(equation: Equation) -> bool:
 
 
 class _Drawing:
-    """Draws one program into a graph; ``prefix`` keeps its nodes apart from another's."""
+    """The drawing of one program in a graph; ``prefix`` keeps its node names apart from another program's."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Drawing:
             self._edge(name, node)
 
     def _given(self, graph: graphviz.Digraph, jaxpr: Jaxpr, path: str) -> None:
-        """Arguments and constants that are used; what is inside of a body has the body's path in its name."""
+        """Draw the arguments and constants that are used; node names in a body contain the body's path."""
         used = {name for equation in jaxpr.equations for name in equation.inputs} | set(jaxpr.outputs)
         for name in (*jaxpr.constants, *jaxpr.inputs):
             if name in used:
@@ -134,7 +134,7 @@ class _Drawing:
                 self._equation(graph, equation, jaxpr)
 
     def _call(self, graph: graphviz.Digraph, equation: Equation) -> None:
-        """A call is nothing but its body: a cluster whose values are the call's own."""
+        """Draw a call as its body: a cluster whose values are the call's operands and results."""
         (body,) = equation.bodies
         makers = [self.maker.get(name) for name in equation.inputs]
         for name, maker in zip(body.inputs, makers, strict=True):
@@ -164,7 +164,7 @@ class _Drawing:
         self.maker.update(dict.fromkeys(equation.outputs, node))
 
     def _body(self, graph: graphviz.Digraph, equation: Equation, body: Jaxpr) -> None:
-        """The body of a loop or a branch: dotted lines lead from the operation to what its body is given."""
+        """Draw the body of a loop or branch, with dotted lines from the operation to the body's inputs."""
         outer = dict(self.maker)
         self._given(graph, body, equation.path)
         for name in body.inputs:

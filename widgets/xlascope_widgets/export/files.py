@@ -1,4 +1,4 @@
-"""From what is shown to a file, by the suffix."""
+"""Writing of records to a file in the format of its suffix."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .dot import dot, pdf
 from .page import page
 from .png import png
 
-#: What pictures are made from.
+#: The types that can be drawn.
 Shown = Sequence[Record] | Diff
 
 _WRITERS: dict[str, Callable[[Ledger], bytes]] = {
-    ".html": lambda ledger: page(ledger).encode(),
-    ".svg": lambda ledger: standing_picture(ledger).encode(),
-    ".png": lambda ledger: png(standing_picture(ledger)),
-    ".dot": lambda ledger: dot(ledger).encode(),
-    ".pdf": lambda ledger: pdf(dot(ledger)),
+    ".html": lambda store: page(store).encode(),
+    ".svg": lambda store: standing_picture(store).encode(),
+    ".png": lambda store: png(standing_picture(store)),
+    ".dot": lambda store: dot(store).encode(),
+    ".pdf": lambda store: pdf(dot(store)),
 }
 
 SUFFIXES = tuple(_WRITERS)
 
 
 def save(shown: Shown, path: str | os.PathLike[str]) -> None:
-    """Write records, or a comparison, to a file, whole or not at all.
+    """Write records, or a comparison, to a file atomically.
 
-    Raises ValueError for a suffix that is not in ``SUFFIXES``, and for a PDF where Graphviz is not installed.
+    Raises ValueError for a suffix that is not in ``SUFFIXES``, and for a PDF if Graphviz is not installed.
     """
     write = _WRITERS.get(Path(path).suffix.lower())
     if write is None:

@@ -1,7 +1,8 @@
-"""The panel as one HTML file: it opens from a disk, without network or kernel, and in a sandboxed frame.
+"""The panel as one HTML file: it opens from disk, without network or kernel, and in a sandboxed frame.
 
-The page holds data, code and style. Nothing else may run or be loaded (its policy says so, and names the one script by
-its hash); the data is JSON in an element that no browser executes, with every ``<`` escaped.
+The page contains data, code and style. Its content security policy allows nothing else to run or be loaded,
+and identifies the one script by its hash; the data is JSON in an element that browsers do not execute, with
+every ``<`` escaped.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..ledger import Ledger
 from ..standing import state_of, within
 from ..text import ledger_text
 
-#: Characters of the programs in a page: what is more, those with least time, is left out.
+#: The maximum number of characters of the programs in a page; beyond it, programs with least time are left out.
 MOST_STATE = 8_000_000
 
 _BODY = "body{margin:12px;background:#fff}@media(prefers-color-scheme:dark){body{background:#11151c;color:#dfe5ee}}"
@@ -42,17 +43,17 @@ _PAGE = """<!doctype html>
 """
 
 
-def page(ledger: Ledger) -> str:
-    """The page that shows the programs of a ledger."""
-    state = within(state_of(ledger), MOST_STATE)
+def page(store: Ledger) -> str:
+    """Return the page that shows the programs of a store."""
+    state = within(state_of(store), MOST_STATE)
     script = assets.page_module().replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    told = ledger_text(ledger)
+    summary = ledger_text(store)
     return _PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data:",
-        title=escape(told.splitlines()[0][:100]),
+        title=escape(summary.splitlines()[0][:100]),
         style=_BODY + assets.style(),
-        image=image(ledger, ""),
-        text=escape(told),
+        image=image(store, ""),
+        text=escape(summary),
         state=json.dumps(state).replace("<", "\\u003c"),
         script=script,
     )

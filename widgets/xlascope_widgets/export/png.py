@@ -1,4 +1,4 @@
-"""A picture as pixels, without a browser, and with letters on machines that have no fonts."""
+"""Rendering of SVG to PNG without a browser, with fonts for machines that have none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import resvg_py
 
-#: Pixels for one unit of the picture; fewer for a picture that would have more than so many of them.
+#: The pixels per unit of a picture, and the maximum number of pixels, for which the former is reduced.
 SCALE = 2.0
 MOST_PIXELS = 60_000_000
 
@@ -18,9 +18,9 @@ _SIZE = re.compile(r'<svg[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
 
 
 def png(svg: str, *, system_fonts: bool = True, zoom: float | None = None) -> bytes:
-    """The PNG of an SVG that has a width and a height, on white; other scripts than ours need the system's fonts.
+    """Render an SVG with a width and a height as PNG on white; non-Latin scripts need the system's fonts.
 
-    ``zoom`` is pixels for one unit of the picture, by default :func:`scale` of it.
+    ``zoom`` is the number of pixels per unit of the picture, by default that of :func:`choose_scale`.
     """
     return bytes(
         resvg_py.svg_to_bytes(
@@ -37,19 +37,19 @@ def png(svg: str, *, system_fonts: bool = True, zoom: float | None = None) -> by
 
 
 def scale(svg: str) -> float:
-    """Pixels for one unit of a picture.
+    """Return the pixels per unit of a picture.
 
-    >>> scale('<svg width="100" height="100"/>')
+    >>> choose_scale('<svg width="100" height="100"/>')
     2.0
     """
-    found = _SIZE.match(svg)
-    area = float(found[1]) * float(found[2]) if found else 1.0
+    match = _SIZE.match(svg)
+    area = float(match[1]) * float(match[2]) if match else 1.0
     return min(SCALE, math.sqrt(MOST_PIXELS / max(area, 1.0)))
 
 
 @cache
 def _fonts() -> list[str]:
-    """The DejaVu fonts that matplotlib brings along; nothing of it is imported."""
+    """Return the DejaVu fonts shipped with matplotlib, without importing it."""
     spec = find_spec("matplotlib")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     return [str(path) for folder in folders for path in sorted(Path(folder).glob("mpl-data/fonts/ttf/DejaVuSans*.ttf"))]

@@ -1,7 +1,7 @@
-"""What panes are sent of a program. Each module of this package is loaded, so the wire form of a new pane is one file.
+"""Data for panes of a program. Each module of this package is loaded, so the encoder of a new pane is one file.
 
-A pane's data crosses with the heavy half of a program, once, and again when something was asked about it. In the
-browser `store.sentTo(id)` returns it.
+A pane's data is sent with the heavy state of a program: once, and again after each answer to a question about
+it. In the browser `store.sentTo(id)` returns it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _wires: dict[str, Wire] = {}
 
 
 def sends(pane: str) -> Callable[[Wire], Wire]:
-    """Return a decorator that registers what a pane is sent, by the id that it has in the browser.
+    """Return a decorator that registers the encoder of a pane, by the pane's id in the browser.
 
-    The function gets a program and returns what JSON can hold, or None where there is nothing to show. Raises
-    ValueError when another function sends to this pane.
+    The function receives a program and returns JSON data, or None if there is nothing to show. Raises
+    ValueError if another function is registered for this pane.
     """
 
-    def register(wire: Wire) -> Wire:
-        if _wires.setdefault(pane, wire) is not wire:
+    def register(encoder: Wire) -> Wire:
+        if _wires.setdefault(pane, encoder) is not encoder:
             raise ValueError(f"two functions send to the pane {pane!r}")
-        return wire
+        return encoder
 
     return register
 
 
 def panes(program: Program) -> JSON:
-    """Return what is sent to panes about a program, under the key that the browser looks for."""
-    sent = {pane: data for pane, wire in _wires.items() if (data := wire(program)) is not None}
+    """Return the data of all panes about a program, under the key that the browser expects."""
+    sent = {pane: data for pane, encoder in _wires.items() if (data := encoder(program)) is not None}
     return {"panes": sent} if sent else {}
 
 
