@@ -14,8 +14,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from xlascope.records import Equation, Jaxpr, SourceRange, Traced, Variable
 from xlascope_widgets import assets, wire
-from xlascope_widgets.ledger import Ledger
 from xlascope_widgets.linker import link
+from xlascope_widgets.program_store import ProgramStore
 
 _OPERATIONS = ("add", "mul", "tanh", "dot_general", "reduce_sum", "exp", "log", "transpose", "select_n", "max")
 _ROUNDS = 5
@@ -139,9 +139,9 @@ def program(equations: int) -> Traced:
 
 
 def _sent(equations: int) -> str:
-    main = Ledger.of([program(equations)]).main
+    main = ProgramStore.of([program(equations)]).main
     assert main is not None
-    return json.dumps(wire.heavy(main))
+    return json.dumps(wire.encode_heavy(main))
 
 
 def _chromium() -> str | None:

@@ -93,7 +93,7 @@ def _compile(mine: Side, make: Callable[[Side], Program], wide: bool) -> tuple[t
     seconds = time.perf_counter() - began
     memory = compiled.memory_analysis()
     text = compiled.as_text()
-    kept = len(lowered._lowered.kept.names) if mine.name == "xlascope" else 0
+    kept = len(lowered._lowered.materialization.names) if mine.name == "xlascope" else 0
     size = memory.temp_size_in_bytes + memory.output_size_in_bytes
     found = Compiled(seconds, size, kernels_in(text), text.count(" = "), kept)
     return (compiled, mine.xs.tree_util.tree_map(mine.jnp.asarray, arguments)), found

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from xlascope import inspect, records
-from xlascope.inspect.engine.calls import trace_call
-from xlascope.xla.keeping import keep_in
-from xlascope.xla.lowering.lowering import lower
+from xlascope.inspect.engine.traced_calls import trace_call
+from xlascope.xla.lowering.module_lowering import lower
+from xlascope.xla.materialization import materialize
 from xlascope.xla.mlir.builder import bytecode
 from xlascope.xla.targets import find_target
 
@@ -49,7 +49,7 @@ def made(name: str, target: str, *, keep: bool) -> tuple[Made, int]:
     call = trace_call(program.function, program.arguments, {})
     platform = find_target(target).platform
     lowered = lower(call.traced.program, "jit_f", platform=platform)
-    kept = keep_in(lowered.module, judged=True, barriers=False) if keep else None
+    kept = materialize(lowered.module, use_model=True, has_barriers=False) if keep else None
     found = inspect.target(inspect.Program(bytecode(lowered.module)), target=target)
     compiled = next(each for each in found.records if isinstance(each, records.Compiled))
     runs = [each for each in compiled.kernels if each.kind != "call"]

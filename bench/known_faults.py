@@ -26,13 +26,13 @@ ROUNDS = 25
 def share() -> dict[str, list[str]]:
     """Return, for each fault, the names of the programs that match it."""
     known_faults = importlib.import_module("xlascope.xla.known_faults")
-    operations = importlib.import_module("xlascope.xla.known_faults.operations")
+    operations = importlib.import_module("xlascope.xla.known_faults.program_operations")
     found: dict[str, list[str]] = {fault.name: [] for fault in known_faults.FAULTS}
     names = frozenset().union(*(fault.names for fault in known_faults.FAULTS))
     count = 0
     for name, jaxpr in _jaxprs(side("xlascope")):
         count += 1
-        for fault in known_faults.matching(known_faults.FAULTS, operations.operations_of_jaxpr(jaxpr, names)):
+        for fault in known_faults.match_faults(known_faults.FAULTS, operations.operations_of_jaxpr(jaxpr, names)):
             found[fault.name].append(name)
     print(f"{count} programs")
     return found

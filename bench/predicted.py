@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xlascope import inspect, records
-from xlascope.readers.hlo.equations import running_computations
+from xlascope.readers.hlo.equations import executed_computations
 from xlascope.readers.hlo.text import read_module
 from xlascope.records.op_names import absolute_paths, equation_path
-from xlascope.xla.keeping.fusing import kernels_of
-from xlascope.xla.keeping.graph import graphs_of, name_of
-from xlascope.xla.keeping.rates import MOVING
+from xlascope.xla.materialization.cost_model import DATA_MOVEMENT_OPS
+from xlascope.xla.materialization.fusion_model import simulate_fusion
+from xlascope.xla.materialization.graph import build_graphs, full_op_name
 
 from .kinds import KINDS
 from .results import replace_table
@@ -41,7 +41,7 @@ HEAD = [
 
 
 #: What computes nothing, by StableHLO's names and by HLO's.
-_MOVES = (MOVING - {"reduce"}) | {"constant", "convert", "iota", "transpose"}
+_MOVES = (DATA_MOVEMENT_OPS - {"reduce"}) | {"constant", "convert", "iota", "transpose"}
 _STAYS = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "broadcast", "reshape", "transpose", "copy"}
 _STAYS |= {"concatenate", "convert", "dynamic-slice", "dynamic-update-slice", "gather", "iota", "pad", "reverse"}
 _STAYS |= {"slice", "fusion", "while", "conditional", "call"}
@@ -58,12 +58,12 @@ def said(module: Any) -> Seen:
     """What the model says of a module."""
     kernels_by_path: dict[str, set[tuple[int, int]]] = defaultdict(set)
     count = 0
-    for number, graph in enumerate(graphs_of(module)):
-        for kernel in kernels_of(graph):
+    for number, graph in enumerate(build_graphs(module)):
+        for kernel in simulate_fusion(graph):
             count += 1
             for value in kernel.computed:
-                maker = graph.made_by[value]
-                path = None if maker is None or graph.kind[value] in _MOVES else equation_path(name_of(maker))
+                maker = graph.defining_ops[value]
+                path = None if maker is None or graph.kind[value] in _MOVES else equation_path(full_op_name(maker))
                 if path is not None:
                     kernels_by_path[path].add((number, kernel.root))
     return Seen({path: len(found) for path, found in kernels_by_path.items()}, count)
@@ -73,7 +73,7 @@ def done(compiled: records.Compiled) -> Seen:
     """What XLA did."""
     module = read_module(compiled.hlo)
     kernels_by_path: dict[str, set[str]] = defaultdict(set)
-    for computation in running_computations(module):
+    for computation in executed_computations(module):
         for each in computation.instructions.values():
             inside = module.computations[each.called[0]] if each.opcode == "fusion" else None
             for part in [each] if inside is None else inside.instructions.values():

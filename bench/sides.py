@@ -19,7 +19,7 @@ class Side(NamedTuple):
 
 def _lower_ours(function: Callable[..., Any], *args: Any) -> Callable[[], Any]:
     make_jaxpr = importlib.import_module("xlascope").make_jaxpr
-    lower = importlib.import_module("xlascope.xla.lowering.lowering").lower
+    lower = importlib.import_module("xlascope.xla.lowering.module_lowering").lower
     program = make_jaxpr(function)(*args)
     return lambda: lower(program, "bench")
 

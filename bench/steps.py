@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import xlascope as xs
 from xlascope import inspect, records
-from xlascope.inspect.running.live import Sampler
+from xlascope.inspect.running.profile_sampler import Sampler
 
 from .programs import PROGRAMS, Program
 from .results import replace_table

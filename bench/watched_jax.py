@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import xlascope_jax
 from xlascope import records
-from xlascope.inspect.running.live import Sampler
+from xlascope.inspect.running.profile_sampler import Sampler
 
 from .mlp import digits_like, init, make_update
 from .results import replace_table

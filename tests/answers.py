@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from tests import kept_answers, oracle
-from tests.agreement import difference
+from tests.comparison import difference
 
 
 def out_of_date() -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 from typing import NamedTuple
 
-from xlascope.runtime.jaxlibs import numbers
+from xlascope.runtime.supported_jaxlibs import parse_version
 
 
 class Change(NamedTuple):
@@ -71,4 +71,4 @@ CHANGES = {
 def made(change: str) -> bool:
     """Whether the jax here, or its jaxlib, has changed that."""
     found = CHANGES[change]
-    return numbers(importlib.metadata.version(found.package)) >= numbers(found.since)
+    return parse_version(importlib.metadata.version(found.package)) >= parse_version(found.since)

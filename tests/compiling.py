@@ -23,7 +23,7 @@ _FILES = ("core/test_api_transforms", "core/test_noops", "core/test_planned", "e
 #: Where programs are kept and compiled quickly.
 KEPT_PLACES = (*(f"core/{room}/" for room in _ROOMS), *_FILES, *_EXAMPLES)
 #: Where they are kept and compiled as for users: it is tested what XLA makes of them.
-KEPT_AS_MADE = ("core/xla/test_keeping", "core/xla/test_known_faults")
+KEPT_AS_MADE = ("core/xla/test_materialization", "core/xla/test_known_faults")
 #: Where they are compiled quickly, each time anew: it is tested what becomes of them, or what is told.
 QUICK_PLACES = (
     "core/analysis/test_doctor",
@@ -78,7 +78,7 @@ def _is_known(option: str, value: Any) -> bool:
     """Whether XLA has an option, which it says only while it compiles."""
     from jaxlib import _jax  # noqa: PLC0415
 
-    from xlascope.xla.compilation import compile as compiling  # noqa: PLC0415
+    from xlascope.xla.compilation import compile_program as compiling  # noqa: PLC0415
     from xlascope.xla.devices import backend  # noqa: PLC0415
 
     client = backend.client()
@@ -119,7 +119,7 @@ _now: dict[str, Any] = {}
 def _compile(options: Mapping[str, Any]) -> None:
     """Compile with some options from now on; what was compiled with others is forgotten."""
     import xlascope  # noqa: PLC0415
-    from xlascope.xla.compilation import compile as compiling  # noqa: PLC0415
+    from xlascope.xla.compilation import compile_program as compiling  # noqa: PLC0415
 
     if compiling.compile_options is not _compile_options:
         _usual.append(compiling.compile_options)

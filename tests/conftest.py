@@ -83,7 +83,7 @@ def target_compilers() -> None:
     targets = importlib.import_module("xlascope.xla.targets")  # not above: settings are read when it is imported
     try:
         for name in ("gpu:h100", "tpu:v5e"):
-            targets.plugin_of(targets.find_target(name))
+            targets.find_plugin(targets.find_target(name))
     except targets.MissingTargetError as error:
         if os.environ.get("XLASCOPE_REQUIRE_TARGETS"):
             raise

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from tests import outcomes, rerun
 
-from xlascope.runtime import jaxlibs
+from xlascope.runtime import supported_jaxlibs
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "tests" / "data" / "ran_with.json"
@@ -50,7 +50,9 @@ class Environment(NamedTuple):
         return f"Python {self.python}, jaxlib {self.jaxlib}"
 
 
-ENVIRONMENTS = tuple(sorted(Environment(python, each.version) for each in jaxlibs.TRIED for python in each.pythons))
+ENVIRONMENTS = tuple(
+    sorted(Environment(python, each.version) for each in supported_jaxlibs.TESTED for python in each.pythons)
+)
 #: What CI draws from: the parts nearest to jaxlib, of half a minute each and less, the first a minute and more.
 SOME = ("tests/core/xla", "tests/core/readers", "tests/core/ir", "tests/core/records", "tests/core/analysis")
 #: The packages, for the examples in their docstrings.

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from xlascope.names import homes_of
+from xlascope.names import find_homes
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {
@@ -79,7 +79,7 @@ def reached(changed: Iterable[Path]) -> list[Path]:
 def _users() -> dict[Path, set[Path]]:
     """Who uses a file, by its imports, by public names, or by standing in the folder of its tests."""
     files = {_module(path): path for path in _files()}
-    homes = {name: home.module for package in LAZY for name, home in homes_of(package, _stub(package)).items()}
+    homes = {name: home.module for package in LAZY for name, home in find_homes(package, _stub(package)).items()}
     users = defaultdict(set)
     for path in files.values():
         for module in _used(path, homes):

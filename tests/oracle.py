@@ -45,7 +45,7 @@ ASKED = FOLDER / "asked"
 Found = tuple[Any, dict[str, str]]
 
 #: The program that answers.
-_ANSWERING = Path(__file__).with_name("answering.py")
+_ANSWERING = Path(__file__).with_name("oracle_server.py")
 #: Seconds until an answer no longer comes.
 _PATIENCE = 1500
 

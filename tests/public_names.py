@@ -16,8 +16,8 @@ from pathlib import Path
 import xlascope
 from xlascope.ir.operation import Operation
 from xlascope.lax import primitives
-from xlascope.missing import LEFT_OUT, names_of_jax
-from xlascope.names import Home, homes_of
+from xlascope.missing import UNSUPPORTED_NAMES, names_of_jax
+from xlascope.names import NameLocation, find_homes
 
 PACKAGE = Path(xlascope.__file__).parent
 ROOT = PACKAGE.parents[1]
@@ -149,9 +149,9 @@ def stub_of(package: str) -> Path:
     return Path(str(importlib.import_module(package).__file__)).with_suffix(".pyi")
 
 
-def listed(package: str) -> dict[str, Home]:
+def listed(package: str) -> dict[str, NameLocation]:
     """The names in a package's list, and where they live."""
-    return dict(homes_of(package, stub_of(package)))
+    return dict(find_homes(package, stub_of(package)))
 
 
 WRITTEN = {HANDLES: handles, INDEX: index}
@@ -170,7 +170,7 @@ def presence() -> dict[str, tuple[list[str], list[str], list[str]]]:
     for name in sorted(names_of_jax()):
         module, _, last = name.rpartition(".")
         here, left_out, lacking = found.setdefault(module, ([], [], []))
-        (here if _is_here(module, last) else left_out if name in LEFT_OUT else lacking).append(last)
+        (here if _is_here(module, last) else left_out if name in UNSUPPORTED_NAMES else lacking).append(last)
     return found
 
 

@@ -10,15 +10,15 @@ import importlib
 import sys
 from typing import Any
 
-from . import starting as _starting
-from .names import lazy
+from . import bootstrap as _starting
+from .names import make_lazy_attributes
 
 if "jaxlib" in sys.modules:  # loaded by other code, perhaps before another version was installed
     from . import runtime as _runtime  # noqa: F401
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy(__name__)
+__getattr__, __dir__, __all__ = make_lazy_attributes(__name__)
 
 
 def _fill_methods() -> None:
@@ -26,7 +26,7 @@ def _fill_methods() -> None:
 
 
 def _ufunc_methods() -> Any:
-    return importlib.import_module("xlascope.numpy.universal_methods")
+    return importlib.import_module("xlascope.numpy.ufunc_methods")
 
 
 def _register_with_library(library: str) -> None:
@@ -38,15 +38,15 @@ def _filter_traceback(error: BaseException) -> None:
 
 
 def _start_engine() -> Any:
-    """Create the engine, which makes programs of calls."""
-    return importlib.import_module("xlascope.inspect.engine.producer").Engine()
+    """Return a new engine, the producer of programs for calls of functions that belong to no other engine."""
+    return importlib.import_module("xlascope.inspect.engine.producer").EngineProducer()
 
 
 _starting.fill_methods = _fill_methods
 _starting.ufunc_methods = _ufunc_methods
 _starting.register_with_library = _register_with_library
 _starting.filter_traceback = _filter_traceback
-_starting.start_with(_start_engine)
+_starting.set_engine_factory(_start_engine)
 
 
 def load_ipython_extension(shell: Any) -> None:

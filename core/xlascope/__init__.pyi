@@ -71,8 +71,8 @@ from .api.shard_mapping import shard_map as shard_map
 from .control.checkpoint.policies import checkpoint_policies as checkpoint_policies
 from .control.checkpoint.remat import checkpoint as checkpoint
 from .control.checkpoint.remat import remat as remat
-from .control.rules.closures import closure_convert as closure_convert
-from .control.rules.closures import custom_gradient as custom_gradient
+from .control.rules.closure_conversion import closure_convert as closure_convert
+from .control.rules.closure_conversion import custom_gradient as custom_gradient
 from .control.rules.custom_jvp import custom_jvp as custom_jvp
 from .control.rules.custom_vjp import custom_vjp as custom_vjp
 from .dtypes import float0 as float0
@@ -135,7 +135,7 @@ from .xla.devices.backend import process_indices as process_indices
 from .xla.sharding.meshes import P as P
 from .xla.sharding.meshes import set_mesh as set_mesh
 from .xla.sharding.named_shardings import NamedSharding as NamedSharding
-from .xla.sharding.spread import Shard as Shard
+from .xla.sharding.sharded_arrays import Shard as Shard
 
 __version__: str
 

@@ -7,8 +7,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-#: The subcommands: a module for each, with `arguments(parser)` and `main(chosen)`, loaded on use.
-_QUESTIONS = {
+#: The subcommands: a module for each, with `arguments(parser)` and `main(options)`, loaded on use.
+_COMMANDS = {
     "doctor": ("xlascope.tools.device.cli", "what works on this machine's device: --device"),
     "port": ("xlascope.tools.porting.cli", "change imports of jax in programs and notebooks to xlascope, and back"),
     "show": ("xlascope.scripts.show", "draw or print a file of records: that of a watched run, or of an inspection"),
@@ -18,17 +18,20 @@ _QUESTIONS = {
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the subcommand of a command line and return the exit status."""
+    """Run the subcommand of a command line and return the exit status.
+
+    ``words`` are the arguments, by default those of the process.
+    """
     words = list(sys.argv[1:] if words is None else words)
     parser = argparse.ArgumentParser(prog="python -m xlascope", description="A JAX you can see through.")
     questions = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
-    asked = next((word for word in words if word in _QUESTIONS), None)
-    for name, (module, help_text) in _QUESTIONS.items():
+    command = next((word for word in words if word in _COMMANDS), None)
+    for name, (module, help_text) in _COMMANDS.items():
         question = questions.add_parser(name, help=help_text, description=help_text)
-        if name == asked:
+        if name == command:
             importlib.import_module(module).arguments(question)
-    chosen = parser.parse_args(words)
-    return int(importlib.import_module(_QUESTIONS[chosen.question][0]).main(chosen))
+    options = parser.parse_args(words)
+    return int(importlib.import_module(_COMMANDS[options.question][0]).main(options))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Functions with custom derivative rules, under JAX's module name."""
 
-from .control.rules.closures import closure_convert as closure_convert
-from .control.rules.closures import custom_gradient as custom_gradient
+from .control.rules.closure_conversion import closure_convert as closure_convert
+from .control.rules.closure_conversion import custom_gradient as custom_gradient
 from .control.rules.custom_jvp import custom_jvp as custom_jvp
 from .control.rules.custom_vjp import CustomVJPPrimal as CustomVJPPrimal
 from .control.rules.custom_vjp import custom_vjp as custom_vjp

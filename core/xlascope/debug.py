@@ -2,7 +2,7 @@
 
 from .api.callbacks import debug_callback as callback
 from .api.callbacks import debug_print as print
-from .api.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
+from .api.sharding_visualization import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 from .names import explain_missing as _explain_missing
 
 __all__ = ["callback", "inspect_array_sharding", "print", "visualize_array_sharding", "visualize_sharding"]

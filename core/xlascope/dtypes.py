@@ -32,12 +32,12 @@ SMALL_FLOATS = tuple(
     )
 )  # fmt: skip
 SMALL_INTEGERS = (np.dtype(ml_dtypes.int2), np.dtype(ml_dtypes.int4))
-SMALL_NATURALS = (np.dtype(ml_dtypes.uint2), np.dtype(ml_dtypes.uint4))
+SMALL_UNSIGNED = (np.dtype(ml_dtypes.uint2), np.dtype(ml_dtypes.uint4))
 
 #: Direct upper neighbours. Weak types are written as the Python type.
-_ABOVE: dict[Any, tuple[Any, ...]] = {
+_LATTICE: dict[Any, tuple[Any, ...]] = {
     np.dtype("bool"): (int,),
-    int: (np.dtype("uint8"), np.dtype("int8"), *SMALL_INTEGERS, *SMALL_NATURALS),
+    int: (np.dtype("uint8"), np.dtype("int8"), *SMALL_INTEGERS, *SMALL_UNSIGNED),
     np.dtype("uint8"): (np.dtype("int16"), np.dtype("uint16")),
     np.dtype("uint16"): (np.dtype("int32"), np.dtype("uint32")),
     np.dtype("uint32"): (np.dtype("int64"), np.dtype("uint64")),
@@ -54,61 +54,65 @@ _ABOVE: dict[Any, tuple[Any, ...]] = {
     complex: (np.dtype("complex64"),),
     np.dtype("complex64"): (np.dtype("complex128"),),
     np.dtype("complex128"): (),
-    **dict.fromkeys((*SMALL_FLOATS, *SMALL_INTEGERS, *SMALL_NATURALS), ()),
+    **dict.fromkeys((*SMALL_FLOATS, *SMALL_INTEGERS, *SMALL_UNSIGNED), ()),
 }
 #: The dtypes that 64-bit dtypes become unless ``enable_x64`` is set.
-NARROW = {
+NARROWED_DTYPES = {
     np.dtype("int64"): np.dtype("int32"),
     np.dtype("uint64"): np.dtype("uint32"),
     np.dtype("float64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("complex64"),
 }
-_DEFAULT: dict[type, np.dtype[Any]] = {
+_DEFAULT_DTYPES: dict[type, np.dtype[Any]] = {
     bool: np.dtype("bool"),
     int: np.dtype("int64"),
     float: np.dtype("float64"),
     complex: np.dtype("complex128"),
 }
-_PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+_SCALAR_TYPES_BY_KIND = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 float0: np.dtype[Any] = np.dtype([("float0", np.void, 0)])
 
 #: The kinds of the dtypes that arrays can have. NumPy's own kind is "V" for all types that it lacks.
 KINDS: dict[np.dtype[Any], str] = {
     float0: "V",
-    **{dtype: dtype.kind for dtype in _ABOVE if isinstance(dtype, np.dtype)},
+    **{dtype: dtype.kind for dtype in _LATTICE if isinstance(dtype, np.dtype)},
     **dict.fromkeys((bfloat16, *SMALL_FLOATS), "f"),
     **dict.fromkeys(SMALL_INTEGERS, "i"),
-    **dict.fromkeys(SMALL_NATURALS, "u"),
+    **dict.fromkeys(SMALL_UNSIGNED, "u"),
     **dict.fromkeys(KEY_TYPES.values(), "K"),  # type: ignore[arg-type]
 }
 
 
-def _upwards(node: Any) -> frozenset[Any]:
-    return frozenset({node}).union(*(_upwards(above) for above in _ABOVE[node]))
+def _find_upper_bounds(node: Any) -> frozenset[Any]:
+    return frozenset({node}).union(*(_find_upper_bounds(above) for above in _LATTICE[node]))
 
 
-_UPPER = {node: _upwards(node) for node in _ABOVE}
+_UPPER_BOUNDS = {node: _find_upper_bounds(node) for node in _LATTICE}
 
 
 @functools.cache
-def _join(nodes: frozenset[Any]) -> Any:
-    common = frozenset.intersection(*(_UPPER[node] for node in nodes))
-    least = [node for node in common if _UPPER[node] >= common]
+def _least_upper_bound(nodes: frozenset[Any]) -> Any:
+    """Return the least upper bound of nodes of the lattice; raise TypePromotionError if there is none.
+
+    A node is a dtype, or a Python type for the weak type of its scalars.
+    """
+    common = frozenset.intersection(*(_UPPER_BOUNDS[node] for node in nodes))
+    least = [node for node in common if _UPPER_BOUNDS[node] >= common]
     if not least:
         raise TypePromotionError(
-            f"no dtype holds the values of both {_named(nodes)}; convert one of them explicitly with astype"
+            f"no dtype holds the values of both {_format_nodes(nodes)}; convert one of them explicitly with astype"
         )
     return least[0]
 
 
-def canonical(dtype: Any) -> np.dtype[Any]:
+def to_canonical_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype of values of ``dtype`` under the current settings: 64-bit becomes 32-bit without ``enable_x64``.
 
     >>> to_canonical_dtype(float)
     dtype('float32')
     """
     parsed = parse_dtype(dtype)
-    return parsed if boot.enable_x64.value else NARROW.get(parsed, parsed)
+    return parsed if boot.enable_x64.value else NARROWED_DTYPES.get(parsed, parsed)
 
 
 def parse_dtype(dtype: Any) -> np.dtype[Any]:
@@ -124,7 +128,7 @@ def parse_dtype(dtype: Any) -> np.dtype[Any]:
         fix = "; a shape of several axes is one argument: zeros((3, 4))" if isinstance(dtype, int) else fix
         raise TypeError(f"a dtype is a name or type of numbers, as in dtype='float32', got {dtype!r}{fix}") from None
     if parsed not in KINDS:
-        raise not_supported(parsed)
+        raise unsupported_dtype_error(parsed)
     return parsed
 
 
@@ -133,21 +137,21 @@ def _dtype_of(dtype: Any) -> np.dtype[Any]:
         raise TypeError
     if is_key(dtype):
         return dtype  # type: ignore[no-any-return]
-    result: np.dtype[Any] = _DEFAULT[dtype] if dtype in PYTHON_TYPES else np.dtype(dtype)
+    result: np.dtype[Any] = _DEFAULT_DTYPES[dtype] if dtype in PYTHON_TYPES else np.dtype(dtype)
     return result
 
 
-def not_supported(dtype: np.dtype[Any]) -> TypeError:
+def unsupported_dtype_error(dtype: np.dtype[Any]) -> TypeError:
     """Return the error for a dtype that arrays cannot have."""
     names = ", ".join(supported.name for supported in KINDS if KINDS[supported] not in "VK")
     return TypeError(f"arrays cannot have dtype {dtype}; they have one of: {names}")
 
 
 #: Python's number types, which stand for the default dtypes.
-PYTHON_TYPES = frozenset(_DEFAULT)
+PYTHON_TYPES = frozenset(_DEFAULT_DTYPES)
 
 
-def kind_of(dtype: np.dtype[Any]) -> str:
+def dtype_kind(dtype: np.dtype[Any]) -> str:
     """Return the kind of a dtype.
 
     b (booleans), i, u (integers), f (floats), c (complex) or K (keys); V for a dtype that arrays cannot have.
@@ -164,22 +168,22 @@ def is_supported(dtype: np.dtype[Any]) -> bool:
     return dtype in KINDS
 
 
-def bits_of(dtype: np.dtype[Any]) -> int:
+def dtype_bits(dtype: np.dtype[Any]) -> int:
     """Return the width of an element in bits, also for dtypes narrower than a byte.
 
     >>> import ml_dtypes
     >>> dtype_bits(np.dtype("float32")), dtype_bits(np.dtype(ml_dtypes.int4))
     (32, 4)
     """
-    return _NARROWER.get(dtype) or 8 * dtype.itemsize
+    return _SUBBYTE_BITS.get(dtype) or 8 * dtype.itemsize
 
 
-_NARROWER = {d: int(d.name.lstrip("uintfloa")[0]) for d in (SMALL_FLOATS[0], *SMALL_INTEGERS, *SMALL_NATURALS)}
+_SUBBYTE_BITS = {d: int(d.name.lstrip("uintfloa")[0]) for d in (SMALL_FLOATS[0], *SMALL_INTEGERS, *SMALL_UNSIGNED)}
 
 
-def scalar_type(dtype: np.dtype[Any]) -> type:
+def python_scalar_type(dtype: np.dtype[Any]) -> type:
     """Return the Python scalar type of a dtype's kind: bool, int, float or complex; raise TypeError for keys."""
-    scalar = _PYTHON.get(KINDS[dtype])
+    scalar = _SCALAR_TYPES_BY_KIND.get(KINDS[dtype])
     if scalar is None:
         raise TypeError(f"keys are no numbers: no Python number is one of dtype {dtype}")
     return scalar
@@ -187,28 +191,31 @@ def scalar_type(dtype: np.dtype[Any]) -> type:
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """Return whether ``dtype`` is a real floating-point type, including those of ml_dtypes."""
-    return kind_of(dtype) == "f"
+    return dtype_kind(dtype) == "f"
 
 
 def is_differentiable(dtype: np.dtype[Any]) -> bool:
     """Return whether values of ``dtype`` have tangents of the same type: floating-point and complex types."""
-    return kind_of(dtype) in "fc"
+    return dtype_kind(dtype) in "fc"
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
     """Return whether ``dtype`` is a signed or unsigned integer type."""
-    return kind_of(dtype) in "iu"
+    return dtype_kind(dtype) in "iu"
 
 
-def promote(types: tuple[tuple[np.dtype[Any], bool], ...]) -> tuple[np.dtype[Any], bool]:
-    """Return the promoted (dtype, weak) of operands of those (dtype, weak).
+def promote_dtypes(types: tuple[tuple[np.dtype[Any], bool], ...]) -> tuple[np.dtype[Any], bool]:
+    """Return the dtype to which operands are promoted, and whether it is weak.
+
+    ``types`` has a pair for each operand: its dtype, and whether that is weak. Raises TypePromotionError for
+    dtypes without a common one, and TypeError for keys among other types.
 
     >>> promote_dtypes(((np.dtype("int32"), False), (np.dtype("float32"), True)))
     (dtype('float32'), True)
     >>> promote_dtypes(((np.dtype("float16"), False), (np.dtype("float32"), True)))
     (dtype('float16'), False)
     """
-    return _promote(types, bool(boot.enable_x64.value), boot.numpy_dtype_promotion.value == "strict")
+    return _promote_cached(types, bool(boot.enable_x64.value), boot.numpy_dtype_promotion.value == "strict")
 
 
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
@@ -221,24 +228,31 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     """
     if not args:
         raise ValueError("result_type takes at least one argument")
-    dtype, weak = promote(tuple(map(_typed, args)))
+    dtype, weak = promote_dtypes(tuple(map(_dtype_and_weakness, args)))
     return (dtype, weak) if return_weak_type_flag else dtype
 
 
-def _typed(x: Any) -> tuple[np.dtype[Any], bool]:
-    """Return the dtype of an array, number or dtype, and whether it is weak."""
+def _dtype_and_weakness(x: Any) -> tuple[np.dtype[Any], bool]:
+    """Return the dtype of an array, number or dtype under the current settings, and whether it is weak."""
     kind = x if isinstance(x, type) else type(x)
     if kind in (bool, int, float, complex):
-        return canonical(kind), kind is not bool
+        return to_canonical_dtype(kind), kind is not bool
     if isinstance(x, (str, type, np.dtype)):
-        return canonical(x), False
+        return to_canonical_dtype(x), False
     if getattr(x, "dtype", None) is None:
         raise TypeError(f"result_type takes arrays, numbers and dtypes, got {x!r} of type {type(x).__name__}")
-    return canonical(x.dtype), bool(getattr(x, "weak_type", False))
+    return to_canonical_dtype(x.dtype), bool(getattr(x, "weak_type", False))
 
 
 @functools.lru_cache(maxsize=4096)
-def _promote(types: tuple[tuple[np.dtype[Any], bool], ...], x64: bool, strict: bool) -> tuple[np.dtype[Any], bool]:
+def _promote_cached(
+    types: tuple[tuple[np.dtype[Any], bool], ...], x64: bool, strict: bool
+) -> tuple[np.dtype[Any], bool]:
+    """Return the result of :func:`promote_dtypes` under the settings ``x64`` and ``strict``.
+
+    ``x64`` is the value of ``enable_x64`` and only distinguishes cache entries; with ``strict`` only Python
+    scalars are promoted.
+    """
     if len({dtype for dtype, _ in types}) == 1:
         return types[0][0], all(weak for _, weak in types)
     if any(is_key(dtype) for dtype, _ in types):
@@ -246,44 +260,56 @@ def _promote(types: tuple[tuple[np.dtype[Any], bool], ...], x64: bool, strict: b
             f"keys meet nothing but keys of their own type, got {' and '.join(dtype.name for dtype, _ in types)}: "
             "random.key_data(keys) has a key's words as numbers"
         )
-    nodes = frozenset(scalar_type(dtype) if weak and dtype.kind != "b" else dtype for dtype, weak in types)
+    nodes = frozenset(python_scalar_type(dtype) if weak and dtype.kind != "b" else dtype for dtype, weak in types)
     if strict:
         _check_strict(nodes)
-    node = _join(nodes)
+    node = _least_upper_bound(nodes)
     if isinstance(node, type):
-        return canonical(node), True
-    return canonical(node), False
+        return to_canonical_dtype(node), True
+    return to_canonical_dtype(node), False
 
 
-_ORDER = (bool, int, float, complex)
+_SCALAR_TYPE_ORDER = (bool, int, float, complex)
 
 
 def _check_strict(nodes: frozenset[Any]) -> None:
-    """Raise if operands need promotion that ``strict`` forbids.
+    """Raise TypePromotionError if operands need a promotion that ``numpy_dtype_promotion="strict"`` forbids.
 
-    Only Python scalars are promoted, and only to types of their kind or above.
+    ``nodes`` are the operands' dtypes, with Python types for weak ones. Only Python scalars are promoted, and
+    only to types of their kind or above.
     """
     types = [node for node in nodes if not isinstance(node, type)]
     kinds = [node for node in nodes if isinstance(node, type)]
-    if len(types) > 1 or any(not holds_strictly(types[0], kind) for kind in kinds if types):
+    if len(types) > 1 or any(not can_hold_strictly(types[0], kind) for kind in kinds if types):
         raise promotion_error(nodes)
 
 
-def holds_strictly(dtype: np.dtype[Any], kind: type) -> bool:
-    """Return whether a Python scalar may be combined with ``dtype`` under ``numpy_dtype_promotion="strict"``."""
-    target = scalar_type(dtype)
-    return target is bool if kind is bool else target is not bool and _ORDER.index(kind) <= _ORDER.index(target)
+def can_hold_strictly(dtype: np.dtype[Any], kind: type) -> bool:
+    """Return whether a Python scalar may be combined with ``dtype`` under ``numpy_dtype_promotion="strict"``.
+
+    ``kind`` is the scalar's type: bool, int, float or complex.
+    """
+    target = python_scalar_type(dtype)
+    return (
+        target is bool
+        if kind is bool
+        else target is not bool and _SCALAR_TYPE_ORDER.index(kind) <= _SCALAR_TYPE_ORDER.index(target)
+    )
 
 
 def promotion_error(nodes: Iterable[Any]) -> TypePromotionError:
-    """Return the error for operands that the setting ``strict`` does not promote."""
+    """Return the error for operands that ``numpy_dtype_promotion="strict"`` does not promote.
+
+    ``nodes`` are the operands' dtypes, with Python types for weak ones.
+    """
     return TypePromotionError(
-        f"Input dtypes {_named(nodes)} do not meet in a common dtype under numpy_dtype_promotion='strict'. Convert "
+        f"Input dtypes {_format_nodes(nodes)} do not meet in a common dtype under "
+        "numpy_dtype_promotion='strict'. Convert "
         "one of them (astype), or set numpy_dtype_promotion to 'standard'."
     )
 
 
-def _named(nodes: Iterable[Any]) -> str:
+def _format_nodes(nodes: Iterable[Any]) -> str:
     return " and ".join(sorted(f"a Python {n.__name__}" if isinstance(n, type) else n.name for n in nodes))
 
 
@@ -304,11 +330,11 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> np.dty
     """
     if is_key(dtype) and not allow_extended_dtype:
         raise ValueError(f"canonicalize_dtype got {dtype}, a type of keys: allow_extended_dtype lets it pass")
-    return canonical(float if dtype is None else dtype)
+    return to_canonical_dtype(float if dtype is None else dtype)
 
 
-_CLASSES = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
-_ABSTRACT = (
+_ABSTRACT_TYPES_BY_KIND = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
+_ABSTRACT_TYPES = (
     np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating,
     np.complexfloating, np.flexible, np.character, extended, prng_key,
 )  # fmt: skip
@@ -322,14 +348,18 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     >>> issubdtype(KEY_TYPES["threefry2x32"], prng_key)
     True
     """
-    abstract = isinstance(arg2, type) and arg2 in _ABSTRACT
-    if isinstance(arg1, type) and arg1 in _ABSTRACT:
+    abstract = isinstance(arg2, type) and arg2 in _ABSTRACT_TYPES
+    if isinstance(arg1, type) and arg1 in _ABSTRACT_TYPES:
         return isinstance(arg2, type) and issubclass(arg2, np.generic) and issubclass(arg1, arg2)
     if is_key(arg1) or is_key(arg2):
         return issubclass(arg1.type, arg2) if abstract and is_key(arg1) else arg1 is arg2
     dtype = np.dtype(arg1)
     if abstract:
-        kind = dtype.type if issubclass(dtype.type, np.number) else _CLASSES.get(kind_of(dtype), dtype.type)
+        kind = (
+            dtype.type
+            if issubclass(dtype.type, np.number)
+            else _ABSTRACT_TYPES_BY_KIND.get(dtype_kind(dtype), dtype.type)
+        )
         return issubclass(kind, arg2)
     return bool(dtype == np.dtype(arg2))
 
@@ -341,7 +371,7 @@ def itemsize_bits(dtype: Any) -> int:
     (4, 64)
     """
     parsed = np.dtype(dtype)
-    return 8 if parsed == np.bool_ else bits_of(parsed)
+    return 8 if parsed == np.bool_ else dtype_bits(parsed)
 
 
 def scalar_type_of(x: Any) -> type:
@@ -352,16 +382,16 @@ def scalar_type_of(x: Any) -> type:
     >>> scalar_type_of(np.float16(1)), scalar_type_of("int8")
     (<class 'float'>, <class 'int'>)
     """
-    if isinstance(x, type) and x in _DEFAULT:
+    if isinstance(x, type) and x in _DEFAULT_DTYPES:
         return x
     dtype = getattr(x, "dtype", None)
     try:
         parsed = np.dtype(dtype if isinstance(dtype, np.dtype) else type(x) if isinstance(x, _NUMBERS) else x)
     except TypeError:
         parsed = None
-    if x is None or parsed not in KINDS or KINDS[parsed] not in _PYTHON:
+    if x is None or parsed not in KINDS or KINDS[parsed] not in _SCALAR_TYPES_BY_KIND:
         raise TypeError(f"scalar_type_of takes an array, a number or a dtype, got {x!r} of type {type(x).__name__}")
-    return scalar_type(parsed)
+    return python_scalar_type(parsed)
 
 
 _NUMBERS = (bool, int, float, complex)

@@ -11,10 +11,10 @@ from . import tree
 from .names import explain_missing as _explain_missing
 from .numpy.creation import zeros
 from .numpy.joining import concatenate, split
-from .numpy.promotion import common_dtype, to_common_dtype
+from .numpy.promotion import common_dtype, promote_dtypes
 from .numpy.shaping import ravel, reshape
 from .operations.conversion import convert_element_type
-from .trace.gate import array_of
+from .trace.operand_coercion import to_array
 from .trace.values import aval_of
 
 __all__ = ["ravel_pytree"]
@@ -23,9 +23,11 @@ __all__ = ["ravel_pytree"]
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Flatten and concatenate the leaves of a tree; return the vector and the function that restores the tree.
 
-    The vector has the promoted dtype of the leaves (float without leaves). The function takes a vector of that
-    shape and returns leaves of the original shapes and dtypes; it raises ValueError for another shape, and
-    TypeError for another dtype where the leaves have several; where they have one, they take the vector's.
+    The vector has the promoted dtype of the leaves (float without leaves). The function takes a vector of the
+    same shape and returns a tree with leaves of the original shapes. If all leaves had the same dtype, the
+    new ones have the dtype of the vector; otherwise they have their original dtypes. The function raises
+    ValueError for a vector of another shape and, if the dtypes of the leaves differ, TypeError for a vector
+    of another dtype.
 
     >>> import xlascope.numpy as jnp
     >>> vector, back = ravel_pytree({"w": jnp.ones((2, 2)), "b": jnp.zeros(1)})
@@ -37,21 +39,25 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     leaves, treedef = tree.flatten(pytree)
     avals = [aval_of(leaf) for leaf in leaves]
     if not leaves:
-        return zeros(0), _Back(treedef, (), (), aval_of(zeros(0)).dtype)
+        return zeros(0), _Unraveler(treedef, (), (), aval_of(zeros(0)).dtype)
     dtype = common_dtype(avals)[0]
-    vector = concatenate([ravel(array_of(x)) for x in to_common_dtype(leaves, avals)], dtype=dtype)
+    vector = concatenate([ravel(to_array(x)) for x in promote_dtypes(leaves, avals)], dtype=dtype)
     shapes, dtypes = tuple(aval.shape for aval in avals), tuple(aval.dtype for aval in avals)
-    return vector, _Back(treedef, shapes, dtypes, dtype)
+    return vector, _Unraveler(treedef, shapes, dtypes, dtype)
 
 
-class _Back:
-    """Function from a vector to a tree; equal ones make equal trees, so they can be static arguments."""
+class _Unraveler:
+    """Function from a vector to the pytree that :func:`ravel_pytree` made it from.
+
+    ``shapes`` and ``dtypes`` are those of the leaves, ``dtype`` that of the vector. Objects with the same
+    parameters are equal and have the same hash, so they can be static arguments.
+    """
 
     def __init__(self, treedef: Any, shapes: Sequence[Any], dtypes: Sequence[Any], dtype: np.dtype[Any]) -> None:
-        self._made_of = (treedef, tuple(shapes), tuple(dtypes), dtype)
+        self._key = (treedef, tuple(shapes), tuple(dtypes), dtype)
 
     def __call__(self, vector: Any) -> Any:
-        treedef, shapes, dtypes, dtype = self._made_of
+        treedef, shapes, dtypes, dtype = self._key
         if not shapes:
             return treedef.unflatten([])
         aval, sizes = aval_of(vector), [int(np.prod(shape)) for shape in shapes]
@@ -65,10 +71,10 @@ class _Back:
         return treedef.unflatten([convert_element_type(reshape(x, shape), out_dtype) for x, shape, out_dtype in pieces])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Back) and self._made_of == other._made_of
+        return isinstance(other, _Unraveler) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._made_of)
+        return hash(self._key)
 
 
 _explain_missing(__name__)

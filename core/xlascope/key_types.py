@@ -20,7 +20,10 @@ class prng_key(extended):  # noqa: N801  (JAX's name)
 
 
 class KeyType:
-    """Dtype of the keys of one generator; there is one object for each.
+    """Dtype of the keys of one random generator; ``KEY_TYPES`` has the only object for each generator.
+
+    ``implementation`` is the generator's name, ``tag`` its abbreviation in the dtype's name, ``words`` the
+    number of 32-bit words of a key.
 
     >>> KEY_TYPES["threefry2x32"]
     key<fry>

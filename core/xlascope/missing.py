@@ -15,50 +15,56 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-_NAMES = Path(__file__).with_name("names_of_jax.txt")
+_JAX_NAMES_FILE = Path(__file__).with_name("names_of_jax.txt")
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
-_MOST_NEAR = 3
+_MAX_SUGGESTIONS = 3
 
 
-class LeftOut(NamedTuple):
-    """Name of jax that will not be supported: the reason, and what to use instead."""
+class UnsupportedName(NamedTuple):
+    """Reason why a name of jax will not be supported, and what to use instead, both as parts of a sentence."""
 
-    why: str
+    reason: str
     instead: str
 
 
-_KERNELS = LeftOut(
+_KERNELS = UnsupportedName(
     "kernels written by hand are not what xlascope is for: it shows what XLA makes of whole programs",
     "write it with xlascope.numpy and look at its fusions with xlascope.inspect, or call the kernel in jax",
 )
-_AXES = "types do not say along which axes of a mesh values vary"
-_NEVER_MORE = "jax keeps it for old programs only"
+_VARYING_AXES = "types do not say along which axes of a mesh values vary"
+_LEGACY_ONLY = "jax keeps it for old programs only"
 
 #: Names or modules of jax that will not be supported.
-LEFT_OUT = {
+UNSUPPORTED_NAMES = {
     "pallas": _KERNELS,
     "experimental.pallas": _KERNELS,
     "experimental.mosaic": _KERNELS,
-    "experimental.jax2tf": LeftOut("it is about TensorFlow", "use jax for it"),
-    "numpy.fromfile": LeftOut("jax only says that it has none", "use numpy.fromfile, then xlascope.numpy.asarray"),
-    "numpy.fromiter": LeftOut("jax only says that it has none", "use numpy.fromiter, then xlascope.numpy.asarray"),
-    "random.random_gamma_p": LeftOut("numbers of the gamma distribution are no operation here", "use random.gamma"),
-    "errors.InconclusiveDimensionOperation": LeftOut("shapes have no symbols here", "trace for each shape"),
-    "lax.pcast": LeftOut(_AXES, "leave it away: values need no mark"),
-    "lax.psend": LeftOut("a send without its receive is for kernels", "use lax.ppermute"),
-    "lax.precv": LeftOut("a receive without its send is for kernels", "use lax.ppermute"),
-    "lax.ragged_all_to_all": LeftOut("XLA's CPU compiler has none", "use lax.all_to_all on padded blocks"),
-    "host_id": LeftOut(_NEVER_MORE, "use xlascope.process_index"),
-    "host_ids": LeftOut(_NEVER_MORE, "use range(xlascope.process_count())"),
-    "host_count": LeftOut(_NEVER_MORE, "use xlascope.process_count"),
+    "experimental.jax2tf": UnsupportedName("it is about TensorFlow", "use jax for it"),
+    "numpy.fromfile": UnsupportedName(
+        "jax only says that it has none", "use numpy.fromfile, then xlascope.numpy.asarray"
+    ),
+    "numpy.fromiter": UnsupportedName(
+        "jax only says that it has none", "use numpy.fromiter, then xlascope.numpy.asarray"
+    ),
+    "random.random_gamma_p": UnsupportedName(
+        "numbers of the gamma distribution are no operation here", "use random.gamma"
+    ),
+    "errors.InconclusiveDimensionOperation": UnsupportedName("shapes have no symbols here", "trace for each shape"),
+    "lax.pcast": UnsupportedName(_VARYING_AXES, "leave it away: values need no mark"),
+    "lax.psend": UnsupportedName("a send without its receive is for kernels", "use lax.ppermute"),
+    "lax.precv": UnsupportedName("a receive without its send is for kernels", "use lax.ppermute"),
+    "lax.ragged_all_to_all": UnsupportedName("XLA's CPU compiler has none", "use lax.all_to_all on padded blocks"),
+    "host_id": UnsupportedName(_LEGACY_ONLY, "use xlascope.process_index"),
+    "host_ids": UnsupportedName(_LEGACY_ONLY, "use range(xlascope.process_count())"),
+    "host_count": UnsupportedName(_LEGACY_ONLY, "use xlascope.process_count"),
 }
 
-_ARRAY = "use xlascope.Array"
-_SHARDING = "use xlascope.sharding.NamedSharding"
-_X64 = "use xlascope.enable_x64(True) or xlascope.enable_x64(False) in a with statement"
+_USE_ARRAY = "use xlascope.Array"
+_USE_NAMED_SHARDING = "use xlascope.sharding.NamedSharding"
+_USE_ENABLE_X64 = "use xlascope.enable_x64(True) or xlascope.enable_x64(False) in a with statement"
 
 #: Names that jax itself has removed, and their replacements.
-REMOVED = {
+REMOVED_NAMES = {
     "abstract_arrays": "use xlascope.core.ShapedArray",
     "clear_backends": "use xlascope.clear_caches",
     "config.config": "use from xlascope import config",
@@ -67,9 +73,9 @@ REMOVED = {
     "dlpack.to_dlpack": "hand the array itself to the other library's from_dlpack",
     "experimental.PartitionSpec": "use xlascope.sharding.PartitionSpec",
     "experimental.array_api": "use xlascope.numpy, which is the array API",
-    "experimental.disable_x64": _X64,
-    "experimental.enable_x64": _X64,
-    "experimental.global_device_array": _ARRAY,
+    "experimental.disable_x64": _USE_ENABLE_X64,
+    "experimental.enable_x64": _USE_ENABLE_X64,
+    "experimental.global_device_array": _USE_ARRAY,
     "experimental.host_callback": "use xlascope.pure_callback, xlascope.debug.callback or experimental.io_callback",
     "experimental.loops": "use xlascope.lax.fori_loop or scan",
     "experimental.maps": "use xlascope.shard_map, or xlascope.vmap with axis_name",
@@ -81,7 +87,7 @@ REMOVED = {
     "linear_util": "transform functions with xlascope.grad, vmap and jit alone",
     "mask": "use xlascope.numpy.where",
     "nn.normalize": "use xlascope.nn.standardize",
-    "numpy.DeviceArray": _ARRAY,
+    "numpy.DeviceArray": _USE_ARRAY,
     "numpy.NINF": "use -xlascope.numpy.inf",
     "numpy.alltrue": "use xlascope.numpy.all",
     "numpy.cumproduct": "use xlascope.numpy.cumprod",
@@ -93,13 +99,13 @@ REMOVED = {
     "numpy.sometrue": "use xlascope.numpy.any",
     "numpy.trapz": "use xlascope.numpy.trapezoid",
     "partial": "use functools.partial",
-    "random.KeyArray": _ARRAY,
-    "random.PRNGKeyArray": _ARRAY,
+    "random.KeyArray": _USE_ARRAY,
+    "random.PRNGKeyArray": _USE_ARRAY,
     "scipy.special.sph_harm": "use xlascope.scipy.special.sph_harm_y, whose arguments have another order",
-    "sharding.GSPMDSharding": _SHARDING,
-    "sharding.MeshPspecSharding": _SHARDING,
-    "sharding.OpShardingSharding": _SHARDING,
-    "sharding.PositionalSharding": _SHARDING,
+    "sharding.GSPMDSharding": _USE_NAMED_SHARDING,
+    "sharding.MeshPspecSharding": _USE_NAMED_SHARDING,
+    "sharding.OpShardingSharding": _USE_NAMED_SHARDING,
+    "sharding.PositionalSharding": _USE_NAMED_SHARDING,
     "soft_pmap": "use xlascope.shard_map",
     "util": "write helpers such as safe_map and safe_zip in the program: zip(…, strict=True)",
     "xla_computation": "use xlascope.jit(fun).lower(*args).as_text()",
@@ -108,14 +114,17 @@ REMOVED = {
 
 @functools.cache
 def names_of_jax() -> frozenset[str]:
-    """Return the public names of jax, as ``numpy.add``."""
-    text = _NAMES.read_text(encoding="utf-8").partition("\n")[2].replace("\n  ", " ")
+    """Return the public names of jax, relative to its package: ``numpy.add`` for ``jax.numpy.add``."""
+    text = _JAX_NAMES_FILE.read_text(encoding="utf-8").partition("\n")[2].replace("\n  ", " ")
     lines = (line.split(": ", 1) for line in text.splitlines())
     return frozenset(f"{module}.{name}".lstrip(".") for module, names in lines for name in names.split())
 
 
 def explanation(module: str, name: str, available: Iterable[str]) -> str:
-    """Return the end of an error about a missing name, "" for an unknown name; ``available`` are existing names.
+    """Return the end of an error message about a missing name; "" when nothing is known about it.
+
+    ``module`` is the full name of xlascope's module, ``name`` the missing name, ``available`` the names that
+    the module has. The text says why xlascope lacks a name of jax, or which names of the module are similar.
 
     >>> explanation("xlascope.numpy", "arrange", ["arange", "array"])
     "; did you mean 'arange' or 'array'?"
@@ -125,9 +134,9 @@ def explanation(module: str, name: str, available: Iterable[str]) -> str:
     ': jax has removed its random.KeyArray; use xlascope.Array'
     """
     in_jax = f"{module}.{name}".partition(".")[2]
-    left_out = _left_out(in_jax)
+    left_out = _find_unsupported(in_jax)
     if left_out is not None:
-        return f": jax's {in_jax} is left out for good, because {left_out.why}; {left_out.instead}"
+        return f": jax's {in_jax} is left out for good, because {left_out.reason}; {left_out.instead}"
     if in_jax in names_of_jax():
         if _is_module(module, name):
             return f": it is a module that is imported by its name, as in jax: import {module}.{name}"
@@ -135,37 +144,39 @@ def explanation(module: str, name: str, available: Iterable[str]) -> str:
             f": jax's {in_jax} is not in xlascope yet. Until then use jax beside it (docs/beside_jax.md): give jax "
             "numpy.asarray(x), and give xlascope its arrays as they are"
         )
-    if in_jax in REMOVED:
-        return f": jax has removed its {in_jax}; {REMOVED[in_jax]}"
+    if in_jax in REMOVED_NAMES:
+        return f": jax has removed its {in_jax}; {REMOVED_NAMES[in_jax]}"
     public = sorted({candidate for candidate in available if not candidate.startswith("_")})
-    near = difflib.get_close_matches(name, public, _MOST_NEAR)
-    return f"; did you mean {_any_of(near)}?" if near else ""
+    near = difflib.get_close_matches(name, public, _MAX_SUGGESTIONS)
+    return f"; did you mean {_format_alternatives(near)}?" if near else ""
 
 
 def _is_module(package: str, name: str) -> bool:
-    """Return whether a package has a module of that name, which is not imported yet."""
+    """Return whether a package contains a submodule ``name`` that can be imported."""
     paths = getattr(sys.modules.get(package), "__path__", None)
     return paths is not None and importlib.machinery.PathFinder.find_spec(f"{package}.{name}", paths) is not None
 
 
-def _left_out(name: str) -> LeftOut | None:
-    """Return the entry for a name, or for the module that it is in; None without one."""
+def _find_unsupported(name: str) -> UnsupportedName | None:
+    """Return the entry of ``UNSUPPORTED_NAMES`` for a name of jax or for a module that contains it, else None."""
     while name:
-        if name in LEFT_OUT:
-            return LEFT_OUT[name]
+        if name in UNSUPPORTED_NAMES:
+            return UNSUPPORTED_NAMES[name]
         name = name.rpartition(".")[0]
     return None
 
 
-def _any_of(names: Sequence[str]) -> str:
+def _format_alternatives(names: Sequence[str]) -> str:
     quoted = [repr(name) for name in names]
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def error_of(module: str, name: str, available: Iterable[str], asking: FrameType) -> Exception:
-    """Return the error for a name that a module's ``__getattr__`` does not find; ``asking`` is the calling frame.
+    """Return the error for a name that a module's ``__getattr__`` does not find.
 
-    AttributeError; ImportError in ``from module import name``, where Python would replace the message by its own.
+    ``available`` are the names that the module has, ``asking`` is the frame that looked the name up. The
+    error is an AttributeError, but an ImportError for ``from module import name``, where Python would replace
+    the message by its own.
     """
     text = explanation(module, name, available)
     if asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:

@@ -21,51 +21,59 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 _IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?:(\w+) as (\w+)|(\*))$", re.MULTILINE)
-_DECLARED = re.compile(r"^(\w+): ", re.MULTILINE)
+_DECLARATION = re.compile(r"^(\w+): ", re.MULTILINE)
 
 
-class Home(NamedTuple):
-    """Location of a public name: the module, and its name there (``""`` for the module itself)."""
+class NameLocation(NamedTuple):
+    """Location of a public name: the module's full name, and the name there (``""`` for the module itself)."""
 
     module: str
     name: str
 
 
-def homes_of(package: str, stub: Path) -> dict[str, Home]:
-    """Return the locations of the public names of a package, from its stub.
+def find_homes(package: str, stub: Path) -> dict[str, NameLocation]:
+    """Return where each public name of a package is defined, according to its stub.
+
+    ``stub`` is the path of the ``.pyi`` file beside the package's ``__init__.py``.
 
     >>> import xlascope.numpy
     >>> find_homes("xlascope.numpy", Path(xlascope.numpy.__file__).with_suffix(".pyi"))["arange"]
     NameLocation(module='xlascope.numpy.ranges', name='arange')
     """
-    return dict(_homes(package.split("."), stub))
+    return dict(_iter_homes(package.split("."), stub))
 
 
-def _homes(package: list[str], stub: Path) -> Iterator[tuple[str, Home]]:
+def _iter_homes(package: list[str], stub: Path) -> Iterator[tuple[str, NameLocation]]:
+    """Yield each public name that a stub imports, with its location; ``package`` is its name, split at dots."""
     text = stub.read_text(encoding="utf-8")
     for dots, path, source_name, name, everything in _IMPORT.findall(text):
         module = [*package[: len(package) + 1 - len(dots)], *filter(None, path.split("."))]
         if everything:
-            yield from _declared(module, stub.parent / f"{path}.pyi", package)
+            yield from _iter_declared(module, stub.parent / f"{path}.pyi", package)
         elif path:
-            yield name, Home(".".join(module), source_name)
+            yield name, NameLocation(".".join(module), source_name)
         else:
-            yield name, Home(".".join([*module, source_name]), "")
+            yield name, NameLocation(".".join([*module, source_name]), "")
 
 
-def _declared(module: list[str], stub: Path, package: list[str]) -> Iterator[tuple[str, Home]]:
-    yield from _homes(package, stub)
-    for name in _DECLARED.findall(stub.read_text(encoding="utf-8")):
-        yield name, Home(".".join(module), name)
+def _iter_declared(module: list[str], stub: Path, package: list[str]) -> Iterator[tuple[str, NameLocation]]:
+    """Yield each name that the stub of a module imports or annotates, with its location.
+
+    ``module`` and ``package`` are the names of the module and of its package, split at dots.
+    """
+    yield from _iter_homes(package, stub)
+    for name in _DECLARATION.findall(stub.read_text(encoding="utf-8")):
+        yield name, NameLocation(".".join(module), name)
 
 
-def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def make_lazy_attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` for a package, to be set in its ``__init__.py``.
 
-    A name becomes an ordinary attribute when it is first resolved.
+    ``__getattr__`` imports the module of a name when the name is first used and stores it as an ordinary
+    attribute.
     """
     module_object = sys.modules[package]
-    homes = homes_of(package, Path(str(module_object.__file__)).with_suffix(".pyi"))
+    homes = find_homes(package, Path(str(module_object.__file__)).with_suffix(".pyi"))
 
     def get_attribute(name: str) -> Any:
         home = homes.get(name)
@@ -73,7 +81,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], l
             if sys._getframe(1).f_code.co_name == "_handle_fromlist":  # it imports the module afterwards
                 raise AttributeError(name)
             present = (key for key, value in vars(module_object).items() if not isinstance(value, ModuleType))
-            raise _error_of(package, name, [*present, *homes])  # without internal modules that happen to be loaded
+            raise _make_error(package, name, [*present, *homes])  # without internal modules that happen to be loaded
         module = importlib.import_module(home.module)
         value = getattr(module, home.name) if home.name else module
         setattr(module_object, name, value)
@@ -86,30 +94,39 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], l
 
 
 def explain_missing(module: str) -> None:
-    """Give a module a ``__getattr__`` that says whether jax has a missing name, or what may be meant."""
+    """Give a module a ``__getattr__`` that says whether jax has a missing name, or suggests similar names.
+
+    ``module`` is the full name of the module, which is in ``sys.modules``.
+    """
     module_object = sys.modules[module]
 
     def raise_missing(name: str) -> Any:
         if sys._getframe(1).f_code.co_name == "_handle_fromlist":
             raise AttributeError(name)
-        raise _error_of(module, name, vars(module_object))
+        raise _make_error(module, name, vars(module_object))
 
     module_object.__getattr__ = raise_missing  # type: ignore[method-assign]
 
 
-def _error_of(module: str, name: str, available: Iterable[str]) -> Exception:
-    """Return the error for a missing name; to be called by a module's ``__getattr__``."""
+def _make_error(module: str, name: str, available: Iterable[str]) -> Exception:
+    """Return the error for a missing name; to be called directly by a module's ``__getattr__``.
+
+    ``available`` are the names that the module has; they serve as suggestions.
+    """
     if name.startswith("_"):
         return AttributeError(f"module {module!r} has no attribute {name!r}")
     error: Exception = importlib.import_module("xlascope.missing").error_of(module, name, available, sys._getframe(2))
     return error
 
 
-class _LastFinder:
-    """Finder that explains a failed import of a module; mere lookups of the module get a plain "no"."""
+class _ExplainingFinder:
+    """Finder in ``sys.meta_path`` that explains failed imports of modules of xlascope; it finds no module."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
-        """Return None: this finder finds no module."""
+        """Return None; raise ModuleNotFoundError with an explanation if an ``import`` of a module of xlascope fails.
+
+        Mere lookups of a module (``importlib.util.find_spec``) do not raise.
+        """
         package, _, last = name.rpartition(".")
         if package.partition(".")[0] != "xlascope" or sys._getframe(2).f_code.co_name != "_find_and_load_unlocked":
             return None
@@ -117,5 +134,5 @@ class _LastFinder:
         raise ModuleNotFoundError(f"No module named {name!r}{text}", name=name)
 
 
-if not any(type(finder).__name__ == _LastFinder.__name__ for finder in sys.meta_path):
-    sys.meta_path.append(_LastFinder())
+if not any(type(finder).__name__ == _ExplainingFinder.__name__ for finder in sys.meta_path):
+    sys.meta_path.append(_ExplainingFinder())

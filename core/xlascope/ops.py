@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import iinfo, kind_of
+from .dtypes import dtype_kind, iinfo
 from .names import explain_missing as _explain_missing
 from .numpy import methods  # noqa: F401  (gives arrays their .at)
 from .numpy.creation import full
 from .numpy.joining import stack
 from .numpy.logic import less, where
 from .numpy.reductions import max, min, prod, sum
-from .operations.whole_numbers import whole_number
-from .trace.gate import array_of
+from .operations.integer_arguments import whole_number
+from .trace.operand_coercion import to_array
 from .trace.values import aval_of
 
 __all__ = [
@@ -41,27 +41,27 @@ def index_update(x: Any, idx: Any, y: Any) -> Any:
     >>> print(xs.ops.index_update(jnp.zeros(3), xs.ops.index[1:], 7.0))
     [0. 7. 7.]
     """
-    return array_of(x).at[idx].set(y)
+    return to_array(x).at[idx].set(y)
 
 
 def index_add(x: Any, idx: Any, y: Any) -> Any:
     """Return ``x`` with ``y`` added to the elements at ``idx``."""
-    return array_of(x).at[idx].add(y)
+    return to_array(x).at[idx].add(y)
 
 
 def index_mul(x: Any, idx: Any, y: Any) -> Any:
     """Return ``x`` with the elements at ``idx`` multiplied by ``y``."""
-    return array_of(x).at[idx].multiply(y)
+    return to_array(x).at[idx].multiply(y)
 
 
 def index_min(x: Any, idx: Any, y: Any) -> Any:
     """Return ``x`` with the elements at ``idx`` replaced by the minimum with ``y``."""
-    return array_of(x).at[idx].min(y)
+    return to_array(x).at[idx].min(y)
 
 
 def index_max(x: Any, idx: Any, y: Any) -> Any:
     """Return ``x`` with the elements at ``idx`` replaced by the maximum with ``y``."""
-    return array_of(x).at[idx].max(y)
+    return to_array(x).at[idx].max(y)
 
 
 def segment_sum(
@@ -75,19 +75,19 @@ def segment_sum(
 ) -> Any:
     """Sum the slices of ``data`` with equal ``segment_ids``, for ids from 0 to ``num_segments`` - 1.
 
-    ``segment_ids`` holds integers, one for each slice of ``data`` along its first axis; the result has an axis of
-    segments in its place. Without ``num_segments`` it is the largest id plus one, which has to be known while
-    tracing. Slices with other ids are ignored, or with ``mode="clip"`` count for the nearest segment.
-
-    ``indices_are_sorted`` and ``unique_indices`` promise that of the ids. ``bucket_size`` is the number of slices
-    that are summed first, before the partial sums, which loses fewer digits.
+    ``segment_ids`` holds integers, one for each slice of ``data`` along its first axis; the result has an
+    axis of segments in its place. Without ``num_segments`` it is the largest id plus one, which has to be
+    known while tracing. Slices with other ids are ignored, or with ``mode="clip"`` count for the nearest
+    segment. ``indices_are_sorted`` and ``unique_indices`` promise that the ids are sorted and distinct. With
+    ``bucket_size``, that many slices at a time are summed first, and then the partial sums, which loses fewer
+    digits.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.ops.segment_sum(jnp.arange(4.0), jnp.array([0, 0, 1, 2])))
     [1. 2. 3.]
     """
     hints = indices_are_sorted, unique_indices, mode
-    return _segments("add", sum, data, segment_ids, num_segments, bucket_size, hints)
+    return _reduce_segments("add", sum, data, segment_ids, num_segments, bucket_size, hints)
 
 
 def segment_prod(
@@ -106,7 +106,7 @@ def segment_prod(
     [0. 1. 6.]
     """
     hints = indices_are_sorted, unique_indices, mode
-    return _segments("multiply", prod, data, segment_ids, num_segments, bucket_size, hints)
+    return _reduce_segments("multiply", prod, data, segment_ids, num_segments, bucket_size, hints)
 
 
 def segment_max(
@@ -127,7 +127,7 @@ def segment_max(
     [  1. -inf   3.]
     """
     hints = indices_are_sorted, unique_indices, mode
-    return _segments("max", max, data, segment_ids, num_segments, bucket_size, hints)
+    return _reduce_segments("max", max, data, segment_ids, num_segments, bucket_size, hints)
 
 
 def segment_min(
@@ -148,25 +148,30 @@ def segment_min(
     [ 0. inf  2.]
     """
     hints = indices_are_sorted, unique_indices, mode
-    return _segments("min", min, data, segment_ids, num_segments, bucket_size, hints)
+    return _reduce_segments("min", min, data, segment_ids, num_segments, bucket_size, hints)
 
 
-def _segments(
+def _reduce_segments(
     op: str, combine: Callable[..., Any], data: Any, ids: Any, num_segments: int | None, bucket: int | None, hints: Any
 ) -> Any:
-    """Reduce the slices of ``data`` by segment, in buckets first if requested."""
+    """Reduce the slices of ``data`` by segment: of ``bucket`` slices at a time, if given, and then the partial results.
+
+    ``op`` is the method of ``x.at[ids]`` that accumulates (``"add"``), ``combine`` the reduction of partial
+    results along an axis (``sum``). ``hints`` are ``indices_are_sorted``, ``unique_indices`` and ``mode``.
+    Without ``num_segments`` the ids have to be concrete.
+    """
     concrete_ids = np.asarray(ids) if num_segments is None else None
     if concrete_ids is not None and not concrete_ids.shape and concrete_ids < 0:
         raise ValueError(f"a segment of its own has an id of at least 0, got {concrete_ids}; say num_segments")
-    count = int(np.max(concrete_ids, initial=-1)) + 1 if concrete_ids is not None else _count(num_segments)
+    count = int(np.max(concrete_ids, initial=-1)) + 1 if concrete_ids is not None else _check_num_segments(num_segments)
     if bucket is None:
-        return _at_once(op, data, ids, count, hints)
+        return _reduce_bucket(op, data, ids, count, hints)
     size = whole_number(bucket, "bucket_size")
     if size < 1:
         raise ValueError(f"bucket_size is how many slices are taken at once, at least 1, got {size}")
     total = aval_of(ids).shape[0]
     parts = [slice(start, start + size) for start in range(0, total, size)]
-    partials = [_at_once(op, array_of(data)[part], array_of(ids)[part], count, hints) for part in parts]
+    partials = [_reduce_bucket(op, to_array(data)[part], to_array(ids)[part], count, hints) for part in parts]
     return (
         combine(stack(partials), 0, dtype=aval_of(partials[0]).dtype)
         if op in ("add", "multiply")
@@ -174,35 +179,41 @@ def _segments(
     )
 
 
-def _at_once(method: str, data: Any, ids: Any, count: int, hints: Any) -> Any:
+def _reduce_bucket(method: str, data: Any, ids: Any, count: int, hints: Any) -> Any:
+    """Reduce the slices of ``data`` into ``count`` segments with ``method`` of ``.at[]``.
+
+    ``hints`` are ``indices_are_sorted``, ``unique_indices`` and ``mode``, as in :func:`segment_sum`.
+    """
     aval = aval_of(data)
-    if kind_of(aval_of(ids).dtype) not in "biu":
+    if dtype_kind(aval_of(ids).dtype) not in "biu":
         raise TypeError(f"segment_ids are integers, got {aval_of(ids).dtype.name}")
     is_sorted, unique, mode = hints
     shape = (count, *aval.shape[1:])
-    targets = where(less(ids, 0), np.int32(0 if _name(mode) == "clip" else count), ids)  # ids past the end are dropped
-    change = getattr(full(shape, _neutral(method, aval.dtype)).at[targets], method)
+    targets = where(
+        less(ids, 0), np.int32(0 if _mode_name(mode) == "clip" else count), ids
+    )  # ids past the end are dropped
+    change = getattr(full(shape, _identity_element(method, aval.dtype)).at[targets], method)
     return change(data, indices_are_sorted=is_sorted, unique_indices=unique, mode=mode)
 
 
-def _name(mode: Any) -> Any:
+def _mode_name(mode: Any) -> Any:
     return getattr(mode, "value", mode)
 
 
-def _neutral(method: str, dtype: np.dtype[Any]) -> Any:
-    """Return the identity element of a reduction, the initial value of a segment."""
+def _identity_element(method: str, dtype: np.dtype[Any]) -> Any:
+    """Return the identity element of a reduction (``"add"``, ``"multiply"``, ``"min"``, ``"max"``) for a dtype."""
     if method in ("add", "multiply"):
         value: Any = int(method == "multiply")
-    elif kind_of(dtype) == "b":
+    elif dtype_kind(dtype) == "b":
         value = method == "min"
-    elif kind_of(dtype) in "iu":
+    elif dtype_kind(dtype) in "iu":
         value = iinfo(dtype).min if method == "max" else iinfo(dtype).max
     else:
         value = -np.inf if method == "max" else np.inf
     return np.asarray(value).astype(dtype)[()]
 
 
-def _count(num_segments: Any) -> int:
+def _check_num_segments(num_segments: Any) -> int:
     count = whole_number(num_segments, "num_segments")
     if not 0 <= count < 2**31:
         raise ValueError(f"num_segments is at least 0 and less than 2**31, got {count}")

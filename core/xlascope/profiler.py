@@ -1,7 +1,7 @@
 """Profiles for TensorBoard, XProf and Perfetto, and annotations; ``%timings`` and the panel need none of this."""
 
 from .names import explain_missing as _explain_missing
-from .xla.profiling.traces import (
+from .xla.profiling.profiler_api import (
     ProfileOptions,
     StepTraceAnnotation,
     TraceAnnotation,

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn
 
-from .runtime import blocks, boot, cache_settings, guards
+from .runtime import boot, cache_settings, guards, setting_blocks
 
-_NOT_GIVEN: Any = object()
+_UNSPECIFIED: Any = object()
 _TABLE: dict[str, Setting] = {}
 #: Other names that programs for JAX use.
 _ALIASES = {"platform_name": "platforms"}
@@ -24,13 +24,17 @@ Check = Callable[[str, Any], Any]
 class Setting:
     """Setting of the user. Calling it with a value sets it on this thread for the length of a ``with`` block.
 
+    ``state`` stores the value. ``check(name, value)`` returns the value to store and raises ValueError for an
+    invalid one. ``values`` and ``meaning`` are texts for users; ``default`` is the value for a ``with`` block
+    that names none.
+
     >>> from xlascope.settings import log_compiles
     >>> with log_compiles():
     ...     log_compiles.value
     True
     """
 
-    def __init__(self, state: Any, check: Check, values: str, meaning: str, default: Any = _NOT_GIVEN) -> None:
+    def __init__(self, state: Any, check: Check, values: str, meaning: str, default: Any = _UNSPECIFIED) -> None:
         #: Where the value is stored: one for the process, one for each thread that has set its own.
         self.state = state
         self.name: str = state.name
@@ -38,7 +42,7 @@ class Setting:
         self.values = values
         self.meaning = meaning
         #: The value for a ``with`` block that names none.
-        self.switched_on = default
+        self.default_value = default
         self._check = check
         self.__doc__ = f"{meaning} Takes {values}."
         self.__name__ = self.name
@@ -47,31 +51,31 @@ class Setting:
     @property
     def value(self) -> Any:
         """Return the value in effect on this thread, or in this task."""
-        return blocks.value_of(self.state)
+        return setting_blocks.value_of(self.state)
 
     def set(self, value: Any) -> None:
-        """Set the value for the process; raise ValueError, which lists the valid values, for an invalid one."""
+        """Set the value for the process; raise ValueError, whose message lists the valid values, for an invalid one."""
         boot.set_for_process(self.state, self._check(self.name, value))
 
-    def __call__(self, new_val: Any = _NOT_GIVEN) -> AbstractContextManager[None]:
-        if new_val is _NOT_GIVEN:
-            new_val = self.switched_on
-        if new_val is _NOT_GIVEN:
+    def __call__(self, new_val: Any = _UNSPECIFIED) -> AbstractContextManager[None]:
+        if new_val is _UNSPECIFIED:
+            new_val = self.default_value
+        if new_val is _UNSPECIFIED:
             raise TypeError(f"{self.name} takes the new value, as in {self.name}(...): {self.values}")
-        return self._for_a_while(self._check(self.name, new_val))
+        return self._override(self._check(self.name, new_val))
 
     @contextmanager
-    def _for_a_while(self, value: Any) -> Iterator[None]:
+    def _override(self, value: Any) -> Iterator[None]:
         parts = self.state.parts if isinstance(self.state, _TransferGuards) else (self.state,)
-        block = blocks.Block(dict.fromkeys(parts, value), f"{self.name}({value!r})")
+        block = setting_blocks.SettingBlock(dict.fromkeys(parts, value), f"{self.name}({value!r})")
         try:
-            blocks.enter(block)
+            setting_blocks.enter(block)
             yield
         finally:
             try:
-                blocks.leave(block)
+                setting_blocks.leave(block)
             except BaseException:  # a second interrupt during the exit
-                blocks.leave(block)
+                setting_blocks.leave(block)
                 raise
 
     def __repr__(self) -> str:
@@ -84,14 +88,14 @@ class Settings:
     def update(self, name: str, value: Any) -> None:
         """Set ``name`` to ``value`` for the whole process; ``jax_`` in front of a name is accepted.
 
-        Raises AttributeError for a name that is no setting, listing those that are, and ValueError for a value that the
-        setting does not take, listing those that it does.
+        Raises AttributeError for an unknown name and ValueError for an invalid value; the messages list the
+        valid ones.
         """
-        _setting(name).set(value)
+        _find_setting(name).set(value)
 
     def read(self, name: str) -> Any:
         """Return the value of a setting on this thread."""
-        return _setting(name).value
+        return _find_setting(name).value
 
     @property
     def values(self) -> dict[str, Any]:
@@ -99,7 +103,7 @@ class Settings:
         return {f"jax_{name}": entry.value for name, entry in sorted(_TABLE.items())}
 
     def __getattr__(self, name: str) -> Any:
-        return _setting(name).value
+        return _find_setting(name).value
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"settings are not assigned to: write config.update({name!r}, {value!r})")
@@ -111,7 +115,7 @@ class Settings:
 config = Settings()
 
 
-def _setting(name: str) -> Setting:
+def _find_setting(name: str) -> Setting:
     short = name.removeprefix("jax_").removeprefix("xlascope_")
     entry = _TABLE.get(_ALIASES.get(short, short))
     if entry is None:
@@ -125,15 +129,15 @@ def all_settings() -> list[Setting]:
 
 
 def setting(name: str, value: Any) -> AbstractContextManager[None]:
-    """Set ``name`` to ``value`` on this thread for the length of a ``with`` block."""
-    return _setting(name)(value)
+    """Return a context manager that sets the setting ``name`` to ``value`` on this thread."""
+    return _find_setting(name)(value)
 
 
 # Kinds of values ----------------------------------------------------------------------------------------------------
 
 
-def _switch(state: Any, meaning: str) -> Setting:
-    """Create a setting that is on or off."""
+def _make_switch(state: Any, meaning: str) -> Setting:
+    """Create a setting that is True or False; ``state`` stores its value, ``meaning`` is its documentation."""
 
     def check(name: str, value: Any) -> bool:
         if value not in (True, False):
@@ -143,8 +147,8 @@ def _switch(state: Any, meaning: str) -> Setting:
     return Setting(state, check, "True or False", meaning, True)
 
 
-def _choice(state: Any, allowed: Sequence[Any], meaning: str) -> Setting:
-    """Create a setting with several values."""
+def _make_choice(state: Any, allowed: Sequence[Any], meaning: str) -> Setting:
+    """Create a setting with one of the ``allowed`` values; ``state`` stores it, ``meaning`` is its documentation."""
     listed = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
 
     def check(name: str, value: Any) -> Any:
@@ -155,144 +159,152 @@ def _choice(state: Any, allowed: Sequence[Any], meaning: str) -> Setting:
     return Setting(state, check, listed, meaning)
 
 
-def _only(name: str, value: Any, why: str) -> Setting:
-    """Create a setting of JAX's that has only one value here."""
+def _make_fixed_setting(name: str, value: Any, why: str) -> Setting:
+    """Create a setting of JAX's whose only value here is ``value``; ``why`` is the reason, shown to users.
 
-    def check(name: str, wanted: Any) -> Any:
-        if wanted != value:
-            raise ValueError(f"{name} can only be {value!r} here, not {wanted!r}: {why}")
+    Raises ValueError if the environment has another value.
+    """
+
+    def check(name: str, requested: Any) -> Any:
+        if requested != value:
+            raise ValueError(f"{name} can only be {value!r} here, not {requested!r}: {why}")
         return value
 
-    state = _kept(name, value)
+    state = _make_state(name, value)
     check(name, state.value)  # the environment may contain another value
     return Setting(state, check, repr(value), f"Accepted for JAX's sake: {why}.", value)
 
 
-def _kept(name: str, default: Any) -> Any:
+def _make_state(name: str, default: Any) -> Any:
     value = boot.from_environment(name, default)
     return boot.Configuration(name, value, include_in_jit_key=False, include_in_trace_context=False)
 
 
-def _without_effect(name: str, default: bool, why: str) -> Setting:
-    """Create a switch of JAX's that has no effect here."""
-    return _switch(_kept(name, default), f"Accepted for JAX's sake, without effect: {why}.")
+def _make_ignored_switch(name: str, default: bool, why: str) -> Setting:
+    """Create a switch of JAX's that has no effect here; ``why`` is the reason, shown to users."""
+    return _make_switch(_make_state(name, default), f"Accepted for JAX's sake, without effect: {why}.")
 
 
 _PLATFORMS = ("cpu", "gpu", "cuda", "rocm", "tpu")
 
 
-def _device(name: str, value: Any) -> Any:
+def _check_device(name: str, value: Any) -> Any:
     if value is None or value in _PLATFORMS or hasattr(value, "device_kind"):
         return value
     names = ", ".join(_PLATFORMS)
     raise ValueError(f"{name} can be a device (as in devices()[0]), a platform ({names}) or None, not {value!r}")
 
 
-def _platforms(name: str, value: Any) -> str | None:
+def _check_platforms(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value or None
     raise ValueError(f"{name} is the name of a platform (or several, separated by commas) or None, not {value!r}")
 
 
-def _count(name: str, value: Any) -> int:
+def _check_count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{name} is a whole number, not {value!r}")
     return value
 
 
-def _converted(name: str, value: Any) -> Any:
+def _convert_cache_value(name: str, value: Any) -> Any:
     return cache_settings.CONVERTERS[name](value)
 
 
 # The settings -------------------------------------------------------------------------------------------------------
 
-enable_x64 = _switch(boot.enable_x64, "Allow 64-bit types.")
-_disable_jit = _switch(boot.disable_jit, "Run jitted functions operation by operation.")
+enable_x64 = _make_switch(boot.enable_x64, "Allow 64-bit types.")
+_disable_jit = _make_switch(boot.disable_jit, "Run jitted functions operation by operation.")
 default_device = Setting(
-    boot.default_device, _device, "a device, the name of a platform or None", "Where uncommitted values live."
+    boot.default_device, _check_device, "a device, the name of a platform or None", "Where uncommitted values live."
 )
 platforms = Setting(
     boot.platforms,
-    _platforms,
+    _check_platforms,
     "names of platforms, separated by commas, or None",
     "The platforms that computations run on, the first by default; None: what the machine has.",
 )
 num_cpu_devices = Setting(
-    boot.num_cpu_devices, _count, "a whole number", "How many devices the CPU is; counts until the first computation."
+    boot.num_cpu_devices,
+    _check_count,
+    "a whole number",
+    "How many devices the CPU is; counts until the first computation.",
 )
-default_matmul_precision = _choice(
+default_matmul_precision = _make_choice(
     boot.default_matmul_precision,
     boot.MATMUL_PRECISIONS,
     "The precision of products and convolutions that are given none.",
 )
-numpy_rank_promotion = _choice(
+numpy_rank_promotion = _make_choice(
     boot.numpy_rank_promotion,
     boot.RANK_PROMOTIONS,
     "What happens when operands of different ranks meet.",
 )
-numpy_dtype_promotion = _choice(
+numpy_dtype_promotion = _make_choice(
     boot.numpy_dtype_promotion,
     boot.DTYPE_PROMOTIONS,
     "Whether operands of different dtypes meet in a common one, or are an error.",
 )
-default_prng_impl = _choice(
+default_prng_impl = _make_choice(
     boot.default_prng_impl, boot.PRNG_IMPLEMENTATIONS, "The generator of keys for which none is named, and of raw keys."
 )
-enable_custom_prng = _switch(
+enable_custom_prng = _make_switch(
     boot.enable_custom_prng,
     "Make typed keys of PRNGKey, and of raw ones where they are split or something is folded in.",
 )
-legacy_prng_key = _choice(
+legacy_prng_key = _make_choice(
     boot.legacy_prng_key, boot.LEGACY_PRNG_KEYS, "What happens when a function of random is given a raw key."
 )
-threefry_partitionable = _switch(
+threefry_partitionable = _make_switch(
     boot.threefry_partitionable, "Draw random bits in a way that does not depend on how arrays are split over devices."
 )
 
 # Compilation
-keep = _choice(
+keep = _make_choice(
     boot.keep,
     boot.KEPT,
     "Whether programs for a CPU keep values in memory that XLA would compute again in many kernels.",
 )
-reroll = _choice(
+reroll = _make_choice(
     boot.reroll,
     boot.REROLLED,
     "Whether what repeats in a program (an unrolled loop, layers alike) is compiled once, as a loop.",
 )
 
 # Debugging
-debug_nans = _switch(boot.debug_nans, "Raise FloatingPointError at the operation that makes a NaN.")
-debug_infs = _switch(boot.debug_infs, "Raise FloatingPointError at the operation that makes an infinity.")
-debug_key_reuse = _switch(
+debug_nans = _make_switch(boot.debug_nans, "Raise FloatingPointError at the operation that makes a NaN.")
+debug_infs = _make_switch(boot.debug_infs, "Raise FloatingPointError at the operation that makes an infinity.")
+debug_key_reuse = _make_switch(
     boot.debug_key_reuse, "Raise KeyReuseError when a typed key is split or drawn from a second time."
 )
-check_tracer_leaks = _switch(
+check_tracer_leaks = _make_switch(
     boot.check_tracer_leaks, "Raise UnexpectedTracerError when a traced value outlives the function it belongs to."
 )
-enable_checks = _switch(boot.enable_checks, "Check every program that is traced for being well-formed.")
-log_compiles = _switch(boot.log_compiles, "Log (as warnings) what is traced, lowered and compiled.")
-traceback_filtering = _choice(
+enable_checks = _make_switch(boot.enable_checks, "Check every program that is traced for being well-formed.")
+log_compiles = _make_switch(boot.log_compiles, "Log (as warnings) what is traced, lowered and compiled.")
+traceback_filtering = _make_choice(
     boot.traceback_filtering,
     boot.TRACEBACK_FILTERINGS,
     "Which of the engine's own frames the traceback of an error shows.",
 )
-explain_cache_misses = _switch(boot.explain_cache_misses, "Log (as warnings) why a jitted function is traced again.")
-no_tracing = _switch(boot.no_tracing, "Raise RuntimeError when a function would have to be traced.")
-no_execution = _switch(boot.no_execution, "Raise RuntimeError when a program would run.")
+explain_cache_misses = _make_switch(
+    boot.explain_cache_misses, "Log (as warnings) why a jitted function is traced again."
+)
+no_tracing = _make_switch(boot.no_tracing, "Raise RuntimeError when a function would have to be traced.")
+no_execution = _make_switch(boot.no_execution, "Raise RuntimeError when a program would run.")
 
 # Guards
-_GUARD = "Allow, log or refuse {}; what was asked for (device_put, device_get) only under the explicit levels."
-transfer_guard_host_to_device = _choice(
-    guards.host_to_device, guards.TRANSFER_LEVELS, _GUARD.format("transfers from host to device")
+_GUARD_MEANING = "Allow, log or refuse {}; what was asked for (device_put, device_get) only under the explicit levels."
+transfer_guard_host_to_device = _make_choice(
+    guards.host_to_device, guards.TRANSFER_LEVELS, _GUARD_MEANING.format("transfers from host to device")
 )
-transfer_guard_device_to_host = _choice(
-    guards.device_to_host, guards.TRANSFER_LEVELS, _GUARD.format("transfers from device to host")
+transfer_guard_device_to_host = _make_choice(
+    guards.device_to_host, guards.TRANSFER_LEVELS, _GUARD_MEANING.format("transfers from device to host")
 )
-transfer_guard_device_to_device = _choice(
-    guards.device_to_device, guards.TRANSFER_LEVELS, _GUARD.format("transfers between devices")
+transfer_guard_device_to_device = _make_choice(
+    guards.device_to_device, guards.TRANSFER_LEVELS, _GUARD_MEANING.format("transfers between devices")
 )
-array_garbage_collection_guard = _choice(
+array_garbage_collection_guard = _make_choice(
     guards.array_garbage_collection,
     guards.COLLECTION_LEVELS,
     "What happens to arrays that only the garbage collector finds.",
@@ -307,19 +319,19 @@ _CACHE_VALUES = {
     "persistent_cache_min_entry_size_bytes": ("a number of bytes", "Smaller programs are not kept."),
 }
 for _name, _state in cache_settings.STATES.items():
-    Setting(_state, _converted, _CACHE_VALUES[_name][0], _CACHE_VALUES[_name][1])
+    Setting(_state, _convert_cache_value, _CACHE_VALUES[_name][0], _CACHE_VALUES[_name][1])
 
 # Settings of JAX without effect here
-allow_f16_reductions = _without_effect("allow_f16_reductions", True, "reductions keep their operand's type anyway")
-auto_pcast = _without_effect("auto_pcast", True, "types do not say along which axes of a mesh values vary")
-jax2tf_associative_scan_reductions = _without_effect(
+allow_f16_reductions = _make_ignored_switch("allow_f16_reductions", True, "reductions keep their operand's type anyway")
+auto_pcast = _make_ignored_switch("auto_pcast", True, "types do not say along which axes of a mesh values vary")
+jax2tf_associative_scan_reductions = _make_ignored_switch(
     "jax2tf_associative_scan_reductions", False, "there is no export to TensorFlow"
 )
-remove_size_one_mesh_axis_from_type = _without_effect(
+remove_size_one_mesh_axis_from_type = _make_ignored_switch(
     "remove_size_one_mesh_axis_from_type", False, "types do not name axes of a mesh"
 )
-softmax_custom_jvp = _without_effect("softmax_custom_jvp", False, "softmax has the derivative that it stands for")
-thread_guard = _only("thread_guard", False, "threads may use the engine at the same time")
+softmax_custom_jvp = _make_ignored_switch("softmax_custom_jvp", False, "softmax has the derivative that it stands for")
+thread_guard = _make_fixed_setting("thread_guard", False, "threads may use the engine at the same time")
 
 
 # Several at once ----------------------------------------------------------------------------------------------------
@@ -331,12 +343,15 @@ def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
 
 
 def checking_leaks() -> AbstractContextManager[None]:
-    """Raise UnexpectedTracerError when a traced value outlives the function it belongs to, in a ``with`` block."""
+    """Raise UnexpectedTracerError, in a ``with`` block, when a traced value outlives the function it belongs to."""
     return check_tracer_leaks(True)
 
 
 class _TransferGuards:
-    """Combined state of the three transfer guards, which is set as one and read one by one."""
+    """Combined state of the three transfer guards: setting it sets all of them.
+
+    Its value is their common level, or None if they have different levels.
+    """
 
     name = "transfer_guard"
     parts = (guards.host_to_device, guards.device_to_host, guards.device_to_device)
@@ -355,4 +370,6 @@ class _TransferGuards:
             guard.set_global(value)
 
 
-transfer_guard = _choice(_TransferGuards(), guards.TRANSFER_LEVELS, _GUARD.format("transfers of all kinds"))
+transfer_guard = _make_choice(
+    _TransferGuards(), guards.TRANSFER_LEVELS, _GUARD_MEANING.format("transfers of all kinds")
+)

@@ -14,8 +14,8 @@ from .xla.sharding.meshes import (
     set_mesh,
     use_mesh,
 )
-from .xla.sharding.named_shardings import NamedSharding, OnSeveral
-from .xla.sharding.shardings import SingleDeviceSharding
+from .xla.sharding.named_shardings import MultiDeviceSharding, NamedSharding
+from .xla.sharding.single_device import SingleDeviceSharding
 
 __all__ = [
     "AbstractMesh",
@@ -40,5 +40,5 @@ class Sharding(ABC):  # noqa: B024  (abstract base of registered classes)
 
 
 Sharding.register(SingleDeviceSharding)
-Sharding.register(OnSeveral)
+Sharding.register(MultiDeviceSharding)
 _explain_missing(__name__)

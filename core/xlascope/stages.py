@@ -5,7 +5,7 @@ from .control.jit.stages import Compiled as Compiled
 from .control.jit.stages import Lowered as Lowered
 from .control.jit.stages import Traced as Traced
 from .names import explain_missing as _explain_missing
-from .xla.running.call_cache import PjitFunction
+from .xla.execution.call_cache import PjitFunction
 
 Wrapped = PjitFunction
 

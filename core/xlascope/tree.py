@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import starting as _starting
+from . import bootstrap as _starting
 from .names import explain_missing as _explain_missing
 from .runtime.boot import (
     DictKey,
@@ -64,7 +64,7 @@ def _require_function(function: Any, name: str) -> None:
         raise TypeError(f"{name} is a function, got {function!r} of type {type(function).__name__}")
 
 
-_NOTHING: Any = object()
+_UNSPECIFIED: Any = object()
 
 
 def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
@@ -74,40 +74,50 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
     >>> leaves
     [1, 2]
     """
-    return _flattened(tree, is_leaf)
+    return _flatten(tree, is_leaf)
 
 
-def _flattened(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], Any]:
-    """Flatten a tree; raise ValueError, with the keys and the user's line, for a dict with unsortable keys."""
+def _flatten(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], Any]:
+    """Return the leaves and the structure of a tree.
+
+    Raises ValueError for a dict whose keys cannot be sorted, with the keys and the user's line in the
+    message.
+    """
     try:
         return default_registry.flatten(tree, is_leaf)
     except ValueError as error:
-        raise _explained(error, tree) from None
+        raise _explain_error(error, tree) from None
 
 
-def _explained(error: ValueError, tree: Any) -> ValueError:
-    """Return the error for a tree that jaxlib cannot flatten: the problem, the location, and the fix."""
+def _explain_error(error: ValueError, tree: Any) -> ValueError:
+    """Return the error for a tree that jaxlib cannot flatten: the problem, the location, and the fix.
+
+    ``error`` is jaxlib's own, which is returned unless it is about unsortable keys.
+    """
     if "sorting pytree dictionary keys" not in str(error):
         return error
-    keys = _unsortable(tree)
-    some = "" if keys is None else f", {', '.join(builtins.map(repr, keys[:_MOST_KEYS]))}"
-    what = (
-        f"the keys of a dict in this tree{some} cannot be sorted: containers of arrays go by their keys in order, so "
+    keys = _find_unsortable_keys(tree)
+    text = "" if keys is None else f", {', '.join(builtins.map(repr, keys[:_MAX_LISTED_KEYS]))}"
+    problem = (
+        f"the keys of a dict in this tree{text} cannot be sorted: containers of arrays go by their keys in order, so "
         "those of one dict have to be of one type."
     )
     fix = (
         "Make them all text, as in {str(k): v for k, v in d.items()}, or use a list or a collections.OrderedDict, "
         "which keep their own order."
     )
-    return ValueError(_starting.compose_message(what, fix))
+    return ValueError(_starting.compose_message(problem, fix))
 
 
 #: The maximum number of keys named in an error.
-_MOST_KEYS = 4
+_MAX_LISTED_KEYS = 4
 
 
-def _unsortable(tree: Any) -> list[Any] | None:
-    """Return the keys of the first dict, in nested dicts, lists and tuples, that cannot be sorted; None without one."""
+def _find_unsortable_keys(tree: Any) -> list[Any] | None:
+    """Return the keys of the first dict in a tree whose keys cannot be sorted; None without one.
+
+    Only dicts, lists and tuples are searched.
+    """
     if isinstance(tree, dict):
         try:
             sorted(tree)
@@ -116,30 +126,30 @@ def _unsortable(tree: Any) -> list[Any] | None:
         tree = list(tree.values())
     if not isinstance(tree, (list, tuple)):
         return None
-    return next((keys for x in tree if (keys := _unsortable(x)) is not None), None)
+    return next((keys for x in tree if (keys := _find_unsortable_keys(x)) is not None), None)
 
 
 def unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
-    """Return the tree of that structure with those leaves; raise ValueError when their number differs."""
+    """Return the tree with that structure and those leaves; raise ValueError when their number differs."""
     _require_structure(treedef, "treedef")
     return treedef.unflatten(leaves)
 
 
-@_starting.boundary
+@_starting.api_boundary
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """Return the leaves of a tree, in order."""
-    return _flattened(tree, is_leaf)[0]
+    return _flatten(tree, is_leaf)[0]
 
 
-@_starting.boundary
+@_starting.api_boundary
 def structure(tree: Any, is_leaf: IsLeaf = None) -> Any:
     """Return the structure of a tree."""
-    return _flattened(tree, is_leaf)[1]
+    return _flatten(tree, is_leaf)[1]
 
 
-@_starting.boundary
+@_starting.api_boundary
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """Apply ``f`` to each leaf of ``tree`` and the corresponding parts of ``rest``.
+    """Apply ``f`` to each leaf of ``tree`` and the corresponding subtrees of ``rest``; return the tree of results.
 
     Raises ValueError when a tree of ``rest`` does not have ``tree`` as a prefix.
 
@@ -148,7 +158,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     """
     if not callable(f):
         raise TypeError(f"tree.map takes a function of leaves, got {f!r} of type {type(f).__name__}")
-    first, treedef = _flattened(tree, is_leaf)
+    first, treedef = _flatten(tree, is_leaf)
     if not rest:
         return treedef.unflatten([f(leaf) for leaf in first])
     flat_args = [_flatten_like(treedef, arg, number) for number, arg in enumerate(rest, 2)]
@@ -156,35 +166,49 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
 
 
 def _flatten_like(treedef: Any, tree: Any, number: int, user: str = "tree.map") -> list[Any]:
-    """Return the parts of a tree at the leaves of a structure; raise an error naming the first difference."""
+    """Return the subtrees of ``tree`` at the leaves of the structure ``treedef``.
+
+    Raises an error that names the first difference between the two; ``number`` is the position of ``tree``
+    among the arguments, from 1 on, and ``user`` the function's name, both for the message.
+    """
     try:
         return list(treedef.flatten_up_to(tree))
     except (ValueError, TypeError) as error:
-        difference = _difference(treedef, tree, "")
+        difference = _find_difference(treedef, tree, "")
         if difference is None:
             raise
-        said = f"{user}: tree {number} does not have the structure of the first one: {difference[0]}"
-        raise type(error)(_starting.compose_message(said, difference[1])) from None
+        problem = f"{user}: tree {number} does not have the structure of the first one: {difference[0]}"
+        raise type(error)(_starting.compose_message(problem, difference[1])) from None
 
 
-def _difference(structure: Any, tree: Any, path: str) -> tuple[str, str] | None:
-    """Return the first location at which a tree does not have a structure, the difference and the fix; or None."""
+def _find_difference(structure: Any, tree: Any, path: str) -> tuple[str, str] | None:
+    """Return the first difference between a structure and a tree, and the fix, both as text; None without a difference.
+
+    ``path`` is the key path, as text, that leads from the outermost tree to this one. Any subtree may stand
+    at a leaf.
+    """
     node = structure.node_data()
     if node is None:  # anything may be at a leaf
         return None
     pairs, actual = default_registry.flatten_with_path(tree, lambda _, x: x is not tree)
     children = structure.children()
     if actual.node_data() == node and len(pairs) == len(children):
-        below = (_difference(child, x, path + keystr(keys)) for child, (keys, x) in zip(children, pairs, strict=True))
+        below = (
+            _find_difference(child, x, path + keystr(keys)) for child, (keys, x) in zip(children, pairs, strict=True)
+        )
         return next((difference for difference in below if difference is not None), None)
     location = f"at {path}" if path else "at its root"
     leaf = f"a leaf of type {type(tree).__name__}"
-    message = f"{location} the first one has {node_text(structure, leaf)}, this one {node_text(actual, leaf)}."
-    return message, _way_to_same_structure(node, actual.node_data())
+    message = f"{location} the first one has {describe_node(structure, leaf)}, this one {describe_node(actual, leaf)}."
+    return message, _suggest_fix(node, actual.node_data())
 
 
-def _way_to_same_structure(node: tuple[Any, Any], actual: tuple[Any, Any] | None) -> str:
-    """Return advice on containers that differ, with a leading space."""
+def _suggest_fix(node: tuple[Any, Any], actual: tuple[Any, Any] | None) -> str:
+    """Return advice on containers that differ.
+
+    ``node`` and ``actual`` are the type and the aux data of the expected container and of the actual one
+    (None: a leaf).
+    """
     if node[0] is type(None):
         return (
             "None counts as an empty tree, not as a leaf. To keep it: tree.map(lambda x, *others: None if x is None "
@@ -193,19 +217,21 @@ def _way_to_same_structure(node: tuple[Any, Any], actual: tuple[Any, Any] | None
     if actual is not None and node[0] is actual[0] is dict:
         missing = [key for key in node[1] if key not in actual[1]]
         extra = [key for key in actual[1] if key not in node[1]]
-        listed = [_listed("it lacks", missing)] * bool(missing) + [_listed("it should not have", extra)] * bool(extra)
+        listed = [_format_keys("it lacks", missing)] * bool(missing) + [
+            _format_keys("it should not have", extra)
+        ] * bool(extra)
         return f"Give it the same keys: {'; '.join(listed)}."
     if actual is not None and actual[0] is node[0]:
         return "Give it as many elements."
     return "Give it containers of the same kinds: tree.structure(x) shows those of a tree."
 
 
-def _listed(words: str, keys: list[Any]) -> str:
+def _format_keys(words: str, keys: list[Any]) -> str:
     return f"{words} {', '.join(builtins.map(repr, keys))}"
 
 
-def node_text(structure: Any, leaf: str = "an array") -> str:
-    """Describe the root of a tree: ``leaf``, None, a tuple of 2, a dict of 'a', 'b'.
+def describe_node(structure: Any, leaf: str = "an array") -> str:
+    """Describe the root of a structure: ``a tuple of 2``, ``a dict of 'a', 'b'``, or for a leaf the text ``leaf``.
 
     >>> describe_node(structure({"a": 1}))
     "a dict of 'a'"
@@ -221,19 +247,21 @@ def node_text(structure: Any, leaf: str = "an array") -> str:
     return f"a {kind.__name__} of {len(structure.children())}"
 
 
-def reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf = None) -> Any:
+def reduce(
+    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _UNSPECIFIED, is_leaf: IsLeaf = None
+) -> Any:
     """Fold the leaves of a tree with ``function``, from the left.
 
     >>> reduce(lambda total, x: total + x, [1, (2, 3)])
     6
     """
     _require_function(function, "function")
-    first = () if initializer is _NOTHING else (initializer,)
+    first = () if initializer is _UNSPECIFIED else (initializer,)
     return functools.reduce(function, leaves(tree, is_leaf), *first)
 
 
 def reduce_associative(
-    operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _NOTHING, is_leaf: IsLeaf = None
+    operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _UNSPECIFIED, is_leaf: IsLeaf = None
 ) -> Any:
     """Fold the leaves of a tree in pairs, then the pairs' results; ``identity`` is the result without leaves.
 
@@ -243,7 +271,7 @@ def reduce_associative(
     _require_function(operation, "operation")
     values = leaves(tree, is_leaf)
     if not values:
-        if identity is _NOTHING:
+        if identity is _UNSPECIFIED:
             raise TypeError("reduce_associative of a tree without leaves needs an identity")
         return identity
     while len(values) > 1:
@@ -261,9 +289,9 @@ def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     return builtins.all(leaves(tree, is_leaf))
 
 
-@_starting.boundary
+@_starting.api_boundary
 def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """Return a tree like ``full_tree`` in which each leaf of ``prefix_tree`` fills the whole part below it.
+    """Return a tree like ``full_tree``; each leaf of ``prefix_tree`` is repeated in the subtree of the same path.
 
     >>> broadcast({"a": 1, "b": 2}, {"a": [0, 0], "b": 0})
     {'a': [1, 1], 'b': 2}
@@ -276,11 +304,12 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
 def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
     """Turn a tree of trees inside out: from ``outer[inner[leaf]]`` to ``inner[outer[leaf]]``.
 
-    Without ``inner_treedef``, it is the structure of what stands at the leaves of the outer one.
+    ``inner_treedef`` may be None: then it is the common structure of the trees at the leaves of the outer
+    one. Raises ValueError if they differ, TypeError for a tree of another structure.
     """
     _require_structure(outer_treedef, "outer_treedef")
     if inner_treedef is None:
-        inner_treedef = _structure_inside(outer_treedef, pytree_to_transpose)
+        inner_treedef = _find_inner_structure(outer_treedef, pytree_to_transpose)
     _require_structure(inner_treedef, "inner_treedef")
     flat, actual = flatten(pytree_to_transpose)
     size = inner_treedef.num_leaves
@@ -290,7 +319,7 @@ def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) 
     return inner_treedef.unflatten(columns)
 
 
-def _structure_inside(outer: Any, tree: Any) -> Any:
+def _find_inner_structure(outer: Any, tree: Any) -> Any:
     inside = [structure(x) for x in outer.flatten_up_to(tree)]
     if not inside or any(s != inside[0] for s in inside):
         raise ValueError(f"transpose needs inner_treedef where trees differ or there are none, got {tree!r}")
@@ -300,9 +329,11 @@ def _structure_inside(outer: Any, tree: Any) -> Any:
 def flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[tuple[Any, ...], Any]], Any]:
-    """Return the leaves of a tree with the key path of each, and the structure.
+    """Return a list of pairs (key path, leaf) for the leaves of a tree, and the structure of the tree.
 
-    ``is_leaf`` is called with a value, or, with ``is_leaf_takes_path``, with a path and its value.
+    A key path is a tuple of keys, such as ``SequenceKey`` and ``DictKey``. ``is_leaf(value)`` returns True
+    for a value that is to be a leaf although it is a container; with ``is_leaf_takes_path`` it is called as
+    ``is_leaf(path, value)``.
 
     >>> flatten_with_path([1, (2, 3)], lambda x: isinstance(x, tuple))[0][1]
     ((SequenceKey(idx=1),), (2, 3))
@@ -313,19 +344,19 @@ def flatten_with_path(
     try:
         pairs, treedef = default_registry.flatten_with_path(tree, ask)
     except ValueError as error:
-        raise _explained(error, tree) from None
+        raise _explain_error(error, tree) from None
     return [(tuple(path), leaf) for path, leaf in pairs], treedef
 
 
-@_starting.boundary
+@_starting.api_boundary
 def leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
-    """Return the leaves of a tree with the key path of each; see :func:`flatten_with_path`."""
+    """Return a list of pairs (key path, leaf) for the leaves of a tree; see :func:`flatten_with_path`."""
     return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
-@_starting.boundary
+@_starting.api_boundary
 def map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -349,10 +380,10 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
     """
     if not isinstance(separator, str):
         raise TypeError(f"separator is a text, got {separator!r} of type {type(separator).__name__}")
-    return separator.join(_simple(key) if simple else str(key) for key in keys)
+    return separator.join(_simple_key_text(key) if simple else str(key) for key in keys)
 
 
-def _simple(key: Any) -> str:
+def _simple_key_text(key: Any) -> str:
     for attribute in ("key", "idx", "name"):
         if hasattr(key, attribute):
             return str(getattr(key, attribute))
@@ -365,7 +396,11 @@ def register_pytree_node(
     unflatten_func: Callable[[Any, Any], Any],
     flatten_with_keys_func: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Make ``nodetype`` a container: ``flatten_func`` returns (children, auxiliary), ``unflatten_func`` inverts it."""
+    """Make ``nodetype`` a container.
+
+    ``flatten_func(node)`` returns (children, aux data), ``unflatten_func(aux data, children)`` inverts it,
+    and ``flatten_with_keys_func(node)`` returns the children as pairs (key, child), and the aux data.
+    """
     default_registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
     call_registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
 
@@ -376,7 +411,12 @@ def register_pytree_with_keys(
     unflatten_func: Callable[[Any, Any], Any],
     flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
 ) -> None:
-    """Make ``nodetype`` a container whose children come with their keys."""
+    """Make ``nodetype`` a container whose children have keys in key paths.
+
+    ``flatten_with_keys(node)`` returns the children as pairs (key, child), and the aux data;
+    ``unflatten_func(aux data, children)`` inverts it. ``flatten_func(node)``, if given, returns (children,
+    aux data).
+    """
 
     def without_keys(node: Any) -> tuple[Iterable[Any], Any]:
         pairs, auxiliary = flatten_with_keys(node)
@@ -392,14 +432,14 @@ def register_pytree_node_class(cls: type) -> type:
 
 
 def register_pytree_with_keys_class(cls: type) -> type:
-    """Make a class with ``tree_flatten_with_keys`` a container, like :func:`register_pytree_node_class`."""
+    """Make a class with ``tree_flatten_with_keys`` and ``tree_unflatten`` a container; for use as a decorator."""
     flatten_func = (lambda node: node.tree_flatten()) if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(cls, lambda node: node.tree_flatten_with_keys(), cls.tree_unflatten, flatten_func)  # type: ignore[attr-defined]
     return cls
 
 
 def register_static(cls: type) -> type:
-    """Make objects of a class part of the structure, without leaves; they need a hash. For use as a decorator."""
+    """Make hashable instances of a class part of the structure, without leaves; for use as a decorator."""
     register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
     return cls
 
@@ -412,8 +452,9 @@ def register_dataclass(
 ) -> type:
     """Make a dataclass a container of its ``data_fields``; its ``meta_fields`` belong to the structure.
 
-    Without them, fields with ``metadata={"static": True}`` are meta, and the others data. Works as a decorator.
-    Raises ValueError when the two do not name just the fields that ``__init__`` takes.
+    If either is None, fields with ``metadata={"static": True}`` are meta fields and all others data fields.
+    ``drop_fields`` are fields that belong to neither. Works as a decorator. Raises ValueError unless data and
+    meta fields are exactly the remaining fields that ``__init__`` takes.
     """
     fields = [f for f in dataclasses.fields(nodetype) if f.init] if dataclasses.is_dataclass(nodetype) else None
     if data_fields is None or meta_fields is None:

@@ -131,15 +131,15 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
 
 def treedef_is_leaf(treedef: Any) -> bool:
     """Return whether a structure has no children: that of a single leaf, and that of None."""
-    return bool(_structure("treedef_is_leaf", treedef).num_nodes == 1)
+    return bool(_require_treedef("treedef_is_leaf", treedef).num_nodes == 1)
 
 
 def treedef_children(treedef: Any) -> list[Any]:
     """Return the structures of a container's children."""
-    return list(_structure("treedef_children", treedef).children())
+    return list(_require_treedef("treedef_children", treedef).children())
 
 
-def _structure(name: str, treedef: Any) -> Any:
+def _require_treedef(name: str, treedef: Any) -> Any:
     if not isinstance(treedef, PyTreeDef):
         raise TypeError(f"{name} takes structures of trees (tree.structure(x)), got {treedef!r}")
     return treedef
@@ -147,7 +147,7 @@ def _structure(name: str, treedef: Any) -> Any:
 
 def treedef_tuple(treedefs: Iterable[Any]) -> Any:
     """Return the structure of a tuple of trees of those structures."""
-    treedefs = [_structure("treedef_tuple", treedef) for treedef in treedefs]
+    treedefs = [_require_treedef("treedef_tuple", treedef) for treedef in treedefs]
     return tree_structure(tuple(treedef.unflatten([0] * treedef.num_leaves) for treedef in treedefs))
 
 

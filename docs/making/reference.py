@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.public_names import MODULES, names_in, presence
 
-from xlascope.missing import LEFT_OUT
+from xlascope.missing import UNSUPPORTED_NAMES
 
 from .signatures import signature
 
@@ -77,8 +77,8 @@ def _left_out(module: str) -> Iterator[str]:
     """The names of JAX that will not come."""
     of_jax = module.removeprefix("xlascope").removeprefix(".")
     rows = [
-        f"| `{name.rpartition('.')[2]}` | {said.why} | {said.instead} |"
-        for name, said in LEFT_OUT.items()
+        f"| `{name.rpartition('.')[2]}` | {said.reason} | {said.instead} |"
+        for name, said in UNSUPPORTED_NAMES.items()
         if name.rpartition(".")[0] == of_jax
     ]
     if rows:

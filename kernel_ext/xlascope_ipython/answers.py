@@ -10,76 +10,88 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from xlascope import inspect
+from xlascope.analysis.cell_runs import CellRun, are_times_comparable
 from xlascope.analysis.diff import Diff, compare
-from xlascope.analysis.earlier_run import Run, times_compare
 from xlascope.inspect import Program
 from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record
 from xlascope.xla.targets import missing_targets
-from xlascope_widgets.asks import Reply
+from xlascope_widgets.queries import Reply
 
 Question = dict[str, Any]
 
 
-class Comparing:
-    """Answers for the panel of a cell that ran before; they also compare the cell with its previous run."""
+class AnswersWithDiff:
+    """Answers for a panel of a cell that has run before; in addition they compare both runs of a function.
 
-    def __init__(self, runs: Callable[[], Mapping[str, Run]], before: Mapping[str, Run]) -> None:
+    ``runs()`` returns the current run's records and ``before`` has those of the previous run, by function name. All
+    questions but ``diff`` are passed to ``ANSWERS``.
+    """
+
+    def __init__(self, runs: Callable[[], Mapping[str, CellRun]], before: Mapping[str, CellRun]) -> None:
         self._runs = runs
         self._before = before
         self.targets, self.questions = ANSWERS.targets, [*ANSWERS.questions, "diff"]
 
     @property
-    def missing(self) -> dict[str, str]:
-        """Return the targets whose compilers are not installed, and how to install them."""
-        return ANSWERS.missing
+    def install_hints(self) -> dict[str, str]:
+        """Return how to install the compilers that are missing, by the names of their targets."""
+        return ANSWERS.install_hints
 
     def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record] | Diff, str]:
-        """Answer like :class:`Answers`; a ``diff`` compares both runs of the function named by ``from``."""
+        """Answer like :meth:`Answers.__call__`; for a ``diff`` return the comparison of both runs of one function.
+
+        That function is named by ``question["from"]``. Raises LookupError if it is not in both runs.
+        """
         if question["question"] != "diff":
             return ANSWERS(question, reply)
         name = str(question.get("from"))
         before, now = self._before.get(name), self._runs().get(name)
         if before is None or now is None:
             raise LookupError(f"{name} is not in both runs of this cell any more: run the cell again, then ask")
-        timed = times_compare(before, now)
-        sides = _records(before, timed=timed), _records(now, timed=timed)
+        timed = are_times_comparable(before, now)
+        sides = _records_of_run(before, timed=timed), _records_of_run(now, timed=timed)
         return compare(*sides, labels=(f"{name}, the run before", name)), ""
 
 
-def _records(run: Run, *, timed: bool) -> list[Record]:
-    """Return the records of a run, with the measured times only if they can be compared."""
+def _records_of_run(run: CellRun, *, timed: bool) -> list[Record]:
+    """Return the records of a run in the order of stages; measured times are left out unless ``timed``."""
     stages = (run.traced, run.compiled, run.executed if timed else None)
     return [record for record in stages if record is not None]
 
 
 class Answers:
-    """Answers to the questions of all panels of a kernel, computed on the asking thread."""
+    """Answers to the questions of all panels of a kernel.
+
+    ``questions`` are the kinds of questions that can be asked, ``targets`` the known targets other than the CPU. A
+    call computes one answer on the calling thread.
+    """
 
     def __init__(self) -> None:
         self.targets = [name for name in inspect.known_targets() if name != "cpu"]
         self.questions = list(_QUESTIONS)
 
     @property
-    def missing(self) -> dict[str, str]:
-        """Return the targets whose compilers are not installed, and how to install them."""
+    def install_hints(self) -> dict[str, str]:
+        """Return how to install the compilers that are missing, by the names of their targets."""
         return missing_targets()
 
     def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record], str]:
-        """Return the records that answer a question, and the text to show with them.
+        """Return the records that answer a question, and a text to show with them (``""`` for most questions).
 
-        Raises ValueError for an unknown question, LookupError for a program that no longer exists, and whatever
-        the compiler raises.
+        Raises ValueError for an unknown question, LookupError for a program that no longer exists, and whatever the
+        compiler raises. ``question`` has the kind as ``"question"`` and the program's number as ``"program"``;
+        ``reply`` receives progress.
         """
         ask = _QUESTIONS.get(question["question"])
         if ask is None:
             raise ValueError(f"no question {question['question']!r}; there are {', '.join(_QUESTIONS)}")
-        inspection = _in_job(lambda: ask(_program_of(question), question), reply)
-        return inspection.records, inspection.text[:_MOST_TEXT] if question["question"] in _TEXTS else ""
+        inspection = _wait_for_job(lambda: ask(_find_program(question), question), reply)
+        return inspection.records, inspection.text[:_MAX_TEXT_CHARS] if question["question"] in _TEXT_QUESTIONS else ""
 
 
-def _program_of(question: Question) -> Program:
-    """Return the program a question is about; raise LookupError if it is not known."""
+def _find_program(question: Question) -> Program:
+    """Return the program with the number in a question; raise LookupError if it is not known any more."""
     number = question.get("program")
     program = inspect.find_program(number) if isinstance(number, int) else None
     if program is None:
@@ -90,8 +102,11 @@ def _program_of(question: Question) -> Program:
     return program
 
 
-def _in_job(start: Callable[[], Job[inspect.Inspection]], reply: Reply) -> inspect.Inspection:
-    """Wait for a job, reporting its progress and forwarding the user's cancellation."""
+def _wait_for_job(start: Callable[[], Job[inspect.Inspection]], reply: Reply) -> inspect.Inspection:
+    """Start a job, wait for it, and return its result; an empty inspection if the user cancels.
+
+    ``reply`` receives the progress and passes on the user's cancellation.
+    """
     job = start()
     reply.on_cancel(job.cancel)
     job.on_change(lambda changed: reply.progress(changed.progress, changed.message))
@@ -101,25 +116,26 @@ def _in_job(start: Callable[[], Job[inspect.Inspection]], reply: Reply) -> inspe
         return inspect.Inspection("cancelled", (), "")
 
 
-def _target(program: Program, question: Question) -> Job[inspect.Inspection]:
+def _ask_target(program: Program, question: Question) -> Job[inspect.Inspection]:
     return inspect.target(program, target=str(question.get("target")), background=True)
 
 
-def _why(program: Program, question: Question) -> Job[inspect.Inspection]:
-    return inspect.why(program, edge=_edge(question), target=_place(question), background=True)
+def _ask_why(program: Program, question: Question) -> Job[inspect.Inspection]:
+    return inspect.why(program, edge=_edge_of(question), target=_target_of(question), background=True)
 
 
-def _passes(program: Program, question: Question) -> Job[inspect.Inspection]:
-    return inspect.passes(program, target=_place(question), background=True)
+def _ask_passes(program: Program, question: Question) -> Job[inspect.Inspection]:
+    return inspect.passes(program, target=_target_of(question), background=True)
 
 
-def _split(program: Program, question: Question) -> Job[inspect.Inspection]:
-    change = {"split": _edge(question) or ()}
+def _ask_split(program: Program, question: Question) -> Job[inspect.Inspection]:
+    change = {"split": _edge_of(question) or ()}
     target = str(question.get("target") or "")
     return inspect.what_if(program, change=change, timings=False, target=target, background=True)
 
 
-def _whatif(program: Program, question: Question) -> Job[inspect.Inspection]:
+def _ask_whatif(program: Program, question: Question) -> Job[inspect.Inspection]:
+    """Compare a program with one in which the question's ``change`` was made; raise ValueError for unknown ones."""
     match question.get("change"):
         case ["dtype" | "precision" | "keep" | "reroll" as kind, str(value)]:
             change: dict[str, Any] = {kind: value}
@@ -132,35 +148,35 @@ def _whatif(program: Program, question: Question) -> Job[inspect.Inspection]:
     return inspect.what_if(program, change=change, background=True)
 
 
-def _code(program: Program, question: Question) -> Job[inspect.Inspection]:
+def _ask_code(program: Program, question: Question) -> Job[inspect.Inspection]:
     kernel, stage = str(question.get("from")), str(question.get("to"))
-    return Job(lambda job: inspect.hlo(program, stage=stage, kernel=kernel, target=_place(question)))
+    return Job(lambda job: inspect.hlo(program, stage=stage, kernel=kernel, target=_target_of(question)))
 
 
-def _edge(question: Question) -> tuple[str, str] | None:
+def _edge_of(question: Question) -> tuple[str, str] | None:
     match question.get("edge"):
         case [str(first), str(second)]:
             return first, second
     return None
 
 
-def _place(question: Question) -> str:
-    """Return the requested target, by default the CPU, the only back end of programs that ran here."""
+def _target_of(question: Question) -> str:
+    """Return the name of the target in a question, by default ``cpu``."""
     return str(question.get("target") or "cpu")
 
 
 _QUESTIONS: dict[str, Callable[[Program, Question], Job[inspect.Inspection]]] = {
-    "why": _why,
-    "passes": _passes,
-    "target": _target,
-    "split": _split,
-    "code": _code,
-    "whatif": _whatif,
+    "why": _ask_why,
+    "passes": _ask_passes,
+    "target": _ask_target,
+    "split": _ask_split,
+    "code": _ask_code,
+    "whatif": _ask_whatif,
 }
 
 #: Questions answered with text, and the maximum number of characters sent.
-_TEXTS = ("split", "code", "whatif")
-_MOST_TEXT = 100_000
+_TEXT_QUESTIONS = ("split", "code", "whatif")
+_MAX_TEXT_CHARS = 100_000
 
 #: The answers of this kernel.
 ANSWERS = Answers()

@@ -10,21 +10,21 @@ from typing import Any, Protocol
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
 from xlascope import records
-from xlascope.inspect.quiet import inspecting
-from xlascope.inspect.running.live import Sampler
+from xlascope.inspect.inspection_scope import inspecting
+from xlascope.inspect.running.profile_sampler import Sampler
 from xlascope.records import Continued, Failure, Record, Started, Traced
 
-from .memory import Memory
-from .titles import cell_number, titled
+from .cell_titles import cell_number, with_cell_title
+from .record_cache import RecordCache
 
 _log = logging.getLogger(__name__)
 
 
 class View(Protocol):
-    """A display for the records of a cell."""
+    """Display for the records of one cell: a panel, or text."""
 
     def show(self, opened: bool) -> None:
-        """Display the view; called once, on the thread that runs the cell."""
+        """Display the view, ``opened`` or collapsed to one line; called once, on the thread that runs the cell."""
 
     def receive(self, record: Record) -> None:
         """Receive a record, from any thread."""
@@ -33,19 +33,23 @@ class View(Protocol):
         """Show the final state; called when the cell has ended, on the thread that runs it, after :meth:`show`."""
 
 
-class Cell:
-    """A watched cell, from :meth:`start` to :meth:`finish`; shows nothing if nothing is traced, compiled or run."""
+class WatchedCell:
+    """One run of a cell, watched from :meth:`start` to :meth:`finish`; if nothing is traced or run, nothing is shown.
 
-    def __init__(self, shell: InteractiveShell, record_cache: Memory, view: View, opened: bool) -> None:
+    ``record_cache`` has the records of earlier cells, ``view`` displays those of this one. ``opened`` says whether
+    the panel is open under the strip.
+    """
+
+    def __init__(self, shell: InteractiveShell, record_cache: RecordCache, view: View, opened: bool) -> None:
         self.opened = opened
         self._shell = shell
-        self._memory = record_cache
+        self._record_cache = record_cache
         self._view = view
         self._thread = threading.get_ident()
         self._shown = self._received = False
         self._introduced: set[int | None] = set()
         self._failed: set[str] = set()
-        self._sampler = Sampler(first=self._called)
+        self._sampler = Sampler(first=self._note_call)
         self._subscription: records.Subscription | None = None
 
     def start(self) -> None:
@@ -59,7 +63,7 @@ class Cell:
             self._view = view
 
     def finish(self, result: ExecutionResult | None = None) -> None:
-        """Stop watching; show the final state, and the cell's error if it raised one."""
+        """Stop watching; show the final state, and the cell's error if it raised one; ``result`` is IPython's."""
         self._sampler.stop()
         if self._subscription is not None:
             self._subscription.close()
@@ -67,37 +71,38 @@ class Cell:
             return
         error = (result.error_before_exec or result.error_in_exec) if result is not None else None
         if error is not None and type(error).__name__ not in self._failed:
-            self._view.receive(_failure(error, f"In[{cell_number(self._shell)}]"))
+            self._view.receive(_make_failure(error, f"In[{cell_number(self._shell)}]"))
         self._show()
         self._view.finish()
 
-    def _called(self, function: Any) -> None:
+    def _note_call(self, function: Any) -> None:
         """Note the first call of a jitted function in this cell, which may run in C++ without a record."""
         self._received = True
-        self._show_if_here()
+        self._show_on_cell_thread()
 
     def _receive(self, record: Record) -> None:
-        record = self._memory.first(record)
-        self._memory.keep(record)
+        """Cache a record, and pass it to the view unless it comes from an inspection; called on any thread."""
+        record = self._record_cache.canonical_record(record)
+        self._record_cache.add(record)
         if inspecting() or (isinstance(record, Continued) and not self._received):
             return  # work continued from an earlier cell is no reason to show this one
         self._received = True
-        self._show_if_here()
+        self._show_on_cell_thread()
         if isinstance(record, Failure):
             self._failed.add(record.error)
-        self._introduce(record)
-        self._view.receive(titled(record, self._shell))
+        self._replay_earlier_records(record)
+        self._view.receive(with_cell_title(record, self._shell))
 
-    def _introduce(self, record: Record) -> None:
+    def _replay_earlier_records(self, record: Record) -> None:
         """Send the earlier records of a program traced in a previous cell before its first record in this one."""
         if record.program in self._introduced or isinstance(record, Traced):
             self._introduced.add(record.program)
         elif isinstance(record, Started) and record.program is not None:
             self._introduced.add(record.program)
-            for earlier in self._memory.known(record):
+            for earlier in self._record_cache.records_before(record):
                 self._view.receive(earlier)
 
-    def _show_if_here(self) -> None:
+    def _show_on_cell_thread(self) -> None:
         # Only the thread that runs the cell may display: on others the output would go to another cell.
         if not self._shown and threading.get_ident() == self._thread:
             self._show()
@@ -113,6 +118,6 @@ class Cell:
         self._shown = True
 
 
-def _failure(error: BaseException, title: str) -> Failure:
+def _make_failure(error: BaseException, title: str) -> Failure:
     message = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
     return Failure(None, title, "run", time.time(), type(error).__name__, message)

@@ -14,10 +14,10 @@ from xlascope.inspect import STAGES, Inspection, PassByPass, QuestionError
 from xlascope.xla.explain import UnknownStageError
 from xlascope.xla.targets import MissingTargetError, TargetCompileError, UnknownTargetError
 
-from .question import Grammar, Question, ask, parse
+from .magic_line import Grammar, Question, ask, parse
 
 #: Errors caused by the question itself, reported to the user in one line.
-_COMPLAINTS = (
+_USER_ERRORS = (
     MissingTargetError,
     TargetCompileError,
     UnknownTargetError,
@@ -25,24 +25,27 @@ _COMPLAINTS = (
     QuestionError,
     TimeoutError,
 )
-_TARGET = ("target", "NAME")
-_PASSES = Grammar("passes", values=(("removed", "WHAT"), ("save", "FILE"), _TARGET))
-_HLO = Grammar(
+_TARGET_OPTION = ("target", "NAME")
+_PASSES_GRAMMAR = Grammar("passes", values=(("removed", "WHAT"), ("save", "FILE"), _TARGET_OPTION))
+_HLO_GRAMMAR = Grammar(
     "hlo",
     flags=("text",),
-    values=(("stage", "STAGE"), ("kernel", "NAME"), ("equation", "PATH"), ("save", "FILE"), _TARGET),
+    values=(("stage", "STAGE"), ("kernel", "NAME"), ("equation", "PATH"), ("save", "FILE"), _TARGET_OPTION),
 )
 
 Magic = Callable[[str], Inspection | None]
 
 
-def explain_magics(shell: InteractiveShell) -> dict[str, Magic]:
-    """Return the ``%passes`` and ``%hlo`` magics of a shell."""
-    return {"passes": _passes(shell), "hlo": _hlo(shell)}
+def make_explain_magics(shell: InteractiveShell) -> dict[str, Magic]:
+    """Return the functions of the line magics ``%passes`` and ``%hlo`` by name."""
+    return {"passes": _make_passes_magic(shell), "hlo": _make_hlo_magic(shell)}
 
 
-def why_for(question: Question, grammar: Grammar) -> Callable[..., Inspection]:
-    """Return the function that answers ``%fusions --why``: all fusion decisions, or those about ``--edge``."""
+def make_why_answer(question: Question, grammar: Grammar) -> Callable[..., Inspection]:
+    """Return a function ``answer(f, *args)`` for ``%fusions --why``: all fusion decisions, or those about ``--edge``.
+
+    ``question`` is the parsed line with its options, ``grammar`` that of the magic, for error messages.
+    """
 
     def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
         options: dict[str, Any] = {"target": question.options.get("target", "cpu")}
@@ -51,50 +54,59 @@ def why_for(question: Question, grammar: Grammar) -> Callable[..., Inspection]:
         inspection: Inspection = inspect.why(inspect.call(fun, *args, **kwargs), **options)
         return inspection
 
-    return complaining(answer, grammar, f"{'--edge 3,4' if 'edge' in question.options else '--why'} {grammar.example}")
+    return wrap_usage_errors(
+        answer, grammar, f"{'--edge 3,4' if 'edge' in question.options else '--why'} {grammar.example}"
+    )
 
 
-def complaining(
+def wrap_usage_errors(
     answer: Callable[..., Inspection], grammar: Grammar, example: str = Grammar.example
 ) -> Callable[..., Inspection]:
-    """Wrap an answer so that errors in the question become one-line usage errors.
+    """Return ``answer`` wrapped so that errors in the user's question become usage errors of one line.
 
-    Exceptions raised by the user's own call propagate unchanged.
+    Exceptions raised by the user's own call propagate unchanged. ``grammar`` names the magic, and ``example`` is what
+    an example in the message has after that name.
     """
 
     def answer_or_raise(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
         try:
             return answer(fun, *args, **kwargs)
-        except _COMPLAINTS as error:
+        except _USER_ERRORS as error:
             complaint = str(error).partition(" Example: ")[0].rstrip(".")
             raise UsageError(f"%{grammar.magic}: {complaint}. Example: %{grammar.magic} {example}") from None
 
     return answer_or_raise
 
 
-def _passes(shell: InteractiveShell) -> Magic:
+def _make_passes_magic(shell: InteractiveShell) -> Magic:
+    """Return the function of the line magic ``%passes``."""
+
     @no_var_expand
     def passes(line: str) -> Inspection | None:
-        """%passes [--removed WHAT] [--target NAME] [--text] [--json] [--save FILE] f(x): a call, pass by pass.
+        """Show a call pass by pass: %passes [--removed WHAT] [--target NAME] [--text] [--json] [--save FILE] f(x).
 
         The call is compiled once more, past every cache, not run. ``--removed tanh`` (or the path of an equation,
         ``--removed 3/1``) says after which pass nothing of it is left. The same from a script:
         ``xlascope.inspect.passes(f, x)``, whose ``.passes`` have a diff each.
         """
-        question = parse(line, _PASSES, shell)
+        question = parse(line, _PASSES_GRAMMAR, shell)
         target = question.options.get("target", "cpu")
 
         def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
             compilation = inspect.passes(inspect.call(fun, *args, **kwargs), target=target)
             removed = question.options.get("removed")
-            return compilation if removed is None else _removed(compilation, removed)
+            return compilation if removed is None else _report_removal(compilation, removed)
 
-        return ask(question, complaining(answer, _PASSES), shell, _PASSES)
+        return ask(question, wrap_usage_errors(answer, _PASSES_GRAMMAR), shell, _PASSES_GRAMMAR)
 
     return passes
 
 
-def _removed(compilation: PassByPass, description: str) -> Inspection:
+def _report_removal(compilation: PassByPass, description: str) -> Inspection:
+    """Return as text which pass removed the last instruction of each equation that ``description`` selects.
+
+    ``description`` is an operation's name or the path of one equation.
+    """
     removals = compilation.removed(description)
     lines = [
         f"{compilation.operation(path)} {path}: "
@@ -110,7 +122,9 @@ def _removed(compilation: PassByPass, description: str) -> Inspection:
     )
 
 
-def _hlo(shell: InteractiveShell) -> Magic:
+def _make_hlo_magic(shell: InteractiveShell) -> Magic:
+    """Return the function of the line magic ``%hlo``."""
+
     @no_var_expand
     def hlo(line: str) -> Inspection | None:
         """%hlo [--stage STAGE] [--kernel NAME] [--equation PATH] [--target NAME] [--text] [--save FILE] f(x): its code.
@@ -120,10 +134,10 @@ def _hlo(shell: InteractiveShell) -> Magic:
         ``--equation 3/1`` those that an equation ended up in. The same from a script:
         ``xlascope.inspect.hlo(f, x, stage="llvm")``.
         """
-        question = parse(line, _HLO, shell)
+        question = parse(line, _HLO_GRAMMAR, shell)
         stage = question.options.get("stage", "optimized")
         if stage not in STAGES:
-            raise _HLO.error(f"has no stage {stage}; the stages are {', '.join(STAGES)}")
+            raise _HLO_GRAMMAR.usage_error(f"has no stage {stage}; the stages are {', '.join(STAGES)}")
 
         def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
             options = {
@@ -131,6 +145,6 @@ def _hlo(shell: InteractiveShell) -> Magic:
             }
             return inspect.hlo(inspect.call(fun, *args, **kwargs), stage=stage, **options)
 
-        return ask(question, complaining(answer, _HLO), shell, _HLO)
+        return ask(question, wrap_usage_errors(answer, _HLO_GRAMMAR), shell, _HLO_GRAMMAR)
 
     return hlo

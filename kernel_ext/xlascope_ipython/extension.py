@@ -9,33 +9,36 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.inspect import register_renderer
-from xlascope.ir import sources
+from xlascope.ir import user_frames
 from xlascope_jax import install
 
-from .magics import magics
-from .pictures import renderer
+from .cell_titles import make_title_lookup
+from .magics import make_magics
+from .original_source import make_original_source_lookup
 from .scope import Scope
-from .titles import titles_of
-from .tracebacks import Tracebacks
-from .written import written_in
+from .tracebacks import TracebackFilter
+from .views import make_renderer
 
 # Frames of a magic lie between the user's cell and the inspected call; they are never the user's line.
-sources.is_library.update((str(file), True) for file in Path(__file__).parent.glob("*.py"))
+user_frames.is_library.update((str(file), True) for file in Path(__file__).parent.glob("*.py"))
 
 
 class Extension:
-    """The extension in one shell; :meth:`unload` undoes all of its changes."""
+    """Changes that loading the extension makes to one shell: magics, hooks, renderer, tracebacks, bridge to jax.
+
+    They are made when the object is created; :meth:`unload` undoes them.
+    """
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self._scope = Scope(shell)
-        self._renderer = register_renderer(renderer(shell))
-        self._replaced = _register(shell, magics(shell, self._scope))
-        self._title_of = titles_of(shell)
-        sources.titles.append(self._title_of)
-        self._as_written = written_in(shell)
-        sources.written.append(self._as_written)
-        self._tracebacks = Tracebacks(shell)
+        self._renderer = register_renderer(make_renderer(shell))
+        self._replaced = _register(shell, make_magics(shell, self._scope))
+        self._title_of = make_title_lookup(shell)
+        user_frames.title_providers.append(self._title_of)
+        self._as_written = make_original_source_lookup(shell)
+        user_frames.source_restorers.append(self._as_written)
+        self._tracebacks = TracebackFilter(shell)
         self._leave_jax = install()
         self._scope.on()
 
@@ -46,8 +49,8 @@ class Extension:
         self._tracebacks.unload()
         _restore(self._shell, self._replaced)
         register_renderer(self._renderer)
-        sources.titles.remove(self._title_of)
-        sources.written.remove(self._as_written)
+        user_frames.title_providers.remove(self._title_of)
+        user_frames.source_restorers.remove(self._as_written)
 
 
 Magic = Callable[..., Any]
@@ -55,7 +58,10 @@ Table = dict[str, dict[str, Magic]]
 
 
 def _register(shell: InteractiveShell, table: Table) -> dict[tuple[str, str], Magic | None]:
-    """Register magics by kind and name, and return the previous magics of the same names."""
+    """Register magics by kind and name; return the previous magic of each, None where there was none.
+
+    ``table`` has the functions by kind (``line``, ``cell``) and name.
+    """
     replaced: dict[tuple[str, str], Magic | None] = {}
     for kind, functions in table.items():
         for name, function in functions.items():

@@ -14,27 +14,29 @@ MAX_CELLS = 50
 
 
 def last_call(shell: InteractiveShell) -> str:
-    """Return the last call of a jitted function in the cells, including magics' lines, or an empty string.
+    """Return the source of the last call of a jitted function in the cells, or ``""``; magics' lines count as well.
 
     A call qualifies if evaluating its arguments calls nothing and all of its names are defined at module level.
     """
     cells = shell.user_ns.get("In", [])
     for cell in reversed(cells[-MAX_CELLS:]):
-        for call in reversed(list(_calls(cell))):
+        for call in reversed(list(_iter_calls(cell))):
             if can_be_repeated(call, shell.user_ns):
                 return ast.unparse(call)
     return ""
 
 
 def can_be_repeated(call: ast.Call, names: Mapping[str, Any]) -> bool:
-    """Return whether a call is one of a jitted function whose arguments can be evaluated again.
+    """Return whether a call is one of a jitted function whose arguments can be evaluated again without effects.
+
+    ``names`` is the namespace of the cells.
 
     >>> can_be_repeated(ast.parse("f(x)", mode="eval").body, {"f": len, "x": ""})
     False
     """
     operands = [*call.args, *(keyword.value for keyword in call.keywords)]
     bound = all(node.id in names or hasattr(builtins, node.id) for node in ast.walk(call) if isinstance(node, ast.Name))
-    return bound and not any(_has_effects(operand) for operand in operands) and is_jitted(_value(call.func, names))
+    return bound and not any(_has_effects(operand) for operand in operands) and is_jitted(_deref(call.func, names))
 
 
 def is_jitted(value: Any) -> bool:
@@ -42,19 +44,21 @@ def is_jitted(value: Any) -> bool:
     return callable(value) and all(callable(getattr(value, name, None)) for name in ("lower", "trace"))
 
 
-def _calls(cell: str) -> Iterator[ast.Call]:
+def _iter_calls(cell: str) -> Iterator[ast.Call]:
     """Yield the calls in a cell in source order, except those inside functions."""
     try:
         tree = ast.parse(cell)
     except (SyntaxError, ValueError):
         return
-    calls = (node for statement in tree.body for node in _own(statement) if isinstance(node, ast.Call))
+    calls = (
+        node for statement in tree.body for node in _walk_outside_functions(statement) if isinstance(node, ast.Call)
+    )
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
-        yield from _calls_of_magic(call)
+        yield from _iter_magic_calls(call)
         yield call
 
 
-def _calls_of_magic(call: ast.Call) -> Iterator[ast.Call]:
+def _iter_magic_calls(call: ast.Call) -> Iterator[ast.Call]:
     """Yield the call on the line of a magic, which IPython passes to a function as text."""
     match call:
         case ast.Call(func=ast.Attribute(attr="run_line_magic"), args=[_, ast.Constant(value=str(line))]):
@@ -69,12 +73,12 @@ def _calls_of_magic(call: ast.Call) -> Iterator[ast.Call]:
                     return
 
 
-def _own(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return
     yield node
     for child in ast.iter_child_nodes(node):
-        yield from _own(child)
+        yield from _walk_outside_functions(child)
 
 
 def _has_effects(operand: ast.expr) -> bool:
@@ -82,11 +86,11 @@ def _has_effects(operand: ast.expr) -> bool:
     return any(isinstance(node, effects) for node in ast.walk(operand))
 
 
-def _value(function: ast.expr, names: Mapping[str, Any]) -> Any:
-    """Return the value of a name or dotted name; None for any other expression or an undefined name."""
+def _deref(function: ast.expr, names: Mapping[str, Any]) -> Any:
+    """Return the value of a name or dotted name in a namespace; None for other expressions and undefined names."""
     if isinstance(function, ast.Name):
         return names.get(function.id)
     if isinstance(function, ast.Attribute):
-        owner = _value(function.value, names)
+        owner = _deref(function.value, names)
         return None if owner is None else getattr(owner, function.attr, None)
     return None

@@ -16,15 +16,15 @@ from xlascope import inspect
 from xlascope.analysis.diff import Diff, load_shown
 from xlascope_widgets import Panel, text
 
-from .explain import explain_magics, why_for
-from .overview import overview_magic
-from .pictures import has_widgets, panel_of
-from .question import Grammar, ask, labels_of, parse
-from .recompiles import recompiles_magic
+from .cell_titles import cell_number
+from .explain import make_explain_magics, make_why_answer
+from .magic_line import Grammar, ask, call_labels, parse
+from .overview import make_overview_magic
+from .recompiles import make_recompiles_magic
 from .scope import Scope
-from .targets import asked_for, target_magic
-from .titles import cell_number
-from .what_if import what_if_magic
+from .targets import make_target_answer, make_target_magic
+from .views import has_widgets, make_panel
+from .what_if import make_what_if_magic
 
 _QUESTIONS = {
     "jaxpr": (inspect.jaxpr, "the jaxpr of a call, as text: it is traced, not run"),
@@ -35,44 +35,52 @@ _QUESTIONS = {
     "memory": (inspect.memory, "how much memory a call needs at most, and what holds it then: it is compiled, not run"),
 }
 #: Questions that can be asked about hardware that is not present: ``--target gpu:h100`` (see ``%target``).
-_ANYWHERE = ("explore", "fusions")
+_TARGETABLE = ("explore", "fusions")
 
-_SCOPE = """%scope on|off · %scope pin · %scope open FILE · %%scope
+_SCOPE_HELP = """%scope on|off · %scope pin · %scope open FILE · %%scope
 
 ``%scope on`` shows a strip under each cell that traces, compiles or runs something; ``off`` stops that.
 ``%scope pin`` shows one panel here, which stays and follows the cells that run after it: they show no strip of their
 own, until ``%scope on``. ``%scope open`` shows the panel open under each cell. ``%scope open FILE`` shows the records
 that ``--save`` wrote. ``%%scope`` on a cell's first line runs that cell with the panel open.
 """
-_WHY = """
+_WHY_HELP = """
     ``--why`` tells why the compiler fused what it did and why not the rest, in its words and in plain ones;
     ``--edge 3,4`` asks about two equations by their paths: ``xlascope.inspect.why(f, x, edge=("3", "4"))``.
     """
-_KEPT = """
+_KEPT_HELP = """
     ``--kept`` tells which results are kept in memory that XLA would compute again in several kernels:
     ``xlascope.inspect.kept(f, x)``.
     """
 #: The maximum size of a file to open, in bytes; reading it takes about ten times its size in memory.
-MOST_BYTES = 300_000_000
+MAX_FILE_BYTES = 300_000_000
 _USAGE = "%scope takes on, off, pin, or open FILE. Example: %scope off"
 
 
-def magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Callable[..., Any]]]:
-    """Return the magics of a shell, by kind and name."""
-    questions = {name: _question(name, *specification, shell) for name, specification in _QUESTIONS.items()}
-    questions["diff"] = _diff(shell)
-    questions["target"] = target_magic(shell)
-    questions["whatif"] = what_if_magic(shell)
-    questions |= explain_magics(shell)
-    line, cell = _scope(shell, scope)
-    other_magics = {"recompiles": recompiles_magic(scope), "scope": line, "xlascope": overview_magic(shell, scope)}
+def make_magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Callable[..., Any]]]:
+    """Return the functions of a shell's magics by kind (``line``, ``cell``) and name; ``scope`` watches its cells."""
+    questions = {name: _make_question_magic(name, *specification, shell) for name, specification in _QUESTIONS.items()}
+    questions["diff"] = _make_diff_magic(shell)
+    questions["target"] = make_target_magic(shell)
+    questions["whatif"] = make_what_if_magic(shell)
+    questions |= make_explain_magics(shell)
+    line, cell = _make_scope_magics(shell, scope)
+    other_magics = {
+        "recompiles": make_recompiles_magic(scope),
+        "scope": line,
+        "xlascope": make_overview_magic(shell, scope),
+    }
     return {"line": questions | other_magics, "cell": {"scope": cell}}
 
 
-def _question(
+def _make_question_magic(
     name: str, function: Callable[..., inspect.Inspection], description: str, shell: InteractiveShell
 ) -> Callable[[str], inspect.Inspection | None]:
-    more = (("target", "NAME"),) if name in _ANYWHERE else ()
+    """Return a line magic that asks one question about a call; ``function`` is the one of ``xlascope.inspect``.
+
+    ``description`` completes the magic's help, "of a call".
+    """
+    more = (("target", "NAME"),) if name in _TARGETABLE else ()
     flags: tuple[str, ...] = ("text", "json")
     if name == "fusions":
         flags, more = ("why", *flags), (("edge", "PATH,PATH"), *more)
@@ -84,15 +92,15 @@ def _question(
     def magic(line: str) -> inspect.Inspection | None:
         question = parse(line, grammar, shell)
         if {"why", "edge"} & question.options.keys():
-            return ask(question, why_for(question, grammar), shell, grammar)
+            return ask(question, make_why_answer(question, grammar), shell, grammar)
         if "kept" in question.options:
             return ask(question, inspect.kept, shell, grammar)
         names = question.options.get("target")
-        return ask(question, asked_for(names.split(","), grammar) if names else function, shell, grammar)
+        return ask(question, make_target_answer(names.split(","), grammar) if names else function, shell, grammar)
 
     magic.__name__ = name
     where = " [--target NAME]" if more else ""
-    extra_help = {"fusions": _WHY, "jaxpr": _KEPT}.get(name, "")
+    extra_help = {"fusions": _WHY_HELP, "jaxpr": _KEPT_HELP}.get(name, "")
     magic.__doc__ = f"""%{name} [--text] [--json] [--save FILE]{where} f(x): {description}.
 
     The arguments are evaluated once; without a call it is the last one of a jitted function in a cell. ``--text``
@@ -104,7 +112,8 @@ def _question(
     return magic
 
 
-def _diff(shell: InteractiveShell) -> Callable[[str], inspect.Inspection | None]:
+def _make_diff_magic(shell: InteractiveShell) -> Callable[[str], inspect.Inspection | None]:
+    """Return the function of the line magic ``%diff``."""
     grammar = Grammar(
         "diff", flags=("timings", "text", "json"), calls=2, example="loss(params, x), faster_loss(params, x)"
     )
@@ -118,7 +127,7 @@ def _diff(shell: InteractiveShell) -> Callable[[str], inspect.Inspection | None]
         ``%diff f(x), jit(f, donate_argnums=0)(x)``. The same from a script: ``xlascope.inspect.diff((f, x), (g, x))``.
         """
         question = parse(line, grammar, shell)
-        labels = labels_of(question.expression)
+        labels = call_labels(question.expression)
 
         def compare(before: Any, after: Any) -> inspect.Inspection:
             return inspect.diff(before, after, timings="timings" in question.options, labels=(labels[0], labels[1]))
@@ -128,7 +137,11 @@ def _diff(shell: InteractiveShell) -> Callable[[str], inspect.Inspection | None]
     return diff
 
 
-def _scope(shell: InteractiveShell, scope: Scope) -> tuple[Callable[[str], None], Callable[[str, str], Any]]:
+def _make_scope_magics(
+    shell: InteractiveShell, scope: Scope
+) -> tuple[Callable[[str], None], Callable[[str, str], Any]]:
+    """Return the functions of the magics ``%scope`` and ``%%scope``."""
+
     @no_var_expand
     def line_magic(line: str) -> None:
         match line.split(maxsplit=1):
@@ -141,7 +154,7 @@ def _scope(shell: InteractiveShell, scope: Scope) -> tuple[Callable[[str], None]
             case ["open"]:
                 scope.on(opened=True)
             case ["open", file]:
-                _open(file.strip("\"' "), shell)
+                _open_file(file.strip("\"' "), shell)
             case _:
                 raise UsageError(_USAGE)
 
@@ -151,28 +164,29 @@ def _scope(shell: InteractiveShell, scope: Scope) -> tuple[Callable[[str], None]
             raise UsageError("%%scope takes nothing on its line; the cell's code follows below it")
         if scope.cell is not None:
             scope.cell.opened = True
-        return _run(cell, shell)
+        return _run_cell(cell, shell)
 
-    line_magic.__doc__ = cell_magic.__doc__ = _SCOPE
+    line_magic.__doc__ = cell_magic.__doc__ = _SCOPE_HELP
     return line_magic, cell_magic
 
 
-def _open(file: str, shell: InteractiveShell) -> None:
+def _open_file(file: str, shell: InteractiveShell) -> None:
+    """Show the records or the comparison in a file; raise UsageError if it cannot be read or is too large."""
     path = os.path.expanduser(file)
     try:
-        if os.path.getsize(path) > MOST_BYTES:
-            raise ValueError(f"it has more than {MOST_BYTES // 1_000_000} MB")
+        if os.path.getsize(path) > MAX_FILE_BYTES:
+            raise ValueError(f"it has more than {MAX_FILE_BYTES // 1_000_000} MB")
         content = load_shown(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error).removeprefix(f"{path}: ")
         raise UsageError(f"%scope cannot open {file}: {reason}. Example: %scope open step.json") from None
     if has_widgets(shell):
-        display(Panel.of(content) if isinstance(content, Diff) else panel_of(content, ours=False))
+        display(Panel.of(content) if isinstance(content, Diff) else make_panel(content, answerable=False))
     else:
         print(content.text() if isinstance(content, Diff) else text(content))
 
 
-def _run(cell: str, shell: InteractiveShell) -> Any:
+def _run_cell(cell: str, shell: InteractiveShell) -> Any:
     """Run a cell's code in the user's namespace, and return the value of its last expression."""
     source = shell.transform_cell(cell)
     file = shell.compile.cache(source, cell_number(shell), raw_code=cell)

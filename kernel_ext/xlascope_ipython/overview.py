@@ -25,29 +25,30 @@ _QUESTIONS = {
     "target gpu:h100": "the same program for hardware that is not here",
     "whatif --dtype bfloat16": "one thing changed, and compared",
 }
-_OTHERS = {
+_OTHER_MAGICS = {
     "diff f(x), g(x)": "two calls, equation by equation; --timings: measured in turn",
     "recompiles": "what was traced again, why, what it cost, and the fix",
     "scope pin": "one panel here that follows the cells; on, off: a strip under each cell, or none",
 }
 
 
-def overview_magic(shell: InteractiveShell, scope: Scope) -> Callable[[str], None]:
-    """Return the ``%xlascope`` magic of a shell."""
+def make_overview_magic(shell: InteractiveShell, scope: Scope) -> Callable[[str], None]:
+    """Return the function of the line magic ``%xlascope``; ``scope`` tells whether cells are watched."""
 
     @no_var_expand
     def xlascope(line: str) -> None:
         """%xlascope: print what can be asked, with the call of a jitted function that a cell made last."""
         if line.strip():
             raise UsageError(f"%xlascope takes nothing. Did you mean %scope {line.strip()[:20]}?")
-        print("\n".join(_lines(last_call(shell), scope)))
+        print("\n".join(_overview_lines(last_call(shell), scope)))
 
     return xlascope
 
 
-def _lines(call: str, scope: Scope) -> list[str]:
+def _overview_lines(call: str, scope: Scope) -> list[str]:
+    """Return the lines of the overview; ``call`` is the source of the example call (``""``: there is none)."""
     questions = {f"%{name} {call or _EXAMPLE}": description for name, description in _QUESTIONS.items()}
-    other_magics = {f"%{name}": description for name, description in _OTHERS.items()}
+    other_magics = {f"%{name}": description for name, description in _OTHER_MAGICS.items()}
     width = min(max(map(len, [*questions, *other_magics])), 60)
     strips = "Each cell that traces, compiles or runs something shows it" if scope.is_on else "%scope is off"
     default_note = (

@@ -17,8 +17,11 @@ _EXAMPLE = "Example: %recompiles update"
 _OPTION = re.compile(r"--(?:(text|json)|save[\s=]+(\"[^\"]*\"|'[^']*'|\S+))(?=\s|$)")
 
 
-def recompiles_magic(scope: Scope) -> Callable[[str], inspect.Inspection | None]:
-    """Return the ``%recompiles`` magic of a shell."""
+def make_recompiles_magic(scope: Scope) -> Callable[[str], inspect.Inspection | None]:
+    """Return the function of the line magic ``%recompiles``.
+
+    ``scope`` tells whether cells are watched now; if they are not, the magic says that nothing new is recorded.
+    """
 
     @no_var_expand
     def recompiles(line: str) -> inspect.Inspection | None:
@@ -29,13 +32,13 @@ def recompiles_magic(scope: Scope) -> Callable[[str], inspect.Inspection | None]
         spare that. ``--text`` prints text, ``--json`` the records, ``--save FILE`` writes them (``.json``, ``.txt``).
         The same from a script: ``xlascope.inspect.watch_recompiles()`` and later ``xlascope.inspect.recompiles()``.
         """
-        options, name = _parse(line)
+        options, name = _parse_line(line)
         try:
             report = inspect.recompiles(name)
         except RuntimeError:
             raise UsageError("%recompiles knows nothing yet: `%scope on` watches from the next cell on") from None
         if "save" in options:
-            _save(report, options["save"])
+            _save_report(report, options["save"])
         if "json" in options:
             print(json.dumps(report.to_json()))
         if "text" in options:
@@ -47,7 +50,8 @@ def recompiles_magic(scope: Scope) -> Callable[[str], inspect.Inspection | None]
     return recompiles
 
 
-def _parse(line: str) -> tuple[dict[str, str], str | None]:
+def _parse_line(line: str) -> tuple[dict[str, str], str | None]:
+    """Return the options on the magic's line, and the function's name or None; raise UsageError for other lines."""
     options: dict[str, str] = {}
 
     def take(match: re.Match[str]) -> str:
@@ -63,7 +67,7 @@ def _parse(line: str) -> tuple[dict[str, str], str | None]:
     return options, words[0] if words else None
 
 
-def _save(report: inspect.Inspection, file: str) -> None:
+def _save_report(report: inspect.Inspection, file: str) -> None:
     try:
         report.save(file)
     except (OSError, ValueError) as error:

@@ -9,30 +9,33 @@ from typing import Any
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 from xlascope import inspect
-from xlascope.inspect.recompile_log import Watching
+from xlascope.inspect.recompile_log import RecompileWatch
 from xlascope_widgets.library import library
 
-from .cell import Cell
-from .memory import Memory
-from .pictures import Line, Pinned, Strip, has_widgets
+from .cell import WatchedCell
+from .record_cache import RecordCache
+from .views import PinnedPanel, Strip, SummaryLine, has_widgets
 
 _log = logging.getLogger(__name__)
 
 
 class Scope:
-    """The watcher of a shell's cells. While it is off there is no hook, no subscription and no thread."""
+    """Watcher of a shell's cells: shows a strip, a pinned panel or a line of text for each cell.
+
+    While it is off there is no hook, no subscription and no thread. ``opened`` says whether panels are open.
+    """
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.opened = False
         self._shell = shell
-        self._memory = Memory()
-        self._cell: Cell | None = None
+        self._record_cache = RecordCache()
+        self._cell: WatchedCell | None = None
         self._depth = 0
         self._strips: dict[str, Strip] = {}
-        self._pinned: Pinned | None = None
+        self._pinned: PinnedPanel | None = None
         self._on = False
-        self._forget_page: Callable[[], None] | None = None
-        self._recompiles: Watching | None = None
+        self._unsubscribe_page: Callable[[], None] | None = None
+        self._recompiles: RecompileWatch | None = None
 
     @property
     def is_on(self) -> bool:
@@ -40,8 +43,8 @@ class Scope:
         return self._on
 
     @property
-    def cell(self) -> Cell | None:
-        """Return the cell that is being watched."""
+    def cell(self) -> WatchedCell | None:
+        """Return the cell that is being watched, None between cells."""
         return self._cell
 
     def on(self, *, opened: bool = False) -> None:
@@ -50,7 +53,7 @@ class Scope:
         if not self._on:
             self._on = True
             if has_widgets(self._shell):
-                self._forget_page = library().when_mounted(self._refresh)
+                self._unsubscribe_page = library().when_mounted(self._refresh)
             self._recompiles = inspect.watch_recompiles()
             for name, hook in self._hooks():
                 self._shell.events.register(name, hook)
@@ -62,7 +65,7 @@ class Scope:
         """
         self.on(opened=True)
         if has_widgets(self._shell):
-            self._pinned = Pinned(self._shell)
+            self._pinned = PinnedPanel(self._shell)
             self._pinned.pin()
             if self._cell is not None:
                 self._cell.show_in(self._pinned)
@@ -72,34 +75,34 @@ class Scope:
         self._pinned = None
         if self._on:
             self._on = False
-            if self._forget_page is not None:
-                self._forget_page()
+            if self._unsubscribe_page is not None:
+                self._unsubscribe_page()
             if self._recompiles is not None:
                 self._recompiles.close()
             for name, hook in self._hooks():
                 self._shell.events.unregister(name, hook)
-            self._end(None)
+            self._finish_cell(None)
 
     def _hooks(self) -> tuple[tuple[str, Callable[..., Any]], ...]:
-        return ("pre_run_cell", self._before), ("post_run_cell", self._after)
+        return ("pre_run_cell", self._on_pre_run_cell), ("post_run_cell", self._on_post_run_cell)
 
-    def _before(self, info: ExecutionInfo) -> None:
+    def _on_pre_run_cell(self, info: ExecutionInfo) -> None:
         self._depth += 1
         if self._depth > 1:  # a magic runs a cell within the cell
             return
         try:
-            self._cell = Cell(self._shell, self._memory, self._new_view(info), self.opened)
+            self._cell = WatchedCell(self._shell, self._record_cache, self._new_view(info), self.opened)
             self._cell.start()
         except Exception:
             _log.exception("xlascope cannot watch this cell")
 
-    def _after(self, result: ExecutionResult) -> None:
+    def _on_post_run_cell(self, result: ExecutionResult) -> None:
         if self._depth > 1:
             self._depth -= 1
             return
-        self._end(result)
+        self._finish_cell(result)
 
-    def _end(self, result: ExecutionResult | None) -> None:
+    def _finish_cell(self, result: ExecutionResult | None) -> None:
         cell, self._cell, self._depth = self._cell, None, 0
         try:
             if cell is not None:
@@ -107,9 +110,10 @@ class Scope:
         except Exception:
             _log.exception("xlascope cannot show this cell")
 
-    def _new_view(self, info: ExecutionInfo) -> Strip | Line:
+    def _new_view(self, info: ExecutionInfo) -> Strip | SummaryLine:
+        """Return the view for a cell that is about to run, and close the strip of its previous run."""
         if not has_widgets(self._shell):
-            return Line()
+            return SummaryLine()
         if self._pinned is not None:
             return self._pinned
         strip = Strip(self._shell)

@@ -14,17 +14,17 @@ from xlascope import inspect
 from xlascope.inspect import Inspection, known_targets
 from xlascope.xla.targets import MissingTargetError, TargetCompileError, UnknownTargetError, missing_targets
 
-from .question import Grammar, ask, parse
+from .magic_line import Grammar, ask, parse
 
-_NAME = re.compile(r"([A-Za-z]\w*(?::\w+)*),?(?:\s+|$)")
-_COMPLAINTS = (MissingTargetError, TargetCompileError, UnknownTargetError)
+_TARGET_NAME = re.compile(r"([A-Za-z]\w*(?::\w+)*),?(?:\s+|$)")
+_USER_ERRORS = (MissingTargetError, TargetCompileError, UnknownTargetError)
 _GRAMMAR = Grammar("target", example="gpu:h100 loss(params, x, y)")
 
 
-def asked_for(names: list[str], grammar: Grammar) -> Callable[..., Inspection]:
-    """Return the function that answers for these targets: one in detail, several side by side.
+def make_target_answer(names: list[str], grammar: Grammar) -> Callable[..., Inspection]:
+    """Return a function ``answer(f, *args)`` that compiles a call for targets: one in detail, several side by side.
 
-    Its errors are one line.
+    ``names`` are the targets, ``grammar`` is that of the magic. Errors about targets are raised as UsageError.
     """
     example = grammar.example if grammar is _GRAMMAR else f"--target gpu:h100 {grammar.example}"
 
@@ -32,14 +32,14 @@ def asked_for(names: list[str], grammar: Grammar) -> Callable[..., Inspection]:
         call = inspect.call(fun, *args, **kwargs)
         try:
             return inspect.target(call, target=names[0]) if len(names) == 1 else inspect.targets(call, targets=names)
-        except _COMPLAINTS as error:
+        except _USER_ERRORS as error:
             raise UsageError(f"%{grammar.magic}: {error}. Example: %{grammar.magic} {example}") from None
 
     return answer
 
 
-def target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
-    """Return the ``%target`` magic of a shell."""
+def make_target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
+    """Return the function of the line magic ``%target``."""
 
     @no_var_expand
     def target(line: str) -> Inspection | None:
@@ -50,18 +50,18 @@ def target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
         python -m xlascope targets --install. From a script: ``xlascope.inspect.target(f, x, target="gpu:h100")``.
         """
         if not line.strip():
-            print(_listed())
+            print(_list_targets())
             return None
-        names, remaining = _names(line.strip())
+        names, remaining = _split_target_names(line.strip())
         if not names:
-            raise _GRAMMAR.error(f"takes a target and a call; the targets are {', '.join(known_targets())}")
-        return ask(parse(remaining, _GRAMMAR, shell), asked_for(names, _GRAMMAR), shell, _GRAMMAR)
+            raise _GRAMMAR.usage_error(f"takes a target and a call; the targets are {', '.join(known_targets())}")
+        return ask(parse(remaining, _GRAMMAR, shell), make_target_answer(names, _GRAMMAR), shell, _GRAMMAR)
 
     return target
 
 
-def _listed() -> str:
-    """Return the list of targets whose compilers are installed, and how to install the others."""
+def _list_targets() -> str:
+    """Return as text the targets whose compilers are installed, and how to install the others."""
     missing = missing_targets()
     lines = [f"compilers that are here: {', '.join(target for target in known_targets() if target not in missing)}"]
     for line in dict.fromkeys(missing.values()):
@@ -69,13 +69,13 @@ def _listed() -> str:
     return "\n".join(lines)
 
 
-def _names(line: str) -> tuple[list[str], str]:
-    """Split a line into the target names before the call and the remaining line; commas are optional."""
+def _split_target_names(line: str) -> tuple[list[str], str]:
+    """Return the target names before the call on a magic's line, and the remaining line; commas are optional."""
     options = ""
-    while match := re.match(_GRAMMAR.option(r"\s+"), line):
+    while match := re.match(_GRAMMAR.option_pattern(r"\s+"), line):
         options, line = options + match[0], line[match.end() :]
     names = []
-    while (match := _NAME.match(line)) and not line[match.end() :].startswith(("(", ".", "[")):
+    while (match := _TARGET_NAME.match(line)) and not line[match.end() :].startswith(("(", ".", "[")):
         names.append(match[1])
         line = line[match.end() :]
     return names, options + line

@@ -13,7 +13,7 @@ from xlascope import inspect
 from xlascope.inspect import ChangeError, Inspection
 from xlascope.xla.targets import MissingTargetError, TargetCompileError, UnknownTargetError
 
-from .question import Grammar, ask, parse
+from .magic_line import Grammar, ask, parse
 
 _CHANGES = {
     "split": "PATH,PATH",
@@ -25,7 +25,7 @@ _CHANGES = {
     "reroll": "auto|always|off",
     "options": "FLAG=VALUE",
 }
-_COMPLAINTS = (ChangeError, MissingTargetError, TargetCompileError, UnknownTargetError)
+_USER_ERRORS = (ChangeError, MissingTargetError, TargetCompileError, UnknownTargetError)
 _GRAMMAR = Grammar(
     "whatif",
     flags=("untimed", "text", "json"),
@@ -34,8 +34,8 @@ _GRAMMAR = Grammar(
 )
 
 
-def what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
-    """Return the ``%whatif`` magic of a shell."""
+def make_what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
+    """Return the function of the line magic ``%whatif``."""
 
     @no_var_expand
     def whatif(line: str) -> Inspection | None:
@@ -53,54 +53,57 @@ def what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]
         requested = [name for name in _CHANGES if name in question.options]
         if len(requested) != 1:
             options_text = ", ".join(f"--{name} {value}" for name, value in _CHANGES.items())
-            raise _GRAMMAR.error(f"takes one change out of {options_text}; got {len(requested) or 'none'}")
-        change = {requested[0]: _value(requested[0], question.options[requested[0]])}
+            raise _GRAMMAR.usage_error(f"takes one change out of {options_text}; got {len(requested) or 'none'}")
+        change = {requested[0]: _parse_change_value(requested[0], question.options[requested[0]])}
 
         def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
             call = inspect.call(fun, *args, **kwargs)
             timed, target = "untimed" not in question.options, question.options.get("target", "")
             try:
                 return inspect.what_if(call, change=change, timings=timed, target=target)
-            except _COMPLAINTS as error:
-                raise _GRAMMAR.error(f"cannot tell: {error}") from None
+            except _USER_ERRORS as error:
+                raise _GRAMMAR.usage_error(f"cannot tell: {error}") from None
 
         return ask(question, answer, shell, _GRAMMAR)
 
     return whatif
 
 
-def _value(kind: str, text: str) -> Any:
-    """Convert the text of an option to the value that :func:`xlascope.inspect.what_if` takes."""
+def _parse_change_value(kind: str, text: str) -> Any:
+    """Convert the text of an option to the value of a change that :func:`xlascope.inspect.what_if` takes.
+
+    ``kind`` is the option's name, which is the kind of the change. Raises a usage error for malformed text.
+    """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if kind == "split":
         return tuple(parts)
     if kind == "donate":
-        return tuple(_number(part) for part in parts)
+        return tuple(_parse_number(part) for part in parts)
     if kind == "batch":
-        return {_named(name): _number(size) for name, size in map(_pair, parts)}
+        return {_parse_name_or_position(name): _parse_number(size) for name, size in map(_split_pair, parts)}
     if kind == "options":
-        return {name: _literal(value) for name, value in map(_pair, parts)}
+        return {name: _parse_literal(value) for name, value in map(_split_pair, parts)}
     return text
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _split_pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
-        raise _GRAMMAR.error(f"takes pairs as in x=64, got {text!r}")
+        raise _GRAMMAR.usage_error(f"takes pairs as in x=64, got {text!r}")
     return name, value
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     if not text.isdecimal():
-        raise _GRAMMAR.error(f"takes a whole number, got {text!r}")
+        raise _GRAMMAR.usage_error(f"takes a whole number, got {text!r}")
     return int(text)
 
 
-def _named(name: str) -> str | int:
+def _parse_name_or_position(name: str) -> str | int:
     return int(name) if name.isdecimal() else name
 
 
-def _literal(text: str) -> Any:
+def _parse_literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):

@@ -8,17 +8,17 @@ import sys
 import threading
 from collections.abc import Callable
 
-from xlascope.runtime import beside, jaxlibs
+from xlascope.runtime import jax_coexistence, supported_jaxlibs
 
 _log = logging.getLogger(__name__)
 
 #: The versions of jax the bridge is tested with. In others, private functions may have moved.
-TRIED = tuple(release.version for release in jaxlibs.TRIED)
+TRIED = tuple(release.version for release in supported_jaxlibs.TESTED)
 
 _lock = threading.RLock()
-_wanted = 0
-_waiting = False
-_leave: Callable[[], None] | None = None
+_watcher_count = 0
+_import_hook_registered = False
+_detach_bridge: Callable[[], None] | None = None
 
 
 def install() -> Callable[[], None]:
@@ -26,24 +26,24 @@ def install() -> Callable[[], None]:
 
     Installations are counted: watching lasts until all have been undone. Undoing twice has no further effect.
     """
-    global _wanted, _waiting
+    global _watcher_count, _import_hook_registered
     with _lock:
-        _wanted += 1
-        if "jax" in sys.modules and beside.here():
+        _watcher_count += 1
+        if "jax" in sys.modules and jax_coexistence.is_present():
             _attach()
-        elif not _waiting:
-            _waiting = True
-            beside.on_import("jax", _attach)
+        elif not _import_hook_registered:
+            _import_hook_registered = True
+            jax_coexistence.on_import("jax", _attach)
     undone = False
 
     def undo() -> None:
-        global _wanted
+        global _watcher_count
         nonlocal undone
         with _lock:
             if not undone:
                 undone = True
-                _wanted -= 1
-                if not _wanted:
+                _watcher_count -= 1
+                if not _watcher_count:
                     _detach()
 
     return undo
@@ -51,24 +51,24 @@ def install() -> Callable[[], None]:
 
 def _attach() -> None:
     """Attach the bridge to the imported jax; if that fails, log one line and let the program go on."""
-    global _leave
+    global _detach_bridge
     with _lock:
-        if not _wanted or _leave is not None:
+        if not _watcher_count or _detach_bridge is not None:
             return
         version = sys.modules["jax"].__version__
         if version in TRIED:
             try:
-                _leave = importlib.import_module("xlascope_jax.bridge.whole").stand()
+                _detach_bridge = importlib.import_module("xlascope_jax.bridge.attach").attach()
                 return
             except Exception:
                 _log.exception("xlascope cannot stand in the places of jax %s", version)
         tried = ", ".join(TRIED)
         _log.warning("xlascope shows kernels and times of jax %s, not its equations: it knows jax %s", version, tried)
-        _leave = importlib.import_module("xlascope_jax.bridge.kernels_only").stand()
+        _detach_bridge = importlib.import_module("xlascope_jax.bridge.kernels_only").attach()
 
 
 def _detach() -> None:
-    global _leave
-    if _leave is not None:
-        _leave()
-        _leave = None
+    global _detach_bridge
+    if _detach_bridge is not None:
+        _detach_bridge()
+        _detach_bridge = None

@@ -51,7 +51,7 @@ def smaller(data: bytes, most: int) -> bytes:
 
 @cache
 def _drawn(svg: str, zoom: float) -> bytes:
-    return _palette(Image.open(io.BytesIO(png.png(svg, system_fonts=False, zoom=zoom))).convert("RGB"), COLOURS)
+    return _palette(Image.open(io.BytesIO(png.render_png(svg, system_fonts=False, zoom=zoom))).convert("RGB"), COLOURS)
 
 
 def _palette(image: Image.Image, colours: int) -> bytes:

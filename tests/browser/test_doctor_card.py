@@ -14,7 +14,7 @@ from xlascope import inspect
 from xlascope.analysis.doctor import Evidence, diagnose
 from xlascope.records import Compiled, DeviceTime, Diagnosis, Executed, Finding, KernelTime, Span, Traced
 from xlascope_widgets import assets
-from xlascope_widgets.feed import Feed
+from xlascope_widgets.update_scheduler import UpdateScheduler
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build/screenshots"
 HOSTILE = "</script><img src=x onerror='window.hacked=1'><b>bold"
@@ -92,9 +92,9 @@ def show(page, found, light=True, finished=True, **more):
         state.update({"live": live} if programs is None else {"live": live, "programs": programs})
         return 0
 
-    feed = Feed(send)
+    feed = UpdateScheduler(send)
     for record in found:
-        feed.ledger.receive(record)
+        feed.store.receive(record)
     feed._dirty = feed._grown = True
     feed.finished = finished
     feed.flush()

@@ -11,7 +11,7 @@ import pytest
 
 from xlascope.records import Equation, Jaxpr, SourceRange, Traced, Variable
 from xlascope_widgets import assets
-from xlascope_widgets.feed import Feed
+from xlascope_widgets.update_scheduler import UpdateScheduler
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build/screenshots"
 
@@ -47,9 +47,9 @@ def state_of(records):
         state.update({"live": live} if programs is None else {"live": live, "programs": programs})
         return 0
 
-    feed = Feed(send)
+    feed = UpdateScheduler(send)
     for record in records:
-        feed.ledger.receive(record)
+        feed.store.receive(record)
     feed._dirty = feed._grown = True
     feed.finished = True
     feed.flush()

@@ -13,7 +13,7 @@ from tests.browser.saved_page import Opened
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope.analysis.diff import compare, timing
+from xlascope.analysis.diff import compare, compare_timings
 from xlascope.records import Equation, Jaxpr, Variable
 from xlascope_widgets.export import save
 
@@ -52,7 +52,7 @@ def step(samples):
         for name, v in jaxpr.variables.items()
     }
     after = Jaxpr(jaxpr.name, (), jaxpr.inputs, jaxpr.outputs[:-1], variables, jaxpr.equations[:-1])
-    measured = timing([1.0e-3, 1.1e-3] * 6, [0.6e-3, 0.5e-3] * 6, "host clock")
+    measured = compare_timings([1.0e-3, 1.1e-3] * 6, [0.6e-3, 0.5e-3] * 6, "host clock")
     labels = ("update(params, x, y)", "update(params, x[:64], y[:64])")
     return compare(before, [samples.traced(jaxpr=after)], labels=labels, timing=measured)
 

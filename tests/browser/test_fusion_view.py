@@ -18,8 +18,8 @@ from xlascope import inspect
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.records import Compiled, Explained, FusionDecision, Pass, Passes
 from xlascope_widgets import assets
-from xlascope_widgets.feed import Feed
-from xlascope_widgets.wire_compiler import findings
+from xlascope_widgets.update_scheduler import UpdateScheduler
+from xlascope_widgets.wire_compiler import encode_findings
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build/screenshots"
 HOSTILE = "</script><img src=x onerror='window.hacked=1'><b>bold"
@@ -118,7 +118,7 @@ def state_of(records, **more):
         state.update({"live": live} if programs is None else {"live": live, "programs": programs})
         return 0
 
-    feed = Feed(send)
+    feed = UpdateScheduler(send)
     for record in records:
         feed.receive(record)
     feed.finish()
@@ -332,7 +332,7 @@ def test_an_edge_is_clicked_asked_about_and_answered(panel, compiled):
     said = dataclasses.replace(
         said, edge=tuple(ends), outcome="refused", about=tuple(about), answer="They are not fused."
     )
-    panel.answer(asked["id"], findings([said]), state="done")
+    panel.answer(asked["id"], encode_findings([said]), state="done")
     words = panel.text(".xs-whynot")
     assert "“operand can not be duplicated”" in words and "Fusing it would compute it several times." in words
     assert "fused 3.00 µs, apart 2.00 µs (XLA's estimate)" in words
@@ -358,7 +358,7 @@ def test_where_there_is_no_reason_none_is_given(panel, compiled, outcome, answer
     known = decisions(compiled).decisions if outcome == "different" else ()
     about = {"edge": tuple(ends), "outcome": outcome, "answer": answer, "about": tuple(range(len(known)))}
     told = dataclasses.replace(decisions(compiled), decisions=known, note="of a part", **about)
-    panel.answer(panel.question()["id"], findings([told]), state="done")
+    panel.answer(panel.question()["id"], encode_findings([told]), state="done")
     assert answer in panel.text(".xs-whynot") and "of a part" in panel.text(".xs-whynot")
     assert "duplicated" not in panel.text(".xs-whynot")
     assert panel.find(".xs-whynot [data-go]").count() == 0
@@ -368,7 +368,7 @@ def test_an_equation_that_lost_its_name_is_answered_by_its_kernel(panel, compile
     ends = click_edge(panel, compiled)
     panel.find(".xs-whynot [data-ask]").click()
     gone = dataclasses.replace(decisions(compiled), edge=tuple(ends), outcome="gone", answer="add has no instruction.")
-    panel.answer(panel.question()["id"], findings([gone]), state="done")
+    panel.answer(panel.question()["id"], encode_findings([gone]), state="done")
     assert "“operand can not be duplicated”" in panel.text(".xs-whynot")
 
 
@@ -626,7 +626,7 @@ def test_one_more_target_is_asked_for(panel, compiled):
     assert (asked["question"], asked["target"]) == ("target", "gpu:h100")
     panel.answer(asked["id"], state="working", message="compiling")
     assert "gpu:h100" in panel.text(".xs-asks") and "compiling" in panel.text(".xs-asks")
-    panel.answer(asked["id"], findings([elsewhere(compiled)]), state="done")
+    panel.answer(asked["id"], encode_findings([elsewhere(compiled)]), state="done")
     assert panel.find(".xs-asks").inner_text() == ""
     panel.find("[data-command='target gpu:h100']").click()
     assert all(name.startswith("other_") for name in panel.names())
@@ -747,7 +747,7 @@ def test_twelve_transformer_blocks_are_seen_at_once_and_explained(blank, transfo
     why = inspect.why(*transformer, edge=(writer.equations[-1], reader.equations[0])).records[-1]
     print(f"why not, of an edge: {time.perf_counter() - began:.2f} s")  # the goal is 10 s
     assert why.complete and why.answer and len(why.decisions) > 1000
-    assert len(json.dumps(findings([why]))) < 500_000
+    assert len(json.dumps(encode_findings([why]))) < 500_000
     blank.show(state_of([*found, why]))
     blank.tab("replay")
     blank.find("[data-replay=next]").click()

@@ -14,7 +14,7 @@ import pytest
 
 from xlascope.records import Failure
 from xlascope_widgets import assets
-from xlascope_widgets.feed import Feed
+from xlascope_widgets.update_scheduler import UpdateScheduler
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build/screenshots"
 WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
@@ -62,9 +62,9 @@ def state_of(records, opened=True, finished=False):
         state.update({"live": live} if programs is None else {"live": live, "programs": programs})
         return 0
 
-    feed = Feed(send)
+    feed = UpdateScheduler(send)
     for record in records:
-        feed.ledger.receive(record)
+        feed.store.receive(record)
     feed._dirty = feed._grown = True
     feed.finished = finished
     feed.flush()

@@ -16,7 +16,7 @@ from xlascope import inspect, lax
 from xlascope.readers.profiles import read_profile
 from xlascope.records import Compiled, Executed, Lowered, Span, Traced
 from xlascope_widgets import assets
-from xlascope_widgets.feed import Feed
+from xlascope_widgets.update_scheduler import UpdateScheduler
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build/screenshots"
 
@@ -68,9 +68,11 @@ def with_spans(records, spans, devices=("cpu:0",)):
 
 def state_of(records, tab=""):
     state = {"uid": "test", "opened": True, "programs": {}, "live": {}}
-    feed = Feed(lambda programs, live: state.update(live=live, **({"programs": programs} if programs else {})) or 0)
+    feed = UpdateScheduler(
+        lambda programs, live: state.update(live=live, **({"programs": programs} if programs else {})) or 0
+    )
     for record in records:
-        feed.ledger.receive(record)
+        feed.store.receive(record)
     feed._dirty = feed._grown = feed.finished = True
     feed.tab = tab
     feed.flush()

@@ -39,6 +39,6 @@ def interpreted_closed(program, lower):
     """What a jaxpr of ours without arguments gives, once it is lowered."""
     lowered = lower(program, "whole")
     with lowered.module.context, ir.Location.unknown():  # in which constants and program have to be
-        kept = [c for c, keep in zip(program.consts, lowered.kept, strict=True) if keep]
+        kept = [c for c, keep in zip(program.consts, lowered.kept_operands, strict=True) if keep]
         constants = [attribute(np.asarray(c).astype(c.dtype)) for c in kept]
     return interpreted(lowered.module, constants)

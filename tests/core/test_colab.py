@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from xlascope.runtime import jaxlib_version, jaxlibs
+from xlascope.runtime import supported_jaxlibs, version_check
 from xlascope.tools import colab_tpu
 
 
@@ -63,7 +63,7 @@ def test_without_a_tpu_the_error_names_what_is_there_and_what_to_do(
     for name, module in modules.items():
         monkeypatch.setitem(colab_tpu.sys.modules, name, module)
     monkeypatch.setattr(colab_tpu, "devices", devices)
-    monkeypatch.setattr(colab_tpu, "tpu_chips", lambda: chips)
+    monkeypatch.setattr(colab_tpu, "count_tpu_chips", lambda: chips)
     with pytest.raises(RuntimeError) as told:
         colab_tpu.setup_tpu()
     assert str(told.value).startswith("no TPU here; programs run on 1 GPU device (Tesla T4). ")
@@ -79,11 +79,11 @@ def test_without_a_tpu_the_error_names_what_is_there_and_what_to_do(
         ("0.7.2", "0.11.2", "jaxlib 0.11.2 is installed, and this process has loaded jaxlib 0.7.2"),
         ("0.11.2", "0.10.2", "jaxlib 0.10.2 is installed, and this process has loaded jaxlib 0.11.2"),
         ("0.7.2", "0.7.2", "here is jaxlib 0.7.2 (from /there)"),
-        ("0.7.2", None, f'pip install --upgrade xlascope "{jaxlibs.tried_range()}"'),
+        ("0.7.2", None, f'pip install --upgrade xlascope "{supported_jaxlibs.tested_requirement()}"'),
     ],
 )
 def test_a_jaxlib_is_told_of_where_it_does_not_fit(loaded: str, installed: str | None, words: str | None) -> None:
-    found = jaxlib_version.mixture(loaded, installed) or jaxlib_version.problem(loaded, Path("/there"))
+    found = version_check.explain_mismatch(loaded, installed) or version_check.find_problem(loaded, Path("/there"))
     assert found is None if words is None else words in str(found)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from xlascope import errors
-from xlascope.errors.explaining import page_of, pages
+from xlascope.errors.explaining import load_pages, page_of
 
 PACKAGE = Path(errors.__file__).resolve().parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -47,7 +47,7 @@ PROMISES = {
     "nan-found": ["sqrt", "(in <lambda>)", "-1.0"],
 }
 
-every_page = pytest.mark.parametrize("name", list(pages()))
+every_page = pytest.mark.parametrize("name", list(load_pages()))
 
 
 def run(program: str, name: str) -> None:
@@ -63,8 +63,8 @@ def printed(what: object) -> str:
 
 @every_page
 def test_the_failing_program_raises_that_error_and_leads_to_the_page(name):
-    failing = BLOCK.findall(pages()[name])[0]
-    (raised,) = RAISED.findall(pages()[name])
+    failing = BLOCK.findall(load_pages()[name])[0]
+    (raised,) = RAISED.findall(load_pages()[name])
     with pytest.raises(Exception) as caught:
         run(failing, name)
     message = str(caught.value)
@@ -76,13 +76,13 @@ def test_the_failing_program_raises_that_error_and_leads_to_the_page(name):
 
 @every_page
 def test_the_mended_program_runs(name):
-    (_, mended) = BLOCK.findall(pages()[name])
+    (_, mended) = BLOCK.findall(load_pages()[name])
     run(mended, name)
 
 
 @every_page
 def test_a_page_has_the_same_parts_as_the_others(name):
-    lines = pages()[name].splitlines()
+    lines = load_pages()[name].splitlines()
     assert lines[0] == f"# {name}"
     assert [line.removeprefix("## ") for line in lines if line.startswith("## ")] == SECTIONS
     assert "\n\n".join(lines).count("\n\nRaised as `") == 1
@@ -102,29 +102,29 @@ def pointers() -> dict[str, list[str]]:
 
 
 def test_messages_lead_to_pages_that_are_there():
-    assert set(pointers()) <= set(pages())
+    assert set(pointers()) <= set(load_pages())
 
 
 def test_every_page_is_about_a_class_of_errors_or_named_by_a_message():
-    classes = {name for name in errors.__all__ if name in pages()}
-    assert set(pages()) - set(pointers()) - classes == set()
+    classes = {name for name in errors.__all__ if name in load_pages()}
+    assert set(load_pages()) - set(pointers()) - classes == set()
 
 
 def test_the_documentation_lists_every_page(root):
     text = (root / "docs/errors.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"errors/pages/([\w-]+)\.md", text)) == sorted(pages())
+    assert sorted(re.findall(r"errors/pages/([\w-]+)\.md", text)) == sorted(load_pages())
 
 
 def test_every_class_that_is_raised_has_a_page():
     roots = {"XlascopeError", "JAXTypeError", "JAXIndexError", "TracerError", "JaxRuntimeError"}
     kinds = {name for name in errors.__all__ if isinstance(getattr(errors, name), type)}
-    assert kinds - roots <= set(pages())
+    assert kinds - roots <= set(load_pages())
 
 
 def test_explaining_by_name_class_and_error():
-    assert printed("shape-mismatch") == printed("Shape-Mismatch") == pages()["shape-mismatch"] + "\n"
-    assert printed(errors.TracerBoolConversionError) == pages()["TracerBoolConversionError"] + "\n"
-    assert printed(errors.UnexpectedTracerError("x")) == pages()["UnexpectedTracerError"] + "\n"
+    assert printed("shape-mismatch") == printed("Shape-Mismatch") == load_pages()["shape-mismatch"] + "\n"
+    assert printed(errors.TracerBoolConversionError) == load_pages()["TracerBoolConversionError"] + "\n"
+    assert printed(errors.UnexpectedTracerError("x")) == load_pages()["UnexpectedTracerError"] + "\n"
 
 
 def test_subclasses_lead_to_the_page_of_the_class_above():
@@ -137,7 +137,7 @@ def test_subclasses_lead_to_the_page_of_the_class_above():
 
 @pytest.mark.parametrize("what", ["no-such-page", KeyError("x"), KeyError, 3])
 def test_what_has_no_page_is_answered_with_those_there_are(what):
-    assert all(name in printed(what) for name in pages())
+    assert all(name in printed(what) for name in load_pages())
 
 
 def test_without_an_argument_the_last_error_is_explained(monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import errors, lax, random
-from xlascope.ir.avals import shaped
+from xlascope.ir.avals import make_aval
 from xlascope.ir.checker import check_jaxpr
 from xlascope.ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from xlascope.operations.arithmetic import Add
@@ -858,7 +858,7 @@ def test_jaxlibs_own_words_get_a_note_where_python_of_ours_sees_them(row):
 
 # The type checker for jaxprs ----------------------------------------------------------------------------------------
 
-F3, F4 = shaped((3,), np.dtype("float32")), shaped((4,), np.dtype("float32"))
+F3, F4 = make_aval((3,), np.dtype("float32")), make_aval((4,), np.dtype("float32"))
 
 
 def equation(operation, inputs, outputs):
@@ -874,7 +874,7 @@ def wrong_programs():
     yield "the operation gives (f32[3])", ([x], [equation(Sin(), [x], [z])], [z])
     yield "do not fit", ([x, z], [equation(Add(), [x, z], [y])], [y])
     yield "no scalar", ([x], [equation(Add(), [x, Literal(np.ones(3, "f4"), F3)], [y])], [y])
-    half = Literal(np.float64(1), shaped((), np.dtype("float32")))
+    half = Literal(np.float64(1), make_aval((), np.dtype("float32")))
     yield "float64", ([x], [equation(Add(), [x, half], [y])], [y])
 
 

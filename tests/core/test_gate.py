@@ -1,4 +1,4 @@
-"""What may be handed in as a value, and what becomes of it: see ``trace/gate.py``."""
+"""What may be handed in as a value, and what becomes of it: see ``trace/operand_coercion.py``."""
 
 import copy
 import ctypes

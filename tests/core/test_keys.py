@@ -1,4 +1,4 @@
-"""Equal for Python, and not the same value: no cache may take one for the other. See ``keys.py``."""
+"""Equal for Python, and not the same value: no cache may take one for the other. See ``cache_keys.py``."""
 
 import dataclasses
 import enum
@@ -14,8 +14,8 @@ import pytest
 import xlascope as xs
 from xlascope import lax
 from xlascope import numpy as jnp
+from xlascope.cache_keys import ExactValue, cache_key, is_identified_by_equality
 from xlascope.extend.core import Primitive
-from xlascope.keys import Exact, key_of, told_apart_by_equality
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +58,10 @@ ROWS = pytest.mark.parametrize("values", CONFUSABLE, ids=repr)
 
 @ROWS
 def test_keys_tell_types_and_bits_apart(values: tuple[Any, ...]) -> None:
-    assert len({key_of(value) for value in values}) == len(values)
-    assert len({Exact(value) for value in values}) == len(values)
+    assert len({cache_key(value) for value in values}) == len(values)
+    assert len({ExactValue(value) for value in values}) == len(values)
     for value in values:
-        assert key_of(value) == key_of(value)
+        assert cache_key(value) == cache_key(value)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_keys_tell_types_and_bits_apart(values: tuple[Any, ...]) -> None:
     ],
 )
 def test_the_same_value_made_again_has_the_same_key(make: Any) -> None:
-    assert key_of(make()) == key_of(make())
-    assert hash(Exact(make())) == hash(Exact(make()))
+    assert cache_key(make()) == cache_key(make())
+    assert hash(ExactValue(make())) == hash(ExactValue(make()))
 
 
 def test_equality_that_a_class_defines_is_taken_at_its_word() -> None:
@@ -90,8 +90,8 @@ def test_equality_that_a_class_defines_is_taken_at_its_word() -> None:
         def __hash__(self) -> int:
             return hash(self.number % 7)
 
-    assert key_of(Modulo(1)) == key_of(Modulo(8.0))
-    assert told_apart_by_equality(Modulo(1))
+    assert cache_key(Modulo(1)) == cache_key(Modulo(8.0))
+    assert is_identified_by_equality(Modulo(1))
 
 
 @ROWS
@@ -176,9 +176,9 @@ def test_literals_keep_the_signs_of_their_zeros() -> None:
 @ROWS
 def test_parameters_of_primitives(values: tuple[Any, ...]) -> None:
     primitive = Primitive("tell")
-    primitive.def_impl(lambda x, *, given: x + known.index(key_of(given)))
+    primitive.def_impl(lambda x, *, given: x + known.index(cache_key(given)))
     primitive.def_abstract_eval(lambda x, *, given: x)
-    known = [key_of(value) for value in values]
+    known = [cache_key(value) for value in values]
     for _ in range(2):
         found = [float(primitive.bind(jnp.float32(0), given=value)) for value in values]
         assert found == list(range(len(values)))
@@ -214,5 +214,5 @@ def test_mappings_and_slices() -> None:
         def __hash__(self) -> int:
             return hash(frozenset(self.items_.items()))
 
-    assert key_of(Frozen(a=1, b=2)) == key_of(Frozen(b=2, a=1)) != key_of(Frozen(a=1.0, b=2))
-    assert key_of(slice(0, 1)) != key_of(slice(0.0, 1))
+    assert cache_key(Frozen(a=1, b=2)) == cache_key(Frozen(b=2, a=1)) != cache_key(Frozen(a=1.0, b=2))
+    assert cache_key(slice(0, 1)) != cache_key(slice(0.0, 1))

@@ -40,7 +40,7 @@ LAYERS = (
     "analysis",
     "readers",
     "records",
-    "tree dtypes key_types keys errors settings names missing starting recent entry_points",
+    "tree dtypes key_types cache_keys errors settings names missing bootstrap lru_cache entry_points",
     "runtime",
 )
 FACADE = -1
@@ -55,9 +55,19 @@ APART: dict[str, set[str]] = {
 
 #: Within a layer: its rooms, top to bottom. What stands beside the rooms stands above them all.
 ROOMS = {
-    "control": ("debugging", "checkpoint", "rules", "special", "rerolling", "flow", "parallel", "jit", "programs"),
+    "control": ("debugging", "checkpoint", "rules", "special", "loop_rerolling", "flow", "parallel", "jit", "programs"),
     "xla": (
-        *("explain", "targets", "profiling", "running", "compilation", "cache", "lowering", "known_faults", "keeping"),
+        *(
+            "explain",
+            "targets",
+            "profiling",
+            "execution",
+            "compilation",
+            "cache",
+            "lowering",
+            "known_faults",
+            "materialization",
+        ),
         *("mlir", "arrays", "sharding", "devices", "platforms", "system"),
     ),
 }
@@ -79,14 +89,17 @@ BY_NAME = {
     ("xlascope", "_ufunc_methods"),
     ("xlascope", "_register_with_library"),
     ("xlascope", "_filter_traceback"),
-    ("xlascope.names", "get"),
-    ("xlascope.names", "_error_of"),
+    ("xlascope.names", "get_attribute"),
+    ("xlascope.names", "_make_error"),
     ("xlascope.names", "find_spec"),
-    ("xlascope.xla.platforms.starting", "register_calls_of_cuda"),  # what is installed beside a plugin
+    ("xlascope.xla.platforms.plugin_loader", "register_cuda_calls"),  # what is installed beside a plugin
     ("xlascope.lax.primitives", "operations_by_name"),  # every file of two layers below
-    ("xlascope.runtime.beside", "__getattr__"),  # jax, for a thread that imported it when something stood in for it
+    (
+        "xlascope.runtime.jax_coexistence",
+        "__getattr__",
+    ),  # jax, for a thread that imported it when something stood in for it
     ("xlascope_widgets.panes", "_load_all"),  # every file of the package
-    ("xlascope.scripts.watched", "_start"),  # what loads NumPy and jaxlib: once the script has
+    ("xlascope.scripts.watcher", "_start"),  # what loads NumPy and jaxlib: once the script has
     ("xlascope.tools.device.programs.engine", "load_engine"),  # jax, in a process that imports nothing of ours
     ("xlascope.tools.porting.cli", "main"),  # what needs libcst, which may not be installed
     ("xlascope.tools.porting.names", "_missing_here"),  # the modules whose names a program uses
@@ -256,7 +269,7 @@ def part(module: str) -> str:
 
 
 def room(module: str) -> str:
-    """Return the room of a layer that a module belongs to: `flow` for `xlascope.control.flow.scan`."""
+    """Return the room of a layer that a module belongs to: `flow` for `xlascope.control.flow.scan_op`."""
     return f"{module}..".split(".")[2]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import xlascope as xs
 from xlascope import lax, nn, ops, random, tree
 from xlascope import numpy as jnp
-from xlascope.trace.tracer import Tracer
+from xlascope.trace.tracer import TracerBase
 
 MODULES: tuple[types.ModuleType, ...] = (jnp, lax, nn, ops, random)
 
@@ -77,7 +77,7 @@ def nothing_recorded(function: Callable[..., Any], args: tuple[Any, ...]) -> boo
     found: list[bool] = []
 
     def traced() -> None:
-        found.extend(not isinstance(leaf, Tracer) for leaf in tree.leaves(function(*args)))
+        found.extend(not isinstance(leaf, TracerBase) for leaf in tree.leaves(function(*args)))
 
     try:
         xs.make_jaxpr(traced)()

@@ -14,7 +14,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import profiler
 from xlascope.readers.profiles import read_profile
-from xlascope.xla.profiling.profile import ProfilerInUseError, Window
+from xlascope.xla.profiling.profiler_windows import ProfilerInUseError, Window
 
 pytestmark = pytest.mark.live
 

@@ -12,7 +12,7 @@ import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.errors import UnexpectedTracerError
 from xlascope.records import Traced, store, watch
-from xlascope.records.op_names import equation_path, scoped
+from xlascope.records.op_names import equation_path, scoped_name
 
 
 def layer(x: Any) -> Any:
@@ -124,7 +124,7 @@ def test_no_name_of_a_scope_is_taken_for_an_equation(name: str) -> None:
         if each.rpartition("/")[2] in ("sin", "cos", "mul")
     }
     assert found == {"cos": "0", "sin": "1/0", "mul": "1/1"}
-    assert equation_path(scoped("jit(f)/e1/jit(g)/b2/", name, "e7")) == "1/2.7"
+    assert equation_path(scoped_name("jit(f)/e1/jit(g)/b2/", name, "e7")) == "1/2.7"
 
 
 def test_names_in_the_compiled_program_sort_by_scope() -> None:

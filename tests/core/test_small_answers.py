@@ -9,7 +9,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.inspect.compiler import why_text
-from xlascope.operations.dot_algorithms import named_algorithm
+from xlascope.operations.dot_algorithms import preset_of_algorithm
 from xlascope.records import FusionDecision
 from xlascope.test_util import check_grads
 
@@ -52,7 +52,7 @@ def test_gradients_are_checked_up_to_their_order(function, order, found):
 def test_products_of_eight_bits(fast):
     given = lax.DotAlgorithm("float8_e4m3fn", "float8_e5m2", "float32", 1, 1, 1, fast)
     name = "ANY_F8_ANY_F8_F32_FAST_ACCUM" if fast else "ANY_F8_ANY_F8_F32"
-    assert named_algorithm(given) is lax.DotAlgorithmPreset[name]
+    assert preset_of_algorithm(given) is lax.DotAlgorithmPreset[name]
 
 
 @pytest.mark.parametrize(("fused", "apart", "told"), [(1e-6, 2e-6, True), (1e-6, None, False), (None, 1e-6, False)])

@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope.ir.sources import is_library
+from xlascope.ir.user_frames import is_library
 from xlascope.settings import setting
 from xlascope.trace.traceback_filtering import NOTE, api_boundary, filter_traceback
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from xlascope.runtime import jaxlibs
+from xlascope.runtime import supported_jaxlibs
 
-NEWER = f"{jaxlibs.before_untried()}.0"
+NEWER = f"{supported_jaxlibs.first_untested_version()}.0"
 _FAKE = f"""
 from importlib import metadata
 import jaxlib, jaxlib.version
@@ -47,7 +47,7 @@ def test_it_starts_with_one_line_and_its_check_is_made_once(run: Run, tmp_path: 
     first = run()
     assert first.stdout == "[2. 2.]\n"
     (line,) = first.stderr.splitlines()
-    assert line.startswith(f"jaxlib {NEWER} is newer than {jaxlibs.NEWEST.version}, ")
+    assert line.startswith(f"jaxlib {NEWER} is newer than {supported_jaxlibs.NEWEST.version}, ")
     (kept,) = (tmp_path / "cache/xlascope/jaxlibs").iterdir()
     assert NEWER in kept.name
     # What is kept is believed: a call that would fail now is not made, and the program needs it not.
@@ -72,7 +72,7 @@ def test_one_with_which_a_call_fails_is_refused_and_the_call_named(
     done = run(broken)
     error = done.stderr.splitlines()[-1]
     assert done.returncode == 1 and error.startswith("ImportError: ") and words in error
-    assert f'pip install --upgrade xlascope "{jaxlibs.tried_range()}"' in error
+    assert f'pip install --upgrade xlascope "{supported_jaxlibs.tested_requirement()}"' in error
     assert not (tmp_path / "cache/xlascope/jaxlibs").exists()
 
 

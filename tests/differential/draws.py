@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from . import arrays
 from .arrays import Odds
+from .dtype_weights import dtypes_of
 from .language import Described
-from .sorts import dtypes_of
 
 
 class Draw(Odds):

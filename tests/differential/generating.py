@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from . import arrays, kinds
 from .draws import Draw
 from .examples import EXAMPLES
+from .invalid_inputs import wild
 from .language import Described, call
 from .library import CLASSES
 from .parameters import LEFT_OUT, kind_of
-from .wild import wild
 
 #: How many of the calls that are not tame have one argument that its parameter cannot use.
 WILD = 0.36

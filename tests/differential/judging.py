@@ -11,7 +11,7 @@ from .building import numpy_array
 from .comparing import Answer, Difference, compared, said
 from .language import Described, is_array, transformed_call
 from .processes import Pair
-from .witnesses import WITNESSES, Witness, agrees
+from .reference_oracles import WITNESSES, Witness, agrees
 
 #: Calls that go to the processes at once.
 BATCH = 40

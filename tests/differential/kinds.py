@@ -1,6 +1,6 @@
 """What a parameter wants, by its name: a table, and for each kind in it how one is drawn.
 
-A kind draws what fits the call most of the time; `wild.py` has what does not.
+A kind draws what fits the call most of the time; `invalid_inputs.py` has what does not.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from typing import Any
 
 from xlascope.control.jit.jitted import Jitted
 from xlascope.trace import jaxpr_trace
-from xlascope.xla.compilation import compile as compiling
-from xlascope.xla.lowering import lowering
+from xlascope.xla.compilation import compile_program as compiling
+from xlascope.xla.lowering import module_lowering
 
 #: How often each has been done since the process began.
 counts: Counter[str] = Counter()
@@ -20,7 +20,7 @@ counts: Counter[str] = Counter()
 def count_everything() -> None:
     """Count from now on. Whoever imported one of the functions by its name gets the one that counts."""
     _replace("staged", jaxpr_trace.stage)
-    _replace("lowered", lowering.lower)
+    _replace("lowered", module_lowering.lower)
     _replace("compiled", compiling.compile_lowered)
     Jitted._trace = _wrap("traced", Jitted._trace)  # type: ignore[method-assign]
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import xlascope_jax
 from xlascope import inspect, records
-from xlascope.inspect.running.live import Sampler
-from xlascope.runtime import beside
+from xlascope.inspect.running.profile_sampler import Sampler
+from xlascope.runtime import jax_coexistence
 from xlascope_ipython.answers import Answers
 
 WHAT = sys.argv[1]
@@ -41,8 +41,8 @@ def for_our_engine():
 
     modules = {
         "xlascope.runtime.boot",
-        "xlascope.xla.devices.faces",
-        "xlascope.xla.devices.made_by_jaxlib",
+        "xlascope.xla.devices.array_patching",
+        "xlascope.xla.devices.jaxlib_types",
     } & sys.modules.keys()
     methods = [
         f"{kind.__name__}.{name}"
@@ -50,7 +50,7 @@ def for_our_engine():
         for name, member in vars(kind).items()
         if str(getattr(getattr(member, "fget", member), "__module__", "")).startswith("xlascope")
     ]
-    return [*sorted(modules), *methods, *beside._set_attribute, *(beside._after.keys() - {"jax"})]
+    return [*sorted(modules), *methods, *jax_coexistence._set_attribute, *(jax_coexistence._callbacks.keys() - {"jax"})]
 
 
 def notebook():

@@ -48,7 +48,7 @@ def _seconds(profile: bytes) -> dict[tuple[str, str], float]:
     """The seconds of each kernel: its runs at their median, as others on the machine stop now one, now another."""
     runs: dict[tuple[str, str], list[float]] = defaultdict(list)
     for event in read_events(profile, _MOST).kernels:
-        runs[f"{event.module}.{event.program_id}", event.kernel].append(event.own)
+        runs[f"{event.module}.{event.program_id}", event.kernel].append(event.self_seconds)
     return {key: statistics.median(seconds) * len(seconds) for key, seconds in runs.items()}
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import jax
 import jax.numpy as jnp
 
-from xlascope_jax.bridge.described import describe
+from xlascope_jax.bridge.jaxpr_records import describe_jaxpr
 
 
 def loss(w, x):
@@ -25,7 +25,7 @@ def programs(jaxpr):
 
 
 x = jnp.ones((3, 3))
-found = describe(jax.make_jaxpr(jax.grad(loss))(x, x).jaxpr)
+found = describe_jaxpr(jax.make_jaxpr(jax.grad(loss))(x, x).jaxpr)
 times = Counter(name for each in programs(found) for name in each.variables)
 (back,) = [each for each in found.equations if each.operation == "scan" and each.role == "backward"]
 inside = [each for body in back.bodies for each in body.walk()]

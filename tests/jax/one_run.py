@@ -65,8 +65,8 @@ def watched() -> dict[str, Any]:
 
     import xlascope_jax  # noqa: PLC0415
     from xlascope import records  # noqa: PLC0415
-    from xlascope.inspect.running.live import Sampler  # noqa: PLC0415
-    from xlascope.xla.profiling.profile import Window  # noqa: PLC0415
+    from xlascope.inspect.running.profile_sampler import Sampler  # noqa: PLC0415
+    from xlascope.xla.profiling.profiler_windows import Window  # noqa: PLC0415
 
     failures: list[str] = []
     logging.getLogger().addHandler(Heard(failures))

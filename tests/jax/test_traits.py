@@ -4,7 +4,7 @@ import pytest
 
 from xlascope.lax.primitives import operations_by_name
 from xlascope.records.traits import Trait
-from xlascope_jax.traits import OF_ENGINE, OF_JAX, traits_of
+from xlascope_jax.traits import ENGINE_TRAITS, JAX_TRAITS, traits_of
 
 #: What a program of jax never holds.
 OURS_ALONE = {"repeated"}
@@ -16,8 +16,8 @@ def test_the_table_says_what_operations_say():
         for name, operation in operations_by_name().items()
         if operation.traits and operation.__module__.startswith("xlascope.") and name not in OURS_ALONE
     }
-    assert engine == OF_ENGINE
-    assert not OF_JAX.keys() & operations_by_name().keys()
+    assert engine == ENGINE_TRAITS
+    assert not JAX_TRAITS.keys() & operations_by_name().keys()
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
-from xlascope.control.jit.known_calls import known_call
+from xlascope.control.jit.program_calls import find_program_call
 from xlascope.records import Compiled, Explained, Passes
 from xlascope.xla.targets import MissingTargetError
 from xlascope_ipython.answers import Answers
-from xlascope_ipython.pictures import panel_of
+from xlascope_ipython.views import make_panel
 
 
 class Reply:
@@ -66,14 +66,14 @@ def program(function, *args, **kwargs):
 def test_a_call_is_found_again(kind):
     function, args, kwargs = CALLS[kind]
     number = program(function, *args, **kwargs)
-    known = known_call(number)
+    known = find_program_call(number)
     assert known is not None
-    again, args, kwargs = known.remade()
+    again, args, kwargs = known.rebuild()
     assert program(again, *args, **kwargs) == number
 
 
 def test_a_program_that_nobody_knows():
-    assert known_call(10**9) is None
+    assert find_program_call(10**9) is None
 
 
 class Held:
@@ -92,10 +92,10 @@ def test_what_is_asked_about_may_go_away():
     held = Held()
     function = closing_over(held)
     number, gone = program(function, X), weakref.ref(held)
-    assert known_call(number) is not None
+    assert find_program_call(number) is not None
     del function, held
     gc.collect()
-    assert known_call(number) is None and gone() is None
+    assert find_program_call(number) is None and gone() is None
     with pytest.raises(LookupError, match="Run the cell again"):
         Answers()({"question": "why", "program": number}, Reply())
 
@@ -106,7 +106,7 @@ def test_an_array_is_not_kept():
 
     x = jnp.arange(3.0) + 1.0
     number, gone = program(taking, x), weakref.ref(x)
-    known = known_call(number)
+    known = find_program_call(number)
     del x
     gc.collect()
     assert gone() is None and known is not None
@@ -213,7 +213,7 @@ def test_a_program_of_another_producer():
 
 def test_nobody_is_asked_about_the_programs_of_a_file():
     records = inspect.explore(plain, X).records
-    ours, theirs = panel_of(records), panel_of(records, ours=False)
+    ours, theirs = make_panel(records), make_panel(records, answerable=False)
     assert "why" in ours.questions and theirs.questions == []
     ours.close()
     theirs.close()

@@ -23,7 +23,7 @@ def test_a_healthy_call_as_json(terminal: Any) -> None:
 
 
 def test_why_it_is_traced_again_is_known_to_a_notebook(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "LOST", 0.0)
+    monkeypatch.setattr(calls, "MIN_LOST_SECONDS", 0.0)
     terminal.run("again = xs.jit(lambda tokens: jnp.tanh(tokens @ tokens.T).sum())")
     terminal.run("for n in range(2, 8): again(jnp.ones((n, 3)))")
     said = terminal.run("%doctor again(jnp.ones((2, 3)))")

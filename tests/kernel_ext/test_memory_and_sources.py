@@ -8,7 +8,7 @@ import pytest
 
 import xlascope as xs
 from xlascope import records
-from xlascope_ipython.memory import Memory
+from xlascope_ipython.record_cache import RecordCache
 
 
 def test_memory_says_the_peak_and_what_holds_it(terminal: Any) -> None:
@@ -77,10 +77,10 @@ def test_each_compilation_of_a_trace_is_remembered() -> None:
         next(each for each in seen if isinstance(each, kind)) for kind in (records.Traced, records.Compiled)
     )
     elsewhere = dataclasses.replace(compiled, module=f"{compiled.module}.elsewhere")
-    memory = Memory()
+    memory = RecordCache()
     for record in (traced, compiled, elsewhere):
-        assert memory.first(record) is record
-        memory.keep(record)
-    assert memory.first(dataclasses.replace(elsewhere, seconds=9.0)) is elsewhere
+        assert memory.canonical_record(record) is record
+        memory.add(record)
+    assert memory.canonical_record(dataclasses.replace(elsewhere, seconds=9.0)) is elsewhere
     start = records.Started(compiled.program, compiled.function, "run", 0.0)
-    assert memory.known(start) == [traced, compiled, elsewhere]
+    assert memory.records_before(start) == [traced, compiled, elsewhere]

@@ -14,14 +14,14 @@ import quickjs
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
-from xlascope.inspect.text import timings
+from xlascope.inspect.text import format_timings
 from xlascope.records import Compiled, Executed, Record, Traced
 from xlascope_widgets import assets
 from xlascope_widgets.export.charts import chart, texts_of
-from xlascope_widgets.ledger import Ledger
 from xlascope_widgets.linker import link
-from xlascope_widgets.standing import state_of
-from xlascope_widgets.text import ledger_text
+from xlascope_widgets.program_store import ProgramStore
+from xlascope_widgets.static_state import make_static_state
+from xlascope_widgets.text import store_text
 
 Times = dict[str, float]
 
@@ -142,7 +142,7 @@ class Panel:
     def __init__(self, records: list[Record]) -> None:
         self._context = quickjs.Context()
         self._context.eval(f"Object.assign(globalThis, {link(assets.STATIC, *self.MODULES)})")
-        state = state_of(Ledger.of(records))
+        state = make_static_state(ProgramStore.of(records))
         programs, live = (f"JSON.parse({json.dumps(json.dumps(state[name]))})" for name in ("programs", "live"))
         self._context.eval(f"globalThis.store = new Store(); store.takeLive({live}); store.takePrograms({programs});")
 
@@ -204,12 +204,12 @@ def test_all_views_tell_the_same_times(found: list[Record]) -> None:
     kernels = {each["kernel"]: each["seconds"] for each in truth.get("mean", {}).get("kernels", ())}
     shares = {each["kernel"]: each["share"] for each in truth.get("mean", {}).get("kernels", ())}
     lines = {str(each["line"]): each["seconds"] for each in truth.get("lines", ())}
-    panel, text = Panel(found), timings(found)
+    panel, text = Panel(found), format_timings(found)
 
     rows = columns(text, "kernel on")
     agree({row[0]: duration(row[1]) for row in rows}, kernels)
     agree({row[0].rpartition(":")[2]: duration(row[1]) for row in columns(text, "source line")}, lines)
-    summary = columns(ledger_text(Ledger.of(found)), "kernel ")
+    summary = columns(store_text(ProgramStore.of(found)), "kernel ")
     agree({row[0]: duration(" ".join(row)) for row in summary if "(measured)" in " ".join(row)}, kernels)
 
     agree({name: time for name, (time, _) in panel.kernels().items()}, kernels)
@@ -227,7 +227,7 @@ def test_all_views_tell_the_same_times(found: list[Record]) -> None:
     agree(hot, {name: equations[name] for name in hot})
     assert len(hot) == min(60, len(equations))
 
-    for said in (text, ledger_text(Ledger.of(found)), panel.text("describeTimeline(store.program)")):
+    for said in (text, store_text(ProgramStore.of(found)), panel.text("describeTimeline(store.program)")):
         assert shown(run.step) in said
     strip = "".join(panel.drawn("drawStrip(store, true)").itertext())
     assert shown(run.step) in strip
@@ -264,8 +264,8 @@ def test_kernels_side_by_side_have_two_sums_everywhere() -> None:
     panel = Panel(found)
     assert mean["kernel_seconds"] == pytest.approx(2 * mean["running_seconds"])
     views = (
-        timings(found),
-        ledger_text(Ledger.of(found)),
+        format_timings(found),
+        store_text(ProgramStore.of(found)),
         panel.text("toMarkup(el('div', {}, drawSide(store)))"),
         panel.text("toMarkup(el('div', {}, drawHottest(store, {by: 'kernels', order: 'time'})))"),
     )
@@ -279,7 +279,7 @@ def test_kernels_side_by_side_have_two_sums_everywhere() -> None:
 
 def test_of_parts_of_a_step_no_view_ranks_kernels() -> None:
     found = parts()
-    panel, text = Panel(found), timings(found)
+    panel, text = Panel(found), format_timings(found)
     words = panel.text("describeTimeline(store.program)")
     assert words.startswith("part of a step · 162 ms a call (host clock)")
     strip = "".join(panel.drawn("drawStrip(store, true)").itertext())

@@ -37,7 +37,7 @@ def test_damaged_files(terminal: Any, tmp_path: Path, case: str) -> None:
 
 def test_a_folder_and_a_file_that_is_too_large(terminal: Any, tmp_path: Path, monkeypatch: Any) -> None:
     assert "Is a directory" in terminal.run(f"%scope open {tmp_path}", fails=True)
-    monkeypatch.setattr(magics, "MOST_BYTES", 10)
+    monkeypatch.setattr(magics, "MAX_FILE_BYTES", 10)
     records.save([Started(1, "f", "trace", 0.5)], tmp_path / "large.json")
     assert "it has more than 0 MB" in terminal.run(f"%scope open {tmp_path / 'large.json'}", fails=True)
 

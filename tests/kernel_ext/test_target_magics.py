@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from xlascope.xla.targets import HOW
+from xlascope.xla.targets import INSTALL_COMMAND
 
 needs_compilers = pytest.mark.usefixtures("target_compilers")
 
@@ -13,9 +13,9 @@ needs_compilers = pytest.mark.usefixtures("target_compilers")
 def test_target_alone_lists_which_compilers_are_here(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xlascope_ipython.targets.missing_targets", dict)
     assert terminal.run("%target").startswith("compilers that are here: cpu, tpu:v5e:2x2, ")
-    lacking = {"gpu:h100": HOW, "gpu:l4": HOW}
+    lacking = {"gpu:h100": INSTALL_COMMAND, "gpu:l4": INSTALL_COMMAND}
     monkeypatch.setattr("xlascope_ipython.targets.missing_targets", lambda: lacking)
-    assert terminal.run("%target").splitlines()[1] == f"not here: gpu:h100, gpu:l4: {HOW}"
+    assert terminal.run("%target").splitlines()[1] == f"not here: gpu:h100, gpu:l4: {INSTALL_COMMAND}"
 
 
 @pytest.mark.parametrize(

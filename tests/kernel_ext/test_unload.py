@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from xlascope.inspect import result
-from xlascope.ir import sources
+from xlascope.ir import user_frames
 from xlascope.records.watchers import watchers
 from xlascope.runtime.boot import post_hook
 
@@ -32,7 +32,7 @@ def state(shell: Any) -> dict[str, Any]:
         "run_cell": (type(shell).run_cell, shell.__dict__.get("run_cell")),
         "hook": post_hook.get_global(),
         "watchers": list(watchers),
-        "titles": list(sources.titles),
+        "titles": list(user_frames.title_providers),
         "renderer": result._renderer,
         # pyzmq starts one of its own with the first large message.
         "threads": {each.name for each in threading.enumerate() if not type(each).__module__.startswith("zmq.")},

@@ -3,7 +3,7 @@
 from typing import Any
 
 WHO = """
-from xlascope.inspect.engine.calls import executables_of, jitted_of
+from xlascope.inspect.engine.traced_calls import executables_of, jitted_of
 def executables():
     found = [e for t in jitted_of(update).traces.values() for e in executables_of(t.program)]
     return [id(e.compilation.executable) for e in found]

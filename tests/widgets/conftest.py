@@ -13,8 +13,8 @@ import quickjs
 
 from xlascope.records import Record
 from xlascope_widgets import assets, wire
-from xlascope_widgets.ledger import Ledger
 from xlascope_widgets.linker import link
+from xlascope_widgets.program_store import ProgramStore
 
 SAMPLES = Path(__file__).with_name("samples.py")
 
@@ -64,12 +64,12 @@ def scene(script: Callable[..., Any]) -> Callable[..., Any]:
     """`scene(records, open)`: the main program's equations laid out; `open=None` opens everything."""
 
     def lay_out(records: list[Record], open: list[str] | None = None) -> Any:
-        program = Ledger.of(records).main
+        program = ProgramStore.of(records).main
         assert program is not None and program.traced is not None
         paths = [e.path for e in program.traced.jaxpr.walk() if e.bodies] if open is None else open
         return script(
             "(program => (program.groupBy('none'), layoutProgram(program, new Set(b))))(new Program(a))",
-            wire.heavy(program),
+            wire.encode_heavy(program),
             paths,
         )
 

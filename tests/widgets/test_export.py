@@ -15,15 +15,15 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
-from xlascope.analysis.diff import compare, timing
+from xlascope.analysis.diff import compare, compare_timings
 from xlascope.records import Equation, Jaxpr, Traced, Variable
 from xlascope_widgets import Panel, picture
 from xlascope_widgets.export import SUFFIXES, save
 from xlascope_widgets.export.charts import CHARTS, chart, texts_of
-from xlascope_widgets.export.dot import NO_GRAPHVIZ, dot
-from xlascope_widgets.export.png import MOST_PIXELS, png, scale
-from xlascope_widgets.ledger import Ledger
-from xlascope_widgets.standing import state_of, within
+from xlascope_widgets.export.dot import NO_GRAPHVIZ, dot_source
+from xlascope_widgets.export.png import MAX_PIXELS, choose_scale, render_png
+from xlascope_widgets.program_store import ProgramStore
+from xlascope_widgets.static_state import limit_state, make_static_state
 
 
 @pytest.fixture(scope="module")
@@ -122,26 +122,26 @@ def pixels(data):
 
 def test_a_png_is_twice_as_large_as_its_picture():
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="30" height="20"/></svg>'
-    assert pixels(png(svg))[:2] == (60, 40)
+    assert pixels(render_png(svg))[:2] == (60, 40)
 
 
 def test_a_png_has_letters_without_any_font_of_the_system():
     shape = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20">{}</svg>'
     text = '<text x="2" y="15" font-family="ui-monospace, Menlo, \'DejaVu Sans Mono\', monospace">tanh</text>'
-    with_letters, without = (pixels(png(shape.format(each), system_fonts=False))[2] for each in (text, ""))
+    with_letters, without = (pixels(render_png(shape.format(each), system_fonts=False))[2] for each in (text, ""))
     assert len(set(with_letters)) > 10 > len(set(without))
 
 
 def test_a_large_picture_has_fewer_pixels_a_unit():
-    assert scale('<svg width="20000" height="30000">') ** 2 * 20000 * 30000 == pytest.approx(MOST_PIXELS)
+    assert choose_scale('<svg width="20000" height="30000">') ** 2 * 20000 * 30000 == pytest.approx(MAX_PIXELS)
 
 
 # Graphviz ------------------------------------------------------------------------------------------------------------
 
 
 def test_dot_has_every_equation_a_cluster_for_each_body_and_a_colour_for_each_kernel(records):
-    ledger = Ledger.of(records)
-    drawn = dot(ledger)
+    ledger = ProgramStore.of(records)
+    drawn = dot_source(ledger)
     nodes = re.findall(r'^\s*"?([\d/.]+)"? \[label', drawn, re.MULTILINE)
     calls = {each.path for each in ledger.main.traced.jaxpr.walk() if each.bodies}
     assert sorted(nodes) == sorted(each.path for each in ledger.main.traced.jaxpr.walk() if each.path not in calls)
@@ -151,13 +151,13 @@ def test_dot_has_every_equation_a_cluster_for_each_body_and_a_colour_for_each_ke
 
 
 def test_dot_draws_a_value_from_its_maker_to_its_user_through_calls(records):
-    drawn = dot(Ledger.of(records))
+    drawn = dot_source(ProgramStore.of(records))
     assert re.search(r'^\s*8 -> "9/0"$', drawn, re.MULTILINE)  # an operand of a call is the body's own input
     assert not re.search(r"-> 9$", drawn, re.MULTILINE)
 
 
 def test_dot_of_a_comparison_has_both_programs(diff):
-    drawn = dot(Ledger.of(diff))
+    drawn = dot_source(ProgramStore.of(diff))
     assert drawn.count("subgraph cluster_before") == drawn.count("subgraph cluster_after") == 1
     assert "removed" in drawn and "changed" in drawn
 
@@ -260,7 +260,7 @@ def test_what_a_comparison_leaves_in_a_notebook(diff):
 
 
 def test_the_picture_of_a_comparison_says_signs_words_and_numbers(samples, diff):
-    measured = timing([1e-3] * 9, [2e-3] * 9, "host clock")
+    measured = compare_timings([1e-3] * 9, [2e-3] * 9, "host clock")
     whole = compare(diff.before, diff.after, labels=diff.labels, timing=measured)
     svg = picture(whole)
     for said in (
@@ -277,12 +277,12 @@ def test_the_picture_of_a_comparison_says_signs_words_and_numbers(samples, diff)
 
 
 def test_a_page_of_many_large_programs_keeps_the_first_ones(samples):
-    ledger = Ledger.of([samples.traced(program=number) for number in range(1, 8)])
-    whole = state_of(ledger)
+    ledger = ProgramStore.of([samples.traced(program=number) for number in range(1, 8)])
+    whole = make_static_state(ledger)
     numbers = [light["number"] for light in whole["live"]["programs"]]
     size = len(json.dumps(whole["programs"][str(numbers[0])]))
-    assert within(whole, 100 * size) is whole
-    less = within(whole, int(3.5 * size))
+    assert limit_state(whole, 100 * size) is whole
+    less = limit_state(whole, int(3.5 * size))
     assert [light["number"] for light in less["live"]["programs"]] == numbers[: len(less["programs"])]
     assert 1 < len(less["programs"]) < 4 and less["live"]["more"] == 7 - len(less["programs"])
-    assert len(within(whole, 1)["programs"]) == 1
+    assert len(limit_state(whole, 1)["programs"]) == 1

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from xlascope_widgets import feed as feeds
-from xlascope_widgets.feed import Feed
-from xlascope_widgets.ledger import Program
+from xlascope_widgets import update_scheduler as feeds
+from xlascope_widgets.program_store import ProgramState
+from xlascope_widgets.update_scheduler import UpdateScheduler
 
 
 class Sent:
@@ -31,7 +31,7 @@ def sent():
 
 
 def test_a_burst_becomes_few_messages(sent, samples):
-    feed = Feed(sent, interval=0.02)
+    feed = UpdateScheduler(sent, interval=0.02)
     feed.receive(samples.traced())
     start = time.perf_counter()
     calls = 0
@@ -45,7 +45,7 @@ def test_a_burst_becomes_few_messages(sent, samples):
 
 
 def test_what_is_heavy_is_sent_once(sent, samples):
-    feed = Feed(sent, interval=0.01)
+    feed = UpdateScheduler(sent, interval=0.01)
     for record in samples.training_records():
         feed.receive(record)
     feed.flush()
@@ -57,7 +57,7 @@ def test_what_is_heavy_is_sent_once(sent, samples):
 
 
 def test_sequence_numbers_rise(sent, samples):
-    feed = Feed(sent, interval=0.001)
+    feed = UpdateScheduler(sent, interval=0.001)
     for calls in range(50):
         feed.receive(samples.executed(calls=calls))
         time.sleep(0.001)
@@ -67,7 +67,7 @@ def test_sequence_numbers_rise(sent, samples):
 
 
 def test_records_from_many_threads(sent, samples):
-    feed = Feed(sent, interval=0.005)
+    feed = UpdateScheduler(sent, interval=0.005)
 
     def work(first):
         for number in range(first, first + 20):
@@ -79,13 +79,13 @@ def test_records_from_many_threads(sent, samples):
     for thread in threads:
         thread.join()
     feed.finish()
-    assert len(feed.ledger.programs) == 160
-    assert len(sent.lives[-1]["programs"]) == feeds.MOST_PROGRAMS
-    assert sent.lives[-1]["more"] == 160 - feeds.MOST_PROGRAMS
+    assert len(feed.store.programs) == 160
+    assert len(sent.lives[-1]["programs"]) == feeds.MAX_PROGRAMS
+    assert sent.lives[-1]["more"] == 160 - feeds.MAX_PROGRAMS
 
 
 def test_a_program_sent_once_is_not_taken_back(sent, samples):
-    feed = Feed(sent, interval=0.005)
+    feed = UpdateScheduler(sent, interval=0.005)
     for number in range(60):
         feed.receive(samples.traced(number))
     feed.finish()
@@ -93,7 +93,7 @@ def test_a_program_sent_once_is_not_taken_back(sent, samples):
 
 
 def test_the_program_that_ran_longest_is_the_main_one(sent, samples):
-    feed = Feed(sent)
+    feed = UpdateScheduler(sent)
     feed.receive(samples.traced(1))
     feed.receive(samples.executed(2, calls=5))
     feed.receive(samples.executed(3, calls=500))
@@ -102,7 +102,7 @@ def test_the_program_that_ran_longest_is_the_main_one(sent, samples):
 
 
 def test_an_active_stage_is_told_and_ends(sent, samples):
-    feed = Feed(sent)
+    feed = UpdateScheduler(sent)
     feed.receive(samples.started(stage="compile", time=12.0))
     feed.flush()
     assert sent.lives[-1]["programs"][0] | {"stage": "compile", "since": 12.0} == sent.lives[-1]["programs"][0]
@@ -112,14 +112,14 @@ def test_an_active_stage_is_told_and_ends(sent, samples):
 
 
 def test_finish_leaves_no_thread(sent, samples):
-    feed = Feed(sent, interval=0.01)
+    feed = UpdateScheduler(sent, interval=0.01)
     feed.receive(samples.traced())
     feed.finish()
     assert not any(thread.name == "xlascope-panel" and thread.is_alive() for thread in threading.enumerate())
 
 
 def test_a_record_after_the_end_is_sent_by_the_next_finish(sent, samples):
-    feed = Feed(sent)
+    feed = UpdateScheduler(sent)
     feed.receive(samples.traced())
     feed.finish()
     feed.receive(samples.executed(calls=7))
@@ -128,7 +128,7 @@ def test_a_record_after_the_end_is_sent_by_the_next_finish(sent, samples):
 
 
 def test_receiving_costs_little(sent, samples):
-    feed = Feed(sent)
+    feed = UpdateScheduler(sent)
     record = samples.executed()
     start = time.perf_counter()
     for _ in range(10_000):
@@ -139,7 +139,7 @@ def test_receiving_costs_little(sent, samples):
 
 def test_the_compilation_that_was_measured_is_the_one_shown(samples):
     here, there = samples.compiled(), dataclasses.replace(samples.compiled(), module="jit_update.1")
-    program = Program(here.program, here.function)
+    program = ProgramState(here.program, here.function)
     for record in (samples.traced(), here, there):
         program.receive(record)
     assert program.compiled.module == there.module, "the latest, until one was measured"

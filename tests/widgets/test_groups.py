@@ -8,7 +8,7 @@ import pytest
 
 from xlascope.records import Equation, Jaxpr, SourceRange, Traced, Variable
 from xlascope_widgets import Panel, wire
-from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.program_store import ProgramStore
 
 KINDS = ["auto", "scope", "function", "line"]
 
@@ -20,8 +20,8 @@ def jaxpr_of(equations, outputs, inputs=("x",)):
 
 
 def sent(jaxpr):
-    program = Ledger.of([Traced(1, "f", 0.0, 0.1, jaxpr, "", "first call")]).main
-    return wire.heavy(program)
+    program = ProgramStore.of([Traced(1, "f", 0.0, 0.1, jaxpr, "", "first call")]).main
+    return wire.encode_heavy(program)
 
 
 def scrambled(length, seed):
@@ -210,7 +210,7 @@ def test_what_is_packed_is_unpacked(script, samples):
     jaxpr = samples.training_jaxpr()
     unpacked = script(
         "[...new Program(a).equations.values()].map(e => ({...e, bodies: !!e.bodies}))",
-        wire.heavy(Ledger.of([samples.traced()]).main),
+        wire.encode_heavy(ProgramStore.of([samples.traced()]).main),
     )
     for made, equation in zip(unpacked, jaxpr.walk(), strict=True):
         assert made["path"] == equation.path and made["op"] == equation.operation
@@ -221,7 +221,7 @@ def test_what_is_packed_is_unpacked(script, samples):
         assert (made.get("src") or [0, None])[1] == (equation.source.line if equation.source else None)
     types = script(
         "[...new Program(a).variables].map(([name, [type, bytes, label]]) => [name, type, bytes, label ?? ''])",
-        wire.heavy(Ledger.of([samples.traced()]).main),
+        wire.encode_heavy(ProgramStore.of([samples.traced()]).main),
     )
     variables = {v.name: v for e in [jaxpr, *(b for e in jaxpr.walk() for b in e.bodies)] for v in e.variables.values()}
     assert {name: (type, size, label) for name, type, size, label in types} == {

@@ -13,14 +13,14 @@ from xml.etree import ElementTree
 import pytest
 
 from xlascope import records
-from xlascope.analysis.diff import compare, timing
+from xlascope.analysis.diff import compare, compare_timings
 from xlascope.records import Ceilings, Failure, Missed, SourceRange, SourceText, Variable
 from xlascope_widgets import Panel, picture, text
 from xlascope_widgets.export import save
 from xlascope_widgets.export.charts import chart, texts_of
-from xlascope_widgets.export.dot import dot
-from xlascope_widgets.ledger import Ledger
-from xlascope_widgets.standing import state_of
+from xlascope_widgets.export.dot import dot_source
+from xlascope_widgets.program_store import ProgramStore
+from xlascope_widgets.static_state import make_static_state
 
 HOSTILE = {
     "script": "</script><script>window.hacked=1</script>",
@@ -151,7 +151,7 @@ def test_json_keeps_it_as_it_is(found, tmp_path):
 
 
 def test_what_crosses_to_a_browser_is_json_of_bounded_size(found):
-    state = state_of(Ledger.of(found))
+    state = make_static_state(ProgramStore.of(found))
     crossing = json.dumps(state)
     assert json.dumps(json.loads(crossing)) == crossing
     assert len(crossing) < 1_000_000
@@ -182,7 +182,7 @@ DOT_LINE = re.compile(
 
 
 def test_dot(found):
-    drawn = dot(Ledger.of(found))
+    drawn = dot_source(ProgramStore.of(found))
     assert not ACTING.search(drawn) and len(drawn) < 500_000
     for line in drawn.splitlines():
         assert DOT_LINE.fullmatch(line), line
@@ -231,7 +231,7 @@ def test_charts(found):
 
 def test_comparison(found, sound, tmp_path):
     poison = found[1].function[:-1]
-    diff = compare(sound, found, labels=("sound", poison), timing=timing([1.0] * 9, [2.0] * 9, "host clock"))
+    diff = compare(sound, found, labels=("sound", poison), timing=compare_timings([1.0] * 9, [2.0] * 9, "host clock"))
     assert not ACTING.search(diff.text()) and len(diff.text()) < 100_000
     assert json.loads(json.dumps(diff.to_json()))["labels"][0] == "sound"
     for suffix in (".svg", ".dot", ".html"):
@@ -257,9 +257,14 @@ def test_ten_megabytes_in_any_field_cost_little(sound, kind):
         else:
             continue
         found = [dataclasses.replace(each, **{field.name: large}) if each is chosen else each for each in sound]
-        ledger = Ledger.of(found)
+        ledger = ProgramStore.of(found)
         began = time.perf_counter()
-        sizes = [len(text(found)), len(picture(found)), len(json.dumps(state_of(ledger))), len(dot(ledger))]
+        sizes = [
+            len(text(found)),
+            len(picture(found)),
+            len(json.dumps(make_static_state(ledger))),
+            len(dot_source(ledger)),
+        ]
         assert time.perf_counter() - began < 30, field.name  # what is quadratic in 10 MB takes hours
         assert max(sizes) < 1_500_000, (field.name, sizes)
 

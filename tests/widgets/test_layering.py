@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from xlascope_widgets import assets
-from xlascope_widgets.linker import read
+from xlascope_widgets.linker import parse_module
 
 #: The ground first. Rooms of one line do not import from each other.
 ROOMS = (
@@ -39,7 +39,7 @@ def room_of(file: str) -> str:
 def imports_of(file: str) -> Iterator[str]:
     """The files that a file imports values or types from."""
     text = (assets.STATIC / file).read_text(encoding="utf-8")
-    yield from (each.source for each in read(assets.STATIC, file).imports)
+    yield from (each.source for each in parse_module(assets.STATIC, file).imports)
     yield from (posixpath.normpath(posixpath.join(posixpath.dirname(file), found)) for found in _TYPE.findall(text))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from xlascope.records import Equation, Jaxpr, Traced, Variable
 from xlascope_widgets import wire
-from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.program_store import ProgramStore
 
 
 def overlaps(nodes):
@@ -132,8 +132,8 @@ def test_a_wide_row_is_wrapped(scene):
 
 @pytest.mark.parametrize("equations", [400, 20_000])
 def test_layout_places_every_equation_of_a_long_program(script, equations):
-    program = Ledger.of([chain(equations // 2)]).main
-    script("(globalThis.big = new Program(a)).groupBy('none') || 0", wire.heavy(program))
+    program = ProgramStore.of([chain(equations // 2)]).main
+    script("(globalThis.big = new Program(a)).groupBy('none') || 0", wire.encode_heavy(program))
     placed = script("layoutProgram(big, new Set()).nodes.filter(n => n.kind === 'equation').length")
     assert placed == len(program.traced.jaxpr.equations)
 
@@ -173,8 +173,8 @@ def test_a_shared_body_transposes_the_one_in_its_own_call(script, scene):
     )
     variables = {name: Variable(name, (), "float32", False) for name in "xyzpq"}
     jaxpr = Jaxpr("f", (), ("x",), ("q",), variables, equations)
-    program = Ledger.of([Traced(1, "f", 0.0, 0.1, jaxpr, "", "")]).main
-    origins = script("[...new Program(a).origins]", wire.heavy(program))
+    program = ProgramStore.of([Traced(1, "f", 0.0, 0.1, jaxpr, "", "")]).main
+    origins = script("[...new Program(a).origins]", wire.encode_heavy(program))
     assert dict(origins) == {"2": "1", "2/0": "1/0", "3": "0", "3/0": "0/0"}
 
 
@@ -185,7 +185,7 @@ def test_a_target_has_kernels_of_its_own(script):
     equations = (Equation("0", "jit", "", ("x",), ("y",), bodies=(body,)),)
     variables = {name: Variable(name, (), "float32", False) for name in "xy"}
     traced = Traced(1, "f", 0.0, 0.1, Jaxpr("f", (), ("x",), ("y",), variables, equations), "", "")
-    heavy = wire.heavy(Ledger.of([traced]).main) | {"kernels": [{"name": "here", "eqns": ["0/0"]}]}
+    heavy = wire.encode_heavy(ProgramStore.of([traced]).main) | {"kernels": [{"name": "here", "eqns": ["0/0"]}]}
     target = {"target": "tpu", "kernels": [{"name": "there", "eqns": ["0/0"]}]}
     ask = """(() => {
         const program = new Program(a);
@@ -198,7 +198,7 @@ def test_a_target_has_kernels_of_its_own(script):
 def test_what_is_kept_is_said_of_its_equation_alone(script, samples):
     traced, compiled = samples.traced(), samples.compiled()
     path = compiled.kernels[0].equations[0]
-    heavy = wire.heavy(Ledger.of([traced, replace(compiled, kept=(path,))]).main)
+    heavy = wire.encode_heavy(ProgramStore.of([traced, replace(compiled, kept=(path,))]).main)
     lines = "describeEquation(new Program(a), path).join()"
     ask = f"[...new Program(a).equations.keys()].filter((path) => {lines}.includes(b))"
     assert script(ask, heavy, "kept in memory: XLA would compute it again in several kernels") == [path]

@@ -6,7 +6,7 @@ import pytest
 import quickjs
 
 from xlascope_widgets import assets
-from xlascope_widgets.linker import LinkError, in_order, link
+from xlascope_widgets.linker import LinkError, link, sort_modules
 
 FILES = sorted(path.relative_to(assets.STATIC).as_posix() for path in assets.STATIC.rglob("*.js"))
 
@@ -39,7 +39,7 @@ def test_a_file_gets_what_it_imports(write):
         }
     )
     assert value(root, "e.four", "main.js") == 4
-    assert [module.name for module in in_order(root, "main.js")] == ["two.js", "deep/tools.js", "main.js"]
+    assert [module.name for module in sort_modules(root, "main.js")] == ["two.js", "deep/tools.js", "main.js"]
 
 
 def test_a_file_that_several_import_runs_once(write):
@@ -157,7 +157,7 @@ def test_the_whole_front_end_is_one_module():
 
 def test_each_file_follows_what_it_imports():
     seen = set()
-    for module in in_order(assets.STATIC, assets.WIDGET):
+    for module in sort_modules(assets.STATIC, assets.WIDGET):
         assert {each.source for each in module.imports} <= seen
         seen.add(module.name)
 
@@ -165,7 +165,7 @@ def test_each_file_follows_what_it_imports():
 def test_every_file_is_shipped():
     """Every module is reached from one that a host runs, every style sheet is named."""
     entries = (assets.WIDGET, assets.PAGE, assets.LOADER, *assets.PICTURES, *assets.pane_files())
-    linked = {module.name for entry in entries for module in in_order(assets.STATIC, entry)}
+    linked = {module.name for entry in entries for module in sort_modules(assets.STATIC, entry)}
     names = {path.relative_to(assets.STATIC).as_posix() for path in assets.STATIC.rglob("*.*")}
     assert names == {*linked, *assets.STYLES, "ground/wire.d.ts"}
 

@@ -4,7 +4,7 @@ import pytest
 from tests.widgets import programs
 
 from xlascope_widgets import wire
-from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.program_store import ProgramStore
 
 # What is seen first in a pane of a size: boxes with pass, title and place, and the inputs' names.
 SEEN = """(() => {
@@ -35,7 +35,7 @@ def seen(script):
 
     def see(name, screen):
         if name not in sent:
-            sent[name] = wire.heavy(Ledger.of(getattr(programs, name)()).main)
+            sent[name] = wire.encode_heavy(ProgramStore.of(getattr(programs, name)()).main)
         return script(SEEN, sent[name], screen)
 
     return see
@@ -142,7 +142,7 @@ def test_every_level_that_opens_has_few_boxes_and_all_equations(script, name):
         };
         return [visit(program.heavy.jaxpr, 0) === program.heavy.jaxpr.equations.length, most, lost, levels];
     })()"""
-    heavy = wire.heavy(Ledger.of(getattr(programs, name)()).main)
+    heavy = wire.encode_heavy(ProgramStore.of(getattr(programs, name)()).main)
     whole, most, lost, levels = script(walk, heavy)
     assert whole and not lost and levels
     assert most <= 26
@@ -150,7 +150,7 @@ def test_every_level_that_opens_has_few_boxes_and_all_equations(script, name):
 
 def test_shares_of_the_boxes_add_up(script, samples):
     """Measured parts of the boxes are, together, the part of all kernels' time that has an equation."""
-    ledger = Ledger.of(samples.training_records())
+    ledger = ProgramStore.of(samples.training_records())
     parts = """(() => {
         const program = new Program(a, b);
         program.groupBy("auto");
@@ -158,7 +158,7 @@ def test_shares_of_the_boxes_add_up(script, samples):
         const total = boxes.reduce((sum, box) => sum + program.getTimeFraction(box.path), 0);
         return [total, program.account.attributed, boxes.length];
     })()"""
-    total, attributed, boxes = script(parts, wire.heavy(ledger.main), wire.light(ledger.main))
+    total, attributed, boxes = script(parts, wire.encode_heavy(ledger.main), wire.encode_light(ledger.main))
     assert 1 < boxes < 25
     assert total == pytest.approx(attributed, rel=1e-3)
 

@@ -10,7 +10,7 @@ import pytest
 
 from xlascope.records import Equation, Failure, Jaxpr, Variable
 from xlascope_widgets import Panel, assets
-from xlascope_widgets.text import byte_size
+from xlascope_widgets.text import format_bytes
 
 ALLOWED = {"p", "img", "details", "summary", "pre"}
 
@@ -121,4 +121,4 @@ def test_importing_it_boots_nothing(fresh_python):
     [(0, "0 B"), (999, "999 B"), (1_000, "1 kB"), (600_000, "600 kB"), (5_240_000, "5.24 MB"), (3 * 10**9, "3 GB")],
 )
 def test_a_size_has_its_unit(value, text):
-    assert byte_size(value) == text
+    assert format_bytes(value) == text

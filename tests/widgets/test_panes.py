@@ -8,9 +8,9 @@ import pytest
 import quickjs
 
 from xlascope_widgets import assets, panes
-from xlascope_widgets.ledger import Ledger
 from xlascope_widgets.linker import link
-from xlascope_widgets.standing import state_of
+from xlascope_widgets.program_store import ProgramStore
+from xlascope_widgets.static_state import make_static_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ registerPane({{
 @pytest.fixture
 def counting(monkeypatch):
     """The wire form of the records of a pane."""
-    monkeypatch.setattr(panes, "_wires", dict(panes._wires))
+    monkeypatch.setattr(panes, "_encoders", dict(panes._encoders))
 
     @panes.sends("operations")
     def counts(program):
@@ -58,7 +58,7 @@ def drawn(root, records, expression):
     files = sorted(path.relative_to(root).as_posix() for path in root.rglob("*_pane.js"))
     context = quickjs.Context()
     context.eval(f"Object.assign(globalThis, {link(root, *files, *MODULES)})")
-    state = {name: json.dumps(json.dumps(value)) for name, value in state_of(Ledger.of(records)).items()}
+    state = {name: json.dumps(json.dumps(value)) for name, value in make_static_state(ProgramStore.of(records)).items()}
     context.eval(f"globalThis.store = new Store(); store.takeLive(JSON.parse({state['live']}));")
     context.eval(f"store.takePrograms(JSON.parse({state['programs']}));")
     return str(context.eval(f"[{expression}].join('')"))
@@ -90,11 +90,11 @@ def test_a_pane_without_data_has_no_tab(tmp_path, counting, samples):
 def test_the_latest_record_is_sent(counting, samples):
     records = samples.training_records()
     number = next(record.program for record in records)
-    ledger = Ledger.of([*records, Counted(number, "update", 0.0, {"tanh": 1})])
+    ledger = ProgramStore.of([*records, Counted(number, "update", 0.0, {"tanh": 1})])
     program = ledger.programs[number]
-    before = program.answers
+    before = program.answer_count
     assert ledger.receive(Counted(number, "update", 1.0, {"tanh": 2}))
-    assert panes.panes(program) == {"panes": {"operations": {"tanh": 2}}} and program.answers > before
+    assert panes.encode_panes(program) == {"panes": {"operations": {"tanh": 2}}} and program.answer_count > before
 
 
 def test_two_functions_for_one_pane_are_refused(counting):

@@ -8,8 +8,8 @@ import pytest
 import quickjs
 
 from xlascope_widgets import assets, wire
-from xlascope_widgets.ledger import Ledger
 from xlascope_widgets.linker import link
+from xlascope_widgets.program_store import ProgramStore
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,6 @@ def test_the_order_of_a_program(run, ordered):
 
 
 def test_an_unpacked_program_stands_in_the_order_of_its_paths(script, samples):
-    heavy = wire.heavy(Ledger.of(samples.training_records()).main)
+    heavy = wire.encode_heavy(ProgramStore.of(samples.training_records()).main)
     order = script("new Program(a).order", heavy)
     assert order == script("[...new Program(a).order].reverse().sort(comparePaths)", heavy)

@@ -8,8 +8,8 @@ from tests.widgets import programs
 
 from xlascope import records
 from xlascope_widgets import picture, text, wire
-from xlascope_widgets.ledger import Ledger
 from xlascope_widgets.picture import draw
+from xlascope_widgets.program_store import ProgramStore
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert(1)</script>\"'&]]>\x00\ud800</text>"
@@ -66,7 +66,7 @@ def test_an_unknown_program_is_an_error(samples):
 
 
 def test_what_is_too_much_is_said_rather_than_drawn(samples):
-    svg = draw(Ledger.of(samples.training_records()).main, most=5)
+    svg = draw(ProgramStore.of(samples.training_records()).main, most=5)
     assert "51 equations: too many for a picture" in svg and not nodes(svg)
 
 
@@ -91,7 +91,10 @@ def test_a_version_compiled_quickly_and_the_optimized_one_are_told_apart(samples
     assert "compiled quickly in 40 ms to 16 kernels for cpu" in told[0]
     assert "compiled in 310 ms (quickly in 40 ms before) to 16 kernels for cpu" in told[1]
     words = [
-        script("listStages({light: a, function: a.function}).map(formatStage)", wire.light(Ledger.of(each).main))[-1]
+        script(
+            "listStages({light: a, function: a.function}).map(formatStage)",
+            wire.encode_light(ProgramStore.of(each).main),
+        )[-1]
         for each in (before, [*before, optimized])
     ]
     assert words == [

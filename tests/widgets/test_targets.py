@@ -10,8 +10,8 @@ import xlascope.numpy as jnp
 from xlascope import inspect
 from xlascope.records import Compiled
 from xlascope_widgets import picture
-from xlascope_widgets.export.dot import dot
-from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.export.dot import dot_source
+from xlascope_widgets.program_store import ProgramStore
 
 
 def layer(x: Any) -> Any:
@@ -38,4 +38,4 @@ def test_a_program_that_is_here_is_drawn_as_it_is_here(elsewhere: tuple[Any, ...
 
 
 def test_the_graph_for_graphviz_names_the_target(elsewhere: tuple[Any, ...]) -> None:
-    assert "for gpu:h100 (one fill each)" in dot(Ledger.of(elsewhere))
+    assert "for gpu:h100 (one fill each)" in dot_source(ProgramStore.of(elsewhere))

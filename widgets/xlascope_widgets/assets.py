@@ -34,7 +34,7 @@ STYLES = (
 @cache
 def drawing_script() -> str:
     """Return the script that defines ``drawPicture`` and ``drawDiffPicture`` in an engine without a browser."""
-    return _small(f"const {{ drawPicture, drawDiffPicture }} = {link(STATIC, *PICTURES)};")
+    return _minify(f"const {{ drawPicture, drawDiffPicture }} = {link(STATIC, *PICTURES)};")
 
 
 def pane_files() -> list[str]:
@@ -45,19 +45,19 @@ def pane_files() -> list[str]:
 @cache
 def browser_module() -> str:
     """Return the front end as one ES module."""
-    return _small(f"export default {link(STATIC, *pane_files(), WIDGET)}.default;")
+    return _minify(f"export default {link(STATIC, *pane_files(), WIDGET)}.default;")
 
 
 @cache
 def page_module() -> str:
     """Return the front end as one ES module that fills the page it is loaded in."""
-    return _small(f"{link(STATIC, *pane_files(), PAGE)};")
+    return _minify(f"{link(STATIC, *pane_files(), PAGE)};")
 
 
 @cache
 def loader_module() -> str:
     """Return the ES module that each panel carries, which finds the front end in the page."""
-    return _small(f"export default {link(STATIC, LOADER)}.default;")
+    return _minify(f"export default {link(STATIC, LOADER)}.default;")
 
 
 @cache
@@ -74,5 +74,5 @@ def picture_style() -> str:
     return (STATIC / "graph/graph.css").read_text(encoding="utf-8")
 
 
-def _small(script: str) -> str:
+def _minify(script: str) -> str:
     return str(rjsmin.jsmin(script))

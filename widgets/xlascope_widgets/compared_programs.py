@@ -12,8 +12,8 @@ from xlascope.records.plain import plain
 BEFORE, AFTER = 1, 2
 
 
-def both_sides(diff: Diff) -> list[Record]:
-    """Return the records of both programs, as programs ``BEFORE`` and ``AFTER`` named by the comparison's labels."""
+def records_of_both(diff: Diff) -> list[Record]:
+    """Return the records of both programs, numbered ``BEFORE`` and ``AFTER`` and named by the comparison's labels."""
     records: list[Record] = []
     old, new = (plain(label, 80) for label in diff.labels)
     names = (old, new) if old != new else (f"{old} before", f"{new} after")

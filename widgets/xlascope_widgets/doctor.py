@@ -6,15 +6,15 @@ from html import escape
 
 from xlascope.records.plain import plain
 
-from .ledger import Ledger
-from .wire_doctor import where
+from .program_store import ProgramStore
+from .wire_doctor import locate
 
 #: The maximum number of characters of one sentence.
-MOST = 600
+MAX_SENTENCE_CHARS = 600
 
 
-def doctor_html(store: Ledger) -> str:
-    """Return the findings of a program as a list; ``""`` if it was not examined.
+def doctor_html(store: ProgramStore) -> str:
+    """Return the findings of the main program as an HTML list; ``""`` if it was not examined.
 
     >>> doctor_html(ProgramStore())
     ''
@@ -23,17 +23,17 @@ def doctor_html(store: Ledger) -> str:
     if program is None or program.diagnosis is None:
         return ""
     items = [
-        f"<li>{_told(item.sentence)}{_place(where(item, program), item.kernel)}<br><b>do:</b> {_told(item.action)}</li>"
+        f"<li>{_html(item.sentence)}{_note(locate(item, program), item.kernel)}<br><b>do:</b> {_html(item.action)}</li>"
         for item in program.diagnosis.findings
     ]
     rules = len(program.diagnosis.rules)
     return f"<ol>{''.join(items)}</ol>" if items else f"<p>no finding, by {rules} rules</p>"
 
 
-def _place(line: str, kernel: str) -> str:
+def _note(line: str, kernel: str) -> str:
     words = ", ".join(filter(None, (line, kernel and f"kernel {kernel}")))
-    return f" <i>({_told(words)})</i>" if words else ""
+    return f" <i>({_html(words)})</i>" if words else ""
 
 
-def _told(text: str) -> str:
-    return escape(plain(text, MOST))
+def _html(text: str) -> str:
+    return escape(plain(text, MAX_SENTENCE_CHARS))

@@ -9,32 +9,35 @@ from html import escape
 from xlascope.records.plain import plain
 
 from .doctor import doctor_html
-from .ledger import Ledger
 from .picture import draw, draw_diff
-from .text import kept, ledger_text
+from .program_store import ProgramStore
+from .text import clip_text, store_text
 
 #: The maximum size of a picture; larger ones are drawn with less detail, so that a notebook grows by less than 200 kB.
-MOST_CHARACTERS = 115_000
+MAX_SVG_CHARS = 115_000
 
 
-def fallback(store: Ledger) -> str:
-    """Return the picture of the main program, and the whole text in a collapsed section."""
-    summary = escape(kept(ledger_text(store, most=5)))
-    head = escape(plain(ledger_text(store, jaxpr=False, most=1).splitlines()[0]))
-    pictures = f"<p>{head}</p>{doctor_html(store)}{image(store, head)}"
+def fallback_html(store: ProgramStore) -> str:
+    """Return HTML with the picture of the main program, its findings, and the text of the largest programs."""
+    summary = escape(clip_text(store_text(store, most=5)))
+    head = escape(plain(store_text(store, jaxpr=False, most=1).splitlines()[0]))
+    pictures = f"<p>{head}</p>{doctor_html(store)}{image_element(store, head)}"
     return f"{pictures}<details><summary>as text</summary><pre>{summary}</pre></details>"
 
 
-def image(store: Ledger, alternative: str) -> str:
-    """Return the picture of the main program as an ``img`` element; ``alternative`` must be escaped already."""
+def image_element(store: ProgramStore, alternative: str) -> str:
+    """Return the picture of the main program as an ``img`` element; ``""`` if there is no traced program.
+
+    ``alternative`` is the text for screen readers, as escaped HTML.
+    """
     if store.main is None or store.main.traced is None:
         return ""
-    svg = next(candidate for candidate in _pictures(store) if len(candidate) <= MOST_CHARACTERS)
+    svg = next(candidate for candidate in _iter_pictures(store) if len(candidate) <= MAX_SVG_CHARS)
     return f'<img alt="{alternative}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
 
 
-def _pictures(store: Ledger) -> Iterator[str]:
-    """Yield the picture, then versions with less and less detail; the last one always fits."""
+def _iter_pictures(store: ProgramStore) -> Iterator[str]:
+    """Yield a store's picture as SVG, then versions with less and less detail; the last one always fits."""
     if store.diff is not None:
         yield draw_diff(store)
     assert store.main is not None

@@ -15,11 +15,10 @@ from .page_widget import PageWidget, is_unattended
 
 
 class Library(PageWidget):
-    """The widget that carries script and styles and is never displayed; panels find it by its id.
+    """Widget that carries script and styles and is never displayed; panels find it by its id.
 
-    ``mounted`` is set by pages in which outputs may be elements (JupyterLab, Notebook 7). There an output is
-    a picture that the page turns into a panel, not a widget, so it can be saved and shown again without a
-    kernel.
+    ``mounted`` is set by pages in which outputs may be elements (JupyterLab, Notebook 7). There an output is a
+    picture that the page turns into a panel, not a widget, so it can be saved and shown again without a kernel.
     """
 
     _esm = assets.browser_module()
@@ -55,13 +54,16 @@ def library() -> Library:
     with _lock:
         # A kernel's widgets can be closed by their user (`Widget.close_all()`): then there has to be a new one.
         # A library created before any page was connected is unknown to every page.
-        if _library is None or _library.comm is None or (_library.is_unheard and not is_unattended()):
+        if _library is None or _library.comm is None or (_library.has_no_page and not is_unattended()):
             _library = Library()
         return _library
 
 
-def element(panel: str, content: str) -> str:
-    """Return HTML that shows ``content``, replaced by the panel of this id where a page knows it."""
+def panel_element(panel: str, content: str) -> str:
+    """Return an HTML element that shows ``content``; a page that knows the panel replaces it by the live panel.
+
+    ``panel`` is the id of the panel's widget, ``content`` is HTML.
+    """
     attributes = f'library="{escape(library().uid)}" panel="{escape(panel)}"'
     return f"<xlascope-panel {attributes}><div>{content}</div></xlascope-panel>"
 

@@ -20,12 +20,12 @@ from pathlib import Path
 
 #: The keywords import and export, and the comments, strings and templates in which they have no meaning. Each
 #: alternative begins with a distinct character, so that the regex engine can skip ahead.
-_WORD = re.compile(
+_KEYWORD_OR_LITERAL = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"""
     r"""|(?P<word>import|export)(?<![\w$.].{6})(?![\w$])""",
     re.DOTALL,
 )
-_FORM = re.compile(
+_SUPPORTED_FORM = re.compile(
     r'import \{(?:\n  | )(?P<names>\w+(?:,\s+\w+)*),?\s\} from "(?P<source>\.[^"\n]+)";\n'
     r"|export (?P<default>default )(?!async |class |function )"
     r"|export (?=(?:async function|function|class|const) (?P<name>\w+))"
@@ -33,12 +33,12 @@ _FORM = re.compile(
 
 
 class LinkError(ValueError):
-    """A linking error, with the file, the line and the reason."""
+    """Linking error, whose message has the file, the line and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """The names that an import statement takes from another file."""
+    """Import statement: the names that it takes from another file, ``source``."""
 
     line: int
     source: str
@@ -46,8 +46,8 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
-    """A file: its name relative to the root, its imports and exports, and its text without them."""
+class JavaScriptModule:
+    """JavaScript file: its name relative to the root, its imports and exports, and its text without them."""
 
     name: str
     imports: tuple[Import, ...]
@@ -56,53 +56,63 @@ class Module:
 
 
 def link(root: Path, *entries: str) -> str:
-    """Return a JavaScript expression whose value is an object with all exports of the entries."""
-    modules = in_order(root, *entries)
+    """Return a JavaScript expression whose value is an object with all exports of the files ``entries``.
+
+    File names are relative to ``root``. Raises LinkError for an unsupported or wrong import or export.
+    """
+    modules = sort_modules(root, *entries)
     constants = {module.name: f"${number}" for number, module in enumerate(modules)}
-    scopes = "".join(f"const {constants[module.name]} = {_scope(module, constants)};\n" for module in modules)
+    scopes = "".join(f"const {constants[module.name]} = {_module_scope(module, constants)};\n" for module in modules)
     exported = ", ".join(f"...{constants[entry]}" for entry in entries)
     return f'(() => {{\n"use strict";\n{scopes}return {{ {exported} }};\n}})()'
 
 
-def in_order(root: Path, *entries: str) -> list[Module]:
-    """Return the entries and all their imports in evaluation order: each module after its imports."""
-    modules: dict[str, Module] = {}
+def sort_modules(root: Path, *entries: str) -> list[JavaScriptModule]:
+    """Return the files ``entries`` and all their imports in evaluation order: each module after its imports."""
+    modules: dict[str, JavaScriptModule] = {}
     for entry in entries:
         _visit(root, entry, (), modules)
     return list(modules.values())
 
 
-def read(root: Path, name: str) -> Module:
-    """Parse a file into its imports, exports and body."""
+def parse_module(root: Path, name: str) -> JavaScriptModule:
+    """Parse the JavaScript file ``name`` below ``root`` into imports, exports and body.
+
+    Raises LinkError for a form of import or export that is not supported.
+    """
     text = (root / name).read_text(encoding="utf-8")
     imports: list[Import] = []
     exports: list[str] = []
     body, end = "", 0
-    for match in _WORD.finditer(text):
+    for match in _KEYWORD_OR_LITERAL.finditer(text):
         if not match["word"]:
             continue
         start = match.start()
         line = text.count("\n", 0, start) + 1
-        form = _FORM.match(text, start) if not start or text[start - 1] == "\n" else None
+        form = _SUPPORTED_FORM.match(text, start) if not start or text[start - 1] == "\n" else None
         if form is None:
             raise LinkError(
                 f"{name}:{line}: no form of {match[0]} that is linked: {text.splitlines()[line - 1].strip()}"
             )
         if form["source"]:
-            imports.append(Import(line, _path(form["source"], name), tuple(re.split(r",\s+", form["names"]))))
+            imports.append(Import(line, _resolve_path(form["source"], name), tuple(re.split(r",\s+", form["names"]))))
         else:
             exports.append(form["name"] or "default")
         body += text[end:start] + ("const $default = " if form["default"] else "")
         end = form.end()
-    return Module(name, tuple(imports), tuple(exports), body + text[end:])
+    return JavaScriptModule(name, tuple(imports), tuple(exports), body + text[end:])
 
 
-def _visit(root: Path, name: str, users: tuple[str, ...], modules: dict[str, Module]) -> None:
+def _visit(root: Path, name: str, users: tuple[str, ...], modules: dict[str, JavaScriptModule]) -> None:
+    """Add a file to ``modules``, after its imports; ``users`` are the files whose imports led to it.
+
+    Raises LinkError if one of those is the file itself, and for an import that cannot be resolved.
+    """
     if name in users:
         raise LinkError(f"files import each other in a circle: {' imports '.join((*users[users.index(name) :], name))}")
     if name in modules:
         return
-    module = read(root, name)
+    module = parse_module(root, name)
     for statement in module.imports:
         at = f"{name}:{statement.line}"
         if not (root / statement.source).is_file():
@@ -113,8 +123,11 @@ def _visit(root: Path, name: str, users: tuple[str, ...], modules: dict[str, Mod
     modules[name] = module
 
 
-def _scope(module: Module, constants: dict[str, str]) -> str:
-    """Return a call expression that evaluates the module's body in its own scope and returns its exports."""
+def _module_scope(module: JavaScriptModule, constants: dict[str, str]) -> str:
+    """Return a JavaScript expression that evaluates a module's body in its own scope and returns its exports.
+
+    ``constants`` are the variables that hold the exports of other modules, by file name.
+    """
     imports = "".join(
         f"const {{ {', '.join(statement.names)} }} = {constants[statement.source]};\n" for statement in module.imports
     )
@@ -122,5 +135,5 @@ def _scope(module: Module, constants: dict[str, str]) -> str:
     return f"(() => {{\n{imports}{module.body}\nreturn {{ {exports} }};\n}})()"
 
 
-def _path(source: str, name: str) -> str:
+def _resolve_path(source: str, name: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), source))

@@ -26,19 +26,19 @@ def is_unattended() -> bool:
 
 
 class PageWidget(anywidget.AnyWidget):
-    """A widget that sends nothing if no page is connected.
+    """Widget that sends nothing if no page is connected.
 
-    Its messages would otherwise be stored in executed notebooks, where they would be most of the file, and
-    offline pages, which cannot show the widget, would prefer it to the picture.
+    Its messages would otherwise be stored in executed notebooks, where they would be most of the file, and offline
+    pages, which cannot show the widget, would prefer it to the picture.
     """
 
     #: Whether no page is connected.
-    is_unheard = False
+    has_no_page = False
     comm: Any
 
     def open(self) -> None:
         """Open the connection to the page, if there is one."""
         if self.comm is None and is_unattended():
-            self.is_unheard = True
+            self.has_no_page = True
             self.comm = DummyComm(target_name="jupyter.widget")
         super().open()

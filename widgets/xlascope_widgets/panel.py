@@ -10,22 +10,22 @@ from typing import Any
 
 import traitlets
 
+from xlascope.analysis.cell_runs import CellRun
 from xlascope.analysis.diff import Diff
-from xlascope.analysis.earlier_run import Run
 from xlascope.records import Record
 
 from . import assets
-from .asks import Answer, Asks
-from .feed import Feed
-from .html import fallback
-from .ledger import Ledger
-from .library import element, library, reply_on_subshell
+from .html import fallback_html
+from .library import library, panel_element, reply_on_subshell
 from .page_widget import PageWidget
-from .text import kept, ledger_text
+from .program_store import ProgramStore
+from .queries import Answer, PanelQueries
+from .text import clip_text, store_text
+from .update_scheduler import UpdateScheduler
 from .wire import JSON
 
 #: The maximum number of programs in the text of a saved output.
-MOST_IN_TEXT = 5
+MAX_PROGRAMS_IN_TEXT = 5
 
 #: In a page that mounts panels a panel is data only. anywidget's model would drop all messages for ever where its
 #: script took more than two seconds to start, in a page that is busy drawing.
@@ -38,7 +38,7 @@ PLAIN_MODEL = {
 
 
 class Panel(PageWidget):
-    """Draws the records of one cell, live.
+    """Live view of the records of one cell.
 
     Display it, hand every record to :meth:`receive`, call :meth:`finish` when the cell has ended, and then update the
     display with :meth:`bundle`, so that a saved notebook shows the final picture without any kernel or widget.
@@ -73,19 +73,19 @@ class Panel(PageWidget):
 
     def __init__(self, *, answer: Answer | None = None, **traits: Any) -> None:
         # Before the widget exists for the browser: `super().__init__` sends the first state.
-        self._feed = Feed(self._update)
+        self._scheduler = UpdateScheduler(self._set_state)
         if answer is not None:
             traits |= {
                 "questions": list(answer.questions),
                 "targets": list(answer.targets),
-                "missing": dict(answer.missing),
+                "missing": dict(answer.install_hints),
             }
         if library().mounted:
             traits |= PLAIN_MODEL
         super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)
         reply_on_subshell(self)
         if answer is not None:
-            queries = Asks(answer, self._answered)
+            queries = PanelQueries(answer, self._set_answers)
             self.on_msg(lambda _widget, message, _buffers: queries.receive(message))
 
     @classmethod
@@ -100,34 +100,34 @@ class Panel(PageWidget):
         True
         """
         panel = cls(opened=opened, answer=answer)
-        panel._feed.tab = tab
-        panel._feed.show(Ledger.of(shown))
+        panel._scheduler.tab = tab
+        panel._scheduler.show(ProgramStore.of(shown))
         panel.finish()
         return panel
 
     @property
-    def runs(self) -> dict[str, Run]:
+    def runs(self) -> dict[str, CellRun]:
         """Return what this panel shows of each function, to compare with a later run of the cell."""
-        return self._feed.ledger.runs
+        return self._scheduler.store.runs
 
-    def compare_with(self, before: Mapping[str, Run]) -> None:
-        """Show how the records differ from an earlier run of the same cell, by function name."""
-        self._feed.before = before
+    def compare_with(self, before: Mapping[str, CellRun]) -> None:
+        """Show how programs differ from an earlier run of the same cell, which ``before`` has by function name."""
+        self._scheduler.before = before
 
     def receive(self, record: Record) -> None:
         """Add a record, from any thread; the browser is updated within a tenth of a second."""
-        self._feed.receive(record)
+        self._scheduler.receive(record)
 
     def finish(self) -> None:
         """Show the final state and stop the timer; may be called again after later records."""
-        self._feed.finish()
+        self._scheduler.finish()
 
     def restart(self, cell: str) -> None:
         """Show another cell from now on; ``cell`` is its title, such as ``In[7]``.
 
         >>> Panel().restart("In[7]")
         """
-        self._feed.restart(cell)
+        self._scheduler.restart(cell)
 
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return data and metadata to display: the widget, and a picture and text where it cannot be shown.
@@ -136,17 +136,18 @@ class Panel(PageWidget):
         enough, and a saved notebook shows it again without a kernel. The same holds without any page, as
         under ``jupyter nbconvert --execute``.
         """
-        return self._displayed(self._standing())
+        return self._make_bundle(self._static_bundle())
 
     def bundle_before(self, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return data and metadata to display before there are records, with ``text`` in place of a picture."""
-        return self._displayed({"text/plain": text, "text/html": f"<p>{escape(text)}</p>"})
+        return self._make_bundle({"text/plain": text, "text/html": f"<p>{escape(text)}</p>"})
 
-    def _displayed(self, static_bundle: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-        if self.is_unheard:
+    def _make_bundle(self, static_bundle: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return data and metadata to display; ``static_bundle`` has the text and HTML to show without a widget."""
+        if self.has_no_page:
             return static_bundle, {}
         if library().mounted:
-            return {**static_bundle, "text/html": element(self.model_id, static_bundle["text/html"])}, {}
+            return {**static_bundle, "text/html": panel_element(self.model_id, static_bundle["text/html"])}, {}
         representation = super()._repr_mimebundle_()
         data, metadata = representation if isinstance(representation, tuple) else (representation or {}, {})
         return {**data, **static_bundle}, dict(metadata)
@@ -154,17 +155,20 @@ class Panel(PageWidget):
     def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return self.bundle()
 
-    def _standing(self) -> dict[str, str]:
-        store = self._feed.ledger
-        return {"text/plain": kept(ledger_text(store, most=MOST_IN_TEXT)), "text/html": fallback(store)}
+    def _static_bundle(self) -> dict[str, str]:
+        store = self._scheduler.store
+        return {
+            "text/plain": clip_text(store_text(store, most=MAX_PROGRAMS_IN_TEXT)),
+            "text/html": fallback_html(store),
+        }
 
-    def _answered(self, answers: JSON, findings: JSON | None) -> None:
+    def _set_answers(self, answers: JSON, findings: JSON | None) -> None:
         with self.hold_sync():
             self.answers = answers
             if findings is not None:
                 self.findings = findings
 
-    def _update(self, programs: dict[str, JSON] | None, live: JSON) -> int:
+    def _set_state(self, programs: dict[str, JSON] | None, live: JSON) -> int:
         # One message for both.
         with self.hold_sync():
             size = 0 if programs is None else self._update_programs(programs)
@@ -172,7 +176,7 @@ class Panel(PageWidget):
         return size
 
     def _update_programs(self, programs: dict[str, JSON]) -> int:
-        """Set the programs, and return the approximate number of bytes to send.
+        """Set the traits that hold the encoded programs, and return the approximate number of bytes to send.
 
         A jaxpr is not sent again when its program is compiled.
         """
@@ -180,5 +184,5 @@ class Panel(PageWidget):
         jaxprs = {number: heavy["jaxpr"] for number, heavy in programs.items() if "jaxpr" in heavy}
         self.jaxprs = jaxprs
         self.programs = {n: {k: v for k, v in heavy.items() if k != "jaxpr"} for n, heavy in programs.items()}
-        grown = any(sent_jaxprs.get(number) is not jaxpr for number, jaxpr in jaxprs.items())
-        return len(json.dumps(self.programs)) + (len(json.dumps(jaxprs)) if grown else 0)
+        has_new_jaxprs = any(sent_jaxprs.get(number) is not jaxpr for number, jaxpr in jaxprs.items())
+        return len(json.dumps(self.programs)) + (len(json.dumps(jaxprs)) if has_new_jaxprs else 0)

@@ -12,13 +12,13 @@ from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 
 from . import assets, wire
-from .ledger import Ledger, Program
-from .scaling_picture import draw_scaled
-from .wire_diff import diff_wire
+from .program_store import ProgramState, ProgramStore
+from .scaling_picture import draw_scaling
+from .wire_diff import encode_diff
 
 #: The maximum number of boxes drawn of one level; a larger level is replaced by a note. Long levels are grouped, so few
 #: programs reach it.
-MOST_BOXES = 600
+MAX_BOXES = 600
 
 _EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
@@ -29,44 +29,57 @@ def picture(shown: Iterable[Record] | Diff, *, program: int | None = None, open:
     ``program`` is its number (default: the main program); ``open`` holds the paths of equations whose bodies
     are drawn in place. The SVG has no external references.
     """
-    store = Ledger.of(shown)
+    store = ProgramStore.of(shown)
     if program is None:
-        return standing_picture(store, open)
+        return static_picture(store, open)
     if program not in store.programs:
         raise ValueError(f"no program {program} in these records; there are {sorted(store.programs)}")
     return draw(store.programs[program], open)
 
 
-def standing_picture(store: Ledger, open: Collection[str] = ()) -> str:
-    """Draw the store's main program, its comparison, or its scaling plot as SVG."""
+def static_picture(store: ProgramStore, open: Collection[str] = ()) -> str:
+    """Draw the store's scaling plots, its comparison, or its main program as SVG; an empty picture if it has none.
+
+    ``open`` holds the paths of equations whose bodies are drawn in place.
+    """
     if store.scaled:
-        return draw_scaled(store.scaled)
+        return draw_scaling(store.scaled)
     if store.diff is not None:
         return draw_diff(store)
     return _EMPTY if store.main is None else draw(store.main, open)
 
 
 def draw(
-    program: Program, open: Collection[str] = (), *, lean: bool = False, most: int = MOST_BOXES, grouping: str = "auto"
+    program: ProgramState,
+    open: Collection[str] = (),
+    *,
+    lean: bool = False,
+    most: int = MAX_BOXES,
+    grouping: str = "auto",
 ) -> str:
-    """Draw one program as SVG; ``lean`` omits tooltips and roles, which an image in a page cannot show.
+    """Draw one program as SVG.
 
-    ``grouping`` is the panel's option for grouping long levels into boxes.
+    ``open`` holds the paths of equations whose bodies are drawn in place, and ``grouping`` is the panel's option for
+    grouping long programs into boxes. A body with more than ``most`` boxes is replaced by a note. ``lean`` omits
+    tooltips and roles, which an image in a page cannot show.
     """
-    program = program.standing
+    program = program.static_view
     options = {"open": sorted(open), "most": most, "lean": lean, "grouping": grouping}
-    return _run("drawPicture", wire.heavy(program), wire.light(program), options | {"css": assets.picture_style()})
+    return _call_script(
+        "drawPicture", wire.encode_heavy(program), wire.encode_light(program), options | {"css": assets.picture_style()}
+    )
 
 
-def draw_diff(store: Ledger) -> str:
-    """Draw a comparison as SVG: the equations of both programs side by side, kernels and numbers."""
+def draw_diff(store: ProgramStore) -> str:
+    """Draw the comparison of a store as SVG: the equations of both programs side by side, kernels and numbers."""
     assert store.diff is not None
-    sides = [wire.heavy(program) for program in store.programs.values()]
-    return _run("drawDiffPicture", diff_wire(store.diff), sides, {"css": assets.picture_style()})
+    sides = [wire.encode_heavy(program) for program in store.programs.values()]
+    return _call_script("drawDiffPicture", encode_diff(store.diff), sides, {"css": assets.picture_style()})
 
 
-def _run(function: str, *values: Any) -> str:
+def _call_script(function: str, *values: Any) -> str:
     # A context may be used only by the thread that made it; making one takes a few milliseconds.
+    """Call a function of the front end in a new JavaScript engine, with JSON values as arguments; return its text."""
     context = quickjs.Context()
     context.eval(assets.drawing_script())
     arguments = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in values)

@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from xlascope.analysis.figures import seconds, size
+from xlascope.analysis.formatting import seconds, size
 from xlascope.records import Scaled, ScaledTo
 from xlascope.records.plain import plain
 
 _COLOURS = ("#2f6fde", "#c4561c", "#7a5bd1", "#2e8b57", "#b8860b")
-_LINES = (("step", ""), ("computing", "5 3"), ("communicating", "1.5 3"))
-_WHOSE = (
+_QUANTITIES = (("step", ""), ("computing", "5 3"), ("communicating", "1.5 3"))
+_SOURCE_NOTES = (
     "estimates; computing: the compiler's, for GPUs our count of bytes and operations",
     "communicating: our count of bytes, over the links at their peak",
 )
@@ -27,13 +27,13 @@ _STYLE = (
 )
 
 
-def draw_scaled(scalings: Sequence[Scaled]) -> str:
-    """Draw an SVG with one plot per scaling, side by side on the same axes, without external references."""
+def draw_scaling(scalings: Sequence[Scaled]) -> str:
+    """Draw one plot per scaling side by side, on the same axes, as SVG without external references."""
     points = [point for scaling in scalings for point in scaling.points if not point.error]
-    times = [t for point in points for name, _ in _LINES if (t := getattr(point, name))]
-    axes = _Axes([point.devices for point in points], times)
+    times = [t for point in points for name, _ in _QUANTITIES if (t := getattr(point, name))]
+    axes = _ScalingAxes([point.devices for point in points], times)
     width, height = len(scalings) * (_LEFT + _WIDTH + _GAP), _TOP + _HEIGHT + _FOOT
-    body = "".join(_plot(scaling, axes, i * (_LEFT + _WIDTH + _GAP)) for i, scaling in enumerate(scalings))
+    body = "".join(_plot_svg(scaling, axes, i * (_LEFT + _WIDTH + _GAP)) for i, scaling in enumerate(scalings))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="img" aria-label="{escape(_title(scalings[0]))}"><style>{_STYLE}</style>'
@@ -41,8 +41,11 @@ def draw_scaled(scalings: Sequence[Scaled]) -> str:
     )
 
 
-class _Axes:
-    """The axes: devices in powers of two horizontally, seconds in powers of ten vertically."""
+class _ScalingAxes:
+    """Axes that all plots share: devices in powers of two horizontally, seconds in powers of ten vertically.
+
+    ``devices`` and ``times`` are all values to be shown.
+    """
 
     def __init__(self, devices: Sequence[int], times: Sequence[float]) -> None:
         self.across = math.log2(min(devices, default=1)), math.log2(max(devices, default=2))
@@ -61,7 +64,8 @@ class _Axes:
         return _TOP + _HEIGHT * (high - math.log10(time)) / (high - low)
 
 
-def _plot(scaled: Scaled, axes: _Axes, x_offset: int) -> str:
+def _plot_svg(scaled: Scaled, axes: _ScalingAxes, x_offset: int) -> str:
+    """Return one plot as SVG, moved to the right by ``x_offset`` pixels; targets of one generation share a colour."""
     series: dict[str, list[ScaledTo]] = {}
     for point in scaled.points:
         if point.computing is not None or point.communicating is not None:
@@ -69,26 +73,26 @@ def _plot(scaled: Scaled, axes: _Axes, x_offset: int) -> str:
     parts = [
         f'<g transform="translate({x_offset} 0)"><text class="t" x="{_LEFT}" y="20">{escape(_title(scaled))}</text>'
     ]
-    parts += [f'<text class="s" x="{_LEFT}" y="36">{escape(_meshes(scaled))}</text>', *_grid(axes)]
-    for colour, (name, points) in zip(_repeated(len(series)), series.items(), strict=True):
-        parts += _series(name, sorted(points, key=lambda entry: entry.devices), colour, axes)
-    return "".join([*parts, *_foot(list(series)), "</g>"])
+    parts += [f'<text class="s" x="{_LEFT}" y="36">{escape(_subtitle(scaled))}</text>', *_iter_grid(axes)]
+    for colour, (name, points) in zip(_cycle_colours(len(series)), series.items(), strict=True):
+        parts += _iter_series(name, sorted(points, key=lambda entry: entry.devices), colour, axes)
+    return "".join([*parts, *_iter_legend(list(series)), "</g>"])
 
 
 def _title(scaled: Scaled) -> str:
     return f"{plain(scaled.function, 44)}: a step, at the least"
 
 
-def _meshes(scaled: Scaled) -> str:
+def _subtitle(scaled: Scaled) -> str:
     grows = f", arguments grow along {', '.join(scaled.growing)}" if scaled.growing else ", the same arguments"
     return f"time by number of devices{grows}; nothing was run"
 
 
-def _repeated(count: int) -> list[str]:
+def _cycle_colours(count: int) -> list[str]:
     return [_COLOURS[i % len(_COLOURS)] for i in range(count)]
 
 
-def _grid(axes: _Axes) -> Iterable[str]:
+def _iter_grid(axes: _ScalingAxes) -> Iterable[str]:
     right, bottom = _LEFT + _WIDTH, _TOP + _HEIGHT
     for power in range(axes.up[0], axes.up[1] + 1):
         y = axes.y(10.0**power)
@@ -100,8 +104,9 @@ def _grid(axes: _Axes) -> Iterable[str]:
         yield f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{devices}</text>'
 
 
-def _series(name: str, points: Sequence[ScaledTo], colour: str, axes: _Axes) -> Iterable[str]:
-    for quantity, dashes in _LINES:
+def _iter_series(name: str, points: Sequence[ScaledTo], colour: str, axes: _ScalingAxes) -> Iterable[str]:
+    """Yield the lines and points of one generation of targets as SVG, each with a tooltip."""
+    for quantity, dashes in _QUANTITIES:
         estimated = [(point, time) for point in points if (time := getattr(point, quantity))]
         if not estimated:
             continue
@@ -118,15 +123,15 @@ def _series(name: str, points: Sequence[ScaledTo], colour: str, axes: _Axes) -> 
             )
 
 
-def _foot(names: Sequence[str]) -> Iterable[str]:
+def _iter_legend(names: Sequence[str]) -> Iterable[str]:
     y, x = _TOP + _HEIGHT + 38, _LEFT
-    for colour, name in zip(_repeated(len(names)), names, strict=True):
+    for colour, name in zip(_cycle_colours(len(names)), names, strict=True):
         yield f'<circle cx="{x + 4}" cy="{y - 4}" r="4" fill="{colour}"/>'
         yield f'<text x="{x + 13}" y="{y}">{escape(plain(name, 24))}</text>'
         x += 100
-    for (quantity, dashes), x in zip(_LINES, (_LEFT, _LEFT + 130, _LEFT + 240), strict=True):
+    for (quantity, dashes), x in zip(_QUANTITIES, (_LEFT, _LEFT + 130, _LEFT + 240), strict=True):
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         yield f'<path d="M{x} {y + 16}h24" stroke="#3b4554" stroke-width="1.6"{dashed}/>'
         yield f'<text x="{x + 30}" y="{y + 20}">{"both together" if quantity == "step" else quantity}</text>'
-    for line, note in enumerate(_WHOSE):
+    for line, note in enumerate(_SOURCE_NOTES):
         yield f'<text class="s" x="{_LEFT}" y="{y + 38 + 14 * line}">{note}</text>'

@@ -8,39 +8,39 @@ from xlascope.analysis.script_text import script_text
 from xlascope.records import EquationPath, Failure, Kernel, Record
 from xlascope.records.plain import plain, plain_lines
 
-from .ledger import Ledger, Program
+from .program_store import ProgramState, ProgramStore
 
 #: The source of a call's time.
 CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
 UNKNOWN_CLOCK = "by a clock that this version does not know"
 
 #: The maximum number of programs of a script described in detail; a table lists all.
-MOST_OF_SCRIPT = 5
+MAX_SCRIPT_PROGRAMS = 5
 #: The maximum number of lines of a jaxpr shown in a summary.
-MOST_LINES = 40
+MAX_JAXPR_LINES = 40
 #: The maximum number of characters of text stored beside the picture in a saved notebook.
-MOST_KEPT = 16_000
+MAX_SAVED_CHARS = 16_000
 #: The maximum number of characters of a line, of a whole jaxpr, and of an error message.
-MOST_LINE, MOST_TEXT, MOST_MESSAGE = 500, 100_000, 2_000
+MAX_LINE_CHARS, MAX_TEXT_CHARS, MAX_MESSAGE_CHARS = 500, 100_000, 2_000
 
 
 def text(records: Iterable[Record], *, jaxpr: bool = True) -> str:
     """Return a summary of every program in these records; ``jaxpr=False`` leaves the jaxprs out."""
-    return ledger_text(Ledger.of(records), jaxpr=jaxpr)
+    return store_text(ProgramStore.of(records), jaxpr=jaxpr)
 
 
-def ledger_text(store: Ledger, *, jaxpr: bool = True, most: int | None = None) -> str:
-    """Return a summary of a store's programs by decreasing importance, at most ``most`` of them."""
-    programs = store.by_weight()
-    shown = programs[:most] if store.script is None else store.shown(MOST_OF_SCRIPT)[:most]
+def store_text(store: ProgramStore, *, jaxpr: bool = True, most: int | None = None) -> str:
+    """Return a summary of a store's programs by decreasing importance, at most ``most`` of them (None: all)."""
+    programs = store.sorted_by_weight()
+    shown = programs[:most] if store.script is None else store.select_shown(MAX_SCRIPT_PROGRAMS)[:most]
     parts = [] if store.script is None else [script_text(store.script)]
-    parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure(f) for f in store.failures]
+    parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure_text(f) for f in store.failures]
     if len(programs) > len(shown) and store.script is None:
-        parts.append(_plural(len(programs) - len(shown), "more program"))
+        parts.append(_pluralize(len(programs) - len(shown), "more program"))
     return "\n\n".join(parts) or "xlascope: nothing was traced, compiled or run"
 
 
-def kept(text: str, most: int = MOST_KEPT) -> str:
+def clip_text(text: str, most: int = MAX_SAVED_CHARS) -> str:
     r"""Clip a text to the size that a saved notebook stores, in whole lines.
 
     >>> clip_text("one\ntwo\nthree", 8).splitlines()
@@ -51,29 +51,29 @@ def kept(text: str, most: int = MOST_KEPT) -> str:
         return text
     shown = text[: most + 1].rpartition("\n")[0] or plain(text, most)
     more = text.count("\n", len(shown) + 1) + 1
-    return f"{shown}\n… {_plural(more, 'more line')}"
+    return f"{shown}\n… {_pluralize(more, 'more line')}"
 
 
-def program_text(program: Program, *, jaxpr: bool = True) -> str:
-    """Return the summary of one program: its stages, its jaxpr if short, its kernels with times."""
-    parts = ["; ".join(_stages(program)) or f"{plain(program.function)}: started"]
+def program_text(program: ProgramState, *, jaxpr: bool = True) -> str:
+    """Return the summary of one program: its stages, the begin of its jaxpr, and its kernels with times."""
+    parts = ["; ".join(_stage_summaries(program)) or f"{plain(program.function)}: started"]
     if jaxpr and program.traced is not None:
-        parts.append(_shortened(program.traced.text))
+        parts.append(_clip_jaxpr(program.traced.text))
     if program.compiled is not None and program.compiled.kernels:
         parts.append(_kernel_table(program))
-    parts += _overlap(program) + _notes(program)
+    parts += _overlap_note(program) + _note_lines(program)
     if program.failure is not None:
-        parts.append(_failure(program.failure))
+        parts.append(_failure_text(program.failure))
     return "\n".join(part for part in parts if part)
 
 
-def _notes(program: Program) -> list[str]:
+def _note_lines(program: ProgramState) -> list[str]:
     """Return notes about output of the compiler or profiler that could not be parsed."""
     stage_records = (record for record in (program.compiled, program.executed) if record is not None)
-    return [f"note: {plain(note, MOST_LINE)}" for record in stage_records for note in record.notes]
+    return [f"note: {plain(note, MAX_LINE_CHARS)}" for record in stage_records for note in record.notes]
 
 
-def seconds(value: float) -> str:
+def format_seconds(value: float) -> str:
     """Format a duration with its unit: ``1.82 ms``."""
     for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= size * 0.9995:
@@ -81,7 +81,7 @@ def seconds(value: float) -> str:
     return f"{value / 1e-9:.3g} ns"
 
 
-def byte_size(value: int) -> str:
+def format_bytes(value: int) -> str:
     """Format a size with its unit: ``524 kB``."""
     for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if value >= size:
@@ -89,41 +89,46 @@ def byte_size(value: int) -> str:
     return f"{value} B"
 
 
-def _plural(count: int, noun: str) -> str:
+def _pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _stages(program: Program) -> list[str]:
+def _stage_summaries(program: ProgramState) -> list[str]:
+    """Return a phrase for each stage that a program has reached: traced, compiled, ran."""
     parts = []
     if program.is_operation:
         parts.append(f"operation {plain(program.function)}")
     elif program.traced is not None:
-        equations = _plural(program.equations, "equation")
-        parts.append(f"traced {plain(program.function)}: {equations} in {seconds(program.traced.seconds)}")
+        equations = _pluralize(program.equations, "equation")
+        parts.append(f"traced {plain(program.function)}: {equations} in {format_seconds(program.traced.seconds)}")
     if (compiled := program.compiled) is not None:
         hit = " (from the cache)" if compiled.cache == "hit" else ""
-        kernel_count = "kernels that nobody knows" if compiled.unread else _plural(len(compiled.kernels), "kernel")
+        kernel_count = "kernels that nobody knows" if compiled.unread else _pluralize(len(compiled.kernels), "kernel")
         several = len(compiled.devices) > 1
         where = plain(f"{len(compiled.devices)} devices ({compiled.platform})" if several else compiled.platform, 40)
-        quick = program.quick
+        quick = program.quick_compilation
         how = " quickly" if compiled.quick else ""
-        before = f" (quickly in {seconds(quick.seconds)} before)" if quick is not None and not compiled.quick else ""
-        parts.append(f"compiled{how} in {seconds(compiled.seconds)}{hit}{before} to {kernel_count} for {where}")
+        before = (
+            f" (quickly in {format_seconds(quick.seconds)} before)" if quick is not None and not compiled.quick else ""
+        )
+        parts.append(f"compiled{how} in {format_seconds(compiled.seconds)}{hit}{before} to {kernel_count} for {where}")
     if program.continued is not None:
         parts.append(f"{plain(program.function)} is still being compiled in the background")
     if (run := program.executed) is not None:
-        step_time = f", {seconds(run.step)} each ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
-        parts.append(f"ran {_plural(run.calls, 'time')}{step_time}")
+        step_time = f", {format_seconds(run.step)} each ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
+        parts.append(f"ran {_pluralize(run.calls, 'time')}{step_time}")
     return parts
 
 
-def _shortened(jaxpr: str) -> str:
-    lines = plain_lines(jaxpr, MOST_TEXT).split("\n")
-    shown = [plain(line, MOST_LINE) for line in lines[:MOST_LINES]]
-    return "\n".join([*shown, f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else shown)
+def _clip_jaxpr(jaxpr: str) -> str:
+    lines = plain_lines(jaxpr, MAX_TEXT_CHARS).split("\n")
+    shown = [plain(line, MAX_LINE_CHARS) for line in lines[:MAX_JAXPR_LINES]]
+    return "\n".join(
+        [*shown, f"… {len(lines) - MAX_JAXPR_LINES} more lines"] if len(lines) > MAX_JAXPR_LINES else shown
+    )
 
 
-def _kernel_table(program: Program) -> str:
+def _kernel_table(program: ProgramState) -> str:
     assert program.compiled is not None
     times = kernel_times(program)
     kernels = sorted(program.compiled.kernels, key=lambda kernel: -times.get(kernel.name, -1.0))
@@ -143,30 +148,30 @@ def _kernel_row(kernel: Kernel, time: float | None, operations: Mapping[Equation
         plain(kernel.name, 80),
         plain(kernel.kind, 20),
         str(len(set(kernel.equations))),
-        "" if time is None else f"{seconds(time)} (measured)",
-        byte_size(kernel.bytes_saved) if kernel.bytes_saved else "",
+        "" if time is None else f"{format_seconds(time)} (measured)",
+        format_bytes(kernel.bytes_saved) if kernel.bytes_saved else "",
         source or "no source known",
     )
 
 
-def kernel_times(program: Program) -> dict[str, float]:
+def kernel_times(program: ProgramState) -> dict[str, float]:
     """Return the seconds per call of each kernel, averaged over the devices."""
-    call = program.account.whole if program.account is not None else None
+    call = program.account.mean if program.account is not None else None
     return {kernel.kernel: kernel.seconds for kernel in call.kernels} if call is not None else {}
 
 
-def _overlap(program: Program) -> list[str]:
-    """Return a note with both totals if kernels ran concurrently."""
-    call = program.account.whole if program.account is not None else None
+def _overlap_note(program: ProgramState) -> list[str]:
+    """Return a note with the sum and the union of the kernels' times if kernels ran concurrently, as a list."""
+    call = program.account.mean if program.account is not None else None
     if call is None or not call.overlaps:
         return []
-    both = seconds(call.kernel_seconds), seconds(call.running_seconds)
+    both = format_seconds(call.kernel_seconds), format_seconds(call.running_seconds)
     return [f"kernels overlap in time: their times add up to {both[0]} per call; during {both[1]} at least one ran"]
 
 
-def _failure(failure: Failure) -> str:
+def _failure_text(failure: Failure) -> str:
     where = f", line {failure.source.line} of {plain(failure.source.file)}" if failure.source else ""
-    message = plain_lines(failure.message, MOST_MESSAGE)
+    message = plain_lines(failure.message, MAX_MESSAGE_CHARS)
     return (
         f"failed in {plain(failure.stage, 20)} of {plain(failure.function)}{where}\n{plain(failure.error)}: {message}"
     )

@@ -14,65 +14,73 @@ from xlascope.records import (
     Traced,
 )
 
-from .bounded import bounded, checked, sound
-from .ledger import Program, same
-from .packed import JSON as JSON
-from .packed import Packer
-from .panes import panes
-from .wire_compiler import compiled, findings, lies
-from .wire_measured import executed, memory, stages
+from .encoding import JSON as JSON
+from .encoding import JaxprEncoder
+from .panes import encode_panes
+from .program_store import ProgramState, are_identical
+from .sanitize import is_safe, sanitize, sanitize_if_needed
+from .wire_compiler import encode_compiled, encode_findings, encode_shardings
+from .wire_measured import encode_executed, encode_memory, encode_stages
 
 
-def heavy(program: Program) -> JSON:
-    """Encode what the panel needs to draw a program, except the changing numbers."""
-    return checked(_made(program)) | _traced_once(program)
+def encode_heavy(program: ProgramState) -> JSON:
+    """Encode what the panel needs to draw a program and what does not change once a stage has ended."""
+    return sanitize_if_needed(_encode_compiled_state(program)) | _encode_trace_once(program)
 
 
-def _traced_once(program: Program) -> JSON:
+def _encode_trace_once(program: ProgramState) -> JSON:
     """Encode a trace, which can take megabytes, once; return the same object from then on."""
     record = program.traced
     if record is None:
         return {"files": []}
-    if program.packed is None or program.packed[0] is not record:
+    if program.encoded_trace is None or program.encoded_trace[0] is not record:
         files: list[str] = []
-        program.packed = record, checked(_traced(record, files) | {"files": files})
-    return program.packed[1]
+        program.encoded_trace = record, sanitize_if_needed(_encode_trace(record, files) | {"files": files})
+    return program.encoded_trace[1]
 
 
-def _made(program: Program) -> JSON:
+def _encode_compiled_state(program: ProgramState) -> JSON:
     wire: JSON = {"number": program.number, "function": program.function}
     if program.compiled is not None:
-        wire |= compiled(program.compiled) | memory(program.compiled) | lies(program.traced, program.compiled)
-    wire |= panes(program)
+        wire |= (
+            encode_compiled(program.compiled)
+            | encode_memory(program.compiled)
+            | encode_shardings(program.traced, program.compiled)
+        )
+    wire |= encode_panes(program)
     if program.asked:
-        wire |= findings(program.asked.values()) | {"found": program.answers}
+        wire |= encode_findings(program.asked.values()) | {"found": program.answer_count}
     return wire
 
 
-def light(program: Program, ceilings: Ceilings | None = None) -> JSON:
-    """Encode the stage, durations and measurements of a program; ``ceilings`` are those of the device, if known."""
-    wire: JSON = bounded(_light(program))
+def encode_light(program: ProgramState, ceilings: Ceilings | None = None) -> JSON:
+    """Encode the stage, durations and measurements of a program: the numbers that change while it runs.
+
+    ``ceilings`` are those of the device (None: those recorded with the program, if any).
+    """
+    wire: JSON = sanitize(_encode_progress(program))
     if program.executed is not None:
-        wire["executed"] = _measured_once(program, ceilings or program.ceilings)
+        wire["executed"] = _encode_run_once(program, ceilings or program.ceilings)
     return wire
 
 
-def _measured_once(program: Program, ceilings: Ceilings | None) -> JSON:
-    """Encode measurements once per record; the rest of the light state changes ten times a second."""
+def _encode_run_once(program: ProgramState, ceilings: Ceilings | None) -> JSON:
+    """Encode the measurements of a program; the result is cached until its records or ``ceilings`` change."""
     run, account = program.executed, program.account
     assert run is not None and account is not None
     made_of = (run, program.compiled, program.traced, ceilings)
-    if program.measured is None or not same(program.measured[0], made_of):
-        measured = executed(run, account, program.hottest(ceilings), program.compiled)
+    if program.encoded_run is None or not are_identical(program.encoded_run[0], made_of):
+        measured = encode_executed(run, account, program.hottest(ceilings), program.compiled)
         # This is large, and only its names and notes can need sanitizing.
         names = (
             name for device in run.devices for name in (device.device, *(kernel.kernel for kernel in device.kernels))
         )
-        program.measured = made_of, measured if sound(names) and sound(run.notes) else bounded(measured)
-    return program.measured[1]
+        program.encoded_run = made_of, measured if is_safe(names) and is_safe(run.notes) else sanitize(measured)
+    return program.encoded_run[1]
 
 
-def _light(program: Program) -> JSON:
+def _encode_progress(program: ProgramState) -> JSON:
+    """Encode the stages that a program has reached, with their durations, and its failure."""
     wire: JSON = {"number": program.number, "function": program.function, "traces": program.traces}
     if program.active is not None:
         wire |= {"stage": program.active.stage, "since": program.active.time}
@@ -84,22 +92,22 @@ def _light(program: Program) -> JSON:
         wire |= {"lowered": program.lowered.seconds}
     if program.compiled is not None:
         wire |= {"compiled": program.compiled.seconds, "cache": program.compiled.cache}
-        if (quick := program.quick) is not None:
+        if (quick := program.quick_compilation) is not None:
             wire |= {"quick": quick.seconds, "optimized": not program.compiled.quick}
         wire |= {} if program.compiled.unread else {"kernels": len(program.compiled.kernels)}
-    if built := stages(program):
+    if built := encode_stages(program):
         wire["stages"] = built
     if program.failure is not None:
-        wire["failure"] = failure(program.failure)
+        wire["failure"] = encode_failure(program.failure)
     return wire
 
 
-def failure(record: Failure) -> JSON:
+def encode_failure(record: Failure) -> JSON:
     """Encode a failure with its line and message."""
-    return {name: bounded(value) for name, value in _failure(record).items()}
+    return {name: sanitize(value) for name, value in _failure_fields(record).items()}
 
 
-def _failure(record: Failure) -> JSON:
+def _failure_fields(record: Failure) -> JSON:
     wire: JSON = {"function": record.function, "stage": record.stage, "error": record.error, "message": record.message}
     if record.source is not None:
         wire |= {"file": record.source.file, "line": record.source.line}
@@ -108,24 +116,28 @@ def _failure(record: Failure) -> JSON:
     return wire
 
 
-def _traced(record: Traced, files: list[str]) -> JSON:
-    wire: JSON = {"jaxpr": Packer(lambda file: _file(file, files)).pack(record.jaxpr), "reason": record.reason}
-    wire["sources"] = [_text(source, files) for source in record.sources]
+def _encode_trace(record: Traced, files: list[str]) -> JSON:
+    """Encode a trace; file names are added to ``files``, and encoded as their index there."""
+    wire: JSON = {
+        "jaxpr": JaxprEncoder(lambda file: _file_index(file, files)).encode(record.jaxpr),
+        "reason": record.reason,
+    }
+    wire["sources"] = [_encode_source_text(source, files) for source in record.sources]
     if record.call_site is not None:
-        wire["site"] = _source(record.call_site, files)
+        wire["site"] = _encode_source_range(record.call_site, files)
     return wire
 
 
-def _text(source: SourceText, files: list[str]) -> JSON:
-    wire: JSON = {"file": _file(source.file, files), "title": source.title, "first": source.first_line}
+def _encode_source_text(source: SourceText, files: list[str]) -> JSON:
+    wire: JSON = {"file": _file_index(source.file, files), "title": source.title, "first": source.first_line}
     return wire | {"text": source.text} | ({"note": source.note} if source.note else {})
 
 
-def _source(source: SourceRange, files: list[str]) -> list[int]:
-    return [_file(source.file, files), source.line, source.end_line]
+def _encode_source_range(source: SourceRange, files: list[str]) -> list[int]:
+    return [_file_index(source.file, files), source.line, source.end_line]
 
 
-def _file(file: str, files: list[str]) -> int:
+def _file_index(file: str, files: list[str]) -> int:
     if file not in files:
         files.append(file)
     return files.index(file)

@@ -6,12 +6,12 @@ from xlascope.analysis.diff import Diff, Timing, quartiles
 from xlascope.analysis.diff.text import change, value, verdict
 from xlascope.records.plain import plain
 
-from .bounded import checked
-from .packed import JSON
+from .encoding import JSON
+from .sanitize import sanitize_if_needed
 
 
-def diff_wire(diff: Diff) -> JSON:
-    """Encode what the panel needs to show a comparison, except both programs."""
+def encode_diff(diff: Diff) -> JSON:
+    """Encode a comparison for the panel, without both programs, which are sent like others."""
     labels = (plain(diff.labels[0], 80), plain(diff.labels[1], 80))
     wire: JSON = {
         "labels": list(labels),
@@ -25,11 +25,11 @@ def diff_wire(diff: Diff) -> JSON:
         "kernels": [[item.kind, list(item.before), list(item.after), item.detail] for item in diff.kernels],
     }
     if diff.timing is not None:
-        wire["timing"] = _timing(diff.timing, labels)
-    return checked(wire)
+        wire["timing"] = _encode_timing(diff.timing, labels)
+    return sanitize_if_needed(wire)
 
 
-def _timing(timing: Timing, labels: tuple[str, str]) -> JSON:
+def _encode_timing(timing: Timing, labels: tuple[str, str]) -> JSON:
     return {
         "seconds": [list(timing.before), list(timing.after)],
         "words": [

@@ -17,36 +17,41 @@ from ..records.paths import EquationPath
 from ..records.programs import Equation, Jaxpr
 from ..records.traits import Trait
 
-_MULTIPLY = frozenset({"library call", "custom", "output"})
+_PRODUCT_KINDS = frozenset({"library call", "custom", "output"})
 
 
-def with_folded(compiled: Compiled, traced: Traced | None) -> Compiled:
-    """Return the record with such products added to the equations of the kernels that compute them."""
-    if traced is None or not any(kernel.kind in _MULTIPLY for kernel in compiled.kernels):
+def add_folded_products(compiled: Compiled, traced: Traced | None) -> Compiled:
+    """Return the record with folded products added to the equations of the kernels that compute them."""
+    if traced is None or not any(kernel.kind in _PRODUCT_KINDS for kernel in compiled.kernels):
         return compiled
     attributed = {path for kernel in compiled.kernels for path in kernel.equations}
-    products = dict(_turned_products(traced, traced.jaxpr, attributed))
+    products = dict(_iter_transposed_products(traced, traced.jaxpr, attributed))
     if not products:
         return compiled
-    return dataclasses.replace(compiled, kernels=tuple(_completed(original, products) for original in compiled.kernels))
+    return dataclasses.replace(
+        compiled, kernels=tuple(_add_to_kernel(original, products) for original in compiled.kernels)
+    )
 
 
-def _completed(kernel: Kernel, products: dict[EquationPath, EquationPath]) -> Kernel:
-    if kernel.kind not in _MULTIPLY:
+def _add_to_kernel(kernel: Kernel, products: dict[EquationPath, EquationPath]) -> Kernel:
+    if kernel.kind not in _PRODUCT_KINDS:
         return kernel
     missing = [products[path] for path in kernel.equations if path in products]
     return dataclasses.replace(kernel, equations=(*missing, *kernel.equations)) if missing else kernel
 
 
-def _turned_products(
+def _iter_transposed_products(
     traced: Traced, jaxpr: Jaxpr, attributed: set[EquationPath]
 ) -> Iterator[tuple[EquationPath, EquationPath]]:
-    """Yield the paths of transposes and of the products they transpose, if the product is in no kernel."""
+    """Yield (path of a transpose, path of the product it transposes) where the product is in no kernel.
+
+    ``attributed`` are the paths of all equations in kernels.
+    """
     producers: dict[str, Equation] = {}
     for eqn in jaxpr.equations:
         producers.update(dict.fromkeys(eqn.outputs, eqn))
         for body in eqn.bodies:
-            yield from _turned_products(traced, body, attributed)
+            yield from _iter_transposed_products(traced, body, attributed)
         product = producers.get(eqn.inputs[0]) if traced.has(eqn, Trait.PERMUTES) and eqn.inputs else None
         if product is not None and traced.has(product, Trait.PRODUCT) and product.path not in attributed:
             yield eqn.path, product.path

@@ -9,7 +9,9 @@ from ..records import Buffer
 
 
 def live_bytes(buffers: Iterable[Buffer], kernels: int) -> list[int]:
-    """Return the live bytes while each kernel runs; memory shared by several buffers counts once.
+    """Return the live bytes while each kernel runs, by its index; memory shared by several buffers counts once.
+
+    ``kernels`` is the number of kernels.
 
     >>> one = Buffer("a", "temporary", (), 0, 0, 64, 0, 1)
     >>> same = Buffer("b", "temporary", (), 0, 32, 32, 1, 2)
@@ -25,24 +27,27 @@ def live_bytes(buffers: Iterable[Buffer], kernels: int) -> list[int]:
     sizes: dict[int, int] = {}
     live = []
     for position in range(kernels):
-        ended = end[position - 1]
-        for buffer in ended:
+        expired = end[position - 1]
+        for buffer in expired:
             active[buffer.allocation].discard(buffer)
         for buffer in begin[position]:
             active[buffer.allocation].add(buffer)
-        for allocation in {buffer.allocation for buffer in (*ended, *begin[position])}:
-            sizes[allocation] = _covered(active[allocation])
+        for allocation in {buffer.allocation for buffer in (*expired, *begin[position])}:
+            sizes[allocation] = _covered_bytes(active[allocation])
         live.append(sum(sizes.values()))
     return live
 
 
-def peak_of(live: list[int]) -> int:
-    """Return the first position with the most live bytes, 0 without kernels."""
+def peak_position(live: list[int]) -> int:
+    """Return the first index with the most live bytes, 0 for an empty list."""
     return max(range(len(live)), key=live.__getitem__, default=0)
 
 
-def held_at(buffers: Iterable[Buffer], position: int) -> list[Buffer]:
-    """Return the buffers that are live while a kernel runs, largest first, without those within another."""
+def live_buffers_at(buffers: Iterable[Buffer], position: int) -> list[Buffer]:
+    """Return the buffers that are live while the kernel at index ``position`` runs, largest first.
+
+    A buffer within the memory of a larger one is left out.
+    """
     result: list[Buffer] = []
     occupied: dict[int, list[tuple[int, int]]] = defaultdict(list)
     live = [buffer for buffer in buffers if buffer.first <= position <= buffer.last]
@@ -54,7 +59,7 @@ def held_at(buffers: Iterable[Buffer], position: int) -> list[Buffer]:
     return result
 
 
-def _covered(buffers: Iterable[Buffer]) -> int:
+def _covered_bytes(buffers: Iterable[Buffer]) -> int:
     """Return the bytes of an allocation that at least one of the buffers covers."""
     total, until = 0, 0
     for start, stop in sorted((buffer.offset, buffer.offset + buffer.bytes) for buffer in buffers):

@@ -12,17 +12,18 @@ from ..records.events import Compiled, Lowered, Missed, Record, Traced
 from ..records.programs import SourceRange
 
 #: Retraces stored per function, the latest ones; counts and sums include all.
-MOST_KEPT = 100
+MAX_RETRACES = 100
 #: Functions, and reasons of slow calls per function, that are stored; the first ones.
-MOST_FUNCTIONS, MOST_MISSES = 200, 20
+MAX_FUNCTIONS, MAX_MISS_REASONS = 200, 20
 
 
 @dataclass
 class Retrace:
-    """Avoidable trace of a function.
+    """Avoidable trace of a function, the ``number``-th of it.
 
-    Times are measured and in seconds. ``inside`` is the function in whose trace it happened, ``""`` for one that
-    a call caused; the time of a nested trace is part of the outer trace's time.
+    ``program`` is the number of the program. Times are measured and in seconds; ``where`` is the line of the call.
+    ``inside`` is the function in whose trace it happened, ``""`` for one that a call caused; the time of a nested
+    trace is part of the outer trace's time.
     """
 
     program: int
@@ -44,7 +45,10 @@ class Retrace:
 
 @dataclass
 class Miss:
-    """Calls with one reason that were traced before but missed jaxlib's call cache, so that they ran through Python."""
+    """Calls that missed jaxlib's call cache for one reason, so that they ran through Python without being traced.
+
+    ``count`` is their number, ``where`` the line of the first of them.
+    """
 
     reason: str
     fix: str
@@ -53,13 +57,17 @@ class Miss:
 
 
 @dataclass
-class Retraced:
-    """Function that was traced again: how often (without the first trace), and the latest times."""
+class RetracedFunction:
+    """Function that was traced again: how often (without the first trace), the seconds lost, and the latest retraces.
+
+    ``misses`` are the calls that missed the call cache, by reason. ``seconds`` leaves out retraces within the traces
+    of others.
+    """
 
     function: str
     count: int = 0
     seconds: float = 0.0
-    retraces: deque[Retrace] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+    retraces: deque[Retrace] = field(default_factory=lambda: deque(maxlen=MAX_RETRACES))
     misses: dict[str, Miss] = field(default_factory=dict)
 
     @property
@@ -69,7 +77,9 @@ class Retraced:
 
 
 class Retraces:
-    """Collection of retraces from records; ``functions`` holds the retraced functions by their key.
+    """Collection of retraces from records; ``functions`` holds the retraced functions by name.
+
+    Lambdas are distinguished by their call site. Only the first ``MAX_FUNCTIONS`` functions are stored.
 
     >>> gathered = Retraces()
     >>> gathered.receive(Missed(1, "update", 0.0, "x: a NumPy array → an array", "Pass arguments of one kind."))
@@ -81,8 +91,8 @@ class Retraces:
     """
 
     def __init__(self) -> None:
-        self.functions: dict[str, Retraced] = {}
-        self._recent: dict[int, tuple[Retraced, Retrace]] = {}
+        self.functions: dict[str, RetracedFunction] = {}
+        self._recent: dict[int, tuple[RetracedFunction, Retrace]] = {}
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Retraces:
@@ -93,13 +103,13 @@ class Retraces:
         return retraces
 
     def receive(self, record: Record) -> bool:
-        """Add a record; return True when it reports an avoidable trace or call."""
+        """Add a record; return whether it is about an avoidable trace or a call that missed the call cache."""
         match record:
             case Traced():
-                self._contains(record)
-                return bool(record.fix) and self._again(record)
+                self._mark_nested(record)
+                return bool(record.fix) and self._add_retrace(record)
             case Missed() if record.fix:
-                return self._missed(record)
+                return self._add_miss(record)
             case Lowered() if record.program in self._recent:
                 retraced, retrace = self._recent[record.program]
                 retrace.lower += record.seconds
@@ -112,7 +122,7 @@ class Retraces:
                 return True
         return False
 
-    def by_cost(self) -> list[Retraced]:
+    def by_cost(self) -> list[RetracedFunction]:
         """Return the functions by time lost, largest first; those retraced only inside of others come last."""
         return sorted(self.functions.values(), key=lambda function: (-function.seconds, -function.count))
 
@@ -121,32 +131,34 @@ class Retraces:
         """Return the number of avoidable traces."""
         return sum(function.count for function in self.functions.values())
 
-    def _again(self, record: Traced) -> bool:
-        retraced = self._of(record.function, record.call_site)
+    def _add_retrace(self, record: Traced) -> bool:
+        """Add an avoidable trace; return False if it is dropped because there are too many functions."""
+        retraced = self._find_function(record.function, record.call_site)
         if retraced is None:
             return False
         retraced.count += 1
         retraced.seconds += record.seconds
-        words = record.reason, record.fix, where(record.call_site)
+        words = record.reason, record.fix, format_location(record.call_site)
         retrace = Retrace(record.program, retraced.count + 1, record.time, *words, record.seconds)
         retraced.retraces.append(retrace)
         self._recent[record.program] = retraced, retrace
-        while len(self._recent) > MOST_KEPT:
+        while len(self._recent) > MAX_RETRACES:
             del self._recent[next(iter(self._recent))]
         return True
 
-    def _missed(self, record: Missed) -> bool:
-        retraced = self._of(record.function, record.call_site)
+    def _add_miss(self, record: Missed) -> bool:
+        """Add a call that missed the call cache; return False if it is dropped because there are too many functions."""
+        retraced = self._find_function(record.function, record.call_site)
         if retraced is None:
             return False
         miss = retraced.misses.get(record.reason)
         if miss is not None:
             miss.count += 1
-        elif len(retraced.misses) < MOST_MISSES:
-            retraced.misses[record.reason] = Miss(record.reason, record.fix, where(record.call_site))
+        elif len(retraced.misses) < MAX_MISS_REASONS:
+            retraced.misses[record.reason] = Miss(record.reason, record.fix, format_location(record.call_site))
         return True
 
-    def _contains(self, outer: Traced) -> None:
+    def _mark_nested(self, outer: Traced) -> None:
         """Mark the traces that happened within this one as nested: records of inner traces come first."""
         for program in reversed(self._recent):
             retraced, inner = self._recent[program]
@@ -156,33 +168,33 @@ class Retraces:
                 inner.inside = outer.function
                 retraced.seconds -= inner.seconds
 
-    def _of(self, function: str, site: SourceRange | None) -> Retraced | None:
+    def _find_function(self, function: str, site: SourceRange | None) -> RetracedFunction | None:
         # All anonymous functions have one name: their call sites distinguish them.
-        key = f"{function} {where(site)}" if function == "<lambda>" else function
-        if key not in self.functions and len(self.functions) >= MOST_FUNCTIONS:
+        key = f"{function} {format_location(site)}" if function == "<lambda>" else function
+        if key not in self.functions and len(self.functions) >= MAX_FUNCTIONS:
             return None
-        return self.functions.setdefault(key, Retraced(function))
+        return self.functions.setdefault(key, RetracedFunction(function))
 
 
 #: Texts before and after the location in the reason of a trace for a new function object.
-_MADE, _TRACES = " made from the code at ", ", and traces"
+_LOCATION_PREFIX, _LOCATION_SUFFIX = " made from the code at ", ", and traces"
 
 
-def made_from(reason: str) -> str:
+def new_function_location(reason: str) -> str:
     """Return the location of a function that was created anew, from the reason of its trace, or ``""``.
 
     >>> new_function_location("f: the 2nd made from the code at a.py:3, and traces belong to objects")
     'a.py:3'
     """
-    return reason.partition(_MADE)[2].partition(_TRACES)[0]
+    return reason.partition(_LOCATION_PREFIX)[2].partition(_LOCATION_SUFFIX)[0]
 
 
-def where(site: SourceRange | None) -> str:
+def format_location(site: SourceRange | None) -> str:
     """Return a location such as ``model.py:12`` or ``In[7]:3``, or ``""``."""
     return "" if site is None else f"{os.path.basename(site.file)}:{site.line}"
 
 
-def retraces_json(functions: Iterable[Retraced], most: int = MOST_KEPT) -> list[dict[str, Any]]:
+def retraces_json(functions: Iterable[RetracedFunction], most: int = MAX_RETRACES) -> list[dict[str, Any]]:
     """Return the functions as JSON, with the latest ``most`` retraces of each."""
     return [
         {
@@ -200,35 +212,35 @@ def _retrace_json(retrace: Retrace) -> dict[str, Any]:
     return {**vars(retrace), "seconds": retrace.seconds}
 
 
-def retraces_text(functions: Iterable[Retraced], most: int = 10) -> str:
+def retraces_text(functions: Iterable[RetracedFunction], most: int = 10) -> str:
     """Return the functions as text, with the latest ``most`` retraces of each, newest first."""
-    return "\n".join(line for function in functions for line in _lines(function, most))
+    return "\n".join(line for function in functions for line in _format_function(function, most))
 
 
-def _lines(retraced: Retraced, most: int) -> list[str]:
-    lines = [heading(retraced)]
+def _format_function(retraced: RetracedFunction, most: int) -> list[str]:
+    lines = [format_heading(retraced)]
     for retrace in retraced.newest_first[:most]:
-        lines += _retrace_lines(retrace)
+        lines += _format_retrace(retrace)
     if retraced.count > most:
         lines.append(f"  … {retraced.count - most} earlier")
     for miss in retraced.misses.values():
         at = f"{miss.where}   " if miss.where else ""
-        lines += [f"  {at}{miss.reason} ({_times(miss.count)})", f"     fix: {miss.fix}"]
+        lines += [f"  {at}{miss.reason} ({_format_times(miss.count)})", f"     fix: {miss.fix}"]
     return lines
 
 
-def heading(retraced: Retraced) -> str:
+def format_heading(retraced: RetracedFunction) -> str:
     """Return a heading such as ``update: traced again 4 times, 1.2 s lost (measured)``."""
     parts = []
     if retraced.count:
-        parts.append(f"traced again {_times(retraced.count)}, {cost(retraced)}")
+        parts.append(f"traced again {_format_times(retraced.count)}, {describe_cost(retraced)}")
     calls = sum(miss.count for miss in retraced.misses.values())
     if calls:
-        parts.append(slow_words(calls))
+        parts.append(describe_slow_calls(calls))
     return f"{retraced.function}: {'; '.join(parts)}"
 
 
-def slow_words(calls: int) -> str:
+def describe_slow_calls(calls: int) -> str:
     """Return a description of calls that ran through Python: 50 to 150 µs a call instead of about 10 µs.
 
     >>> describe_slow_calls(2)
@@ -240,26 +252,26 @@ def slow_words(calls: int) -> str:
     return f"{calls:,} call{'s' if several else ''} started slowly ({explanation})"
 
 
-def cost(retraced: Retraced) -> str:
-    """Return a description of the cost of a function's retraces."""
+def describe_cost(retraced: RetracedFunction) -> str:
+    """Return the seconds that a function's retraces cost as text, or whose trace contains all of them."""
     if any(not retrace.inside for retrace in retraced.retraces) or not retraced.retraces:
-        return f"{duration(retraced.seconds)} lost (measured)"
+        return f"{format_duration(retraced.seconds)} lost (measured)"
     return f"inside of the traces of {retraced.retraces[-1].inside}"
 
 
-def _retrace_lines(retrace: Retrace) -> list[str]:
+def _format_retrace(retrace: Retrace) -> list[str]:
     stages = [("trace", retrace.trace), ("lower", retrace.lower), ("compile", retrace.compile)]
-    parts = " + ".join(f"{name} {duration(seconds)}" for name, seconds in stages if seconds)
+    parts = " + ".join(f"{name} {format_duration(seconds)}" for name, seconds in stages if seconds)
     inside = f" inside of the trace of {retrace.inside}" if retrace.inside else ""
     at = f"{retrace.where}   " if retrace.where else ""
     return [
         f"  trace {retrace.number}   {at}{retrace.reason}",
         f"     fix: {retrace.fix}",
-        f"     {duration(retrace.seconds)} = {parts}{inside}",
+        f"     {format_duration(retrace.seconds)} = {parts}{inside}",
     ]
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration with its unit.
 
     >>> format_duration(0.0182)
@@ -271,5 +283,5 @@ def duration(seconds: float) -> str:
     return f"{max(seconds, 0.0) / 1e-9:.3g} ns"
 
 
-def _times(count: int) -> str:
+def _format_times(count: int) -> str:
     return f"{count:,} time{'' if count == 1 else 's'}"

@@ -10,11 +10,11 @@ from ..records.script import ScriptRun, Share
 from .retraces import Retraces, retraces_text
 
 #: Number of functions whose retraces are reported.
-MOST_RETRACED = 5
+MAX_RETRACED_FUNCTIONS = 5
 
 
 def run_text(source: Iterable[Record]) -> str:
-    """Return the text report of a run from its records.
+    """Return the text report of a script's run from its records; raise ValueError without a ``ScriptRun`` record.
 
     >>> share = Share(1, "step", calls=500, running=2.5, made=0.5)
     >>> run = ScriptRun(None, "train.py", 0.0, 4.0, ("python", "train.py"), "/home", "ended", 0.5, (share,))
@@ -29,7 +29,7 @@ def run_text(source: Iterable[Record]) -> str:
     if run is None:
         raise ValueError("these are no records of a watched run; -o FILE.html draws them")
     parts = [script_text(run)]
-    retraces = retraces_text(Retraces.of(records).by_cost()[:MOST_RETRACED])
+    retraces = retraces_text(Retraces.of(records).by_cost()[:MAX_RETRACED_FUNCTIONS])
     parts += [retraces] if retraces else []
     failures = (record for record in records if isinstance(record, Failure))
     parts += [

@@ -6,16 +6,20 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .retrace_words import shortened
+from .retrace_reasons import shorten
 
 #: Maximum number of reported differences, depth of comparison, and number of compared values.
-MAX_TOLD, MAX_DEPTH, MAX_COMPARED = 3, 16, 20_000
+MAX_CHANGES, MAX_DEPTH, MAX_COMPARED = 3, 16, 20_000
 _IDENTITY: Any = object.__eq__
 _CONTAINERS = (dict, list, tuple, type(None))
 
 
 class MetadataChange(NamedTuple):
-    """Static value that differs: the node that holds it, its class, the path in its static data, and the values."""
+    """Static value that differs between two pytrees.
+
+    ``node`` is the path of the pytree node that holds it, ``owner`` the node's class, and ``path`` leads to the value
+    within the node's static data.
+    """
 
     node: str
     owner: str
@@ -26,7 +30,7 @@ class MetadataChange(NamedTuple):
     @property
     def text(self) -> str:
         """Return the change as text."""
-        old, new = shortened(repr(self.old)), shortened(repr(self.new))
+        old, new = shorten(repr(self.old)), shorten(repr(self.new))
         if _is_another_object(self.old, self.new):
             new = "another object" if old == new or callable(self.new) else new
         inner = f"{self.path.removeprefix('.')}: " if self.path else ""
@@ -53,25 +57,30 @@ def metadata_changes(old: Any, new: Any, name: str = "") -> list[MetadataChange]
     ``name`` is the name of the root. The result is empty where other things differ too: containers of other
     types, and other numbers of leaves.
     """
-    search = _Search()
+    search = _MetadataSearch()
     try:
         search.compare_structures(old, new, name)
     except _OtherStructureError:
         return []
-    return search.found
+    return search.changes
 
 
 class _OtherStructureError(Exception):
     """Structures that differ in more than their static data."""
 
 
-class _Search:
+class _MetadataSearch:
+    """Search for differences in static data; ``changes`` are those found, at most ``MAX_CHANGES``."""
+
     def __init__(self) -> None:
-        self.found: list[MetadataChange] = []
+        self.changes: list[MetadataChange] = []
         self._compared = 0
 
     def compare_structures(self, old: Any, new: Any, path: str) -> None:
-        """Add the differences in the static data of two structures."""
+        """Add the differences in the static data of two tree structures, whose root has the name ``path``.
+
+        Raises _OtherStructureError if they differ in anything else.
+        """
         if old == new:
             return
         was, now = old.node_data(), new.node_data()
@@ -93,20 +102,26 @@ class _Search:
             self.compare_structures(a, b, f"{path}{key}")
 
     def compare_values(self, old: Any, new: Any, node: tuple[str, str], path: str, depth: int) -> None:
-        """Add the innermost differences of two values that differ, in the static data of a node."""
+        """Add the innermost differences of two unequal values in the static data of a node.
+
+        ``node`` is its path and its class's name, ``path`` leads to the values within its data, at this ``depth``.
+        """
         self._compared += 1
-        if len(self.found) >= MAX_TOLD:
+        if len(self.changes) >= MAX_CHANGES:
             return
         parts = _parts(old, new, depth) if depth < MAX_DEPTH and self._compared < MAX_COMPARED else None
         differing = [] if parts is None else [part for part in parts if not _are_equal(*part[1:])]
         if not differing:
-            self.found.append(MetadataChange(*node, path, old, new))
+            self.changes.append(MetadataChange(*node, path, old, new))
         for key, a, b in differing:
             self.compare_values(a, b, node, f"{path}{key}", depth + 1)
 
 
 def _static_fields(kind: type, old: Any, new: Any) -> list[tuple[str, Any, Any]]:
-    """Return the fields of a dataclass that differ in their static data; none for other classes."""
+    """Return (name, old, new) of the static fields of a dataclass that differ; none for other classes.
+
+    ``kind`` is the class of a node, ``old`` and ``new`` are its tree structures.
+    """
     if not dataclasses.is_dataclass(kind):
         return []
     try:  # unflatten with placeholder leaves: fields without a placeholder are static
@@ -132,7 +147,10 @@ def _holds_leaf(value: Any) -> bool:
 
 
 def _keys(kind: type, data: Any, count: int) -> Sequence[str]:
-    """Return the path suffix of each child of a node."""
+    """Return the path suffix of each of the ``count`` children of a node, such as ``[0]`` or ``.weights``.
+
+    ``kind`` is the class of the node, ``data`` its static data.
+    """
     if kind is dict:
         return [f"[{key!r}]" for key in data]
     fields = getattr(kind, "_fields", None)
@@ -144,7 +162,11 @@ def _keys(kind: type, data: Any, count: int) -> Sequence[str]:
 
 
 def _parts(old: Any, new: Any, depth: int) -> list[tuple[str, Any, Any]] | None:
-    """Return the parts of two values of one type with their access paths, or None for values compared as a whole."""
+    """Return (access path, old, new) for each element or field of two values of one type.
+
+    None for values that have none, or not the same ones: such values are compared by ``==`` only. ``depth`` is 0 for
+    the static data itself.
+    """
     if type(old) is not type(new) or isinstance(old, (str, bytes, type)):
         return None
     if isinstance(old, Mapping):
@@ -184,9 +206,10 @@ def _is_another_object(old: Any, new: Any) -> bool:
 
 
 def argument_metadata(old: Any, new: Any, names: Sequence[str]) -> tuple[str, str] | None:
-    """Return reason and fix for arguments ``((args), {kwargs})`` that differ in static data alone.
+    """Return reason and fix of a retrace for arguments that differ in static data alone, otherwise None.
 
-    ``names`` are the names of the positional arguments. The result is None where other things differ as well.
+    ``names`` are the names of the positional arguments. The result is None where other things differ as well. ``old``
+    and ``new`` are the tree structures of ``((args), {kwargs})``.
     """
     (old_args, old_named), (new_args, new_named) = old.children(), new.children()
     if old_named.node_data() != new_named.node_data() or len(old_args.children()) != len(new_args.children()):
@@ -202,6 +225,6 @@ def argument_metadata(old: Any, new: Any, names: Sequence[str]) -> tuple[str, st
             if not differences:
                 return None
             changes += differences
-    shown = changes[:MAX_TOLD]
+    shown = changes[:MAX_CHANGES]
     text, fix = ([change.text for change in shown], [change.fix for change in shown])
     return "; ".join(dict.fromkeys(text)), " ".join(dict.fromkeys(fix))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Literal, NamedTuple
 
-from ..readers.hlo.equations import RENAMING, instructions_of
+from ..readers.hlo.equations import RENAMING_OPCODES, instructions_by_equation
 from ..readers.hlo.text import Computation, Module
 from ..records.decisions import FusionDecision
 from ..records.paths import EquationPath
@@ -25,22 +25,23 @@ class Verdict(NamedTuple):
     neighbours: bool = False
 
 
-def verdict_on(edge: tuple[str, str], decisions: Sequence[FusionDecision], module: Module) -> Verdict:
-    """Return the outcome of the edge between two equations; a path includes the equations inside it.
+def find_verdict(edge: tuple[str, str], decisions: Sequence[FusionDecision], module: Module) -> Verdict:
+    """Return the outcome of the edge between two equations, given by their paths.
 
-    ``module`` is the HLO before the first decision. Kernels may be named instead of equations.
+    ``module`` is the HLO before the first decision. Kernels may be named instead of equations. ``decisions`` are all
+    fusion decisions in order. A path includes the equations inside it.
     """
-    instructions = instructions_of(module)
-    first, second = (_of(path, instructions, decisions) for path in edge)
+    instructions = instructions_by_equation(module)
+    first, second = (_instructions_at(path, instructions, decisions) for path in edge)
     missing = tuple(path for path, names in zip(edge, (first, second), strict=True) if not names)
     if missing:
         return Verdict("gone", missing=missing)
     if first & second:
         return Verdict("fused", neighbours=True)
-    between, sources = _between(module, first, second)
+    between, sources = _find_renames_between(module, first, second)
     neighbours = bool(sources)
     about: list[FusionDecision] = []
-    for decision, producer, consumer in replayed(decisions):
+    for decision, producer, consumer in replay_decisions(decisions):
         united = producer | consumer
         if decision.action == "fused" and united & first and united & second:
             return Verdict("fused", (*about, decision), neighbours=neighbours)
@@ -49,7 +50,7 @@ def verdict_on(edge: tuple[str, str], decisions: Sequence[FusionDecision], modul
         if decision.action == "refused" and (forth or back):
             about.append(decision)
     if neighbours and not about:  # this pass fuses a producer into all of its users or into none
-        involving_source = (candidate for candidate, producer, _ in replayed(decisions) if producer & sources)
+        involving_source = (candidate for candidate, producer, _ in replay_decisions(decisions) if producer & sources)
         about = [
             candidate
             for candidate in involving_source
@@ -58,8 +59,11 @@ def verdict_on(edge: tuple[str, str], decisions: Sequence[FusionDecision], modul
     return Verdict("refused", tuple(about), (), True) if neighbours and about else Verdict("never", (), (), neighbours)
 
 
-def _between(module: Module, first: set[str], second: set[str]) -> tuple[set[str], set[str]]:
-    """Return the instructions that only rename one end's result for the other, and the results that are used."""
+def _find_renames_between(module: Module, first: set[str], second: set[str]) -> tuple[set[str], set[str]]:
+    """Return the instructions that only rename one end's result for the other, and the results that are used.
+
+    ``first`` and ``second`` are the instructions of the two ends of an edge.
+    """
     names: set[str] = set()
     sources: set[str] = set()
     for start, end in ((first, second), (second, first)):
@@ -67,30 +71,30 @@ def _between(module: Module, first: set[str], second: set[str]) -> tuple[set[str
             for instruction in computation.instructions.values():
                 if instruction.name in end:
                     for operand in instruction.operands:
-                        passed, source = _renamed(computation, operand)
+                        passed, source = _trace_renames(computation, operand)
                         if source in start:
                             names |= passed
                             sources.add(source)
     return names, sources
 
 
-def _renamed(computation: Computation, name: str) -> tuple[set[str], str]:
-    """Return the names of bitcasts and the like behind a value, and the name of the instruction that computes it."""
+def _trace_renames(computation: Computation, name: str) -> tuple[set[str], str]:
+    """Return the names of the instructions that only rename a value, and of the instruction that computes it."""
     passed: set[str] = set()
     instruction = computation.instructions.get(name)
-    while instruction is not None and instruction.opcode in RENAMING and instruction.operands:
+    while instruction is not None and instruction.opcode in RENAMING_OPCODES and instruction.operands:
         passed.add(instruction.name)
         name = instruction.operands[0]
         instruction = computation.instructions.get(name)
     return passed, name
 
 
-def replayed(decisions: Iterable[FusionDecision]) -> Iterable[tuple[FusionDecision, set[str], set[str]]]:
-    """Yield each decision with the instructions that its producer and its consumer hold at that time."""
+def replay_decisions(decisions: Iterable[FusionDecision]) -> Iterable[tuple[FusionDecision, set[str], set[str]]]:
+    """Yield (decision, producer, consumer): each decision with the instructions that both kernels hold at that time."""
     groups: dict[str, set[str]] = {}
     unnamed: set[str] = set()
     for decision in decisions:
-        producer, consumer = (_group(name, groups, unnamed) for name in (decision.producer, decision.consumer))
+        producer, consumer = (_find_group(name, groups, unnamed) for name in (decision.producer, decision.consumer))
         yield decision, producer, consumer
         if decision.action == "fused":
             united = producer | consumer
@@ -99,7 +103,12 @@ def replayed(decisions: Iterable[FusionDecision]) -> Iterable[tuple[FusionDecisi
                 unnamed = united
 
 
-def _group(name: str, groups: dict[str, set[str]], unnamed: set[str]) -> set[str]:
+def _find_group(name: str, groups: dict[str, set[str]], unnamed: set[str]) -> set[str]:
+    """Return the instructions that the kernel ``name`` holds so far; an instruction that was not fused holds itself.
+
+    ``groups`` are the kernels by name. ``unnamed`` are the instructions of a fusion whose name is not known yet: the
+    next new fusion name gets them.
+    """
     members = groups.get(name)
     if members is None and unnamed and name.partition(".")[0].endswith("fusion"):
         groups[name] = members = set(unnamed)
@@ -107,14 +116,20 @@ def _group(name: str, groups: dict[str, set[str]], unnamed: set[str]) -> set[str
     return {name} if members is None else members
 
 
-def _of(end: str, instructions: Mapping[EquationPath, Set[str]], decisions: Sequence[FusionDecision]) -> set[str]:
-    """Return the instructions of one end of an edge: an equation with those inside it, or a kernel of that name."""
+def _instructions_at(
+    end: str, instructions: Mapping[EquationPath, Set[str]], decisions: Sequence[FusionDecision]
+) -> set[str]:
+    """Return the names of the instructions of one end of an edge.
+
+    ``end`` is the path of an equation, which includes those inside it, or the name of an instruction or a kernel.
+    ``instructions`` are those of each equation.
+    """
     if EquationPath.meant_by(end):
         return {name for path, names in instructions.items() if path == end or path.within(end) for name in names}
     if any(end in names for names in instructions.values()):
         return {end}
     members: set[str] = set()
-    for decision, producer, consumer in replayed(decisions):
+    for decision, producer, consumer in replay_decisions(decisions):
         if decision.action == "fused" and decision.result == end:
             members |= producer | consumer
     return members

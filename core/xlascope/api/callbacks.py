@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..dtypes import canonical
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import to_canonical_dtype
+from ..ir.avals import ShapedArray, make_aval
 from ..operations.callbacks import VMAP_METHODS, DebugCallback, HostFunction, IOCallback, PureCallback
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
-from ..trace.values import aval_of, not_an_array
-from ..xla.arrays.transfers import put
+from ..trace.values import aval_of, invalid_operand_error
+from ..xla.arrays.transfers import put_on_device
 
 
 def pure_callback(
@@ -136,7 +136,7 @@ def debug_print(
     fields = [field for _, field, _, _ in string.Formatter().parse(fmt) if field is not None]
     if not skip_format_check:
         _check_format(fmt, args, kwargs)
-    _bind_debug("debug.print", _Printer(fmt if args or kwargs or fields else None, fmt), args, kwargs, ordered)
+    _bind_debug("debug.print", _DebugPrinter(fmt if args or kwargs or fields else None, fmt), args, kwargs, ordered)
     return None
 
 
@@ -147,8 +147,11 @@ def effects_barrier() -> None:
     """
 
 
-class _Printer:
-    """Function that prints arrays in their text form, with NumPy's print options at the time of tracing."""
+class _DebugPrinter:
+    """Function that prints arrays as text, with NumPy's print options at the time of tracing.
+
+    ``fmt`` is a format string, or None to print ``text`` as it is.
+    """
 
     def __init__(self, fmt: str | None, text: str) -> None:
         self.fmt = fmt
@@ -160,19 +163,23 @@ class _Printer:
         if self.fmt is None:
             print(self.text)
             return
-        args, kwargs = tree.map(_shown, (args, kwargs))
+        args, kwargs = tree.map(_to_array, (args, kwargs))
         with np.printoptions(**self.options):
             print(self.fmt.format(*args, **kwargs))
 
 
-def _shown(x: Any) -> Any:
-    return put(x, aval_of(x)) if isinstance(x, (np.ndarray, np.generic)) else x
+def _to_array(x: Any) -> Any:
+    return put_on_device(x, aval_of(x)) if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 def _host_function(
     caller: str, callback: Any, result_shape_dtypes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[HostFunction, list[Any]]:
-    """Return the callback in the form that programs call, and its operands."""
+    """Return the callback as a ``HostFunction``, which programs call, and its operands, the leaves of the arguments.
+
+    ``caller`` is the public function's name, for errors; ``result_shape_dtypes`` is a tree of the results'
+    types.
+    """
     _require_callable(caller, callback)
     operands, structure = tree.flatten((args, kwargs))
     for i, x in enumerate(operands):
@@ -191,10 +198,15 @@ def _require_array(caller: str, position: int, x: Any) -> None:
     try:
         aval_of(x)
     except TypeError:
-        raise not_an_array(x, f"an argument of {caller} (number {position})") from None
+        raise invalid_operand_error(x, f"an argument of {caller} (number {position})") from None
 
 
 def _result_type(caller: str, x: Any) -> ShapedArray:
+    """Return the abstract value for a leaf of ``result_shape_dtypes``.
+
+    Raises TypeError for an object without shape and dtype, ValueError for a dtype that needs ``enable_x64``.
+    ``caller`` is the public function's name.
+    """
     try:
         shape, dtype = tuple(x.shape), np.dtype(x.dtype)
     except (AttributeError, TypeError):
@@ -202,12 +214,12 @@ def _result_type(caller: str, x: Any) -> ShapedArray:
             f"{caller} takes result_shape_dtypes as a tree of ShapeDtypeStruct(shape, dtype), got "
             f"{x!r}{where_text(user_line())}"
         ) from None
-    if canonical(dtype) != dtype:
+    if to_canonical_dtype(dtype) != dtype:
         raise ValueError(
             f"{caller}: result_shape_dtypes cannot specify 64-bit types ({dtype.name}) while 64-bit types are disabled"
-            f"{where_text(user_line())}. Set enable_x64, or say {canonical(dtype).name}"
+            f"{where_text(user_line())}. Set enable_x64, or say {to_canonical_dtype(dtype).name}"
         )
-    return shaped(shape, dtype)
+    return make_aval(shape, dtype)
 
 
 def _bind_debug(
@@ -231,7 +243,7 @@ def _is_array(x: Any) -> bool:
 def _check_format(fmt: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Raise an error unless each field of a format has an argument, and each argument a field."""
     used: set[int | str] = set()
-    _fields_used(fmt, used)
+    _collect_fields(fmt, used)
     unused = [str(i) for i in range(len(args)) if i not in used] + [name for name in kwargs if name not in used]
     missing = [x for x in used if (x >= len(args) if isinstance(x, int) else x not in kwargs)]
     if not unused and not missing:
@@ -253,8 +265,11 @@ _WITHOUT_F = (
 )
 
 
-def _fields_used(fmt: str, used: set[int | str], count: int = 0) -> int:
-    """Add the arguments that a format uses, also in nested format specs, and return the number of unnamed fields."""
+def _collect_fields(fmt: str, used: set[int | str], count: int = 0) -> int:
+    """Add the arguments that a format uses, also in nested specs, to ``used``; return the number of unnamed fields.
+
+    Unnamed fields are numbered from ``count`` on, which is included in the result.
+    """
     for _, field, spec, _ in string.Formatter().parse(fmt):
         if field is None:
             continue
@@ -262,5 +277,5 @@ def _fields_used(fmt: str, used: set[int | str], count: int = 0) -> int:
         if not name:
             name, count = str(count), count + 1
         used.add(int(name) if name.isdigit() else name)
-        count = _fields_used(spec or "", used, count)
+        count = _collect_fields(spec or "", used, count)
     return count

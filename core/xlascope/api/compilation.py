@@ -7,26 +7,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from ..control import rerolling
-from ..control.checkpoint.policies import Policy, saves
-from ..control.jit.arguments import Options
-from ..control.jit.functions import jit_function
-from ..control.jit.placing import told
-from ..control.jit.stages import overrides_of
+from ..control import loop_rerolling
+from ..control.checkpoint.policies import Policy, should_save
+from ..control.jit.arguments import JitOptions
+from ..control.jit.jit_function import jit_function
+from ..control.jit.shardings import resolve_shardings
+from ..control.jit.stages import to_compiler_flags
 from ..ir.avals import ShapedArray
 from ..ir.operation import Operation
 from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
 from ..xla.compilation.compile_request import CompileOptions
-from ..xla.compilation.reroll import Reroll
+from ..xla.compilation.reroll_policy import RerollPolicy
 from ..xla.devices import backend as backends
-from ..xla.keeping.policy import Keep
+from ..xla.materialization.policy import MaterializationPolicy
 from ..xla.system.hooks import HOOKS
-from .naming import Names, Numbers, numbers_of, strings_of
+from .argnames import ArgNames, ArgNums, to_argnames, to_argnums
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-HOOKS.rerolled = lambda program, how: rerolling.rerolled(program, how)
+HOOKS.reroll = lambda program, how: loop_rerolling.reroll_program(program, how)
 
 
 @overload
@@ -37,10 +37,10 @@ def jit(fun: None = None, **options: Any) -> Callable[[Function], Function]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
-    static_argnums: Numbers = None,
-    static_argnames: Names = None,
-    donate_argnums: Numbers = None,
-    donate_argnames: Names = None,
+    static_argnums: ArgNums = None,
+    static_argnames: ArgNames = None,
+    donate_argnums: ArgNums = None,
+    donate_argnames: ArgNames = None,
     keep_unused: bool = False,
     inline: bool = False,
     device: Any = None,
@@ -100,20 +100,20 @@ def jit(
             tiered=tiered,
         )
     target = device if backend is None else _first_device(backend)
-    options = Options(
-        numbers_of(static_argnums),
-        strings_of(static_argnames),
-        numbers_of(donate_argnums),
-        strings_of(donate_argnames),
+    options = JitOptions(
+        to_argnums(static_argnums),
+        to_argnames(static_argnames),
+        to_argnums(donate_argnums),
+        to_argnames(donate_argnames),
         inline,
         target,
-        in_shardings=told("in_shardings", in_shardings),
-        out_shardings=told("out_shardings", out_shardings),
+        in_shardings=resolve_shardings("in_shardings", in_shardings),
+        out_shardings=resolve_shardings("out_shardings", out_shardings),
         compile=CompileOptions(
-            flags=overrides_of(compiler_options or {}),
+            flags=to_compiler_flags(compiler_options or {}),
             keep_unused=keep_unused,
-            keep=told_to_keep(keep),
-            reroll=told_to_reroll(reroll),
+            keep=check_keep_option(keep),
+            reroll=check_reroll_option(reroll),
             tiered=bool(tiered),
         ),
     )
@@ -121,19 +121,19 @@ def jit(
 
 
 @dataclass(frozen=True)
-class _ByPolicy:
-    """Adapter from a checkpoint policy to the form that the compiler calls."""
+class _PolicyAdapter:
+    """Adapter of a checkpoint policy: a function of an operation and operand types, whether to save results."""
 
     policy: Policy
 
     def __call__(self, operation: Operation, operands: Sequence[ShapedArray]) -> bool:
-        return saves(self.policy, operation, operands)
+        return should_save(self.policy, operation, operands)
 
 
-def told_to_keep(keep: Any) -> Keep | None:
-    """Return the ``keep`` option; raise ValueError for an invalid value."""
+def check_keep_option(keep: Any) -> MaterializationPolicy | None:
+    """Return the ``keep`` option for the compiler, a policy in an adapter; raise ValueError for an invalid one."""
     if callable(keep):
-        return _ByPolicy(keep)
+        return _PolicyAdapter(keep)
     if keep not in (None, "auto", "off"):
         raise ValueError(
             f"keep is 'auto', 'off', a policy such as checkpoint_policies.dots_saveable, or None, got {keep!r}{here()}"
@@ -141,8 +141,8 @@ def told_to_keep(keep: Any) -> Keep | None:
     return keep  # type: ignore[no-any-return]
 
 
-def told_to_reroll(reroll: Any) -> Reroll | None:
-    """Return the ``reroll`` option; raise ValueError for an invalid value."""
+def check_reroll_option(reroll: Any) -> RerollPolicy | None:
+    """Return the ``reroll`` option as it is; raise ValueError for an invalid value."""
     if reroll not in (None, "auto", "always", "off"):
         raise ValueError(f"reroll is 'auto', 'always', 'off' or None, got {reroll!r}{here()}")
     return reroll  # type: ignore[no-any-return]

@@ -12,24 +12,24 @@ from ..errors import see
 from ..ir.avals import ShapedArray
 from ..trace.source import compose_message
 from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of, not_an_array
+from ..trace.values import aval_of, invalid_operand_error
 from ..transforms import differentiate
 from ..transforms.transpose import backward
-from .arguments import (
-    Chosen,
+from .argnames import name_of, wraps
+from .differentiated_arguments import (
+    DifferentiatedArguments,
     at,
     definition_text,
     kind_of,
     leaf_name,
-    partial_of,
     require_callable,
     require_differentiable,
     require_result_dtype,
+    restrict_to_arguments,
 )
-from .flat import derivative_array, flattened, given, linearized, taken
-from .matching import Errors, matched, tangents_of
-from .naming import name_of, named_after
-from .pullback import Pullback, Signature
+from .pullback import LinearSignature, Pullback
+from .tangent_checks import MismatchErrors, check_tangents, tangent_namer
+from .tree_adapters import derivative_array, flatten_function, linearize_function, to_operand, to_result
 
 
 @api_boundary
@@ -42,12 +42,13 @@ def grad(
 ) -> Callable[..., Any]:
     """Return a function that computes the gradient of a function with one real scalar result.
 
-    The returned function takes the same arguments and returns the derivative with respect to argument ``argnums``
-    (a tuple for several; negative numbers count from the end), a tree like that argument. With ``has_aux``,
-    ``fun`` returns (result, anything), and so does the gradient. With ``allow_int``, arguments of integer type
-    have gradients of type float0; without it they raise TypeError. With ``holomorphic``, arguments and result are
-    complex; without it, the gradient with respect to a complex argument is the conjugate of the direction of
-    steepest ascent. Raises TypeError if the result is not a scalar.
+    The returned function takes the same arguments and returns the derivative with respect to argument
+    ``argnums`` (a tuple for several; negative numbers count from the end), a tree like that argument. With
+    ``has_aux``, ``fun`` returns a pair (result, aux), and the returned function a pair (gradient, aux). With
+    ``allow_int``, arguments of integer type have gradients of type float0; without it they raise TypeError.
+    With ``holomorphic``, arguments and result are complex; without it, the gradient with respect to a complex
+    argument is the conjugate of the direction of steepest ascent. Raises TypeError if the result is not a
+    scalar.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.grad(xs.grad(xs.grad(jnp.tanh)))(1.0))
@@ -55,7 +56,7 @@ def grad(
     """
     with_value = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
-    @named_after(fun, "grad")
+    @wraps(fun, "grad")
     @api_boundary
     def compute_gradient(*args: Any, **kwargs: Any) -> Any:
         if has_aux:
@@ -82,31 +83,35 @@ def value_and_grad(
     9.0 6.0
     """
     require_callable("grad", fun)
-    arguments = Chosen("grad", argnums)
+    arguments = DifferentiatedArguments("grad", argnums)
 
-    @named_after(fun, "value_and_grad")
+    @wraps(fun, "value_and_grad")
     @api_boundary
     def compute_value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        positions = arguments.places(fun, len(args), TypeError)
+        positions = arguments.resolve_positions(fun, len(args), TypeError)
         operands, structure = tree.flatten(tuple([args[i] for i in positions]))
-        operands = list(map(taken, operands))
+        operands = list(map(to_operand, operands))
         require_differentiable(
             "grad", fun, operands, structure, positions, holomorphic=holomorphic, allow_int=allow_int
         )
-        partial = partial_of(fun, positions, args, kwargs)
-        results, linear, outputs = linearized(partial, fun, operands, structure, has_aux)
-        value = outputs.structure.unflatten(map(given, results))
-        unit = _one_like(fun, value, holomorphic)
+        partial = restrict_to_arguments(fun, positions, args, kwargs)
+        results, linear, outputs = linearize_function(partial, fun, operands, structure, has_aux)
+        value = outputs.structure.unflatten(map(to_result, results))
+        unit = _unit_cotangent(fun, value, holomorphic)
         received = backward(linear.recorder, linear.inputs, linear.outputs, [unit])
         cotangents = [derivative_array(ct, aval_of(x)) for ct, x in zip(received, operands, strict=True)]
-        gradient = arguments.picked(structure.unflatten(cotangents))
-        return ((value, outputs.lowered_aux()) if has_aux else value), gradient
+        gradient = arguments.pick(structure.unflatten(cotangents))
+        return ((value, outputs.unwrap_aux()) if has_aux else value), gradient
 
     return compute_value_and_gradient
 
 
-def _one_like(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Any:
-    """Return the initial cotangent of the backward pass; raise TypeError unless the result is a suitable scalar."""
+def _unit_cotangent(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Any:
+    """Return the cotangent of a scalar result, 1 in its dtype, with which the backward pass begins.
+
+    ``fun`` is the function that returned ``value``. Raises TypeError unless that is a real scalar, complex if
+    ``holomorphic``.
+    """
     try:
         aval = aval_of(value)
     except TypeError:
@@ -115,12 +120,12 @@ def _one_like(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Any:
             if value is None
             else "Return the scalar alone, or (scalar, anything) with has_aux=True."
         )
-        said = f"grad takes a function with one scalar result, but {name_of(fun)} returned {kind_of(value)}."
-        raise TypeError(compose_message(said, fix + definition_text(fun)) + see("grad-of-non-scalar")) from None
+        problem = f"grad takes a function with one scalar result, but {name_of(fun)} returned {kind_of(value)}."
+        raise TypeError(compose_message(problem, fix + definition_text(fun)) + see("grad-of-non-scalar")) from None
     if aval.shape:
-        said = f"grad takes a function with one scalar result, but {name_of(fun)} returned shape {aval.shape}."
+        problem = f"grad takes a function with one scalar result, but {name_of(fun)} returned shape {aval.shape}."
         fix = "Sum or average it, or use jacrev for the derivative of every element."
-        raise TypeError(compose_message(said, fix + definition_text(fun)) + see("grad-of-non-scalar"))
+        raise TypeError(compose_message(problem, fix + definition_text(fun)) + see("grad-of-non-scalar"))
     require_result_dtype("grad", fun, aval.dtype, holomorphic)
     return np.ones((), aval.dtype)[()]
 
@@ -140,7 +145,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> print(pullback(1.0)[0])
     6.0
     """
-    value, linear, signature, aux = _recorded("vjp", fun, primals, has_aux)
+    value, linear, signature, aux = _linearize_call("vjp", fun, primals, has_aux)
     pullback = Pullback(signature, linear)
     return (value, pullback, aux) if has_aux else (value, pullback)
 
@@ -158,27 +163,30 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> print(derivative(2.0))
     12.0
     """
-    value, linear, signature, aux = _recorded("linearize", fun, primals, has_aux)
-    signature.program, residuals = linear.program()
+    value, linear, signature, aux = _linearize_call("linearize", fun, primals, has_aux)
+    signature.program, residuals = linear.to_program()
     derivative = tree.Partial(signature.push, residuals)
     return (value, derivative, aux) if has_aux else (value, derivative)
 
 
-def _recorded(
+def _linearize_call(
     transformation: str, fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool
-) -> tuple[Any, differentiate.LinearProgram, Signature, Any]:
-    """Return the result of a function, its linear program and that program's signature, and aux."""
+) -> tuple[Any, differentiate.LinearProgram, LinearSignature, Any]:
+    """Return the result of a function at ``primals``, its linear program, the program's signature, and aux.
+
+    aux is None without ``has_aux``. ``transformation`` is the public function's name, for errors.
+    """
     require_callable(transformation, fun)
     operands, structure = tree.flatten(tuple(primals))
-    operands = list(map(taken, operands))
+    operands = list(map(to_operand, operands))
     avals = _avals(fun, operands, structure)
-    results, linear, outputs = linearized(fun, fun, operands, structure, has_aux)
-    signature = Signature(fun, linear, structure, avals, outputs.structure, [aval_of(y) for y in results])
+    results, linear, outputs = linearize_function(fun, fun, operands, structure, has_aux)
+    signature = LinearSignature(fun, linear, structure, avals, outputs.structure, [aval_of(y) for y in results])
     return (
-        outputs.structure.unflatten(map(given, results)),
+        outputs.structure.unflatten(map(to_result, results)),
         linear,
         signature,
-        outputs.lowered_aux() if has_aux else None,
+        outputs.unwrap_aux() if has_aux else None,
     )
 
 
@@ -189,7 +197,7 @@ def _avals(fun: Callable[..., Any], operands: Sequence[Any], structure: Any) -> 
             avals.append(aval_of(x))
     except TypeError:
         name = leaf_name(structure, range(len(structure.children())), len(avals))
-        raise not_an_array(x, f"{name} of {name_of(fun)}, to be differentiated,") from None
+        raise invalid_operand_error(x, f"{name} of {name_of(fun)}, to be differentiated,") from None
     return avals
 
 
@@ -213,15 +221,15 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
             f"got {type(primals).__name__} and {type(tangents).__name__}{at()}"
         )
     operands, given_structure = tree.flatten(primals)
-    operands = list(map(taken, operands))
+    operands = list(map(to_operand, operands))
     structure = given_structure if type(primals) is tuple else tree.structure(tuple(primals))
     avals = _avals(fun, operands, structure)
-    name = tangents_of(lambda: f"the jvp of {name_of(fun)}")
-    tangent_leaves = matched(tangents, given_structure, avals, name, Errors())
-    flat, outputs = flattened(fun, fun, structure, has_aux)
+    name = tangent_namer(lambda: f"the jvp of {name_of(fun)}")
+    tangent_leaves = check_tangents(tangents, given_structure, avals, name, MismatchErrors())
+    flat, outputs = flatten_function(fun, fun, structure, has_aux)
     results, tangents_out = differentiate.jvp(flat, operands, tangent_leaves)
     change = outputs.structure.unflatten(
         [derivative_array(t, aval_of(y)) for t, y in zip(tangents_out, results, strict=True)]
     )
-    value = outputs.structure.unflatten(map(given, results))
-    return (value, change, outputs.lowered_aux()) if has_aux else (value, change)
+    value = outputs.structure.unflatten(map(to_result, results))
+    return (value, change, outputs.unwrap_aux()) if has_aux else (value, change)

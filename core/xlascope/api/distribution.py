@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..control.jit.placing import meant
-from ..dtypes import canonical
+from ..control.jit.shardings import resolve_sharding
+from ..dtypes import to_canonical_dtype
 from ..errors import see
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..trace.source import compose_message, here
 from ..trace.traceback_filtering import api_boundary
-from ..xla.arrays.transfers import put
+from ..xla.arrays.transfers import put_on_device
 from ..xla.devices import backend as backends
 from ..xla.sharding.meshes import AxisType, Mesh, PartitionSpec
-from ..xla.sharding.named_shardings import NamedSharding, OnSeveral
-from ..xla.sharding.spread import joined
+from ..xla.sharding.named_shardings import MultiDeviceSharding, NamedSharding
+from ..xla.sharding.sharded_arrays import array_from_shards
 
 
 @api_boundary
@@ -30,10 +30,10 @@ def make_mesh(
     *,
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
-    """Return a mesh of those sizes and names, of the first devices (or of ``devices``).
+    """Return a mesh with axes of those sizes and names, made of the first devices or of ``devices``.
 
-    Its axes are of the kind ``Explicit`` unless ``axis_types`` says otherwise: shardings are part of the types of
-    values. Raises ValueError if there are not enough devices.
+    Its axes are of the kind ``Explicit`` unless ``axis_types`` says otherwise: shardings are part of the
+    types of values. Raises ValueError if there are not enough devices.
 
     >>> import xlascope as xs
     >>> xs.make_mesh((1,), ("batch",)).size
@@ -43,12 +43,12 @@ def make_mesh(
     count = math.prod(sizes)
     available = backends.devices() if devices is None else list(devices)
     if count > len(available):
-        said = f"make_mesh: a mesh of {sizes} needs {count} devices, and there are {len(available)}."
+        problem = f"make_mesh: a mesh of {sizes} needs {count} devices, and there are {len(available)}."
         fix = (
             f"For virtual devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={count} (or XLA_FLAGS="
             f"--xla_force_host_platform_device_count={count}) before the first array is made."
         )
-        raise ValueError(compose_message(said, fix) + see("shardings"))
+        raise ValueError(compose_message(problem, fix) + see("shardings"))
     if axis_types is None:
         axis_types = (AxisType.Explicit,) * len(sizes)
     return Mesh(np.array(available[:count], dtype=object).reshape(sizes), axis_names, axis_types)
@@ -57,10 +57,10 @@ def make_mesh(
 def make_array_from_callback(
     shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> Any:
-    """Return an array whose parts are ``data_callback(index)``: index is a tuple of slices of the global array.
+    """Return an array whose shards are ``data_callback(index)``; an index is a tuple of slices of the global array.
 
-    It is called once for each device of this process. Raises ValueError for a part of another shape, and for a shape
-    that cannot be cut so.
+    ``data_callback`` is called once for each device of this process. Raises ValueError for a shard of another
+    shape, and for a shape that cannot be cut like this.
 
     >>> import numpy as np, xlascope as xs
     >>> mesh = xs.make_mesh((1,), ("i",))
@@ -70,41 +70,46 @@ def make_array_from_callback(
     [[0. 1. 2.]
      [3. 4. 5.]]
     """
-    sharding = meant("make_array_from_callback", sharding)
+    sharding = resolve_sharding("make_array_from_callback", sharding)
     shape = tuple(shape)
-    index_by_device = sharding.addressable_devices_indices_map(shape) if isinstance(sharding, OnSeveral) else None
+    index_by_device = (
+        sharding.addressable_devices_indices_map(shape) if isinstance(sharding, MultiDeviceSharding) else None
+    )
     if index_by_device is None:
-        return _from_parts(shape, sharding, [data_callback((slice(None),) * len(shape))], [sharding._device], dtype)
+        return _build_from_parts(
+            shape, sharding, [data_callback((slice(None),) * len(shape))], [sharding._device], dtype
+        )
     parts = [data_callback(index) for index in index_by_device.values()]
-    return _from_parts(shape, sharding, parts, list(index_by_device), dtype)
+    return _build_from_parts(shape, sharding, parts, list(index_by_device), dtype)
 
 
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
 ) -> Any:
-    """Return the array whose parts are ``arrays``, each on its device of the sharding; it shares their memory.
+    """Return the array whose shards are ``arrays``, one on each device of the sharding; it shares their memory.
 
-    Raises ValueError when devices or shapes do not fit.
+    Raises ValueError if devices or shapes do not fit.
     """
-    sharding = meant("make_array_from_single_device_arrays", sharding)
+    sharding = resolve_sharding("make_array_from_single_device_arrays", sharding)
     by_device = {x.device: x for x in arrays}
-    target = sharding.addressable_devices if isinstance(sharding, OnSeveral) else {sharding._device}
+    target = sharding.addressable_devices if isinstance(sharding, MultiDeviceSharding) else {sharding._device}
     if set(by_device) != set(target) or len(by_device) != len(arrays):
         raise ValueError(
-            f"make_array_from_single_device_arrays: the sharding has the devices {_listed(target)}, and the arrays are "
-            f"on {_listed([x.device for x in arrays])}{here()}"
+            f"make_array_from_single_device_arrays: the sharding has the devices {_format(target)}, and the arrays are "
+            f"on {_format([x.device for x in arrays])}{here()}"
         )
-    order = [d for d in (sharding.devices if isinstance(sharding, OnSeveral) else target) if d in by_device]
-    return _from_parts(tuple(shape), sharding, [by_device[device] for device in order], order, dtype)
+    order = [d for d in (sharding.devices if isinstance(sharding, MultiDeviceSharding) else target) if d in by_device]
+    return _build_from_parts(tuple(shape), sharding, [by_device[device] for device in order], order, dtype)
 
 
 def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
-    """Return the array whose parts in this process are ``local_data``; with a single process, that is the whole array.
+    """Return the array whose shards in this process are ``local_data``: with a single process, the whole array.
 
-    Raises NotImplementedError where several processes share the devices.
+    Raises NotImplementedError if several processes share the devices, ValueError for another
+    ``global_shape``.
     """
-    sharding = meant("make_array_from_process_local_data", sharding)
-    if isinstance(sharding, OnSeveral) and not sharding.is_fully_addressable:
+    sharding = resolve_sharding("make_array_from_process_local_data", sharding)
+    if isinstance(sharding, MultiDeviceSharding) and not sharding.is_fully_addressable:
         raise NotImplementedError(
             "make_array_from_process_local_data: devices of other processes are not supported; use "
             "make_array_from_callback, which asks for each part by its place in the whole"
@@ -115,53 +120,64 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
             f"make_array_from_process_local_data: the data of the only process have shape {value.shape}, and "
             f"global_shape is {tuple(global_shape)}{here()}"
         )
-    return put(value, shaped(value.shape, canonical(value.dtype)), _target(sharding))
+    return put_on_device(value, make_aval(value.shape, to_canonical_dtype(value.dtype)), _target(sharding))
 
 
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
-    """Stack trees of arrays along a new leading axis, one on each device.
+    """Stack trees of arrays along a new leading axis, with one tree on each device.
 
-    Raises ValueError when there are not as many trees as devices.
+    Raises ValueError if there are not as many trees as devices.
     """
     if len(shards) != len(devices):
         raise ValueError(f"device_put_sharded: {len(shards)} trees for {len(devices)} devices{here()}")
-    sharding = _stacked(devices)
+    sharding = _stack_sharding(devices)
 
     def stack(*leaves: Any) -> Any:
         parts = [np.asarray(leaf)[None] for leaf in leaves]
-        return _from_parts((len(devices), *parts[0].shape[1:]), sharding, parts, list(devices), None)
+        return _build_from_parts((len(devices), *parts[0].shape[1:]), sharding, parts, list(devices), None)
 
     return tree.map(stack, *shards)
 
 
 def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
-    """Return a tree of arrays repeated along a new leading axis, one on each device."""
+    """Return a tree of arrays repeated along a new leading axis, with one copy on each device."""
     return device_put_sharded([x] * len(devices), devices)
 
 
-def _stacked(devices: Sequence[Any]) -> NamedSharding:
+def _stack_sharding(devices: Sequence[Any]) -> NamedSharding:
     return NamedSharding(Mesh(np.array(list(devices), dtype=object), ("stack",)), PartitionSpec("stack"))
 
 
 def _target(sharding: Any) -> Any:
-    return sharding if isinstance(sharding, OnSeveral) else sharding._device
+    return sharding if isinstance(sharding, MultiDeviceSharding) else sharding._device
 
 
-def _from_parts(shape: tuple[int, ...], sharding: Any, parts: Sequence[Any], devices: Sequence[Any], dtype: Any) -> Any:
-    part_shape = sharding.shard_shape(shape) if isinstance(sharding, OnSeveral) else shape
+def _build_from_parts(
+    shape: tuple[int, ...], sharding: Any, parts: Sequence[Any], devices: Sequence[Any], dtype: Any
+) -> Any:
+    """Return a global array of that shape and sharding from the values of its shards, one on each of ``devices``.
+
+    ``dtype`` None stands for that of the first shard. Raises ValueError for a shard of another shape.
+    """
+    part_shape = sharding.shard_shape(shape) if isinstance(sharding, MultiDeviceSharding) else shape
     for part, device in zip(parts, devices, strict=True):
         if np.shape(part) != part_shape:
             raise ValueError(
                 f"the part for {device} has shape {np.shape(part)}, and an array of shape {shape} has parts of shape "
                 f"{part_shape} there{here()}"
             )
-    part_dtype = canonical(np.dtype(dtype) if dtype is not None else np.asarray(parts[0]).dtype)
+    part_dtype = to_canonical_dtype(np.dtype(dtype) if dtype is not None else np.asarray(parts[0]).dtype)
     device_arrays = [
-        put(part, shaped(part_shape, part_dtype), device) for part, device in zip(parts, devices, strict=True)
+        put_on_device(part, make_aval(part_shape, part_dtype), device)
+        for part, device in zip(parts, devices, strict=True)
     ]
-    aval: ShapedArray = shaped(shape, part_dtype)
-    return joined(aval, sharding, device_arrays, devices) if isinstance(sharding, OnSeveral) else device_arrays[0]
+    aval: ShapedArray = make_aval(shape, part_dtype)
+    return (
+        array_from_shards(aval, sharding, device_arrays, devices)
+        if isinstance(sharding, MultiDeviceSharding)
+        else device_arrays[0]
+    )
 
 
-def _listed(devices: Any) -> str:
+def _format(devices: Any) -> str:
     return ", ".join(sorted(map(str, devices)))

@@ -1,4 +1,4 @@
-"""Explicit sharding: shardings as part of types, and parts of programs in which XLA or types determine them."""
+"""Explicit sharding: shardings as parts of types, and functions in which XLA, or these types, determine them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import tree
-from ..control.parallel.constraints import with_sharding_constraint
+from ..control.parallel.sharding_constraints import with_sharding_constraint
 from ..ir.avals import ShapedArray
-from ..ir.sources import user_line, where_text
-from ..operations.sharding_constraints import left_to_xla
+from ..ir.user_frames import user_line, where_text
+from ..operations.sharding_constraints import drop_explicit_sharding
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
-from ..xla.sharding.meshes import AxisType, Mesh, PartitionSpec, required_mesh, set_mesh
-from ..xla.sharding.named_shardings import OnSeveral
+from ..xla.sharding.meshes import AxisType, Mesh, PartitionSpec, require_mesh, set_mesh
+from ..xla.sharding.named_shardings import MultiDeviceSharding
+from .argnames import wraps
 from .compilation import jit
-from .flat import taken
-from .naming import named_after
+from .tree_adapters import to_operand
 
 
 def typeof(x: Any) -> ShapedArray:
@@ -29,14 +29,15 @@ def typeof(x: Any) -> ShapedArray:
     >>> xs.typeof(xs.numpy.ones((2, 3)))
     ShapedArray(float32[2,3])
     """
-    return aval_of(taken(x))
+    return aval_of(to_operand(x))
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """Return a tree of arrays with the shardings ``out_shardings``, which is a prefix of the tree.
+    """Return a tree of arrays with the shardings ``out_shardings``, a tree that is a prefix of it.
 
-    Its leaves are NamedShardings, or PartitionSpecs over the current mesh. Along explicit axes the types of the
-    results have these shardings. Raises ValueError for a shape that cannot be cut so.
+    Leaves of ``out_shardings`` are NamedShardings, or PartitionSpecs over the current mesh. Along explicit
+    axes the types of the results have these shardings. Raises ValueError for a shape that cannot be cut like
+    this.
 
     >>> import xlascope as xs
     >>> mesh = xs.make_mesh((1,), ("i",))
@@ -50,12 +51,12 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 def auto_axes(
     f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None
 ) -> Callable[..., Any]:
-    """Return ``f`` as a part of the program in which XLA determines shardings, whatever the arguments' types are.
+    """Return ``f`` as a function in which XLA determines shardings, whatever the types of its arguments say.
 
-    ``out_sharding`` is the sharding of its results: a PartitionSpec or a NamedSharding, or a tree of them that is
-    a prefix of the result; it may also be an argument of each call. ``axes`` are all axes of the current mesh.
-
-    Raises TypeError without any ``out_sharding``, NotImplementedError if ``axes`` are a part of the mesh's axes.
+    ``out_sharding`` is the sharding of its results: a PartitionSpec or a NamedSharding, or a tree of them
+    that is a prefix of the result; it may also be given in each call. ``axes`` must be all axes of the
+    current mesh. Raises TypeError without any ``out_sharding``, NotImplementedError if ``axes`` are only some
+    of the mesh's axes.
 
     >>> import xlascope as xs
     >>> mesh = xs.make_mesh((1,), ("i",))
@@ -67,17 +68,17 @@ def auto_axes(
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
 
-    compiled = jit(functools.partial(_left_to_xla, f))
+    compiled = jit(functools.partial(_call_with_free_sharding, f))
 
-    @named_after(f, "auto_axes")
+    @wraps(f, "auto_axes")
     @api_boundary
     def call_with_auto_axes(*args: Any, out_sharding: Any = out_sharding) -> Any:
         if out_sharding is None:
             raise TypeError(f"auto_axes needs out_sharding, here or at the call: how its results lie{_here()}")
-        operands = tree.map(taken, args)
-        mesh = _mesh_of(operands, out_sharding)
+        operands = tree.map(to_operand, args)
+        mesh = _find_mesh(operands, out_sharding)
         _check_axes("auto_axes", mesh, axes)
-        with set_mesh(_of_kind(mesh, AxisType.Auto)):
+        with set_mesh(_with_axis_type(mesh, AxisType.Auto)):
             results = compiled(*operands)
         with set_mesh(mesh):
             return reshard(results, out_sharding)
@@ -89,13 +90,12 @@ def auto_axes(
 def explicit_axes(
     f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None
 ) -> Callable[..., Any]:
-    """Return ``f`` as a part of the program in which types have shardings along the axes of the current mesh.
+    """Return ``f`` as a function in which types have shardings along the axes of the current mesh.
 
-    ``in_sharding`` is the sharding of its arguments: PartitionSpecs, a tuple of trees that are prefixes of the
-    arguments; it may also be an argument of each call. ``axes`` are all axes of the current mesh.
-
-    Raises TypeError without any ``in_sharding``, RuntimeError without a current mesh, NotImplementedError if
-    ``axes`` are a part of the mesh's axes.
+    ``in_sharding`` is the sharding of its arguments: PartitionSpecs, or a tuple of trees that are prefixes of
+    the arguments; it may also be given in each call. ``axes`` must be all axes of the current mesh. Raises
+    TypeError without any ``in_sharding``, RuntimeError without a current mesh, NotImplementedError if
+    ``axes`` are only some of the mesh's axes.
 
     >>> import xlascope as xs
     >>> with xs.set_mesh(xs.make_mesh((1,), ("i",), (xs.sharding.AxisType.Auto,))):
@@ -106,37 +106,37 @@ def explicit_axes(
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
 
-    @named_after(f, "explicit_axes")
+    @wraps(f, "explicit_axes")
     @api_boundary
     def call_with_explicit_axes(*args: Any, in_sharding: Any = in_sharding) -> Any:
         if in_sharding is None:
             raise TypeError(f"explicit_axes needs in_sharding, here or at the call: how its arguments lie{_here()}")
-        mesh = required_mesh("explicit_axes")
+        mesh = require_mesh("explicit_axes")
         _check_axes("explicit_axes", mesh, axes)
-        with set_mesh(_of_kind(mesh, AxisType.Explicit)):
+        with set_mesh(_with_axis_type(mesh, AxisType.Explicit)):
             results = f(*reshard(args, in_sharding))
-        return tree.map(lambda x: left_to_xla(taken(x)), results)
+        return tree.map(lambda x: drop_explicit_sharding(to_operand(x)), results)
 
     return call_with_explicit_axes
 
 
-def _left_to_xla(function: Callable[..., Any], *args: Any) -> Any:
-    return function(*tree.map(left_to_xla, args))
+def _call_with_free_sharding(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*tree.map(drop_explicit_sharding, args))
 
 
-def _mesh_of(args: Any, out_sharding: Any) -> Mesh:
-    """Return the mesh of a sharding, else of an argument's type, else the current one."""
-    for leaf in tree.leaves(out_sharding, is_leaf=lambda x: isinstance(x, OnSeveral | PartitionSpec)):
+def _find_mesh(args: Any, out_sharding: Any) -> Mesh:
+    """Return the mesh of ``out_sharding``, else that of the type of an argument, else the current one."""
+    for leaf in tree.leaves(out_sharding, is_leaf=lambda x: isinstance(x, MultiDeviceSharding | PartitionSpec)):
         if hasattr(leaf, "mesh"):
             return leaf.mesh  # type: ignore[no-any-return]
     for leaf in tree.leaves(args):
         explicit = aval_of(leaf).explicit
         if explicit is not None:
             return explicit.mesh  # type: ignore[no-any-return]
-    return required_mesh("auto_axes")
+    return require_mesh("auto_axes")
 
 
-def _of_kind(mesh: Mesh, kind: AxisType) -> Mesh:
+def _with_axis_type(mesh: Mesh, kind: AxisType) -> Mesh:
     return mesh.update(axis_types=(kind,) * len(mesh.axis_names))
 
 

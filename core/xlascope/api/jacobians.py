@@ -16,9 +16,15 @@ from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms import differentiate
 from ..transforms.transpose import backward
-from .arguments import Chosen, partial_of, require_callable, require_differentiable, require_result_dtype
-from .flat import flattened, linearized
-from .naming import named_after
+from .argnames import wraps
+from .differentiated_arguments import (
+    DifferentiatedArguments,
+    require_callable,
+    require_differentiable,
+    require_result_dtype,
+    restrict_to_arguments,
+)
+from .tree_adapters import flatten_function, linearize_function
 from .vectorization import vmap
 
 
@@ -27,9 +33,10 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian column by column: for functions with few inputs and many outputs.
 
-    For an argument of shape A and a result of shape R it has shape R + A. For trees it is the result's tree with the
-    argument's tree (a tuple of them if ``argnums`` is a sequence) in the place of each leaf. With ``has_aux``, ``fun``
-    returns (result, anything), and so does the Jacobian. Complex arguments need ``holomorphic``.
+    For an argument of shape A and a result of shape R the Jacobian has shape R + A. For trees it is the
+    result's tree, in which the argument's tree (a tuple of trees if ``argnums`` is a sequence) replaces each
+    leaf. With ``has_aux``, ``fun`` returns a pair (result, aux), and the returned function a pair (Jacobian,
+    aux). Complex arguments need ``holomorphic``.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.jacfwd(lambda x: x * x)(jnp.array([1.0, 2.0])))
@@ -37,15 +44,15 @@ def jacfwd(
      [0. 4.]]
     """
     require_callable("jacfwd", fun)
-    arguments = Chosen("jacfwd", argnums)
+    arguments = DifferentiatedArguments("jacfwd", argnums)
 
-    @named_after(fun, "jacfwd")
+    @wraps(fun, "jacfwd")
     @api_boundary
     def compute_jacobian(*args: Any, **kwargs: Any) -> Any:
-        positions = arguments.places(fun, len(args))
+        positions = arguments.resolve_positions(fun, len(args))
         operands, structure = tree.flatten(tuple([args[i] for i in positions]))
         require_differentiable("jacfwd", fun, operands, structure, positions, holomorphic=holomorphic, only_real=True)
-        flat, outputs = flattened(partial_of(fun, positions, args, kwargs), fun, structure, has_aux)
+        flat, outputs = flatten_function(restrict_to_arguments(fun, positions, args, kwargs), fun, structure, has_aux)
 
         def push(*tangents: Any) -> list[Any]:
             results, tangents_out = differentiate.jvp(flat, operands, tangents)
@@ -56,9 +63,9 @@ def jacfwd(
 
         avals = [aval_of(x) for x in operands]
         columns = vmap(push, out_axes=-1)(*_basis(avals)) if operands else []
-        rows = [structure.unflatten(_pieces(column, avals, -1)) for column in columns]
-        result = outputs.structure.unflatten([arguments.picked(row) for row in rows])
-        return (result, outputs.lowered_aux()) if has_aux else result
+        rows = [structure.unflatten(_split_by_operand(column, avals, -1)) for column in columns]
+        result = outputs.structure.unflatten([arguments.pick(row) for row in rows])
+        return (result, outputs.unwrap_aux()) if has_aux else result
 
     return compute_jacobian
 
@@ -72,8 +79,8 @@ def jacrev(
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian row by row: for functions with many inputs and few outputs.
 
-    See :func:`jacfwd`. With ``allow_int``, the derivatives with respect to integer arguments are zeros of their
-    type.
+    See :func:`jacfwd`. With ``allow_int``, the derivatives with respect to integer arguments are zeros of the
+    arguments' own type.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.jacrev(lambda x: x * jnp.sum(x))(jnp.array([1.0, 2.0])))
@@ -81,18 +88,18 @@ def jacrev(
      [2. 5.]]
     """
     require_callable("jacrev", fun)
-    arguments = Chosen("jacrev", argnums)
+    arguments = DifferentiatedArguments("jacrev", argnums)
 
-    @named_after(fun, "jacrev")
+    @wraps(fun, "jacrev")
     @api_boundary
     def compute_jacobian(*args: Any, **kwargs: Any) -> Any:
-        positions = arguments.places(fun, len(args))
+        positions = arguments.resolve_positions(fun, len(args))
         operands, structure = tree.flatten(tuple([args[i] for i in positions]))
         require_differentiable(
             "jacrev", fun, operands, structure, positions, holomorphic=holomorphic, allow_int=allow_int
         )
-        partial = partial_of(fun, positions, args, kwargs)
-        results, linear, outputs = linearized(partial, fun, operands, structure, has_aux)
+        partial = restrict_to_arguments(fun, positions, args, kwargs)
+        results, linear, outputs = linearize_function(partial, fun, operands, structure, has_aux)
         avals, out_avals = [aval_of(x) for x in operands], [aval_of(y) for y in results]
         for aval in out_avals:
             require_result_dtype("jacrev", fun, aval.dtype, holomorphic)
@@ -102,12 +109,14 @@ def jacrev(
             return [zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(received, avals, strict=True)]
 
         rows = vmap(pull)(*_basis(out_avals)) if results else []
-        per_operand = [_pieces(row, out_avals, 0) for row in rows]  # for each operand, its piece for each result
+        per_operand = [
+            _split_by_operand(row, out_avals, 0) for row in rows
+        ]  # for each operand, its piece for each result
         per_result = [structure.unflatten(pieces) for pieces in zip(*per_operand, strict=True)]
         if not per_operand:  # no operands: nothing to differentiate by, whatever the results
             per_result = [structure.unflatten([]) for _ in results]
-        result = outputs.structure.unflatten([arguments.picked(pieces) for pieces in per_result])
-        return (result, outputs.lowered_aux()) if has_aux else result
+        result = outputs.structure.unflatten([arguments.pick(pieces) for pieces in per_result])
+        return (result, outputs.unwrap_aux()) if has_aux else result
 
     return compute_jacobian
 
@@ -130,7 +139,10 @@ def hessian(
 
 
 def _basis(avals: Sequence[ShapedArray]) -> list[Any]:
-    """Return unit tangents of all elements: per operand, an array with a leading axis over the elements of all."""
+    """Return the unit tangents of all elements of operands with those types, as one batch.
+
+    For each operand it is an array with a leading axis, whose size is the number of elements of all operands.
+    """
     total = sum(aval.size for aval in avals)
     arrays, start = [], 0
     for aval in avals:
@@ -141,8 +153,11 @@ def _basis(avals: Sequence[ShapedArray]) -> list[Any]:
     return arrays
 
 
-def _pieces(x: Any, avals: Sequence[ShapedArray], axis: int) -> list[Any]:
-    """Split an array along an axis into one piece per operand, with the axis reshaped to the operand's shape."""
+def _split_by_operand(x: Any, avals: Sequence[ShapedArray], axis: int) -> list[Any]:
+    """Return one piece of an array for each operand, from consecutive ranges of an axis, which has all their elements.
+
+    The axis of each piece is reshaped to the operand's shape; ``avals`` are the types of the operands.
+    """
     pieces, start = [], 0
     shape = aval_of(x).shape
     dimension = axis % len(shape)

@@ -8,58 +8,58 @@ import numpy as np
 
 from .. import tree
 from ..control.jit.caches import clear_all
-from ..control.parallel.constraints import with_sharding_constraint
-from ..control.programs.prefixes import leaves_of_prefix
+from ..control.parallel.sharding_constraints import with_sharding_constraint
+from ..control.programs.tree_prefixes import broadcast_prefix_leaves
 from ..runtime.guards import explicit_transfers
-from ..trace.gate import opened
+from ..trace.operand_coercion import unwrap_operand
 from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
-from ..trace.tracer import Tracer
+from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
-from ..xla.arrays.key_array import KeyArray, held
-from ..xla.arrays.transfers import commit, put
+from ..xla.arrays.key_array import KeyArray, to_physical
+from ..xla.arrays.transfers import commit_to_device, put_on_device
+from ..xla.devices.array_patching import is_xlascope_array
 from ..xla.devices.backend import client
-from ..xla.devices.faces import is_ours
-from ..xla.sharding.meshes import PartitionSpec, required_mesh
+from ..xla.sharding.meshes import PartitionSpec, require_mesh
 from ..xla.sharding.named_shardings import NamedSharding
 
 
 @api_boundary
 def device_put(x: Any, device: Any = None) -> Any:
-    """Put a tree of arrays on a device, or over several by a sharding, and commit them to it.
+    """Put a tree of arrays on a device, or on several as a sharding says, and commit them to it.
 
-    ``device`` is a device, a NamedSharding, a PartitionSpec (over the current mesh), or a tree of these that is a
-    prefix of ``x``. Without one, arrays stay where they are, and other values go to the default device. Raises
-    ValueError for a shape that cannot be cut so.
+    ``device`` is a device, a NamedSharding, a PartitionSpec (over the current mesh), or a tree of these that
+    is a prefix of ``x``. With None, arrays stay where they are, and other values are put on the default
+    device. Raises ValueError for a shape that cannot be cut like this.
     """
 
     def put_leaf(leaf: Any, leaf_target: Any) -> Any:
-        if isinstance(leaf, Tracer):
+        if isinstance(leaf, TracerBase):
             return with_sharding_constraint(leaf, leaf_target) if isinstance(leaf_target, NamedSharding) else leaf
-        if leaf_target is None and is_ours(held(leaf)):
+        if leaf_target is None and is_xlascope_array(to_physical(leaf)):
             return leaf
-        array = put(opened(leaf), aval_of(leaf), leaf_target)
-        return array if leaf_target is None else commit(array, leaf_target)
+        array = put_on_device(unwrap_operand(leaf), aval_of(leaf), leaf_target)
+        return array if leaf_target is None else commit_to_device(array, leaf_target)
 
     with explicit_transfers:
-        if device is None or _is_place(device):
-            target = _target(device)
+        if device is None or _is_single_target(device):
+            target = _to_sharding(device)
             return tree.map(lambda leaf: put_leaf(leaf, target), x)
-        targets = leaves_of_prefix("device_put", "the tree of devices", device, x, _is_place_or_none, here)
+        targets = broadcast_prefix_leaves("device_put", "the tree of devices", device, x, _is_target_or_none, here)
         leaves, structure = tree.flatten(x)
-        return structure.unflatten([put_leaf(leaf, _target(w)) for leaf, w in zip(leaves, targets, strict=True)])
+        return structure.unflatten([put_leaf(leaf, _to_sharding(w)) for leaf, w in zip(leaves, targets, strict=True)])
 
 
-def _is_place(x: Any) -> bool:
+def _is_single_target(x: Any) -> bool:
     return not isinstance(x, dict | list | tuple) and tree.structure(x) == tree.structure(0)
 
 
-def _is_place_or_none(x: Any) -> bool:
-    return x is None or _is_place(x)
+def _is_target_or_none(x: Any) -> bool:
+    return x is None or _is_single_target(x)
 
 
-def _target(device: Any) -> Any:
-    return NamedSharding(required_mesh("device_put"), device) if isinstance(device, PartitionSpec) else device
+def _to_sharding(device: Any) -> Any:
+    return NamedSharding(require_mesh("device_put"), device) if isinstance(device, PartitionSpec) else device
 
 
 def device_get(x: Any) -> Any:
@@ -90,8 +90,8 @@ def clear_caches() -> None:
 
 
 def live_arrays(platform: str | None = None) -> list[Any]:
-    """Return the arrays of this process that have not been deleted, of a platform (None: the default one).
+    """Return the arrays of this process that have not been deleted, on a platform (None: the default one).
 
-    Raises RuntimeError for a platform that is not there.
+    Raises RuntimeError for a platform that is not available.
     """
-    return list(filter(is_ours, client(platform).live_arrays()))  # the others are shards of sharded arrays
+    return list(filter(is_xlascope_array, client(platform).live_arrays()))  # the others are shards of sharded arrays

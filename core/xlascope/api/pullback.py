@@ -16,17 +16,21 @@ from ..trace.traceback_filtering import api_boundary
 from ..transforms.differentiate import LinearProgram
 from ..transforms.evaluate import evaluate
 from ..transforms.transpose import backward, transpose_program
-from .arguments import at
-from .flat import derivative_array
-from .matching import Errors, cotangents_of, matched, tangents_of
-from .naming import name_of
+from .argnames import name_of
+from .differentiated_arguments import at
+from .tangent_checks import MismatchErrors, check_tangents, cotangent_namer, tangent_namer
+from .tree_adapters import derivative_array
 
-PULLBACK_ERRORS = Errors(tree=ValueError, shape=ValueError, dtype=ValueError)
-DERIVATIVE_ERRORS = Errors(tree=TypeError, shape=ValueError, dtype=ValueError)
+PULLBACK_ERRORS = MismatchErrors(tree=ValueError, shape=ValueError, dtype=ValueError)
+DERIVATIVE_ERRORS = MismatchErrors(tree=TypeError, shape=ValueError, dtype=ValueError)
 
 
-class Signature:
-    """Static part of a linear function, without its residuals; compared by identity, as programs are."""
+class LinearSignature:
+    """Static part of a linear function, which says how to apply it; compared by identity, as programs are.
+
+    It has the structures and types of arguments and results, the masks of those with nonzero tangents, and
+    the linear program without the values of its residuals. ``fun`` is the user's function, for messages.
+    """
 
     __slots__ = ("fun", "in_avals", "in_moving", "in_structure", "out_avals", "out_moving", "out_structure", "program")
 
@@ -49,9 +53,9 @@ class Signature:
 
     @api_boundary
     def push(self, residuals: Sequence[Any], *tangents: Any) -> Any:
-        """Return the tangent of the result for tangents of the arguments."""
-        name = tangents_of(lambda: f"the linearized {name_of(self.fun)}")
-        tangent_leaves = matched(tangents, self.in_structure, self.in_avals, name, DERIVATIVE_ERRORS)
+        """Return the tangent of the result, a tree, given the residuals and a tangent of each argument."""
+        name = tangent_namer(lambda: f"the linearized {name_of(self.fun)}")
+        tangent_leaves = check_tangents(tangents, self.in_structure, self.in_avals, name, DERIVATIVE_ERRORS)
         assert self.program is not None
         tangents_out = iter(
             evaluate(self.program, *residuals, *(t for t, m in zip(tangent_leaves, self.in_moving, strict=True) if m))
@@ -60,7 +64,11 @@ class Signature:
         return self.out_structure.unflatten(map(derivative_array, out, self.out_avals))
 
     def pull(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Return flat cotangents of the arguments, by the transpose of the program."""
+        """Return the cotangents of the leaves of the arguments, or ``ZERO``, by the transpose of the program.
+
+        ``residuals`` are the values of the residuals, ``cotangents`` those of the leaves of the result, or
+        ``ZERO``.
+        """
         assert self.program is not None
         nonzero_cotangents = [ct for ct, m in zip(cotangents, self.out_moving, strict=True) if m]
         linear = (False,) * len(residuals) + (True,) * sum(self.in_moving)
@@ -76,13 +84,14 @@ class Signature:
 class Pullback:
     """Function from a cotangent of a result to cotangents of the arguments; see :func:`vjp`.
 
-    It is a container of its residuals, the values of the forward pass that it needs.
+    As a pytree, its leaves are its residuals, the values of the forward pass that it needs. It is made from
+    the ``recording`` of the forward pass, or else from ``residuals`` for the program of the signature.
     """
 
     __slots__ = ("_recording", "_residuals", "_signature")
 
     def __init__(
-        self, signature: Signature, recording: LinearProgram | None, residuals: Sequence[Any] | None = None
+        self, signature: LinearSignature, recording: LinearProgram | None, residuals: Sequence[Any] | None = None
     ) -> None:
         self._signature = signature
         self._recording = recording
@@ -97,8 +106,8 @@ class Pullback:
                 f"the vjp of {name_of(signature.fun)} takes one argument, a tree of cotangents like the result, "
                 f"got {len(cotangents)}{at()}. For a function that returns a tuple give the cotangents as a tuple."
             )
-        name = cotangents_of(lambda: f"the vjp of {name_of(signature.fun)}")
-        cotangent_leaves = matched(
+        name = cotangent_namer(lambda: f"the vjp of {name_of(signature.fun)}")
+        cotangent_leaves = check_tangents(
             cotangents[0], signature.out_structure, signature.out_avals, name, PULLBACK_ERRORS, lenient=True
         )
         if self._recording is None:
@@ -112,16 +121,18 @@ class Pullback:
     def __repr__(self) -> str:
         return f"<the vjp of {name_of(self._signature.fun)}>"
 
-    def opened(self) -> tuple[Sequence[Any], Signature]:
-        """Return the residuals, and the signature."""
+    def flatten_residuals(self) -> tuple[Sequence[Any], LinearSignature]:
+        """Return the values of the residuals, and the signature; this is the function that flattens the pytree."""
         if self._residuals is None:
             assert self._recording is not None
-            program, self._residuals = self._recording.program()
+            program, self._residuals = self._recording.to_program()
             if self._signature.program is None:
                 self._signature.program = program
         return self._residuals, self._signature
 
 
 tree.register_pytree_node(
-    Pullback, lambda pullback: pullback.opened(), lambda signature, residuals: Pullback(signature, None, residuals)
+    Pullback,
+    lambda pullback: pullback.flatten_residuals(),
+    lambda signature, residuals: Pullback(signature, None, residuals),
 )

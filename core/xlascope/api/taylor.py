@@ -10,28 +10,28 @@ import numpy as np
 
 from .. import tree
 from ..control.programs.values import check_results
-from ..dtypes import canonical, is_differentiable
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import is_differentiable, to_canonical_dtype
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..operations.arithmetic import div, mul
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import full, zeros_of
 from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of, not_an_array
+from ..trace.values import aval_of, invalid_operand_error
 from ..transforms.taylor import taylor
-from ..xla.arrays.transfers import put
-from .naming import name_of
+from ..xla.arrays.transfers import put_on_device
+from .argnames import name_of
 
 
 class ZeroSeries:
-    """Type of ``zero_series``: the series of an argument whose terms are all zero."""
+    """Class of ``zero_series``: the series of an argument whose terms are all zero."""
 
     def __repr__(self) -> str:
         return "zero_series"
 
 
 class ZeroTerm:
-    """Type of ``zero_term``: a term of a series that is zero."""
+    """Class of ``zero_term``: a term of a series that is zero."""
 
     def __repr__(self) -> str:
         return "zero_term"
@@ -51,15 +51,16 @@ def jet(
 ) -> tuple[Any, Any]:
     """Return the value of a function and its derivatives of order 1, 2, … along a curve, all at once (Taylor mode).
 
-    The curve passes through ``primals``, one array for each argument, with the derivatives ``series``: for each
-    argument a list of terms, all of the same length, each of the argument's shape. ``zero_series`` stands for an
-    argument that is constant, ``zero_term`` for a term that is zero. With ``factorial_scaled=False`` terms are
-    the coefficients of power series, in ``series`` and in the result: derivative k divided by k!.
+    The curve passes through ``primals``, one array for each argument, with the derivatives ``series``: for
+    each argument a list of terms, all of the same length, each of the argument's shape. ``zero_series``
+    stands for the series of a constant argument, ``zero_term`` for a term that is zero. With
+    ``factorial_scaled=False`` terms are the coefficients of power series, in ``series`` and in the result:
+    derivative k divided by k!.
 
-    Returns (result, terms): the result of ``fun``, and for each array in it the list of its terms. The cost grows
-    with the square of the order for most functions, whereas nested :func:`xlascope.jvp` doubles it with every
-    order. Raises ValueError if lengths or shapes do not fit, TypeError if an argument of integer type, which has
-    no derivative, is more than converted.
+    Returns (result, terms): the result of ``fun``, and for each array in it the list of its terms. The cost
+    grows with the square of the order for most functions, whereas nested :func:`xlascope.jvp` doubles it with
+    every order. Raises ValueError if lengths or shapes do not fit, TypeError if an argument of integer type,
+    which has no derivative, is used in anything but a conversion.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental.jet import jet
@@ -87,13 +88,14 @@ def jet(
     results, coefficients = taylor(flat, primals, terms)
     (out_structure,) = structures
     user_terms = [
-        [_term(term, aval_of(y), k + 1, factorial_scaled) for k, term in enumerate(of_y)]
+        [_to_user_term(term, aval_of(y), k + 1, factorial_scaled) for k, term in enumerate(of_y)]
         for y, of_y in zip(results, coefficients, strict=True)
     ]
     return out_structure.unflatten(results), out_structure.unflatten(user_terms)
 
 
 def _aval_of_primal(fun: Callable[..., Any], index: int, x: Any) -> ShapedArray:
+    """Return the type of an argument of :func:`jet`; raise ValueError for a tree, TypeError for other values."""
     if isinstance(x, (tuple, list, dict)):
         raise ValueError(
             f"primal value at position {index} of the jet of {name_of(fun)} is not an array but a {type(x).__name__}: "
@@ -102,11 +104,11 @@ def _aval_of_primal(fun: Callable[..., Any], index: int, x: Any) -> ShapedArray:
     try:
         return aval_of(x)
     except TypeError:
-        raise not_an_array(x, f"primal value at position {index} of the jet of {name_of(fun)}") from None
+        raise invalid_operand_error(x, f"primal value at position {index} of the jet of {name_of(fun)}") from None
 
 
 def _common_length(fun: Callable[..., Any], series: Sequence[Any]) -> int:
-    """Return the order that all series share."""
+    """Return the number of terms that all series have; raise TypeError or ValueError if they differ or are no lists."""
     lengths = []
     for index, terms in enumerate(series):
         if isinstance(terms, (tuple, list)):
@@ -131,15 +133,19 @@ def _terms(terms: Any, order: int) -> Sequence[Any]:
 def _coefficient(
     fun: Callable[..., Any], index: int, degree: int, term: Any, aval: ShapedArray, factorial_scaled: bool
 ) -> Any:
-    """Convert a user's term to a coefficient of the argument's type."""
+    """Return the coefficient for a user's term: an array of the argument's type and shape, or ``ZERO``.
+
+    ``index`` is the argument's position and ``degree`` that of the term, from 1 on; ``aval`` is the
+    argument's type. With ``factorial_scaled`` the term is divided by the factorial of the degree.
+    """
     if isinstance(term, ZeroTerm):
         return ZERO
     label = f"term {degree} of the series at position {index} of the jet of {name_of(fun)}"
     try:
         term_aval = aval_of(term)
     except TypeError:
-        raise not_an_array(term, label) from None
-    dtype = aval.dtype if is_differentiable(aval.dtype) else canonical(float)
+        raise invalid_operand_error(term, label) from None
+    dtype = aval.dtype if is_differentiable(aval.dtype) else to_canonical_dtype(float)
     if not hasattr(term, "aval"):
         term = np.asarray(term, dtype)[()]
     elif term_aval.dtype != dtype:
@@ -151,13 +157,16 @@ def _coefficient(
     return div(term, float(math.factorial(degree))) if factorial_scaled and degree > 1 else term
 
 
-def _term(coefficient: Any, aval: ShapedArray, degree: int, factorial_scaled: bool) -> Any:
-    """Convert a coefficient to a user's term: an array, scaled by the factorial if requested."""
+def _to_user_term(coefficient: Any, aval: ShapedArray, degree: int, factorial_scaled: bool) -> Any:
+    """Return a coefficient as the term that users get: an array, multiplied by the factorial if ``factorial_scaled``.
+
+    ``aval`` is the type of the result, ``degree`` is that of the coefficient.
+    """
     if coefficient is ZERO:
-        dtype = aval.dtype if is_differentiable(aval.dtype) else canonical(float)
-        coefficient = zeros_of(shaped(aval.shape, dtype))
+        dtype = aval.dtype if is_differentiable(aval.dtype) else to_canonical_dtype(float)
+        coefficient = zeros_of(make_aval(aval.shape, dtype))
     elif factorial_scaled and degree > 1:
         return mul(coefficient, float(math.factorial(degree)))
     if isinstance(coefficient, (np.generic, np.ndarray)):
-        return put(coefficient, aval_of(coefficient))
+        return put_on_device(coefficient, aval_of(coefficient))
     return coefficient

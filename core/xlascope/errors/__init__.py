@@ -112,7 +112,7 @@ class JaxprTypeError(XlascopeError, TypeError):
 
 
 class CompilationError(XlascopeError, JaxRuntimeError):
-    """Error for a program that XLA rejected: an operation should have refused it, or been lowered in another way.
+    """Error for a program that XLA rejected, because of a bug in xlascope.
 
     ``compiler_text`` holds the compiler's own message.
     """
@@ -129,7 +129,7 @@ class OutOfMemoryError(XlascopeError, JaxRuntimeError):
 class DeletedArrayError(XlascopeError, JaxRuntimeError, ValueError):
     """Error for an array that was used after its memory had been donated or freed.
 
-    It is a ValueError too, because jaxlib raises one where a call that it has seen before gets such an array.
+    It is a ValueError too, because jaxlib raises one if a call in its call cache gets such an array.
     """
 
 

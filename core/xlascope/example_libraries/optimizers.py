@@ -38,10 +38,10 @@ __all__ = [
 
 
 class OptimizerState(NamedTuple):
-    """State of an optimizer: arrays and tree structures.
+    """State of an optimizer, as a pytree.
 
-    It holds the arrays of each parameter's state, the structure of the parameters and those of each parameter's
-    state.
+    ``packed_state`` has the arrays of each parameter's state, ``tree_def`` is the structure of the parameters, and
+    ``subtree_defs`` are the structures of each parameter's state.
     """
 
     packed_state: Any
@@ -57,7 +57,11 @@ tree_util.register_pytree_node(
 
 
 class Optimizer(NamedTuple):
-    """The three functions of an optimizer."""
+    """The three functions of an optimizer.
+
+    ``init_fn(params)`` returns a state, ``update_fn(step, gradients, state)`` the next state, and
+    ``params_fn(state)`` the parameters.
+    """
 
     init_fn: Callable[[Any], OptimizerState]
     update_fn: Callable[[Any, Any, OptimizerState], OptimizerState]
@@ -65,9 +69,9 @@ class Optimizer(NamedTuple):
 
 
 def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
-    """Decorate functions of one array each to make an optimizer of trees of arrays.
+    """Decorate a maker of an optimizer of one array, so that it makes an :class:`Optimizer` of trees of arrays.
 
-    ``opt_maker`` returns ``init(x)``, which gives an array's state (a tree), ``update(step, gradient, state)`` and
+    ``opt_maker`` returns ``init(x)``, which returns an array's state (a tree), ``update(step, gradient, state)`` and
     ``get_params(state)``.
     """
 
@@ -77,7 +81,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
 
         def init_tree(params: Any) -> OptimizerState:
             leaves, structure = tree_util.tree_flatten(params)
-            return _packed([init(leaf) for leaf in leaves], structure)
+            return _pack([init(leaf) for leaf in leaves], structure)
 
         def update_tree(step: Any, gradients: Any, state: OptimizerState) -> OptimizerState:
             leaves, structure = tree_util.tree_flatten(gradients)
@@ -87,7 +91,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
                     f"{structure}, expected {state.tree_def}"
                 )
             new = [update(step, leaf, leaf_state) for leaf, leaf_state in zip(leaves, _states(state), strict=True)]
-            new_state = _packed(new, structure)
+            new_state = _pack(new, structure)
             for before, after in zip(state.subtree_defs, new_state.subtree_defs, strict=True):
                 if before != after:
                     raise TypeError(f"the optimizer's update gives a state of another structure: {after}, was {before}")
@@ -101,7 +105,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
     return make
 
 
-def _packed(states: list[Any], structure: Any) -> OptimizerState:
+def _pack(states: list[Any], structure: Any) -> OptimizerState:
     flat = [tree_util.tree_flatten(state) for state in states]
     return OptimizerState(tuple(leaves for leaves, _ in flat), structure, tuple(state_tree for _, state_tree in flat))
 
@@ -116,7 +120,10 @@ def _states(state: OptimizerState) -> list[Any]:
 
 @optimizer
 def sgd(step_size: Any) -> Any:
-    """Return gradient descent; ``step_size`` is a number or a function of the step's number, as for all optimizers."""
+    """Return gradient descent as an :class:`Optimizer`.
+
+    ``step_size`` is a number or a function of the step's number, as for all optimizers.
+    """
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, x: Any) -> Any:
@@ -127,7 +134,10 @@ def sgd(step_size: Any) -> Any:
 
 @optimizer
 def momentum(step_size: Any, mass: Any) -> Any:
-    """Return gradient descent with momentum: velocities are ``mass`` times the old ones plus the gradient."""
+    """Return gradient descent with momentum as an :class:`Optimizer`.
+
+    The velocity is ``mass`` times the previous one plus the gradient.
+    """
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -140,7 +150,7 @@ def momentum(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def nesterov(step_size: Any, mass: Any) -> Any:
-    """Return gradient descent with Nesterov's momentum."""
+    """Return gradient descent with Nesterov momentum as an :class:`Optimizer`."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -153,7 +163,7 @@ def nesterov(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
-    """Return Adagrad with momentum: J. Duchi, E. Hazan, Y. Singer, Journal of Machine Learning Research 12, 2011."""
+    """Return the Adagrad optimizer with momentum (Duchi, Hazan and Singer, JMLR 12, 2011) as an :class:`Optimizer`."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -167,7 +177,10 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
-    """Return RMSProp: gradients over the root of their mean square, a moving average with the decay ``gamma``."""
+    """Return the RMSProp optimizer as an :class:`Optimizer`.
+
+    It divides gradients by the root of a moving average of their squares, which decays by ``gamma``.
+    """
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -180,7 +193,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
 
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Any:
-    """Return RMSProp with momentum."""
+    """Return the RMSProp optimizer with momentum as an :class:`Optimizer`."""
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -194,7 +207,10 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 
 @optimizer
 def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
-    """Return Adam: D. P. Kingma, J. Ba, ICLR 2015."""
+    """Return the Adam optimizer (Kingma and Ba, ICLR 2015) as an :class:`Optimizer`.
+
+    ``b1`` and ``b2`` are the decay rates of the moving averages of gradients and of their squares.
+    """
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -210,7 +226,10 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any
 
 @optimizer
 def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
-    """Return AdaMax, a variant of Adam with the largest gradient instead of the mean square."""
+    """Return the AdaMax optimizer (Kingma and Ba, ICLR 2015) as an :class:`Optimizer`.
+
+    It is Adam with a decaying maximum of absolute gradients instead of their root mean square.
+    """
     size = make_schedule(step_size)
 
     def update(step: Any, g: Any, state: Any) -> Any:
@@ -225,9 +244,9 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> A
 
 @optimizer
 def sm3(step_size: Any, momentum: Any = 0.9) -> Any:
-    """Return SM3, which keeps one vector of squared gradients for each axis of a parameter.
+    """Return the SM3 optimizer, which stores one vector of squared gradients for each axis of a parameter.
 
-    R. Anil, V. Gupta, T. Koren, Y. Singer, "Memory-efficient adaptive optimization", NeurIPS 2019.
+    It is that of R. Anil, V. Gupta, T. Koren, Y. Singer, "Memory-efficient adaptive optimization", NeurIPS 2019.
     """
     size = make_schedule(step_size)
 
@@ -258,7 +277,7 @@ def _inverse_root(squares: Any) -> Any:
 
 
 def l2_norm(tree: Any) -> Any:
-    """Return the root of the sum of all squares in a tree of arrays.
+    """Return the square root of the sum of all squares in a tree of arrays.
 
     >>> print(l2_norm({"a": 3.0, "b": [4.0]}))
     5.0
@@ -267,7 +286,7 @@ def l2_norm(tree: Any) -> Any:
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
-    """Scale gradients down where their :func:`l2_norm` is above ``max_norm``."""
+    """Return gradients scaled down such that their :func:`l2_norm` is at most ``max_norm``."""
     norm = l2_norm(grad_tree)
     return tree_util.tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
 
@@ -276,7 +295,7 @@ def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
 
 
 class JoinPoint:
-    """Leaf of a tree of parameters that holds the tree of one parameter's state."""
+    """Leaf of a tree of parameters that holds the state, a tree itself, of one parameter."""
 
     def __init__(self, subtree: Any) -> None:
         self.subtree = subtree
@@ -286,16 +305,19 @@ class JoinPoint:
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """Return a state as a tree of the parameters' structure, with a :class:`JoinPoint` for each of them."""
+    """Return a state as a tree of the parameters' structure, with a :class:`JoinPoint` for each parameter."""
     return tree_util.tree_unflatten(opt_state.tree_def, [JoinPoint(state) for state in _states(opt_state)])
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """Return the state of such a tree; raise TypeError where one of its leaves is no :class:`JoinPoint`."""
+    """Return the state for a tree from :func:`unpack_optimizer_state`; inverse of that function.
+
+    Raises TypeError if one of the leaves is not a :class:`JoinPoint`.
+    """
     points, structure = tree_util.tree_flatten(marked_pytree)
     if not all(isinstance(point, JoinPoint) for point in points):
         raise TypeError("pack_optimizer_state takes what unpack_optimizer_state gives: each leaf is a JoinPoint")
-    return _packed([point.subtree for point in points], structure)
+    return _pack([point.subtree for point in points], structure)
 
 
 _explain_missing(__name__)

@@ -92,15 +92,15 @@ glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
 
 
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
-    """Return a layer without parameters that applies a function."""
+    """Return a layer without parameters that applies ``fun(inputs, **fun_kwargs)``."""
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
         return fun(inputs, **fun_kwargs)
 
-    return _unchanged, apply
+    return _identity_init, apply
 
 
-def _unchanged(rng: Any, input_shape: Shape) -> Any:
+def _identity_init(rng: Any, input_shape: Shape) -> Any:
     return input_shape, ()
 
 
@@ -119,9 +119,9 @@ Identity = elementwise(lambda x: x)
 
 
 def Dropout(rate: float, mode: str = "train") -> Layer:
-    """Return a layer that keeps each input with probability ``rate``, divided by it, and zeroes the others.
+    """Return a layer that zeroes inputs at random and divides the others by ``rate``, the probability to keep one.
 
-    In another ``mode`` than train inputs are unchanged. ``apply`` takes the key as ``rng``; raises ValueError
+    If ``mode`` is not "train", inputs are unchanged. ``apply`` takes a random key as ``rng``, and raises ValueError
     without it.
     """
 
@@ -133,16 +133,21 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
             return inputs
         return jnp.where(random.bernoulli(rng, rate, inputs.shape), inputs / rate, 0)
 
-    return _unchanged, apply
+    return _identity_init, apply
 
 
 # Shapes -------------------------------------------------------------------------------------------------------------
 
 
-def _pooling(
+def _pool(
     reducer: Callable[[Any, Any], Any], init_val: float, window_shape: Shape, strides: Any, padding: Any, spec: Any,
     *, mean: bool = False,
 ) -> Layer:  # fmt: skip
+    """Return a layer that reduces each window of the spatial axes by ``reducer``, starting from ``init_val``.
+
+    ``spec`` names the axes (None: the batch first, the channels last). With ``mean`` sums are divided by the number
+    of elements of the window that lie inside the input.
+    """
     where = sorted((spec.index("N"), spec.index("C")) if spec is not None else (0, len(window_shape) + 1))
     window, steps = list(window_shape), list(strides or (1,) * len(window_shape))
     for axis in where:
@@ -165,18 +170,27 @@ def _pooling(
 
 
 def MaxPool(window_shape: Shape, strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
-    """Return the layer of the largest number in each window; ``spec`` names the axes, by default "NHWC"."""
-    return _pooling(lax.max, -math.inf, window_shape, strides, padding, spec)
+    """Return a layer with the maximum of each window.
+
+    ``window_shape`` and ``strides`` are for the spatial axes; ``spec`` names all axes, by default "NHWC".
+    """
+    return _pool(lax.max, -math.inf, window_shape, strides, padding, spec)
 
 
 def SumPool(window_shape: Shape, strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
-    """Return the layer of the sum of each window; ``spec`` names the axes, such as "NHWC"."""
-    return _pooling(lax.add, 0.0, window_shape, strides, padding, spec)
+    """Return a layer with the sum of each window.
+
+    ``window_shape`` and ``strides`` are for the spatial axes; ``spec`` names all axes, by default "NHWC".
+    """
+    return _pool(lax.add, 0.0, window_shape, strides, padding, spec)
 
 
 def AvgPool(window_shape: Shape, strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
-    """Return the layer of the mean of each window, inside the input; ``spec`` names the axes, such as "NHWC"."""
-    return _pooling(lax.add, 0.0, window_shape, strides, padding, spec, mean=True)
+    """Return a layer with the mean of each window, without padding elements.
+
+    ``window_shape`` and ``strides`` are for the spatial axes; ``spec`` names all axes, by default "NHWC".
+    """
+    return _pool(lax.add, 0.0, window_shape, strides, padding, spec, mean=True)
 
 
 def _flatten() -> Layer:
@@ -196,7 +210,7 @@ Flatten = _flatten()
 
 
 def FanOut(num: int) -> Layer:
-    """Return a layer that repeats its input ``num`` times."""
+    """Return a layer that returns a list of ``num`` references to its input."""
 
     def init(rng: Any, input_shape: Shape) -> Any:
         return [input_shape] * num, ()
@@ -221,7 +235,7 @@ FanInSum = _fan_in_sum()
 
 
 def FanInConcat(axis: int = -1) -> Layer:
-    """Return a layer that joins several inputs along an axis."""
+    """Return a layer that concatenates a list of inputs along ``axis``."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         first = input_shape[0]
@@ -238,7 +252,7 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 
 def serial(*layers: Layer) -> Layer:
-    """Return a layer that applies layers one after the other."""
+    """Return a layer that applies layers one after the other, each to the output of the previous one."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         params = []
@@ -257,7 +271,11 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Return a layer that applies layers side by side, each to its own input; stands between FanOut and a FanIn."""
+    """Return a layer that applies the i-th of ``layers`` to the i-th of its inputs, and returns the list of outputs.
+
+    It is placed between :func:`FanOut`, which makes several inputs, and a layer that combines them, such as
+    :func:`FanInConcat`.
+    """
 
     def init(rng: Any, input_shape: Any) -> Any:
         keys = random.split(rng, len(layers))
@@ -273,12 +291,13 @@ def parallel(*layers: Layer) -> Layer:
 
 
 def _keys(kwargs: dict[str, Any], count: int) -> Any:
+    """Remove ``rng`` from ``kwargs`` and split it into ``count`` keys; return Nones if there is none."""
     rng = kwargs.pop("rng", None)
     return (None,) * count if rng is None else random.split(rng, count)
 
 
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
-    """Return a layer that is made when the shape of its input is known: ``make_layer(input_shape)``."""
+    """Return a layer that is made by ``make_layer(input_shape)`` as soon as the shape of its input is known."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         return make_layer(input_shape)[0](rng, input_shape)

@@ -16,7 +16,11 @@ Shape = Sequence[int]
 
 
 def Dense(out_dim: int, W_init: Any = None, b_init: Any = None) -> Layer:
-    """Return a layer ``x @ W + b`` with ``out_dim`` outputs."""
+    """Return the layer ``x @ W + b`` with ``out_dim`` outputs.
+
+    ``W_init`` and ``b_init`` initialize the parameters, ``init(key, shape)``; by default ``glorot_normal`` and
+    ``normal``.
+    """
 
     def init(rng: Any, input_shape: Shape) -> Any:
         of_weights, of_bias = random.split(rng)
@@ -39,7 +43,11 @@ def GeneralConv(
     W_init: Any = None,
     b_init: Any = None,
 ) -> Layer:
-    """Return a convolution and a bias; ``dimension_numbers`` name the axes, as ("NHWC", "HWIO", "NHWC") does."""
+    """Return a layer that convolves its input with ``out_chan`` filters and adds a bias.
+
+    ``dimension_numbers`` name the axes of input, filter and output, such as ("NHWC", "HWIO", "NHWC").
+    ``filter_shape`` and ``strides`` are for the spatial axes.
+    """
     steps, ones = strides or (1,) * len(filter_shape), (1,) * len(filter_shape)
     return _convolution(
         dimension_numbers, out_chan, filter_shape, W_init, b_init,
@@ -59,7 +67,10 @@ def GeneralConvTranspose(
     W_init: Any = None,
     b_init: Any = None,
 ) -> Layer:
-    """Return a transposed convolution and a bias; ``dimension_numbers`` name the axes."""
+    """Return a layer that applies a transposed convolution with ``out_chan`` filters and adds a bias.
+
+    The parameters are those of :func:`GeneralConv`.
+    """
     steps = strides or (1,) * len(filter_shape)
     numbers = tuple(dimension_numbers)
     return _convolution(
@@ -78,6 +89,11 @@ def _convolution(
     shape_of: Callable[[Any, Any], Any],
     convolve: Callable[[Any, Any], Any],
 ) -> Layer:
+    """Return a layer with a filter and a bias, which ``convolve(inputs, filter)`` applies.
+
+    ``shape_of(input_shape, filter_shape)`` returns the shape of its output; the other parameters are those of
+    :func:`GeneralConv`.
+    """
     of_input, of_filter, of_output = dimension_numbers
     make = W_init or glorot_normal(of_filter.index("I"), of_filter.index("O"))
 
@@ -109,9 +125,9 @@ def BatchNorm(
     beta_init: Any = zeros,
     gamma_init: Any = ones,
 ) -> Layer:
-    """Return a layer that normalizes inputs to mean 0 and variance 1 over ``axis``.
+    """Return a layer that normalizes its input to mean 0 and variance 1 over the axes ``axis``.
 
-    Then it multiplies by gamma (``scale``) and adds beta (``center``).
+    Then it multiplies by gamma (if ``scale``) and adds beta (if ``center``). ``epsilon`` is added to the variance.
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 

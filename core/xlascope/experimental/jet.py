@@ -1,4 +1,4 @@
-"""Taylor-mode differentiation: derivatives of high order along a curve, at a cost that does not double with each.
+"""Taylor-mode differentiation: derivatives of high order along a curve, at a cost that does not double with each order.
 
 >>> from xlascope.experimental.jet import jet
 >>> import xlascope.numpy as jnp

@@ -18,9 +18,9 @@ def create_device_mesh(
     contiguous_submeshes: bool = False,
     allow_split_physical_axes: bool = False,
 ) -> Any:
-    """Return the devices as an array of that shape, in their order.
+    """Return the devices as an array of shape ``mesh_shape``, in their order.
 
-    The other arguments have no effect. Raises ValueError when there are not as many devices.
+    The keyword arguments after ``devices`` have no effect. Raises ValueError if there are not as many devices.
     """
     del contiguous_submeshes, allow_split_physical_axes
     return _make_mesh(mesh_shape, tuple(f"axis{i}" for i in range(len(mesh_shape))), devices=devices).devices

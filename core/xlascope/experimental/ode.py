@@ -22,7 +22,7 @@ import numpy as np
 from .. import lax, tree_util
 from .. import numpy as jnp
 from ..api import vjp, vmap
-from ..control.rules.closures import closure_convert
+from ..control.rules.closure_conversion import closure_convert
 from ..control.rules.custom_vjp import custom_vjp
 from ..flatten_util import ravel_pytree
 from ..names import explain_missing as _explain_missing
@@ -35,8 +35,8 @@ __all__ = [
 Dynamics = Callable[..., Any]
 
 # The Butcher tableau: stage times and weights, the solution of order 5, and its difference from that of order 4.
-_TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0, 0)
-_FROM = (
+_STAGE_TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0, 0)
+_STAGE_WEIGHTS = (
     (1 / 5, 0, 0, 0, 0, 0, 0),
     (3 / 40, 9 / 40, 0, 0, 0, 0, 0),
     (44 / 45, -56 / 15, 32 / 9, 0, 0, 0, 0),
@@ -44,12 +44,12 @@ _FROM = (
     (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0, 0),
     (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0),
 )
-_SOLUTION = (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0)
-_ERROR = (
+_SOLUTION_WEIGHTS = (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0)
+_ERROR_WEIGHTS = (
     35 / 384 - 1951 / 21600, 0, 500 / 1113 - 22642 / 50085, 125 / 192 - 451 / 720, -2187 / 6784 - -12231 / 42400,
     11 / 84 - 649 / 6300, -1 / 60,
 )  # fmt: skip
-_MIDDLE = (
+_MIDPOINT_WEIGHTS = (
     6025192743 / 30085553152 / 2, 0, 51252292925 / 65400821598 / 2, -2691868925 / 45128329728 / 2,
     187940372067 / 1594534317056 / 2, -1776094331 / 19743644256 / 2, 11237099 / 235043384 / 2,
 )  # fmt: skip
@@ -67,11 +67,11 @@ def odeint(
 ) -> Any:
     """Return the solution of dy/dt = ``func(y, t, *args)`` at the increasing times ``t``, starting from ``y0``.
 
-    ``y0`` is a tree of arrays, the value at the first time; the result is one with a leading axis for the times.
-    Steps are as long as ``rtol`` and ``atol`` let the estimated error be, and ``hmax`` at most; no more than
-    ``mxstep`` are taken between two times. Derivatives in ``y0``, ``t``, ``args`` and what ``func`` closes over use
-    reverse mode, which solves the adjoint equation backward and stores no steps. Raises TypeError for ``args`` that
-    are no trees of arrays.
+    ``y0`` is a tree of arrays, the value at the first time; the result is a tree like it, with a leading axis for the
+    times. Step sizes are chosen so that the estimated error stays within ``rtol`` and ``atol``; ``hmax`` is the
+    largest step, ``mxstep`` the largest number of steps between two times. Derivatives with respect to ``y0``, ``t``,
+    ``args`` and values that ``func`` closes over use reverse mode, which solves the adjoint equation backward and
+    stores no steps. Raises TypeError for ``args`` that are no trees of arrays.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> def end(rate):
@@ -90,7 +90,10 @@ def odeint(
 
 
 def ravel_first_arg(f: Dynamics, unravel: Callable[[Any], Any]) -> Dynamics:
-    """Return ``f`` as a function of a vector in place of a tree, its result a vector as well."""
+    """Return ``f`` as a function that takes and returns a vector in place of a tree.
+
+    ``unravel`` turns the vector into the tree that ``f`` takes first; other arguments are passed on.
+    """
 
     @functools.wraps(f)
     def flat(y: Any, *args: Any) -> Any:
@@ -103,8 +106,11 @@ def ravel_first_arg(f: Dynamics, unravel: Callable[[Any], Any]) -> Dynamics:
 
 
 def runge_kutta_step(func: Dynamics, y0: Any, f0: Any, t0: Any, dt: Any) -> tuple[Any, Any, Any, Any]:
-    """Take one step; return the new value and derivative, the error estimate, and the seven stage derivatives."""
-    times, before = jnp.array(_TIMES, dtype=f0.dtype), jnp.array(_FROM, dtype=f0.dtype)
+    """Take one step of size ``dt`` from ``y0``, whose derivative is ``f0``, at time ``t0``.
+
+    Returns the new value and its derivative, the error estimate, and the derivatives at the seven stages.
+    """
+    times, before = jnp.array(_STAGE_TIMES, dtype=f0.dtype), jnp.array(_STAGE_WEIGHTS, dtype=f0.dtype)
 
     def stage(i: Any, k: Any) -> Any:
         y = y0 + dt * jnp.dot(before[i - 1], k)
@@ -112,17 +118,20 @@ def runge_kutta_step(func: Dynamics, y0: Any, f0: Any, t0: Any, dt: Any) -> tupl
 
     k = jnp.zeros((7, f0.shape[0]), f0.dtype).at[0].set(f0)
     k = lax.fori_loop(1, 7, stage, k)
-    solution, error = (jnp.array(c, dtype=f0.dtype) for c in (_SOLUTION, _ERROR))
+    solution, error = (jnp.array(c, dtype=f0.dtype) for c in (_SOLUTION_WEIGHTS, _ERROR_WEIGHTS))
     return dt * jnp.dot(solution, k) + y0, k[-1], dt * jnp.dot(error, k), k
 
 
 def abs2(x: Any) -> Any:
-    """Return the square of the absolute value."""
+    """Return the square of the absolute value, elementwise."""
     return x.real**2 + x.imag**2 if jnp.iscomplexobj(x) else x**2
 
 
 def mean_error_ratio(error_estimate: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
-    """Return the root mean square of the errors relative to the tolerated ones."""
+    """Return the root mean square of the errors relative to the tolerated ones; a step is accepted up to 1.
+
+    ``y0`` and ``y1`` are the values before and after the step.
+    """
     tolerated = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     return jnp.sqrt(jnp.mean(abs2(error_estimate / tolerated.astype(error_estimate.dtype))))
 
@@ -135,21 +144,21 @@ def optimal_step_size(
     dfactor: Any = 0.2,
     order: Any = 5.0,
 ) -> Any:
-    """Return the next step's size after a step with that error.
+    """Return the size of the next step after a step of size ``last_step`` with that error ratio.
 
-    It is at most ``ifactor`` times, at least ``dfactor`` times the last. An accepted step is followed by one no
-    shorter.
+    It is at most ``ifactor`` times and at least ``dfactor`` times the last. After an accepted step it is not shorter
+    than the last.
     """
-    least = jnp.where(mean_error_ratio < 1, 1.0, dfactor)
-    wanted = mean_error_ratio ** (-1.0 / order) * safety
-    factor = jnp.minimum(ifactor, jnp.maximum(wanted, least))
+    min_factor = jnp.where(mean_error_ratio < 1, 1.0, dfactor)
+    ideal_factor = mean_error_ratio ** (-1.0 / order) * safety
+    factor = jnp.minimum(ifactor, jnp.maximum(ideal_factor, min_factor))
     return jnp.where(mean_error_ratio == 0, last_step * ifactor, last_step * factor)
 
 
 def initial_step_size(fun: Dynamics, t0: Any, y0: Any, order: int, rtol: Any, atol: Any, f0: Any) -> Any:
-    """Return the size of the first step.
+    """Return the size of the first step from ``y0``, whose derivative is ``f0``, for a method of order ``order``.
 
-    E. Hairer, S. P. Nørsett, G. Wanner, "Solving ordinary differential equations I", II.4.
+    The algorithm is that of E. Hairer, S. P. Nørsett, G. Wanner, "Solving ordinary differential equations I", II.4.
     """
     dtype = y0.dtype
     scale = (atol + jnp.abs(y0) * rtol).astype(dtype)
@@ -166,7 +175,11 @@ def initial_step_size(fun: Dynamics, t0: Any, y0: Any, order: int, rtol: Any, at
 
 
 def fit_4th_order_polynomial(y0: Any, y1: Any, y_mid: Any, dy0: Any, dy1: Any, dt: Any) -> tuple[Any, ...]:
-    """Return the coefficients, highest first, of the polynomial on [0, 1] with these values and derivatives."""
+    """Return the coefficients, highest first, of the polynomial of order 4 through a step, on the interval [0, 1].
+
+    It has the values ``y0``, ``y_mid``, ``y1`` at 0, 1/2, 1, and the derivatives ``dy0``, ``dy1`` with respect to
+    time, for a step of size ``dt``.
+    """
     a = -2.0 * dt * dy0 + 2.0 * dt * dy1 - 8.0 * y0 - 8.0 * y1 + 16.0 * y_mid
     b = 5.0 * dt * dy0 - 3.0 * dt * dy1 + 18.0 * y0 + 14.0 * y1 - 32.0 * y_mid
     c = -4.0 * dt * dy0 + dt * dy1 - 11.0 * y0 - 5.0 * y1 + 16.0 * y_mid
@@ -174,8 +187,11 @@ def fit_4th_order_polynomial(y0: Any, y1: Any, y_mid: Any, dy0: Any, dy1: Any, d
 
 
 def interp_fit_dopri(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
-    """Return the polynomial of order 4 through a step, from the derivatives at its stages."""
-    middle = y0 + dt * jnp.dot(jnp.array(_MIDDLE, dtype=y0.dtype), k)
+    """Return the coefficients, highest first, of the polynomial of order 4 through a step, on the interval [0, 1].
+
+    ``k`` are the derivatives at the stages of the step, which :func:`runge_kutta_step` returns.
+    """
+    middle = y0 + dt * jnp.dot(jnp.array(_MIDPOINT_WEIGHTS, dtype=y0.dtype), k)
     return jnp.asarray(fit_4th_order_polynomial(y0, y1, middle, k[0], k[-1], dt))
 
 
@@ -184,6 +200,8 @@ def interp_fit_dopri(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
 
 @functools.partial(custom_vjp, nondiff_argnums=(0, 1, 2, 3, 4))
 def _odeint(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, y0: Any, ts: Any, *args: Any) -> Any:
+    """Solve the equation for a vector ``y0``; return the values at the times ``ts`` along a leading axis."""
+
     def slope(y: Any, t: Any) -> Any:
         return func(y, t, *args)
 
@@ -220,6 +238,7 @@ def _forward(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, y0: A
 
 
 def _backward(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, residuals: Any, cotangent: Any) -> Any:
+    """Return the cotangents of y0, times and arguments: solve the adjoint equation backward from time to time."""
     ys, ts, args = residuals
 
     def adjoint(state: Any, t: Any, *args: Any) -> Any:

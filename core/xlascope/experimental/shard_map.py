@@ -14,7 +14,7 @@ __all__ = ["shard_map"]
 def shard_map(
     f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any, check_rep: bool = True, auto: Any = frozenset()
 ) -> Callable[..., Any]:
-    """Call ``xlascope.shard_map``; ``check_rep`` is its ``check_vma``, ``auto`` are the axes that are left to XLA."""
+    """Return ``xlascope.shard_map`` of ``f``; ``check_rep`` is its ``check_vma``, ``auto`` are axes left to XLA."""
     names = frozenset(mesh.axis_names) - frozenset(auto) if auto else frozenset()
     return _shard_map(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep, axis_names=names)
 

@@ -17,11 +17,11 @@ from .compiler.stages import STAGES, hlo
 from .compiler.targets import known_targets, target, targets
 from .compiler.why import why
 from .doctor import Examined, doctor
-from .drawing import NoRendererError, register_drawing
 from .producers import Producer, call, find_program, register_producer
 from .program import Host, Program, QuestionError, Source
 from .questions import explore, fusions, jaxpr, kept, memory, timings
 from .recompile_log import RecompileLog, recompiles, watch_recompiles
+from .renderers import NoRendererError, register_drawing
 from .result import Inspection, Renderer, register_renderer
 
 __all__ = [

@@ -9,7 +9,7 @@ from ..analysis.doctor import Evidence, diagnose, diagnosis_text
 from ..records import Compiled, Diagnosis
 from . import text
 from .producers import Subject, program_of
-from .recompile_log import spared_traces
+from .recompile_log import avoidable_traces
 from .result import Inspection
 
 
@@ -42,9 +42,9 @@ def doctor(fun: Subject, /, *args: Any, **kwargs: Any) -> Examined:
     host, copied = program.host, None
     unmeasured = host.unmeasured()
     if not unmeasured:
-        records += host.measured(text.one(Compiled, records))
+        records += host.measured(text.first_record(Compiled, records))
         copied = host.copied()
-    evidence = Evidence.of(records, spared_traces(host.numbers()), copied)
+    evidence = Evidence.of(records, avoidable_traces(host.numbers()), copied)
     assert evidence is not None  # the trace is the first record
     diagnosis = diagnose(evidence)
     if unmeasured:

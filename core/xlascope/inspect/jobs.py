@@ -42,7 +42,7 @@ class Job(Generic[T]):
         self._lock = threading.Lock()
         self._watchers: list[Callable[[Job[T]], object]] = []
         self._stoppers: list[Callable[[], object]] = []
-        threading.Thread(target=self._work, args=(run,), name=name, daemon=True).start()
+        threading.Thread(target=self._run, args=(run,), name=name, daemon=True).start()
 
     @property
     def cancelled(self) -> bool:
@@ -57,7 +57,7 @@ class Job(Generic[T]):
             self._cancelled.set()
             stoppers = list(self._stoppers)
         for stop in stoppers:
-            _call(stop)
+            _call_safely(stop)
 
     def result(self, timeout: float | None = None) -> T:
         """Wait for the job and return the result of ``run``.
@@ -75,7 +75,7 @@ class Job(Generic[T]):
         """Call ``callback(job)`` now, at every change of state or progress, and at the end; from any thread."""
         with self._lock:
             self._watchers.append(callback)
-        _call(callback, self)
+        _call_safely(callback, self)
 
     # Methods for the work itself.
 
@@ -83,7 +83,7 @@ class Job(Generic[T]):
         """Set the progress; raise :class:`Cancelled` when cancellation was requested."""
         self.check()
         self.progress, self.message = progress, message
-        self._tell()
+        self._notify()
 
     def check(self) -> None:
         """Raise :class:`Cancelled` when cancellation was requested."""
@@ -96,9 +96,10 @@ class Job(Generic[T]):
             self._stoppers.append(stop)
             late = self._cancelled.is_set()
         if late:
-            _call(stop)
+            _call_safely(stop)
 
-    def _work(self, run: Callable[[Job[T]], T]) -> None:
+    def _run(self, run: Callable[[Job[T]], T]) -> None:
+        """Call ``run(self)``, store the result or the error, and notify the watchers; runs on the job's thread."""
         try:
             self._value = run(self)
         except BaseException as error:  # raised again by result()
@@ -113,16 +114,16 @@ class Job(Generic[T]):
         with self._lock:
             self._ended.set()
             self._stoppers.clear()
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         with self._lock:
             watchers = list(self._watchers)
         for callback in watchers:
-            _call(callback, self)
+            _call_safely(callback, self)
 
 
-def _call(function: Callable[..., object], *arguments: Any) -> None:
+def _call_safely(function: Callable[..., object], *arguments: Any) -> None:
     """Call a function and log its exception, which must not end the work."""
     try:
         function(*arguments)

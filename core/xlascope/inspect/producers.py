@@ -9,10 +9,10 @@ from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any, NamedTuple, Protocol
 
+from ..bootstrap import get_engine, is_started
 from ..entry_points import find_entry_points
-from ..starting import engine, is_started
+from .inspection_scope import inspection
 from .program import Program
-from .quiet import inspection
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 GROUP = "xlascope.watchers"
 
 
-class Asked(NamedTuple):
+class Query(NamedTuple):
     """Call that is inspected and not executed: see :func:`call`."""
 
     function: Callable[..., Any]
@@ -29,7 +29,7 @@ class Asked(NamedTuple):
 
 
 #: Subject of a question.
-Subject = Callable[..., Any] | Asked | Program
+Subject = Callable[..., Any] | Query | Program
 
 
 class Producer(Protocol):
@@ -39,7 +39,7 @@ class Producer(Protocol):
     returns the program with a number, or None when the producer has none.
     """
 
-    def program(self, asked: Asked) -> Program | None: ...
+    def program(self, query: Query) -> Program | None: ...
 
     def find(self, number: int) -> Program | None: ...
 
@@ -56,7 +56,7 @@ def register_producer(producer: Producer) -> Callable[[], None]:
     return lambda: _registered.remove(producer)
 
 
-def call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Asked:
+def call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Query:
     """Return the call ``fun(*args, **kwargs)`` as an argument of :func:`xlascope.inspect.diff` and similar functions.
 
     Without keywords a tuple ``(fun, *args)`` does as well.
@@ -64,7 +64,7 @@ def call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Asked:
     >>> call(max, 1, 2).args
     (1, 2)
     """
-    return Asked(fun, args, kwargs)
+    return Query(fun, args, kwargs)
 
 
 def program_of(fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Program:
@@ -76,9 +76,9 @@ def program_of(fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] 
         if args or kwargs:
             raise TypeError("a program takes no arguments: it has its own. Example: inspect.why(program)")
         return fun
-    asked = fun if isinstance(fun, Asked) else Asked(fun, args, kwargs or {})
+    query = fun if isinstance(fun, Query) else Query(fun, args, kwargs or {})
     with inspection():
-        return next(program for producer in _producers() if (program := producer.program(asked)) is not None)
+        return next(program for producer in _producers() if (program := producer.program(query)) is not None)
 
 
 def find_program(number: int) -> Program | None:
@@ -91,14 +91,14 @@ def find_program(number: int) -> Program | None:
 def _producers() -> Iterator[Producer]:
     """Yield the registered producers, and then the engine, which accepts any function and is started for it."""
     if not _registered:
-        _watch_what_is_imported()
+        _load_watchers_of_imported_modules()
     yield from tuple(_registered)
-    yield engine()
+    yield get_engine()
 
 
-def _watch_what_is_imported() -> None:
+def _load_watchers_of_imported_modules() -> None:
     """Load the watchers of modules that are imported, such as jax, if no producer is registered."""
-    for entry_point in _installed():
+    for entry_point in _installed_watchers():
         if entry_point.name in sys.modules:
             try:
                 entry_point.load()()
@@ -107,5 +107,5 @@ def _watch_what_is_imported() -> None:
 
 
 @cache
-def _installed() -> tuple[EntryPoint, ...]:
+def _installed_watchers() -> tuple[EntryPoint, ...]:
     return find_entry_points(GROUP)

@@ -10,23 +10,23 @@ from typing import Any, NamedTuple
 
 from .. import records
 from ..analysis.doctor import Copied
-from ..analysis.folded_products import with_folded
+from ..analysis.folded_products import add_folded_products
 from ..records.op_names import equation_paths
-from ..xla.mlir.stablehlo import StableHLO, read_stablehlo
+from ..xla.mlir.stablehlo_reader import StableHLOProgram, read_stablehlo
 from ..xla.targets import (
+    CompileProgress,
     CompilerInput,
     NoLoweringError,
     Target,
-    Watch,
     check_callbacks,
     compile_input,
+    find_plugin,
     find_target,
-    plugin_of,
 )
-from .named import traced_by_names
+from .stablehlo_names import trace_from_names
 
 #: The reason for a program without a call.
-NO_CALL = "of this program only StableHLO is known, and no call"
+NO_CALL_REASON = "of this program only StableHLO is known, and no call"
 
 
 class QuestionError(ValueError):
@@ -38,18 +38,18 @@ class ChangeError(ValueError):
 
 
 class Variant(NamedTuple):
-    """Program with one thing changed, a description of the change, and notes for the comparison.
+    """Program with one thing changed, and what to say about the comparison with the original.
 
-    ``unmeasured`` is the reason why its time cannot be compared (``""`` when it can), ``on_cpu`` names other
-    differences there; ``error_context`` is entered while it is compiled, and turns errors about the change into
-    ChangeError.
+    ``words`` describe the change. ``unmeasured`` is the reason why its time cannot be compared (``""`` when it can),
+    ``on_cpu`` names other differences on a CPU. ``error_context`` is entered while it is compiled, and turns errors
+    about the change into ChangeError.
     """
 
     program: Program
     words: str
     unmeasured: str = ""
     on_cpu: str = ""
-    complaining: AbstractContextManager[Any] = nullcontext()
+    error_context: AbstractContextManager[Any] = nullcontext()
 
 
 class Host:
@@ -64,23 +64,26 @@ class Host:
         self.variety = variety
 
     def compiled(self) -> list[records.Record] | None:
-        """Return ``Compiled`` (after ``Lowered``, if that happens now) of what runs here; None if nothing can."""
+        """Compile the program for the device it runs on and return the records; None if this process cannot do that.
+
+        The records are ``Compiled``, after ``Lowered`` if it is lowered now.
+        """
         return None
 
     def running(self) -> str:
-        """Return the optimized HLO of what has run here, ``""`` when nothing has."""
+        """Return the optimized HLO of an executable of the program that has run here, ``""`` if there is none."""
         return ""
 
     def keeps_nothing(self) -> str:
-        """Return why no recomputed results are kept, whatever the cost, or ``""``."""
+        """Return why results are never kept in memory instead of being recomputed, ``""`` if they may be."""
         return ""
 
     def check_callable(self) -> None:
         """Raise QuestionError unless there is a call that can be made or changed."""
-        raise QuestionError(f"{NO_CALL}: ask about a call instead, as in inspect.timings(f, x)")
+        raise QuestionError(f"{NO_CALL_REASON}: ask about a call instead, as in inspect.timings(f, x)")
 
     def measured(self, compiled: records.Compiled) -> list[records.Record]:
-        """Return ``Executed`` and ``Ceilings``, measured now."""
+        """Measure the compiled call now and return the records ``Executed`` and ``Ceilings``."""
         self.check_callable()
         return []
 
@@ -94,7 +97,7 @@ class Host:
 
     def unmeasured(self) -> str:
         """Return why the call cannot be run now, ``""`` when it can."""
-        return NO_CALL
+        return NO_CALL_REASON
 
     def runner(self) -> Callable[[], None]:
         """Return a function that makes the call once and waits for its results."""
@@ -102,8 +105,12 @@ class Host:
         return lambda: None
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
-        """Return the program with one thing changed, for a platform (``""`` for where it runs)."""
-        raise ChangeError(f"{NO_CALL}, which could be changed: ask about a call instead")
+        """Return the program with one thing changed; raise ChangeError if that is impossible.
+
+        ``change`` is as in :func:`~xlascope.inspect.what_if`, ``platform`` is what it will be compiled for (``""``:
+        where it runs).
+        """
+        raise ChangeError(f"{NO_CALL_REASON}, which could be changed: ask about a call instead")
 
 
 class Source(NamedTuple):
@@ -115,7 +122,7 @@ class Source(NamedTuple):
     each with the number of kernels that would otherwise recompute it (0 if unknown).
     """
 
-    stablehlo: bytes | str | StableHLO
+    stablehlo: bytes | str | StableHLOProgram
     callbacks: int | None = None
     kept: tuple[bool, ...] | None = None
     options: tuple[tuple[str, Any], ...] = ()
@@ -134,7 +141,7 @@ class Program:
 
     ``options`` are XLA's flags for this program, ``host`` provides what its own process can do with it;
     ``function`` and ``number`` replace those of a missing ``traced``. Raises
-    :class:`~xlascope.xla.mlir.stablehlo.StableHLOError` (a ValueError of one line) for invalid StableHLO.
+    :class:`~xlascope.xla.mlir.stablehlo_reader.StableHLOError` (a ValueError of one line) for invalid StableHLO.
 
     >>> program = Program('''module @jit_f {
     ...   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -159,7 +166,7 @@ class Program:
 
     def __post_init__(self) -> None:
         if not callable(self.stablehlo):
-            self._source("")
+            self._source_for("")
 
     @cached_property
     def record(self) -> records.Traced:
@@ -167,53 +174,61 @@ class Program:
         if self.traced is not None:
             return self.traced
         number = records.next_program() if self.number is None else self.number
-        return traced_by_names(self._read("cpu"), self.function, number)
+        return trace_from_names(self._stablehlo_for("cpu"), self.function, number)
 
     def input_for(self, target: Target) -> CompilerInput:
         """Return the input of a target's compiler; raise what lowering for it raises."""
         record, name = self.record, self.record.function or "main"
         try:
-            source, read = self._source(target.platform), self._read(target.platform)
+            source, read = self._source_for(target.platform), self._stablehlo_for(target.platform)
         except NotImplementedError as error:
             if target.platform == "cpu":
                 raise
             raise NoLoweringError(f"{name} cannot be compiled for {target.name}: {error}") from error
-        compiler_input = CompilerInput(target, read.module, record.program, name, _joined(self.options, source.options))
+        compiler_input = CompilerInput(
+            target, read.module, record.program, name, _merge_options(self.options, source.options)
+        )
         callbacks = read.callbacks if source.callbacks is None else source.callbacks
-        return check_callbacks(compiler_input._replace(callbacks=callbacks, kept=self._kept(source, read)))
+        return check_callbacks(
+            compiler_input._replace(callbacks=callbacks, kept_operands=self._kept_operands(source, read))
+        )
 
-    def compiled(self, watch: Watch | None = None) -> list[records.Record]:
-        """Return ``Compiled`` for the present device: by the program's own process, or by a CPU compiler."""
+    def compiled(self, watch: CompileProgress | None = None) -> list[records.Record]:
+        """Return ``Compiled`` for the present device: from the program's own process, or from a CPU compiler.
+
+        ``Lowered`` precedes it if the program is lowered now. ``watch`` reports progress and can stop a compiler in a
+        subprocess.
+        """
         host_records = self.host.compiled()
         if host_records is None:
-            return [replace(self._compiled_apart(find_target("cpu"))(watch), target="")]
+            return [replace(self._compile_in_subprocess(find_target("cpu"))(watch), target="")]
         return [
-            with_folded(record, self.record) if isinstance(record, records.Compiled) else record
+            add_folded_products(record, self.record) if isinstance(record, records.Compiled) else record
             for record in host_records
         ]
 
-    def compiled_for(self, target: Target) -> Callable[[Watch | None], records.Compiled]:
+    def compiled_for(self, target: Target) -> Callable[[CompileProgress | None], records.Compiled]:
         """Return a function that gives ``Compiled`` for a target; an invalid target or program raises now."""
         if target.platform != "cpu":
-            plugin_of(target)
-            return self._compiled_apart(target)
+            find_plugin(target)
+            return self._compile_in_subprocess(target)
         host_compiled = next(
             (record for record in self.host.compiled() or () if isinstance(record, records.Compiled)), None
         )
         if host_compiled is None or host_compiled.platform != "cpu":
-            return self._compiled_apart(target)
-        compiled = replace(with_folded(host_compiled, self.record), target=target.name)
+            return self._compile_in_subprocess(target)
+        compiled = replace(add_folded_products(host_compiled, self.record), target=target.name)
         return lambda watch: compiled
 
-    def _compiled_apart(self, target: Target) -> Callable[[Watch | None], records.Compiled]:
-        """Return a function that compiles in a subprocess, once for as long as the host caches results."""
+    def _compile_in_subprocess(self, target: Target) -> Callable[[CompileProgress | None], records.Compiled]:
+        """Return a function that compiles for a target in a subprocess; the record is cached in ``host.kept``."""
         cache, key = self.host.kept, ("target", target.name, *self.host.variety, self.options)
         if key in cache:
             return lambda watch: cache[key]
         compiler_input = self.input_for(target)
 
-        def finish(watch: Watch | None) -> records.Compiled:
-            compiled = cache[key] = with_folded(compile_input(compiler_input, watch), self.record)
+        def finish(watch: CompileProgress | None) -> records.Compiled:
+            compiled = cache[key] = add_folded_products(compile_input(compiler_input, watch), self.record)
             return compiled
 
         return finish
@@ -223,27 +238,30 @@ class Program:
 
         The number of kernels is 0 if it is unknown.
         """
-        values = self._source("cpu").kept_values
+        values = self._source_for("cpu").kept_values
         return dict(sorted((path, kernels) for name, kernels in values for path in equation_paths(name)))
 
-    def _source(self, platform: str) -> Source:
-        """Return the parsed StableHLO for a platform; a single text is for all platforms."""
+    def _source_for(self, platform: str) -> Source:
+        """Return the parsed StableHLO for a platform, read once; text and bytes count for all platforms."""
         key = platform if callable(self.stablehlo) else ""
         if key not in self._sources:
             stablehlo = self.stablehlo(platform) if callable(self.stablehlo) else self.stablehlo
             source = stablehlo if isinstance(stablehlo, Source) else Source(stablehlo)
-            if not isinstance(source.stablehlo, StableHLO):
+            if not isinstance(source.stablehlo, StableHLOProgram):
                 source = source._replace(stablehlo=read_stablehlo(source.stablehlo))
             self._sources[key] = source
         return self._sources[key]
 
-    def _read(self, platform: str) -> StableHLO:
-        read = self._source(platform).stablehlo
-        assert isinstance(read, StableHLO)
+    def _stablehlo_for(self, platform: str) -> StableHLOProgram:
+        read = self._source_for(platform).stablehlo
+        assert isinstance(read, StableHLOProgram)
         return read
 
-    def _kept(self, source: Source, read: StableHLO) -> tuple[bool, ...] | None:
-        """Return which operands are kept: as the producer says, or all if there are as many as arguments."""
+    def _kept_operands(self, source: Source, read: StableHLOProgram) -> tuple[bool, ...] | None:
+        """Return the mask of constants and inputs that the executable takes; None if it is unknown.
+
+        It is what the producer says, or all of them if the StableHLO has as many arguments.
+        """
         if source.kept is not None:
             return source.kept
         jaxpr = self.record.jaxpr
@@ -251,7 +269,9 @@ class Program:
         return (True,) * operands if operands == len(read.arguments) else None
 
 
-def _joined(options: tuple[tuple[str, Any], ...], more: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+def _merge_options(
+    options: tuple[tuple[str, Any], ...], more: tuple[tuple[str, Any], ...]
+) -> tuple[tuple[str, Any], ...]:
     """Return options merged with more of them; values in both are joined by commas."""
     merged = dict(options)
     for name, value in more:

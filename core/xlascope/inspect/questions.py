@@ -6,7 +6,7 @@ from typing import Any
 
 from ..records import Compiled
 from . import text
-from .kept_text import kept_text
+from .materialization_text import materialization_text
 from .memory_text import memory_text
 from .producers import Subject, program_of
 from .program import QuestionError
@@ -51,7 +51,9 @@ def kept(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     """
     program = program_of(fun, args, kwargs)
     return Inspection(
-        "jaxpr", (program.record,), kept_text(program.record, program.kept_values(), program.host.keeps_nothing())
+        "jaxpr",
+        (program.record,),
+        materialization_text(program.record, program.kept_values(), program.host.keeps_nothing()),
     )
 
 
@@ -70,7 +72,7 @@ def fusions(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     """
     program = program_of(fun, args, kwargs)
     records = [program.record, *program.compiled()]
-    return Inspection("fusions", records, text.fusions(records))
+    return Inspection("fusions", records, text.format_fusions(records))
 
 
 def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
@@ -80,13 +82,13 @@ def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     arguments that the function donates. The text says which times are the profiler's and which the host clock's,
     what share of the devices' time belongs to a known equation, and how close each kernel comes to the device's
     peak, which is measured once, while the machine is idle, and cached. Raises
-    :class:`xlascope.xla.profiling.profile.ProfilerInUseError` when this process is being profiled already.
+    :class:`xlascope.xla.profiling.profiler_windows.ProfilerInUseError` when this process is being profiled already.
     """
     program = program_of(fun, args, kwargs)
     program.host.check_callable()
     records = [program.record, *program.compiled()]
-    records += program.host.measured(text.one(Compiled, records))
-    return Inspection("timings", records, text.timings(records))
+    records += program.host.measured(text.first_record(Compiled, records))
+    return Inspection("timings", records, text.format_timings(records))
 
 
 def memory(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:

@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import Any
 
 from .. import records
-from ..analysis.retraces import Retrace, Retraces, made_from, retraces_text
-from ..ir.sources import title_of
+from ..analysis.retraces import Retrace, Retraces, new_function_location, retraces_text
+from ..ir.user_frames import title_of
 from ..records import Compiled, Lowered, Missed, Record, SourceRange, Traced
-from .quiet import inspecting
+from .inspection_scope import inspecting
 from .result import Inspection
 
 #: Maximum number of stored records, without their programs; the oldest are dropped first.
-MOST_RECORDS = 3_000
+MAX_RECORDS = 3_000
 
 
 class RecompileLog:
@@ -27,12 +27,12 @@ class RecompileLog:
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, Record] = OrderedDict()
+        self._records: OrderedDict[int, Record] = OrderedDict()
         self._programs: set[int] = set()
         self._lock = threading.Lock()
         self._next = 0
         self._subscription: records.Subscription | None = None
-        self._watching = 0
+        self._start_count = 0
 
     @property
     def watching(self) -> bool:
@@ -41,15 +41,15 @@ class RecompileLog:
 
     def start(self) -> RecompileLog:
         """Start recording."""
-        self._watching += 1
+        self._start_count += 1
         if self._subscription is None:
             self._subscription = records.watch(self.receive)
         return self
 
     def stop(self) -> None:
         """Stop recording; the records stay."""
-        self._watching -= 1
-        if self._subscription is not None and self._watching <= 0:
+        self._start_count -= 1
+        if self._subscription is not None and self._start_count <= 0:
             self._subscription.close()
             self._subscription = None
 
@@ -67,9 +67,9 @@ class RecompileLog:
             return
         match record:
             case Traced() if record.fix or record.origin == "first":
-                stored: Record = _light(record)
+                stored: Record = _without_program(record)
             case Missed() if record.fix:
-                stored = dataclasses.replace(record, call_site=_titled(record.call_site))
+                stored = dataclasses.replace(record, call_site=_with_cell_title(record.call_site))
             case Lowered() if record.program in self._programs:
                 stored = record
             case Compiled() if record.program in self._programs:
@@ -78,38 +78,46 @@ class RecompileLog:
                 return
         with self._lock:
             self._programs.add(record.program)
-            self._kept[self._next] = stored
+            self._records[self._next] = stored
             self._next += 1
-            while len(self._kept) > MOST_RECORDS:
-                self._programs.discard(self._kept.popitem(last=False)[1].program or 0)
+            while len(self._records) > MAX_RECORDS:
+                self._programs.discard(self._records.popitem(last=False)[1].program or 0)
 
     def recompiles(self, function: Callable[..., Any] | str | None = None) -> Inspection:
         """Return the recorded retraces of all functions, or of one, given itself or by name."""
         with self._lock:
-            stored = tuple(self._kept.values())
-        name = None if function is None else function if isinstance(function, str) else _name(function)
+            stored = tuple(self._records.values())
+        name = None if function is None else function if isinstance(function, str) else _function_name(function)
         selected = [item for item in stored if name in (None, item.function)]
-        retraces = Retraces.of(selected if name is None else _with_outer(stored, selected))
+        retraces = Retraces.of(selected if name is None else _add_outer_traces(stored, selected))
         functions = [item for item in retraces.by_cost() if name in (None, item.function)]
-        return Inspection("recompiles", selected, retraces_text(functions) or _nothing(name))
+        return Inspection("recompiles", selected, retraces_text(functions) or _no_retraces_text(name))
 
-    def spared(self, numbers: frozenset[int]) -> tuple[Retrace, ...]:
+    def avoidable_traces(self, numbers: frozenset[int]) -> tuple[Retrace, ...]:
         """Return the avoidable traces of a function, newest first.
 
         They are those of its programs, by number, and of functions created from the same code in a loop.
         """
         with self._lock:
-            stored = tuple(self._kept.values())
+            stored = tuple(self._records.values())
         retraces = [retrace for function in Retraces.of(stored).functions.values() for retrace in function.retraces]
-        codes = {code for retrace in retraces if retrace.program in numbers and (code := made_from(retrace.reason))}
-        matching = (retrace for retrace in retraces if retrace.program in numbers or made_from(retrace.reason) in codes)
+        codes = {
+            code
+            for retrace in retraces
+            if retrace.program in numbers and (code := new_function_location(retrace.reason))
+        }
+        matching = (
+            retrace
+            for retrace in retraces
+            if retrace.program in numbers or new_function_location(retrace.reason) in codes
+        )
         return tuple(sorted(matching, key=lambda retrace: -retrace.time))
 
 
 _LOG = RecompileLog()
 
 
-class Watching:
+class RecompileWatch:
     """Handle that keeps a log recording until it is closed (or its ``with`` block is left)."""
 
     def __init__(self, log: RecompileLog) -> None:
@@ -121,7 +129,7 @@ class Watching:
             self._log.stop()
             self._log = None
 
-    def __enter__(self) -> Watching:
+    def __enter__(self) -> RecompileWatch:
         return self
 
     def __exit__(
@@ -130,13 +138,13 @@ class Watching:
         self.close()
 
 
-def watch_recompiles() -> Watching:
+def watch_recompiles() -> RecompileWatch:
     """Start recording why functions are traced again, for :func:`recompiles`.
 
     Closing the result, or leaving its ``with`` block, ends that; the records stay. Watching costs nothing per
     call, and a description of each program that is traced or compiled.
     """
-    return Watching(_LOG)
+    return RecompileWatch(_LOG)
 
 
 def recompiles(function: Callable[..., Any] | str | None = None) -> Inspection:
@@ -155,39 +163,39 @@ def recompiles(function: Callable[..., Any] | str | None = None) -> Inspection:
       trace 2 ... x: f32[2] → f32[3]
          fix: Pad or batch the data to one shape, or expect one trace per shape.
     """
-    if not _LOG.watching and not _LOG._kept:
+    if not _LOG.watching and not _LOG._records:
         raise RuntimeError(
             "nothing is remembered: call xlascope.inspect.watch_recompiles() before the calls (%load_ext xlascope does)"
         )
     return _LOG.recompiles(function)
 
 
-def spared_traces(numbers: frozenset[int]) -> tuple[Retrace, ...]:
+def avoidable_traces(numbers: frozenset[int]) -> tuple[Retrace, ...]:
     """Return the recorded avoidable traces of a function, by the numbers of its programs."""
-    return _LOG.spared(numbers)
+    return _LOG.avoidable_traces(numbers)
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _function_name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", None) or type(function).__name__)
 
 
-def _nothing(name: str | None) -> str:
+def _no_retraces_text(name: str | None) -> str:
     return f"nothing was traced again{f' of {name}' if name else ''}"
 
 
-def _with_outer(stored: tuple[Record, ...], selected: list[Record]) -> list[Record]:
-    """Return the selected records with the traces of other functions, which may contain them."""
+def _add_outer_traces(stored: tuple[Record, ...], selected: list[Record]) -> list[Record]:
+    """Return the selected records, and all traces in ``stored``, because they may contain the selected ones."""
     selected_ids = {id(record) for record in selected}
     return [record for record in stored if id(record) in selected_ids or isinstance(record, Traced)]
 
 
-def _light(record: Traced) -> Traced:
+def _without_program(record: Traced) -> Traced:
     """Return a trace without its program, which is not needed here and may be large."""
     empty = dataclasses.replace(record.jaxpr, equations=(), variables={}, constants=(), inputs=(), outputs=())
-    return dataclasses.replace(record, jaxpr=empty, text="", sources=(), call_site=_titled(record.call_site))
+    return dataclasses.replace(record, jaxpr=empty, text="", sources=(), call_site=_with_cell_title(record.call_site))
 
 
-def _titled(site: SourceRange | None) -> SourceRange | None:
+def _with_cell_title(site: SourceRange | None) -> SourceRange | None:
     """Return a location in a notebook cell with the cell's title as file: the kernel's file name is artificial."""
     title = None if site is None else title_of(site.file)
     return site if site is None or title is None else dataclasses.replace(site, file=title)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .. import records
-from ..analysis.costs.call_times import account_json, call_times, places_of
+from ..analysis.costs.call_times import account_json, compute_call_times, equation_locations
 from ..analysis.costs.waiting import waits_json
 from ..records.plain import plain_lines
 from ..records.store import VERSION
-from .writing import chart, write
+from .files import chart, write
 
 R = TypeVar("R", records.Executed, records.Compiled, records.Traced)
 MimeBundle = tuple[dict[str, Any], dict[str, Any]]
@@ -47,9 +47,9 @@ class Inspection:
         run = self._first(records.Executed)
         if run is not None:
             traced = self._first(records.Traced)
-            locations = places_of(traced) if traced is not None else None
+            locations = equation_locations(traced) if traced is not None else None
             compiled = self._first(records.Compiled)
-            result["account"] = account_json(call_times(run, compiled, locations))
+            result["account"] = account_json(compute_call_times(run, compiled, locations))
             if compiled is not None and (waits := waits_json(compiled, run)):
                 result["account"]["waits"] = waits
         return result
@@ -77,7 +77,7 @@ class Inspection:
         return chart(self, kind)
 
     @property
-    def drawn(self) -> Any:
+    def render_source(self) -> Any:
         """Return the data that renderers draw: the records."""
         return self.records
 

@@ -6,85 +6,93 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from ..analysis.costs.call_times import CallTimes, DeviceCall, call_times, places_of
-from ..analysis.costs.roofline import BOUND, HotKernel, hottest, kernel_flops
+from ..analysis.costs.call_times import CallTimes, DeviceCall, compute_call_times, equation_locations
+from ..analysis.costs.roofline import MIN_BOUND_FRACTION, HotKernel, kernel_flops, rank_kernels
 from ..analysis.costs.waiting import waits_of
-from ..analysis.figures import percent, plural, rate, seconds, size
+from ..analysis.formatting import percent, plural, rate, seconds, size
 from ..records import Ceilings, Collective, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
-from .device_text import beside_kernels
-from .kept_text import kept_line
+from .device_text import device_activity_lines
+from .materialization_text import materialization_line
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
 #: Number of operations in a kernel's row, and of source lines in a timing's.
-MOST_NAMES = 8
+MAX_NAMES = 8
 
 #: Source of a time per call, by clock.
-CLOCKS = {"host": "host clock, until the results are there", "profile": "profiler", "": "measured"}
-NOT_WHOLE = "the profiler saw no whole call: kernels have no times"
+CLOCK_NAMES = {"host": "host clock, until the results are there", "profile": "profiler", "": "measured"}
+NO_COMPLETE_CALL = "the profiler saw no whole call: kernels have no times"
 
 
-def fusions(records: Sequence[Record]) -> str:
-    """Return the kernels of a program, each with the equations that XLA fused into it."""
-    compiled = one(Compiled, records)
-    equations = _equations(one(Traced, records))
+def format_fusions(records: Sequence[Record]) -> str:
+    """Return a table of a program's kernels, each with the equations that XLA fused into it, and notes.
+
+    ``records`` contain a ``Compiled`` and a ``Traced``.
+    """
+    compiled = first_record(Compiled, records)
+    equations = _equations_by_path(first_record(Traced, records))
     rows = [("kernel", "kind", "equations", "saved", "operations")]
     for kernel in compiled.kernels:
-        kernel_equations = _told(kernel.equations, equations)
-        description = operations(kernel_equations) if kernel_equations else source_words(kernel, equations)
-        rows.append((kernel.name, kernel.kind, str(len(kernel_equations)), _saved(kernel), description))
-    first = "\n".join([_compiled_line(compiled, one(Traced, records)), *kept_line(compiled.kept)])
-    across = collectives(compiled, equations, {source.file: source.title for source in one(Traced, records).sources})
-    return "\n".join([first, *table(rows, right=(2,)), *across, *_notes(compiled, equations), *unread(compiled)])
+        kernel_equations = _lookup_equations(kernel.equations, equations)
+        description = join_operations(kernel_equations) if kernel_equations else describe_source(kernel, equations)
+        rows.append((kernel.name, kernel.kind, str(len(kernel_equations)), _format_saved_bytes(kernel), description))
+    first = "\n".join([_compiled_line(compiled, first_record(Traced, records)), *materialization_line(compiled.kept)])
+    across = collective_lines(
+        compiled, equations, {source.file: source.title for source in first_record(Traced, records).sources}
+    )
+    return "\n".join([first, *table(rows, right=(2,)), *across, *_notes(compiled, equations), *format_notes(compiled)])
 
 
-def timings(records: Sequence[Record]) -> str:
-    """Return the kernels of a program with their measured times, and the same time by source line."""
-    compiled, run = one(Compiled, records), one(Executed, records)
-    equations = _equations(one(Traced, records))
-    traced = one(Traced, records)
+def format_timings(records: Sequence[Record]) -> str:
+    """Return a table of a program's kernels with their measured times, and the same time by source line.
+
+    ``records`` contain a ``Compiled``, a ``Traced`` and an ``Executed``.
+    """
+    compiled, run = first_record(Compiled, records), first_record(Executed, records)
+    equations = _equations_by_path(first_record(Traced, records))
+    traced = first_record(Traced, records)
     titles = {item.file: item.title for item in traced.sources}
     ceilings = next((item for item in records if isinstance(item, Ceilings)), None)
     parts = [_compiled_line(compiled, traced), _run_line(run)]
     if ceilings is not None:
         parts.append(_ceilings_line(ceilings))
     account, flops = (
-        call_times(run, compiled, places_of(traced)),
+        compute_call_times(run, compiled, equation_locations(traced)),
         kernel_flops(compiled.kernels, traced.jaxpr, len(compiled.devices)),
     )
     for device in account.devices:
-        hot = hottest(device, compiled, flops, ceilings)
-        parts += ["", *_device_table(device, hot, compiled, equations, titles), *_overlap(device)]
-    parts += beside_kernels(run)
-    parts += across_devices(compiled, run, account, equations, titles)
-    if account.whole is not None:
-        parts += [_attributed(account), *_by_line(account, titles)]
-    parts += unread(compiled, run)
+        hot = rank_kernels(device, compiled, flops, ceilings)
+        parts += ["", *_device_table(device, hot, compiled, equations, titles), *_overlap_lines(device)]
+    parts += device_activity_lines(run)
+    parts += collective_timing_lines(compiled, run, account, equations, titles)
+    if account.mean is not None:
+        parts += [_attribution_line(account), *_lines_by_source(account, titles)]
+    parts += format_notes(compiled, run)
     return "\n".join(parts)
 
 
-def one(kind: type[R], records: Iterable[Record]) -> R:
-    """Return the first record of a kind."""
+def first_record(kind: type[R], records: Iterable[Record]) -> R:
+    """Return the first record of a kind, of which there has to be one."""
     return next(record for record in records if isinstance(record, kind))
 
 
-def _equations(traced: Traced) -> dict[EquationPath, Equation]:
+def _equations_by_path(traced: Traced) -> dict[EquationPath, Equation]:
     return {equation.path: equation for equation in traced.jaxpr.walk()}
 
 
-def how_many_equations(traced: Traced) -> str:
+def describe_equation_count(traced: Traced) -> str:
     """Return a count such as ``3 equations``, or that it is unknown from StableHLO without names."""
     count = sum(1 for _ in traced.jaxpr.walk())
     return plural(count, "equation") if count or traced.text else "equations unknown"
 
 
-def how_many_kernels(compiled: Compiled) -> str:
+def describe_kernel_count(compiled: Compiled) -> str:
     """Return a count such as ``3 kernels``, or that the compiler's output could not be read."""
     return "kernels that nobody knows" if compiled.unread else plural(len(compiled.kernels), "kernel")
 
 
 def _compiled_line(compiled: Compiled, traced: Traced) -> str:
-    equations, kernels = how_many_equations(traced), how_many_kernels(compiled)
+    equations, kernels = describe_equation_count(traced), describe_kernel_count(compiled)
     platform = (
         f"{len(compiled.devices)} devices ({compiled.platform})" if len(compiled.devices) > 1 else compiled.platform
     )
@@ -103,7 +111,7 @@ def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[
     return notes
 
 
-def unread(*sources: Compiled | Executed) -> list[str]:
+def format_notes(*sources: Compiled | Executed) -> list[str]:
     """Return notes about compiler or profiler output that could not be read, a line each."""
     return [f"note: {note}" for source in sources for note in source.notes]
 
@@ -112,8 +120,10 @@ def _run_line(run: Executed) -> str:
     """Return a line with the number of calls and the time of one, with its clock."""
     if not run.step:
         return f"{plural(run.calls, 'call')} in {seconds(run.seconds)} (host clock)"
-    clock = CLOCKS.get(run.clock, "by a clock that this version does not know")
-    profiled = f"the profiler saw {plural(run.observed_calls, 'whole call')}" if run.observed_calls else NOT_WHOLE
+    clock = CLOCK_NAMES.get(run.clock, "by a clock that this version does not know")
+    profiled = (
+        f"the profiler saw {plural(run.observed_calls, 'whole call')}" if run.observed_calls else NO_COMPLETE_CALL
+    )
     return f"{seconds(run.step)} per call ({clock}; {plural(run.calls, 'call')}); {profiled}"
 
 
@@ -129,47 +139,54 @@ def _device_table(
     equations: dict[EquationPath, Equation],
     titles: dict[str, str],
 ) -> list[str]:
+    """Return the table of one device's most expensive kernels, ``hot``; ``titles`` are the titles of files."""
     kernels = {kernel.name: kernel for kernel in compiled.kernels}
     rows = [(f"kernel on {device.device}", "per call", "share", "FLOP/s", "B/s", "bound by", "operations", "lines")]
     for item in hot:
         kernel = kernels.get(item.call.kernel)
-        row_equations = _told(kernel.equations, equations) if kernel is not None else []
+        row_equations = _lookup_equations(kernel.equations, equations) if kernel is not None else []
         flops = rate(item.flop_rate, "") if item.flop_rate else ""
-        moved = rate(item.byte_rate, "") if item.byte_rate else ""
-        description = operations(row_equations) if row_equations else source_words(kernel, equations)
-        figures = seconds(item.call.seconds), percent(item.call.share), flops, moved, item.reached.words
-        rows.append((item.call.kernel, *figures, description, _lines(row_equations, titles)))
+        byte_rate = rate(item.byte_rate, "") if item.byte_rate else ""
+        description = join_operations(row_equations) if row_equations else describe_source(kernel, equations)
+        figures = seconds(item.call.seconds), percent(item.call.share), flops, byte_rate, item.utilization.words
+        rows.append((item.call.kernel, *figures, description, _format_locations(row_equations, titles)))
     return table(rows, right=(1, 2, 3, 4))
 
 
-def collectives(compiled: Compiled, equations: dict[EquationPath, Equation], titles: dict[str, str]) -> list[str]:
-    """Return the kernels that communicate across devices, with their equations; no line if there are none."""
+def collective_lines(compiled: Compiled, equations: dict[EquationPath, Equation], titles: dict[str, str]) -> list[str]:
+    """Return a table of the kernels that communicate across devices, as lines; empty if there are none.
+
+    ``equations`` are those of the program by path, ``titles`` the titles of source files.
+    """
     rows = [("collective", *_KIND_AND_BYTES, "operations", "lines")]
     for kernel in compiled.kernels:
         if kernel.collective is not None:
-            row_equations = _told(kernel.equations, equations)
+            row_equations = _lookup_equations(kernel.equations, equations)
             rows.append(
                 (
                     kernel.name,
                     *_kind_and_bytes(kernel.collective),
-                    operations(row_equations),
-                    _lines(row_equations, titles),
+                    join_operations(row_equations),
+                    _format_locations(row_equations, titles),
                 )
             )
     return ["", *table(rows, right=(2, 3, 4)), _IN_AND_OUT] if len(rows) > 1 else []
 
 
-def across_devices(
+def collective_timing_lines(
     compiled: Compiled,
     run: Executed,
     account: CallTimes,
     equations: dict[EquationPath, Equation],
     titles: dict[str, str],
 ) -> list[str]:
-    """Return the collectives with their times in a call, and how much of that is waiting for others."""
-    if account.whole is None:
-        return collectives(compiled, equations, titles)
-    kernel_calls = {item.kernel: item for item in account.whole.kernels}
+    """Return a table of the collectives with their times in a call, and how much of that is waiting for others.
+
+    ``equations`` are those of the program by path, ``titles`` the titles of source files.
+    """
+    if account.mean is None:
+        return collective_lines(compiled, equations, titles)
+    kernel_calls = {item.kernel: item for item in account.mean.kernels}
     waits = {item.kernel: item for item in waits_of(compiled, run)}
     rows = [("collective", *_KIND_AND_BYTES, "per call", "share", "waits", "operations", "lines")]
     for kernel in compiled.kernels:
@@ -178,12 +195,12 @@ def across_devices(
         call, wait, row_equations = (
             kernel_calls.get(kernel.name),
             waits.get(kernel.name),
-            _told(kernel.equations, equations),
+            _lookup_equations(kernel.equations, equations),
         )
         time = (seconds(call.seconds), percent(call.share)) if call is not None else ("", "")
         words = f"{seconds(wait.waiting)} of {seconds(wait.seconds)}, last {wait.last}" if wait is not None else ""
         columns = (*_kind_and_bytes(kernel.collective), *time, words)
-        rows.append((kernel.name, *columns, operations(row_equations), _lines(row_equations, titles)))
+        rows.append((kernel.name, *columns, join_operations(row_equations), _format_locations(row_equations, titles)))
     if len(rows) == 1:
         return []
     return ["", *table(rows, right=(2, 3, 4, 5, 6)), _IN_AND_OUT, *([_WAITS] if waits else [])]
@@ -199,8 +216,8 @@ def _kind_and_bytes(collective: Collective) -> tuple[str, str, str, str]:
     return collective.kind, between, size(collective.operand_bytes), size(collective.result_bytes)
 
 
-def _overlap(device: DeviceCall) -> list[str]:
-    """Return both sums where kernels overlap in time."""
+def _overlap_lines(device: DeviceCall) -> list[str]:
+    """Return a line with the sum and the union of the kernels' times if they overlap on a device, no line otherwise."""
     if not device.overlaps:
         return []
     return [
@@ -209,15 +226,18 @@ def _overlap(device: DeviceCall) -> list[str]:
     ]
 
 
-def _attributed(account: CallTimes) -> str:
+def _attribution_line(account: CallTimes) -> str:
     """Return a line with the shares of the kernels' time in equations and in copies of their results."""
     copied = f", {percent(account.copied)} copies what equations made" if account.copied else ""
-    how = f"profiler; rates: our count; bound by a ceiling: reached {percent(BOUND)} of it or more"
+    how = f"profiler; rates: our count; bound by a ceiling: reached {percent(MIN_BOUND_FRACTION)} of it or more"
     return f"{percent(account.attributed)} of the kernels' time has an equation{copied} ({how})"
 
 
-def _by_line(account: CallTimes, titles: dict[str, str]) -> list[str]:
-    """Return the time per source line; a kernel's time is split evenly over its equations."""
+def _lines_by_source(account: CallTimes, titles: dict[str, str]) -> list[str]:
+    """Return a table of the time per source line; a kernel's time is split evenly over its equations.
+
+    ``titles`` are the titles of source files.
+    """
     if not account.lines:
         return []
     rows = [("source line", "per call")]
@@ -229,49 +249,49 @@ def _by_line(account: CallTimes, titles: dict[str, str]) -> list[str]:
     return ["", *table(rows, right=(1,)), f"(each kernel's time split evenly over its equations{mean})"]
 
 
-def _told(paths: Iterable[EquationPath], equations: dict[EquationPath, Equation]) -> list[Equation]:
+def _lookup_equations(paths: Iterable[EquationPath], equations: dict[EquationPath, Equation]) -> list[Equation]:
     return [equations[path] for path in dict.fromkeys(paths) if path in equations]
 
 
-def source_words(kernel: Kernel | None, equations: dict[EquationPath, Equation]) -> str:
+def describe_source(kernel: Kernel | None, equations: dict[EquationPath, Equation]) -> str:
     """Return the source of a kernel without equations: whose results it copies, if known."""
-    moved = _told(kernel.moves, equations) if kernel is not None else []
-    if not moved and kernel is not None and kernel.kind == "call":
+    copied = _lookup_equations(kernel.moves, equations) if kernel is not None else []
+    if not copied and kernel is not None and kernel.kind == "call":
         return "runs what is within"
-    return f"copies what {operations(moved)} made" if moved else "no source known"
+    return f"copies what {join_operations(copied)} made" if copied else "no source known"
 
 
-def operations(equations: Sequence[Equation]) -> str:
+def join_operations(equations: Sequence[Equation]) -> str:
     """Return the operation names of equations, shortened; in a long list, repeated names appear once."""
     names = [equation.operation for equation in equations]
-    if len(names) > MOST_NAMES:
+    if len(names) > MAX_NAMES:
         counts = Counter(names)
         names = [f"{name} ×{count}" if count > 1 else name for name, count in counts.items()]
-    more = f" +{len(names) - MOST_NAMES}" if len(names) > MOST_NAMES else ""
-    return " ".join(names[:MOST_NAMES]) + more if names else "no source known"
+    more = f" +{len(names) - MAX_NAMES}" if len(names) > MAX_NAMES else ""
+    return " ".join(names[:MAX_NAMES]) + more if names else "no source known"
 
 
-def _lines(equations: Sequence[Equation], titles: dict[str, str]) -> str:
-    """Return titles and lines, as in ``In[3]:8,9 model.py:4``."""
+def _format_locations(equations: Sequence[Equation], titles: dict[str, str]) -> str:
+    """Return the titles and lines of equations, as in ``In[3]:8,9 model.py:4``; ``titles`` are those of files."""
     lines_by_title: dict[str, set[int]] = defaultdict(set)
     for equation in equations:
         if equation.source is not None:
             lines_by_title[titles.get(equation.source.file, equation.source.file)].add(equation.source.line)
     return " ".join(
-        f"{title}:{','.join(map(str, sorted(lines)[:MOST_NAMES]))}" for title, lines in lines_by_title.items()
+        f"{title}:{','.join(map(str, sorted(lines)[:MAX_NAMES]))}" for title, lines in lines_by_title.items()
     )
 
 
-def _saved(kernel: Kernel) -> str:
+def _format_saved_bytes(kernel: Kernel) -> str:
     return size(kernel.bytes_saved) if kernel.bytes_saved else ""
 
 
 def table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> list[str]:
     """Return rows as lines with aligned columns, right-aligned for the column numbers in ``right``."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(_padded(row, widths, right)).rstrip() for row in rows]
+    return ["  ".join(_pad_cells(row, widths, right)).rstrip() for row in rows]
 
 
-def _padded(row: tuple[str, ...], widths: Sequence[int], right: Sequence[int]) -> Iterable[str]:
+def _pad_cells(row: tuple[str, ...], widths: Sequence[int], right: Sequence[int]) -> Iterable[str]:
     for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
         yield cell.rjust(width) if column in right else cell.ljust(width)

@@ -8,7 +8,7 @@ from .avals import ShapedArray
 
 
 class Var:
-    """Variable with its type and, while its program is traced, its trace. Compared by identity."""
+    """Variable of a jaxpr with its type ``aval`` and, while its program is traced, its trace. Compared by identity."""
 
     __slots__ = ("_trace", "aval")
 
@@ -23,7 +23,7 @@ class Var:
 
 
 class Literal:
-    """Scalar constant inlined in a program."""
+    """Scalar constant ``val`` that is written in a program in place of a variable; ``aval`` is its type."""
 
     __slots__ = ("aval", "val")
 
@@ -49,10 +49,11 @@ Atom = Var | Literal
 
 
 class Origin(NamedTuple):
-    """Origin of a derived equation.
+    """Origin of an equation that belongs to a derivative or a scope, with the user's line.
 
-    Its role (forward, tangent, backward), the value whose derivative it computes, the user's line, and the scopes
-    (``named_scope``) that are open there.
+    ``role`` is ``"forward"``, ``"tangent"`` or ``"backward"``, ``forward`` the value whose derivative the
+    equation computes, ``code`` and ``lasti`` are the code object and the offset of the instruction of the
+    user's line, ``scope`` the open ``named_scope`` names, joined by ``/``.
     """
 
     role: str
@@ -66,7 +67,10 @@ class Origin(NamedTuple):
 NO_LINE = -2
 
 
-def origin_of(role: str, forward: Any, code: Any, lasti: int, scope: str = "", new: Any = tuple.__new__) -> Origin:
-    """Return an :class:`Origin`, in half the time of calling the class: derivatives make two per equation."""
+def make_origin(role: str, forward: Any, code: Any, lasti: int, scope: str = "", new: Any = tuple.__new__) -> Origin:
+    """Return an :class:`Origin` in half the time of calling the class: derivatives make two per equation.
+
+    ``new`` is a local name for speed and is not passed.
+    """
     origin: Origin = new(Origin, (role, forward, code, lasti, scope))
     return origin

@@ -12,32 +12,32 @@ import numpy as np
 
 from ..dtypes import KINDS, short_name
 from ..key_types import KeyType, is_key
-from ..recent import Recent
-from ..runtime import beside
+from ..lru_cache import FastLRUCache
+from ..runtime import jax_coexistence
 
 #: How to pass an xlascope array to jax.
-WAY_TO_JAX = "give jax its values, jax.numpy.asarray(numpy.asarray(x))"
+JAX_CONVERSION_HINT = "give jax its values, jax.numpy.asarray(numpy.asarray(x))"
 
 #: Attributes that jax reads from the type of any array.
-_ASKED_BY_JAX = (
+_ATTRIBUTES_READ_BY_JAX = (
     *("has_qdd", "is_high", "lo_ty", "mat", "memory_space", "strip_weak_type", "to_cotangent_aval"),
     *("to_tangent_aval", "update", "vma", "_add", "_getitem", "_mul", "_rmul", "_sub"),
 )
 
 _Key = tuple[tuple[int, ...], np.dtype[Any], bool] | tuple[tuple[int, ...], np.dtype[Any], bool, Any]
 #: All live abstract values: the unique one for each key.
-_living: WeakValueDictionary[_Key, ShapedArray] = WeakValueDictionary()
+_live_avals: WeakValueDictionary[_Key, ShapedArray] = WeakValueDictionary()
 #: Recently used abstract values, as strong references with a fast lookup.
-_recent: Recent[_Key, ShapedArray] = Recent(8192)
-_interning = threading.RLock()
+_recent_avals: FastLRUCache[_Key, ShapedArray] = FastLRUCache(8192)
+_intern_lock = threading.RLock()
 
 
 class ShapedArray:
-    """Shape, dtype, and whether the dtype is weak (came from a Python scalar, and yields to others).
+    """Abstract value of an array: shape, dtype, and whether the dtype is weak (that of a Python scalar).
 
-    Where axes of a mesh are of the kind ``Explicit``, the type also says along which of them values are sharded.
-    There is one object for each of these combinations, so abstract values are compared by identity. jaxlib's C++
-    reads the attributes ``shape``, ``dtype`` and ``weak_type``.
+    Where axes of a mesh are explicit, the type also says along which of them values are sharded. There is one
+    object for each of these combinations, so abstract values are compared by identity. jaxlib's C++ reads the
+    attributes ``shape``, ``dtype`` and ``weak_type``.
     """
 
     __slots__ = ("__weakref__", "dtype", "explicit", "shape", "weak_type")
@@ -50,7 +50,7 @@ class ShapedArray:
     explicit: Any
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> ShapedArray:
-        return shaped(tuple(shape), _as_dtype(dtype), weak_type)
+        return make_aval(tuple(shape), _as_dtype(dtype), weak_type)
 
     @property
     def ndim(self) -> int:
@@ -72,111 +72,122 @@ class ShapedArray:
 
     @property
     def sharding(self) -> Any:
-        """Return the sharding along explicit mesh axes as a NamedSharding; None where there is none."""
+        """Return the sharding along explicit mesh axes, a NamedSharding; None if there is none."""
         if self.explicit is None:
-            _refuse_jax(self)
+            _raise_if_jax_is_present(self)
         return self.explicit
 
     def _sizes_text(self) -> str:
         if self.explicit is None:
             return ",".join(map(str, self.shape))
-        return ",".join(f"{size}{_cut_text(part)}" for size, part in zip(self.shape, self.explicit.spec, strict=True))
+        return ",".join(
+            f"{size}{_mesh_axes_text(part)}" for size, part in zip(self.shape, self.explicit.spec, strict=True)
+        )
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.dtype.name}[{self._sizes_text()}]{weak})"
 
 
-def _cut_text(part: Any) -> str:
-    """Return the mesh axes that an axis is sharded along, in the notation of types."""
+def _mesh_axes_text(part: Any) -> str:
+    """Return the mesh axes that an axis is sharded along, in the notation of types: ``@x``, ``@(x,y)``.
+
+    ``part`` is the entry of a partition spec for that axis: a name, a tuple of names, or None.
+    """
     if part is None:
         return ""
     return f"@({','.join(map(str, part))})" if isinstance(part, tuple) else f"@{part}"
 
 
-def _refuse_jax(aval: ShapedArray) -> None:
-    if beside.here():
+def _raise_if_jax_is_present(aval: ShapedArray) -> None:
+    if jax_coexistence.is_present():
         raise TypeError(
             f"jax was given an array of xlascope, {aval.str_short()}. It computes with its own arrays and tracers "
-            f"only: {WAY_TO_JAX}"
+            f"only: {JAX_CONVERSION_HINT}"
         )
 
 
-def _refuse(name: str) -> property:
-    """Return a property that raises: AttributeError as usual, TypeError with advice when jax is in the process."""
+def _make_refusing_property(name: str) -> property:
+    """Return a property that raises AttributeError, or TypeError with advice when jax is in the process."""
 
     def refuse(self: ShapedArray) -> None:
-        _refuse_jax(self)
+        _raise_if_jax_is_present(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     return property(refuse)
 
 
-for _name in _ASKED_BY_JAX:
-    setattr(ShapedArray, _name, _refuse(_name))
+for _name in _ATTRIBUTES_READ_BY_JAX:
+    setattr(ShapedArray, _name, _make_refusing_property(_name))
 
 
 #: The unique object for each dtype: NumPy sometimes makes copies of its own dtypes.
-_SINGLE = {dtype: dtype for dtype in KINDS}
+_CANONICAL_DTYPES = {dtype: dtype for dtype in KINDS}
 
 
-def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
+def make_aval(shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
     """Return the unique abstract value with this shape, dtype and weakness.
 
     >>> make_aval((3,), np.dtype("float32")) is make_aval((3,), np.dtype("float32"))
     True
     """
     key = (shape, dtype, weak_type)
-    aval = _recent.get(key)
-    return _interned(key) if aval is None else aval
+    aval = _recent_avals.get(key)
+    return _intern(key) if aval is None else aval
 
 
-def _interned(key: _Key) -> ShapedArray:
-    """Return the live abstract value for a key, or a new one."""
-    with _interning:
-        aval = _living.get(key)
+def _intern(key: _Key) -> ShapedArray:
+    """Return the live abstract value for a key, or a new one.
+
+    The key is (shape, dtype, weak type) and, if there is one, the explicit sharding.
+    """
+    with _intern_lock:
+        aval = _live_avals.get(key)
         if aval is None:
             aval = object.__new__(ShapedArray)
             aval.shape, dtype, aval.weak_type, *explicit = key
             aval.explicit = explicit[0] if explicit else None
-            aval.dtype = _SINGLE.get(dtype, dtype)
-            aval = _living.setdefault(key, aval)
-        return _recent.keep(key, aval)
+            aval.dtype = _CANONICAL_DTYPES.get(dtype, dtype)
+            aval = _live_avals.setdefault(key, aval)
+        return _recent_avals.insert(key, aval)
 
 
 def _as_dtype(dtype: Any) -> Any:
     return dtype if is_key(dtype) else np.dtype(dtype)
 
 
-def laid(aval: ShapedArray, explicit: Any) -> ShapedArray:
-    """Return the type with a sharding along explicit mesh axes: a NamedSharding with an entry per axis, or None."""
+def with_explicit_sharding(aval: ShapedArray, explicit: Any) -> ShapedArray:
+    """Return the type with the sharding ``explicit`` along explicit mesh axes.
+
+    ``explicit`` is a NamedSharding with an entry for each axis, or None for no sharding.
+    """
     if explicit is None:
-        return shaped(aval.shape, aval.dtype, aval.weak_type) if aval.explicit is not None else aval
+        return make_aval(aval.shape, aval.dtype, aval.weak_type) if aval.explicit is not None else aval
     key = (aval.shape, aval.dtype, aval.weak_type, explicit)
-    return _recent.get(key) or _interned(key)
+    return _recent_avals.get(key) or _intern(key)
 
 
-def in_words(aval: ShapedArray) -> ShapedArray:
-    """Return the type of the data behind a type: for keys their words, along a last axis; else the type itself.
+def physical_aval(aval: ShapedArray) -> ShapedArray:
+    """Return the physical type: for typed keys that of their words, along a new last axis; else the type itself.
 
     >>> from xlascope.key_types import KEY_TYPES
     >>> physical_aval(make_aval((3,), KEY_TYPES["threefry2x32"])).str_short()
     'u32[3,2]'
     """
     kind: Any = aval.dtype
-    return shaped((*aval.shape, kind.words), _WORD) if kind.__class__ is KeyType else aval
+    return make_aval((*aval.shape, kind.words), _KEY_WORD_DTYPE) if kind.__class__ is KeyType else aval
 
 
-_WORD = np.dtype(np.uint32)
+_KEY_WORD_DTYPE = np.dtype(np.uint32)
 
 
-def strengthened(aval: ShapedArray) -> ShapedArray:
+def strip_weak_type(aval: ShapedArray) -> ShapedArray:
     """Return the abstract value without weak type."""
-    return laid(shaped(aval.shape, aval.dtype), aval.explicit) if aval.weak_type else aval
+    return with_explicit_sharding(make_aval(aval.shape, aval.dtype), aval.explicit) if aval.weak_type else aval
 
 
 class ShapeDtypeStruct:
-    """Shape and dtype without values, to trace with."""
+    """Shape and dtype without values, which stand for an array when a function is traced."""
 
     __slots__ = ("dtype", "shape", "weak_type")
 

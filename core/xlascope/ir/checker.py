@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..errors import JaxprTypeError
-from .avals import ShapedArray, strengthened
+from .avals import ShapedArray, strip_weak_type
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
 
 
@@ -30,6 +30,7 @@ def _check_constants(program: ClosedJaxpr) -> None:
 
 
 def _check_body(jaxpr: Jaxpr, where: str) -> None:
+    """Check the equations of a program, and the programs in them; ``where`` is its name for errors."""
     defined: set[int] = set()
     for variable in (*jaxpr.constvars, *jaxpr.invars):
         _define(variable, defined, f"the arguments of {where}")
@@ -70,14 +71,20 @@ def _check_literal(x: Any, location: str) -> None:
 
 
 def _check_types(operation: Any, inputs: Sequence[Atom], outputs: Sequence[Var], location: str) -> None:
+    """Raise JaxprTypeError unless the results have the types that the operation gives for its operands.
+
+    ``location`` names the equation.
+    """
     operands = [x.aval for x in inputs]
     try:
         expected = operation.result_types(tuple(operands))
     except (TypeError, ValueError) as error:
-        _fail(location, f"the operands {_listed(operands)} do not fit: {error}")
+        _fail(location, f"the operands {_format_avals(operands)} do not fit: {error}")
     actual = [v.aval for v in outputs]
-    if [strengthened(a) for a in expected] != [strengthened(a) for a in actual]:
-        _fail(location, f"the results have types {_listed(actual)}, the operation gives {_listed(expected)}")
+    if [strip_weak_type(a) for a in expected] != [strip_weak_type(a) for a in actual]:
+        _fail(
+            location, f"the results have types {_format_avals(actual)}, the operation gives {_format_avals(expected)}"
+        )
 
 
 def _check_call(body: ClosedJaxpr, location: str) -> None:
@@ -87,7 +94,7 @@ def _check_call(body: ClosedJaxpr, location: str) -> None:
         _fail(location, f"inside it, {error}")
 
 
-def _listed(avals: Sequence[ShapedArray]) -> str:
+def _format_avals(avals: Sequence[ShapedArray]) -> str:
     return f"({', '.join(aval.str_short() for aval in avals)})"
 
 

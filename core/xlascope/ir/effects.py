@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 
 class Effect(NamedTuple):
-    """Kind of effect; equations that have one are kept whether or not their results are used.
+    """Kind of effect of an operation; equations that have one are kept whether or not their results are used.
 
-    Debugging may happen as often as the program runs (twice, where a transformation computes something again),
-    input and output just once.
+    A ``"debug"`` effect may happen as often as the program runs (twice, where a transformation computes
+    something again), an ``"io"`` effect just once. ``ordered`` says that such effects happen in the order of
+    the program.
     """
 
     kind: str
@@ -25,7 +26,7 @@ ORDERED_DEBUG = Effect("debug", ordered=True)
 IO = Effect("io", ordered=False)
 ORDERED_IO = Effect("io", ordered=True)
 #: Keeps an equation whose results nothing uses.
-KEPT = Effect("kept", ordered=False)
+KEEP_ALIVE = Effect("kept", ordered=False)
 
 
 def is_ordered(effects: Iterable[Effect]) -> bool:

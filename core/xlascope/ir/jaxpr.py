@@ -10,12 +10,12 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..recent import RecentlyUsed
+from ..lru_cache import LRUCache
 from .atoms import Atom, Literal, Origin, Var
 from .avals import ShapedArray
 from .effects import NO_EFFECTS, Effects
 from .operation import Operation, Primitive
-from .printer import equation_text, jaxpr_text
+from .printer import format_equation, format_jaxpr
 
 __all__ = ["Atom", "ClosedJaxpr", "Equation", "Jaxpr", "Literal", "Origin", "RawEquation", "Var"]
 
@@ -26,7 +26,7 @@ RawEquation = tuple[Operation, Sequence[Any], Sequence[Var], Any, int, Origin | 
 
 
 class Equation:
-    """Equation of a jaxpr: ``outvars = operation invars``."""
+    """Equation of a jaxpr, ``outvars = operation invars``, with its user line (``code``, ``lasti``) and its origin."""
 
     __slots__ = ("code", "invars", "lasti", "operation", "origin", "outvars")
 
@@ -59,14 +59,16 @@ class Equation:
         return self.code, self.lasti
 
     def __repr__(self) -> str:
-        return equation_text(self)
+        return format_equation(self)
 
 
 class Jaxpr:
-    """Program: ``constvars`` and ``invars`` in, equations, ``outvars`` out.
+    """Typed program: it takes ``constvars`` and ``invars``, runs its equations, and returns ``outvars``.
 
-    ``segments`` are the names under which lowering writes the equations, for a program that was derived from
-    another one and names them by their numbers there; None for its own numbers.
+    ``raw`` are the equations as tuples. ``argument_names`` are the user's names for the arguments, or a
+    function that returns them. ``segments`` are the names under which lowering writes the equations, for a
+    program that was derived from another one and names equations by their indices there; None: by their own
+    indices.
     """
 
     __slots__ = (
@@ -95,7 +97,7 @@ class Jaxpr:
 
     @property
     def argument_names(self) -> tuple[str, ...]:
-        """Return the user's names for the arguments, as far as known; computed on first access."""
+        """Return the user's names for the arguments, perhaps fewer than there are; computed on first access."""
         if callable(self._argument_names):
             self._argument_names = tuple(self._argument_names())
         return tuple(self._argument_names)
@@ -118,18 +120,19 @@ class Jaxpr:
         return iter(self.eqns)
 
     def __repr__(self) -> str:
-        return jaxpr_text(self)
+        return format_jaxpr(self)
 
 
 _serials = itertools.count()
 #: Generation size of a program's cache of derived objects: a batched form for each size, say.
-_MOST_DERIVED = 128
+_DERIVED_GENERATION_SIZE = 128
 
 
 class ClosedJaxpr:
     """Jaxpr with the values of its constants.
 
-    ``derived`` caches what was derived from it (its jvp, its linearization, its executable …) for its lifetime.
+    ``derived`` is a cache for what is derived from the program (its jvp, its linearization, its executable
+    …), by a tuple that starts with the kind; it lives as long as the program.
     """
 
     __slots__ = ("__weakref__", "consts", "derived", "jaxpr", "serial")
@@ -137,7 +140,7 @@ class ClosedJaxpr:
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         self.jaxpr = jaxpr
         self.consts = list(consts)
-        self.derived: RecentlyUsed[Any, Any] = RecentlyUsed(_MOST_DERIVED)
+        self.derived: LRUCache[Any, Any] = LRUCache(_DERIVED_GENERATION_SIZE)
         #: The number of programs created before this one.
         self.serial = next(_serials)
 
@@ -172,4 +175,4 @@ class ClosedJaxpr:
         return self.jaxpr.name
 
     def __repr__(self) -> str:
-        return jaxpr_text(self)
+        return format_jaxpr(self)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..recent import RecentlyUsed
+from ..lru_cache import LRUCache
 from .avals import ShapedArray
 
 
-class Zero:
-    """Symbolic zero tangent or cotangent."""
+class ZeroMarker:
+    """Class of ``ZERO``, the symbolic zero tangent or cotangent."""
 
     __slots__ = ()
 
@@ -18,7 +18,7 @@ class Zero:
 
 
 class NotMapped:
-    """Mapped axis of an operand that is not mapped."""
+    """Class of ``NOT_MAPPED``, which stands for the batch axis of an operand that all examples share."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class NotMapped:
 
 
 class LinearInput:
-    """Marker, in a transpose rule, for an operand whose cotangent is requested."""
+    """Marker, in a transpose rule, for a linear operand of type ``aval``, whose cotangent is requested."""
 
     __slots__ = ("aval",)
 
@@ -38,16 +38,16 @@ class LinearInput:
         return f"LinearInput({self.aval.str_short()})"
 
 
-_marks: RecentlyUsed[ShapedArray, LinearInput] = RecentlyUsed(2048)
+_linear_inputs: LRUCache[ShapedArray, LinearInput] = LRUCache(2048)
 
 
-def linear_input(aval: ShapedArray) -> LinearInput:
-    """Return the marker for a linear operand of that type."""
-    mark = _marks.get(aval)
+def make_linear_input(aval: ShapedArray) -> LinearInput:
+    """Return the marker for a linear operand of that type; markers are cached by type."""
+    mark = _linear_inputs.get(aval)
     if mark is None:
-        mark = _marks[aval] = LinearInput(aval)
+        mark = _linear_inputs[aval] = LinearInput(aval)
     return mark
 
 
-ZERO: Final = Zero()
+ZERO: Final = ZeroMarker()
 NOT_MAPPED: Final = NotMapped()

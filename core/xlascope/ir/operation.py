@@ -15,21 +15,21 @@ from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
+from ..cache_keys import cache_key
 from ..key_types import is_key
-from ..keys import key_of
-from ..recent import Recent, RecentlyUsed
+from ..lru_cache import FastLRUCache, LRUCache
 from ..records.traits import NO_TRAITS, Traits
 from .avals import ShapedArray
 from .effects import NO_EFFECTS, Effects
-from .explicit import Parts, is_explicit, lying_results, unclear
-from .sources import user_line, where_text
+from .explicit_sharding import Parts, is_explicit, lying_results, unclear
+from .user_frames import user_line, where_text
 
 RULES = ("abstract_eval", "to_stablehlo", "jvp", "transpose_rule", "batch_rule")
 REQUIRED = ("abstract_eval", "to_stablehlo", "jvp", "batch_rule")
 
 _registry: dict[str, type[Operation]] = {}
 #: Generation size of the cache of result types of an operation without parameters.
-_MOST_REMEMBERED = 1024
+_MEMO_GENERATION_SIZE = 1024
 
 
 class BindParams(dict[str, Any]):
@@ -65,7 +65,7 @@ class Primitive:
         #: The registered rules, by kind.
         self.rules: dict[str, Any] = {}
         #: Cache of derived objects, with the same lifetime.
-        self.derived: RecentlyUsed[Any, Any] = RecentlyUsed(512)
+        self.derived: LRUCache[Any, Any] = LRUCache(512)
 
     def bind(self, *operands: Any, **params: Any) -> Any:
         """Apply the operation and return its result, or a list when there are ``multiple_results``.
@@ -106,11 +106,14 @@ class Primitive:
         return self.register("impl", impl)
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Register the rule from operand types to the result type, a list with ``multiple_results``, and return it."""
+        """Register the rule for the type of the result, or a list with ``multiple_results``, and return the rule."""
         return self.register("abstract_eval", rule)
 
     def register(self, kind: str, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Add or replace a rule, and return it; raise TypeError for an operation whose class has the rules."""
+        """Add or replace the rule for ``kind`` (``"impl"``, ``"jvp"``, …), and return it.
+
+        Raises TypeError for an operation whose class has its rules as methods.
+        """
         if self.operation is not None:
             raise TypeError(
                 f"{self.name} has its rules: they are methods of {self.operation.__qualname__}. "
@@ -130,30 +133,31 @@ class Primitive:
 
 
 class OperationType(type):
-    """Metaclass of operations: interns them by parameters, so that each caches its hash, types and rules.
+    """Metaclass of operations: interns them, so that each caches its hash, types and recorded rules.
 
-    Results that are computed once for an operation are found again by all users of an equal operation.
+    Operations of one class with equal parameters are one object, except in classes whose equal operations may
+    differ, and if a parameter is or contains a float, a complex number or a NumPy scalar.
     """
 
-    made: Recent[tuple[Any, ...], Any] | None
+    interned_operations: FastLRUCache[tuple[Any, ...], Any] | None
     pending: bool
 
     def __getattr__(cls, name: str) -> Any:
-        """Return ``instance`` of a class whose parameters have defaults, created on first access.
+        """Return ``instance``, the operation with all defaults of a class, created on first access.
 
         For its caches it counts as an operation without parameters.
         """
         if name != "instance" or "name" not in cls.__dict__:
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         instance = cls()
-        overrides = {"parametrized": False, "planned": False, "memo": Recent(_MOST_REMEMBERED)}
+        overrides = {"parametrized": False, "planned": False, "memo": FastLRUCache(_MEMO_GENERATION_SIZE)}
         for attribute, value in overrides.items():
             object.__setattr__(instance, attribute, value)
         cls.instance = instance
         return instance
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        interned = cls.made
+        interned = cls.interned_operations
         if interned is None:
             if not cls.parametrized and not args and "instance" in cls.__dict__:
                 return cls.instance
@@ -163,35 +167,40 @@ class OperationType(type):
             return super().__call__(*args, **kwargs)
         if not kwargs:
             try:
-                operation = interned.get(args) or interned.again(args)
+                operation = interned.get(args) or interned.promote(args)
             except TypeError:  # an unhashable parameter: the class may still convert it
                 return super().__call__(*args)
             if operation is not None:
                 return operation
         new = super().__call__(*args, **kwargs)
         key = tuple([getattr(new, name) for name in _parameters_of(cls)])
-        if _holds_inexact(key):  # 1.0 equals 1 but is invalid as an axis, so it must not be interned
+        if _has_inexact_number(key):  # 1.0 equals 1 but is invalid as an axis, so it must not be interned
             return new
-        object.__setattr__(new, "memo", Recent(_MOST_OF_ONE))
-        return interned.keep(key, new)
+        object.__setattr__(new, "memo", FastLRUCache(_OPERATION_GENERATION_SIZE))
+        return interned.insert(key, new)
 
 
-def _holds_inexact(value: Any) -> bool:
-    """Return whether a value contains a number that may equal an int without being one: a float or a NumPy scalar."""
+def _has_inexact_number(value: Any) -> bool:
+    """Return whether a value is, or contains in tuples, a number that may equal an int: a float or a NumPy scalar."""
     return (
-        any(map(_holds_inexact, value)) if isinstance(value, tuple) else isinstance(value, float | complex | np.generic)
+        any(map(_has_inexact_number, value))
+        if isinstance(value, tuple)
+        else isinstance(value, float | complex | np.generic)
     )
 
 
 #: Generation size of the cache of operations of one class.
-_MOST_MADE = 1024
+_INTERNED_GENERATION_SIZE = 1024
 #: Generation size of each cache of an operation with parameters.
-_MOST_OF_ONE = 64
+_OPERATION_GENERATION_SIZE = 64
 
 
 @dataclass_transform(frozen_default=True)
 class Operation(metaclass=OperationType):
-    """Operation with all its rules. Subclass with ``name="..."`` to define one; without a name to define a family."""
+    """Operation with all its rules as methods; the parameters are the fields of the class.
+
+    Subclass with ``name="..."`` to define an operation; without a name to define a family of operations.
+    """
 
     name: ClassVar[str]
     primitive: ClassVar[Primitive]
@@ -205,8 +214,8 @@ class Operation(metaclass=OperationType):
     composite: ClassVar[bool] = False
     #: Whether operands may be keys. The operation is then lowered through its ``batch_rule`` on their words, which are
     #: along a mapped last axis, unless its lowering is the same for keys and for words (``has_uniform_lowering``).
-    takes_keys: ClassVar[bool] = False
-    lowered_alike: ClassVar[bool] = False
+    accepts_keys: ClassVar[bool] = False
+    has_uniform_lowering: ClassVar[bool] = False
     #: Whether ``primitive.bind`` gives a list, also of one result; it does for operations that hold programs.
     multiple_results: ClassVar[bool] = False
     #: Set by operations that only annotate a function: the function itself, of the operands.
@@ -220,7 +229,7 @@ class Operation(metaclass=OperationType):
     #: it takes, and which results it gives (a loop may need more of them for itself). Others are kept or removed whole.
     dce_rule: ClassVar[Callable[..., tuple[Any, tuple[bool, ...], tuple[bool, ...]]] | None] = None
     #: Whether rules depend on more than types: on named axes, or on a user's registrations.
-    surrounded: ClassVar[bool] = False
+    is_context_dependent: ClassVar[bool] = False
     #: How Taylor series pass through: (degree, the operands' series, the results' known coefficients) -> the results'
     #: coefficients of that degree, ``ZERO`` where there is none. A series is indexed by degree, [0] is the value.
     #: None: from ``jvp``, as the differential equation that it is.
@@ -232,16 +241,16 @@ class Operation(metaclass=OperationType):
     #: Whether operations of the class have parameters.
     parametrized: ClassVar[bool] = False
     #: The results' types by the operands' types; None for operations whose results depend on more than that.
-    memo: ClassVar[Recent[Any, list[ShapedArray]] | None] = None
+    memo: ClassVar[FastLRUCache[Any, list[ShapedArray]] | None] = None
     #: The interned operations by parameters; None for a class whose equal operations may differ.
-    made: ClassVar[Recent[tuple[Any, ...], Any] | None] = None
+    interned_operations: ClassVar[FastLRUCache[tuple[Any, ...], Any] | None] = None
     #: Whether the class is still to be made a dataclass, when its first operation is created: that is slow, and most
     #: programs use few operations. Users' classes are made dataclasses at once.
     pending: ClassVar[bool] = False
     #: Whether operations of the class are equal only to themselves.
     by_identity: ClassVar[bool] = False
     #: Whether rules depend on types alone, so that they can be recorded (``trace/trace_recording.py``).
-    plannable: ClassVar[bool] = False
+    is_recordable: ClassVar[bool] = False
     #: Whether derivative rules are recorded: without parameters a rule is so short that running it is faster.
     planned: ClassVar[bool] = False
 
@@ -249,9 +258,9 @@ class Operation(metaclass=OperationType):
         super().__init_subclass__()
         with_parameters = _has_fields(cls)  # without any there is nothing to generate, which is slow
         cls.parametrized = with_parameters
-        cls.pending, cls.by_identity, cls.made = True, by_identity, None
+        cls.pending, cls.by_identity, cls.interned_operations = True, by_identity, None
         if name is None:
-            _set_up_unless_later(cls)
+            _set_up_unless_deferred(cls)
             return
         missing = [rule for rule in REQUIRED if getattr(cls, rule) is getattr(Operation, rule)]
         if missing:
@@ -265,31 +274,31 @@ class Operation(metaclass=OperationType):
             raise TypeError(f"two operations are named {name}")
         cls.name = name
         cls.primitive = Primitive(name, cls)
-        cls.memo = None if with_parameters else Recent(_MOST_REMEMBERED)
-        _set_up_unless_later(cls)
+        cls.memo = None if with_parameters else FastLRUCache(_MEMO_GENERATION_SIZE)
+        _set_up_unless_deferred(cls)
         if not with_parameters and cls.__init__ is object.__init__:
             cls.instance = cls()
         _registry[name] = cls
 
     @functools.cached_property
-    def jvp_plans(self) -> Recent[Any, Any]:
-        """Return the recorded ``jvp`` rules by kinds of operands (``trace/trace_recording.py``)."""
-        return Recent(_MOST_OF_ONE)
+    def jvp_cache(self) -> FastLRUCache[Any, Any]:
+        """Return the cache of the recorded ``jvp`` rule, by types of operands and tangents."""
+        return FastLRUCache(_OPERATION_GENERATION_SIZE)
 
     @functools.cached_property
-    def pushforward_plans(self) -> Recent[Any, Any]:
-        """Return the recorded pushforwards by kinds of operands (``transforms/pushforwards.py``)."""
-        return Recent(_MOST_OF_ONE if self.parametrized else _MOST_REMEMBERED)
+    def pushforward_cache(self) -> FastLRUCache[Any, Any]:
+        """Return the cache of recorded pushforwards, by types of operands and tangents."""
+        return FastLRUCache(_OPERATION_GENERATION_SIZE if self.parametrized else _MEMO_GENERATION_SIZE)
 
     @functools.cached_property
-    def transpose_plans(self) -> Recent[Any, Any]:
-        """Return the recorded ``transpose_rule`` by kinds of operands."""
-        return Recent(_MOST_OF_ONE)
+    def transpose_cache(self) -> FastLRUCache[Any, Any]:
+        """Return the cache of the recorded ``transpose_rule``, by types of cotangents and operands."""
+        return FastLRUCache(_OPERATION_GENERATION_SIZE)
 
     @functools.cached_property
-    def batch_plans(self) -> Recent[Any, Any]:
-        """Return the recorded ``batch_rule`` by kinds of operands and axes."""
-        return Recent(_MOST_OF_ONE)
+    def batch_cache(self) -> FastLRUCache[Any, Any]:
+        """Return the cache of the recorded ``batch_rule``, by types of operands and batch axes."""
+        return FastLRUCache(_OPERATION_GENERATION_SIZE)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -301,17 +310,17 @@ class Operation(metaclass=OperationType):
         """Return the mesh on whose devices the operation runs; None for one that names no mesh."""
         return None
 
-    def wishes(self) -> Sequence[Any]:
+    def requested_shardings(self) -> Sequence[Any]:
         """Return the shardings that the operation requests for its operands; () if it does not request any."""
         return ()
 
-    def gives(self) -> Sequence[Any]:
+    def inferred_shardings(self) -> Sequence[Any]:
         """Return the shardings that the operation sets for its results; () if it does not set any."""
         return ()
 
     @property
     def holder(self) -> Any:
-        """Return the program whose lifetime the operation shares, for one that holds a program; else None."""
+        """Return the program whose lifetime the operation shares, if it holds a program; else None."""
         return None
 
     def bodies(self) -> Sequence[Any]:
@@ -319,8 +328,11 @@ class Operation(metaclass=OperationType):
         return ()
 
     def content(self) -> Sequence[Any] | None:
-        """Return what distinguishes the operation from others of its class; None for one that equals only itself."""
-        is_inexact = self.made is not None and self.memo is None
+        """Return the parameter values that distinguish the operation from others of its class.
+
+        None for an operation that equals only itself.
+        """
+        is_inexact = self.interned_operations is not None and self.memo is None
         return None if self.by_identity or is_inexact else [getattr(self, name) for name in _parameters_of(type(self))]
 
     @property
@@ -328,25 +340,31 @@ class Operation(metaclass=OperationType):
         """Return the effects of the operation: those of the programs that it holds."""
         return NO_EFFECTS.union(*(body.effects for body in self.bodies())) if self.composite else NO_EFFECTS
 
-    def whole(self) -> Any:
-        """Return the program to run for an eager operation that only wraps a program; None for others."""
+    def as_single_program(self) -> Any:
+        """Return the program that runs when the operation is eager, if it only wraps that program; else None."""
         return None
 
     def dependence(self, operands: Sequence[bool]) -> list[bool] | None:
-        """Return the mask of results that depend on the marked operands; None where all depend on all operands."""
+        """Return for each result whether it depends on an operand marked in ``operands``.
+
+        None where all results depend on all operands.
+        """
         return None
 
     def result_types(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
-        """Return the types from :meth:`abstract_eval`, cached for operations without parameters."""
+        """Return the types of the results for operands of those types, from :meth:`abstract_eval`.
+
+        They are cached in ``memo`` if that is not None. Raises TypeError if the operands do not fit.
+        """
         memo = self.memo
         if memo is None:
-            return self._composed(types) if self.composite else self._checked(types)
-        result = memo.get(types) or memo.again(types)
-        return memo.keep(types, self._checked(types)) if result is None else result
+            return self._eval_composite(types) if self.composite else self._eval_checked(types)
+        result = memo.get(types) or memo.promote(types)
+        return memo.insert(types, self._eval_checked(types)) if result is None else result
 
-    def _checked(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
+    def _eval_checked(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
         """Return the types from :meth:`abstract_eval`; raise TypeError for keys that the operation does not accept."""
-        if not self.takes_keys and any(is_key(aval.dtype) for aval in types):
+        if not self.accepts_keys and any(is_key(aval.dtype) for aval in types):
             shown = ", ".join(aval.str_short() for aval in types)
             raise TypeError(
                 f"{self.name} does not take keys, got {shown}{where_text(user_line())}: keys are moved about, split, "
@@ -355,8 +373,11 @@ class Operation(metaclass=OperationType):
         results = self.abstract_eval(types)
         return lying_results(self, types, results) if is_explicit(types) else results
 
-    def _composed(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
-        """Return the types from :meth:`abstract_eval` of an operation whose programs determine shardings."""
+    def _eval_composite(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
+        """Return the types from :meth:`abstract_eval`, for an operation that holds programs.
+
+        Their shardings come from these programs, or from the ``sharding_rule`` of the class if it has one.
+        """
         results = self.abstract_eval(types)
         if self.__class__.sharding_rule is not Operation.sharding_rule and is_explicit(types):
             return lying_results(self, types, results)
@@ -365,7 +386,12 @@ class Operation(metaclass=OperationType):
     def sharding_rule(
         self, parts: Sequence[Parts], operands: Sequence[ShapedArray], results: Sequence[ShapedArray]
     ) -> Sequence[Parts]:
-        """Return the result parts along explicit mesh axes for those of the operands; raise ShardingTypeError."""
+        """Return the explicit shardings of the results, given those of the operands.
+
+        ``parts`` has for each operand, and the result for each result, a tuple with an entry per axis: the
+        names of the explicit mesh axes that shard it. ``operands`` and ``results`` are types. Raises
+        ShardingTypeError if undetermined.
+        """
         raise unclear(self, operands, "it has no rule for how its results lie along explicit axes of a mesh")
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
@@ -373,7 +399,7 @@ class Operation(metaclass=OperationType):
         return 0
 
     def flops_of_bodies(self, flops: Sequence[int]) -> int:
-        """Return the estimate for an operation that holds programs, of which each takes as many as ``flops`` says."""
+        """Return the estimated number of floating-point operations; ``flops`` has those of each program it holds."""
         return sum(flops)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -385,15 +411,22 @@ class Operation(metaclass=OperationType):
         raise NotImplementedError
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the results and their tangents, ``ZERO`` for a zero tangent."""
+        """Return the results and their tangents; ``tangents`` has ``ZERO`` for a zero tangent, as has the result."""
         raise NotImplementedError
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of the operands that are ``LinearInput`` markers, None for the others."""
+        """Return the cotangents of the operands that are ``LinearInput`` markers, None for the others.
+
+        ``cotangents`` has the cotangent of each result, or ``ZERO``.
+        """
         raise NotImplementedError(f"{self.name} is not linear: it has no transpose")
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the results and their mapped axes, for operands mapped over ``axes`` (``NOT_MAPPED`` where not)."""
+        """Return the results for a whole batch, and their batch axes.
+
+        ``operands`` hold all examples along ``axes``; an axis is ``NOT_MAPPED`` for an operand or a result
+        shared by all.
+        """
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -401,17 +434,17 @@ class Operation(metaclass=OperationType):
         return f"{self.name}[{inside}]" if inside else self.name
 
 
-_setting_up = threading.RLock()
+_setup_lock = threading.RLock()
 
 
-def _set_up_unless_later(cls: type[Operation]) -> None:
-    if not (cls.parametrized and _is_ours(cls)):
+def _set_up_unless_deferred(cls: type[Operation]) -> None:
+    if not (cls.parametrized and _is_library_class(cls)):
         _set_up(cls)
 
 
 def _set_up(cls: type[Operation]) -> None:
-    """Make a class with parameters a dataclass, after its base classes."""
-    with _setting_up:
+    """Make an operation class that has parameters a dataclass, its base classes first."""
+    with _setup_lock:
         for kind in reversed(cls.__mro__):
             if issubclass(kind, Operation) and kind.__dict__.get("pending"):
                 _make_dataclass(kind)
@@ -419,39 +452,40 @@ def _set_up(cls: type[Operation]) -> None:
 
 
 def _make_dataclass(cls: type[Operation]) -> None:
+    """Make a class with parameters a dataclass, and set whether its operations are interned and its rules recorded."""
     has_name = "name" in cls.__dict__
     one_form = True
     if cls.parametrized:
         own_equality = "__eq__" in cls.__dict__
         dataclasses.dataclass(frozen=True, eq=has_name and not cls.by_identity, repr=False)(cls)
-        one_form = not (cls.by_identity or own_equality or _may_be_confused(cls))
+        one_form = not (cls.by_identity or own_equality or _has_ambiguous_parameters(cls))
         if has_name and not (cls.by_identity or own_equality) and not one_form:
-            cls.__eq__ = _equal_to_the_bit  # type: ignore[assignment]
+            cls.__eq__ = _is_bitwise_equal  # type: ignore[assignment]
     if has_name:
-        cls.plannable = one_form and _is_ours(cls) and not cls.composite and not cls.surrounded
-        cls.planned = cls.parametrized and cls.plannable
-        cls.made = Recent(_MOST_MADE) if cls.planned else None
+        cls.is_recordable = one_form and _is_library_class(cls) and not cls.composite and not cls.is_context_dependent
+        cls.planned = cls.parametrized and cls.is_recordable
+        cls.interned_operations = FastLRUCache(_INTERNED_GENERATION_SIZE) if cls.planned else None
 
 
-def _may_be_confused(cls: type) -> bool:
-    """Return whether operations may differ whose parameters are equal in Python, such as 2 and 2.0.
+def _has_ambiguous_parameters(cls: type) -> bool:
+    """Return whether operations of a class may differ although their parameters are equal in Python, such as 2 and 2.0.
 
     The functions above our own operations convert parameters to one type; those of any type are annotated
     ``Any``.
     """
-    return not _is_ours(cls) or any(field.type in ("Any", Any) for field in dataclasses.fields(cls))
+    return not _is_library_class(cls) or any(field.type in ("Any", Any) for field in dataclasses.fields(cls))
 
 
-def _is_ours(cls: type) -> bool:
+def _is_library_class(cls: type) -> bool:
     package: str = cls.__module__.partition(".")[0]
     return package == __name__.partition(".")[0]
 
 
-def _equal_to_the_bit(self: Operation, other: object) -> Any:
+def _is_bitwise_equal(self: Operation, other: object) -> Any:
     if other.__class__ is not self.__class__:
         return False
     names = _parameters_of(self.__class__)
-    return all(key_of(getattr(self, name)) == key_of(getattr(other, name)) for name in names)
+    return all(cache_key(getattr(self, name)) == cache_key(getattr(other, name)) for name in names)
 
 
 def _parameters_of(kind: type) -> list[str]:
@@ -469,6 +503,6 @@ def _has_fields(cls: type) -> bool:
     )
 
 
-def registered() -> Iterator[type[Operation]]:
+def all_operation_types() -> Iterator[type[Operation]]:
     """Yield every operation class defined so far, in order of definition."""
     yield from tuple(_registry.values())

@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import NARROW, PYTHON_TYPES, parse_dtype
+from ..dtypes import NARROWED_DTYPES, PYTHON_TYPES, parse_dtype
 from ..runtime import boot
-from .sources import warn_at_user_line
+from .user_frames import warn_at_user_line
 
 
-class Narrowings:
-    """Counter of narrowing warnings: a call that warns has to warn again, so it is not replayed from a recording."""
+class NarrowingCounter:
+    """Counter of warnings about narrowed dtypes: a call that warns is not recorded, because it has to warn again."""
 
     count = 0
 
 
-def requested_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return the dtype for one that the user requested; warn, at the user's line, if it is narrower.
+def resolve_requested_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype to use for a dtype that the user requested; warn, at the user's line, if it is narrower.
 
-    Python's own types (``float``) stand for the default dtypes and do not warn. Raises TypeError for an invalid
-    dtype.
+    Python's own types (``float``) stand for the default dtypes and do not warn. Raises TypeError for an
+    invalid dtype.
 
     >>> resolve_requested_dtype(float)
     dtype('float32')
@@ -29,7 +29,7 @@ def requested_dtype(dtype: Any) -> np.dtype[Any]:
     parsed = parse_dtype(dtype)
     if boot.enable_x64.value:
         return parsed
-    narrow = NARROW.get(parsed)
+    narrow = NARROWED_DTYPES.get(parsed)
     if narrow is None:
         return parsed
     if isinstance(dtype, np.dtype) or dtype not in PYTHON_TYPES:
@@ -45,7 +45,7 @@ HOW_TO_ENABLE_X64 = (
 
 
 def _warn(requested: np.dtype[Any], narrow: np.dtype[Any]) -> None:
-    Narrowings.count += 1
+    NarrowingCounter.count += 1
     warn_at_user_line(
         f"Explicitly requested dtype {requested.name} is not available, and will be truncated to dtype {narrow.name}. "
         f"Ask for {narrow.name}, or {HOW_TO_ENABLE_X64}"

@@ -1,13 +1,13 @@
 """The public names, the one list of them, without those of operations: these follow from the classes (`make names`)."""
 
-from ..control.flow.conditionals import cond as cond
-from ..control.flow.conditionals import switch as switch
+from ..control.flow.cond_api import cond as cond
+from ..control.flow.cond_api import switch as switch
 from ..control.flow.fori_loop import fori_loop as fori_loop
-from ..control.flow.loops import scan as scan
-from ..control.flow.loops import while_loop as while_loop
-from ..control.flow.reducing import reduce as reduce
-from ..control.flow.reducing import reduce_window as reduce_window
-from ..control.parallel.constraints import with_sharding_constraint as with_sharding_constraint
+from ..control.flow.loop_api import scan as scan
+from ..control.flow.loop_api import while_loop as while_loop
+from ..control.flow.reduce_api import reduce as reduce
+from ..control.flow.reduce_api import reduce_window as reduce_window
+from ..control.parallel.sharding_constraints import with_sharding_constraint as with_sharding_constraint
 from ..control.programs.composite import composite as composite
 from ..control.rules.linear_solve import custom_linear_solve as custom_linear_solve
 from ..control.special.beta import betainc as betainc
@@ -18,10 +18,10 @@ from ..operations.bits import bitwise_and as bitwise_and
 from ..operations.bits import bitwise_not as bitwise_not
 from ..operations.bits import bitwise_or as bitwise_or
 from ..operations.bits import bitwise_xor as bitwise_xor
-from ..operations.convolution_numbers import ConvDimensionNumbers as ConvDimensionNumbers
-from ..operations.convolution_numbers import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
-from ..operations.convolution_numbers import conv_dimension_numbers as conv_dimension_numbers
-from ..operations.convolution_numbers import conv_general_permutations as conv_general_permutations
+from ..operations.convolution_dims import ConvDimensionNumbers as ConvDimensionNumbers
+from ..operations.convolution_dims import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
+from ..operations.convolution_dims import conv_dimension_numbers as conv_dimension_numbers
+from ..operations.convolution_dims import conv_general_permutations as conv_general_permutations
 from ..operations.dot_algorithms import DotAlgorithm as DotAlgorithm
 from ..operations.dot_algorithms import DotAlgorithmPreset as DotAlgorithmPreset
 from ..operations.fourier import FftType as FftType

@@ -9,15 +9,15 @@ import numpy as np
 from .. import tree
 from ..dtypes import is_differentiable
 from ..operations import barriers
-from ..trace.gate import array_of, unchanged
 from ..trace.jaxpr_trace import JaxprTrace
+from ..trace.operand_coercion import pass_through, to_array
 from ..trace.source import here
 from ..trace.state import STATE
 from ..trace.values import aval_of
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """Return a tree with the same values; the compiler computes all of them before it uses any.
+    """Return a tree with the same values; the compiler computes all of them before it uses any of them.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope import lax
@@ -38,7 +38,7 @@ def stop_gradient(x: Any) -> Any:
     """
 
     def stop_leaf(leaf: Any) -> Any:
-        return barriers.stop_gradient(leaf) if is_differentiable(aval_of(leaf).dtype) else unchanged(leaf)
+        return barriers.stop_gradient(leaf) if is_differentiable(aval_of(leaf).dtype) else pass_through(leaf)
 
     return tree.map(stop_leaf, x)
 
@@ -46,8 +46,9 @@ def stop_gradient(x: Any) -> Any:
 def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
     """Keep the arrays of a tree, and what they are computed from, in the program even if they are unused.
 
-    The compiler drops unused values even so, unless ``prevent_mlir_dce``. Outside of any trace this does nothing.
-    Under ``vmap``, where jax drops it, all examples are kept. Raises TypeError for a value that is not an array.
+    The compiler still drops unused values, unless ``prevent_mlir_dce`` is set. Outside of any trace this does nothing.
+    Under ``vmap``, where jax drops them, the values of all examples are kept. Raises TypeError for a value that is not
+    an array.
 
     >>> import xlascope as xs
     >>> from xlascope import lax
@@ -63,7 +64,7 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
         )
     for leaf in tree.leaves(val):
         if STATE.trace is None:
-            array_of(leaf)
+            to_array(leaf)
         else:
             barriers.dce_sink(leaf, bool(prevent_mlir_dce))
 
@@ -79,7 +80,7 @@ def stage(x: Any, /) -> Any:
     >>> xs.make_jaxpr(lambda x: x * lax.sin(lax.stage(2.0)))(1.0)
     { lambda a:f32[]; b:f32[]. let c:f32[] = sin a; d:f32[] = mul b c in (d,) }
     """
-    value = array_of(x)
+    value = to_array(x)
     trace = STATE.trace
     while trace is not None and not isinstance(trace, JaxprTrace):
         trace = trace.parent

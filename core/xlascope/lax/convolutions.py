@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import shaped
-from ..ir.sources import user_line, where_text
-from ..operations.convolution import ConvGeneralDilated, conv_general_dilated, convolution_of
-from ..operations.convolution_numbers import conv_dimension_numbers
-from ..operations.linear_algebra import dot_general
+from ..ir.avals import make_aval
+from ..ir.user_frames import user_line, where_text
+from ..operations.convolution import ConvGeneralDilated, build_convolution, conv_general_dilated
+from ..operations.convolution_dims import conv_dimension_numbers
+from ..operations.dot_product import dot_general
+from ..operations.integer_arguments import whole_numbers
 from ..operations.shapes import transpose
 from ..operations.slicing import rev
-from ..operations.whole_numbers import whole_numbers
-from ..operations.window_shapes import Pairs, dilated, factors, padding_pairs, padding_word
+from ..operations.window_shapes import Pairs, dilated_size, padding_pairs, parse_padding_word, per_axis_factors
 from ..trace.values import aval_of
 
 Padding = str | Sequence[tuple[int, int]]
@@ -75,7 +75,7 @@ def conv_with_general_padding(
 
 
 #: The default layouts of transposed convolutions by the number of axes.
-_LAYOUTS = {3: ("NHC", "HIO", "NHC"), 4: ("NHWC", "HWIO", "NHWC"), 5: ("NHWDC", "HWDIO", "NHWDC")}
+_DEFAULT_LAYOUTS = {3: ("NHC", "HIO", "NHC"), 4: ("NHWC", "HWIO", "NHWC"), 5: ("NHWDC", "HWDIO", "NHWDC")}
 
 
 def conv_transpose(
@@ -95,11 +95,11 @@ def conv_transpose(
     ``strides - 1`` zeros are inserted between its elements.
 
     Without ``dimension_numbers`` features come last (``("NHWC", "HWIO", "NHWC")``). With padding "SAME" the result is
-    ``strides`` times as large, with "VALID" it holds all places that a kernel reaches. Padding by numbers is that of
-    the convolution which is carried out; with ``use_consistent_padding`` it is that of the convolution of which this
-    is the gradient. ``transpose_kernel`` reverses the kernel and swaps its features: it is then the gradient of
-    :func:`conv_general_dilated` in its input. Raises ValueError for another padding, or without ``dimension_numbers``
-    where there are no 3, 4 or 5 axes.
+    ``strides`` times as large, with "VALID" it has all positions that a kernel reaches. Padding given as numbers is
+    that of the convolution which is carried out; with ``use_consistent_padding`` it is that of the convolution of
+    which this is the gradient. ``transpose_kernel`` reverses the kernel and swaps its features: the result is then the
+    gradient of :func:`conv_general_dilated` with respect to its input. Raises ValueError for another padding, and
+    without ``dimension_numbers`` where there are not 3, 4 or 5 axes.
 
     >>> from xlascope import lax, numpy as jnp
     >>> x, kernel = jnp.arange(1.0, 4.0).reshape(1, 3, 1), jnp.ones((2, 1, 1))
@@ -108,18 +108,18 @@ def conv_transpose(
     """
     x, w = aval_of(lhs).shape, aval_of(rhs).shape
     if dimension_numbers is None:
-        if len(x) not in _LAYOUTS:
+        if len(x) not in _DEFAULT_LAYOUTS:
             raise ValueError(
                 f"dimension_numbers of conv_transpose are needed for {len(x)} axes, there is a layout for 3, 4 and 5"
                 + where_text(user_line())
             )
-        dimension_numbers = _LAYOUTS[len(x)]
+        dimension_numbers = _DEFAULT_LAYOUTS[len(x)]
     numbers = conv_dimension_numbers(x, w, dimension_numbers)
     rank = len(x) - 2
-    steps = factors(whole_numbers(strides, "strides of conv_transpose"), rank, "strides of conv_transpose")
-    holes = factors(rhs_dilation, rank, "rhs_dilation of conv_transpose")
-    kernel = [dilated(w[axis], d) for axis, d in zip(numbers.rhs_spec[2:], holes, strict=True)]
-    pairs = _transposed_padding(kernel, steps, padding, use_consistent_padding)
+    steps = per_axis_factors(whole_numbers(strides, "strides of conv_transpose"), rank, "strides of conv_transpose")
+    holes = per_axis_factors(rhs_dilation, rank, "rhs_dilation of conv_transpose")
+    kernel = [dilated_size(w[axis], d) for axis, d in zip(numbers.rhs_spec[2:], holes, strict=True)]
+    pairs = _transpose_padding(kernel, steps, padding, use_consistent_padding)
     if transpose_kernel:
         out_axis, in_axis, *spatial = numbers.rhs_spec
         order = list(range(len(w)))
@@ -138,17 +138,18 @@ def conv_transpose(
     )
 
 
-def _transposed_padding(kernel: Sequence[int], strides: Sequence[int], padding: Padding, consistent: bool) -> Pairs:
-    """Return the padding of a convolution that is the transpose of another.
+def _transpose_padding(kernel: Sequence[int], strides: Sequence[int], padding: Padding, consistent: bool) -> Pairs:
+    """Return the padding (low, high) for each spatial axis of the convolution that computes a transposed one.
 
-    It is ``kernel - 1 - low`` in front, and behind what makes the size right.
+    ``kernel`` are the sizes of the dilated kernel, ``padding`` is that of :func:`conv_transpose`. With ``consistent``,
+    numbers in it are those of the convolution of which this is the gradient.
     """
     if not isinstance(padding, str):
         pairs = padding_pairs(padding, len(kernel), "padding of conv_transpose")
         if not consistent:
             return pairs
         return tuple((k - 1 - low, k - 1 - high) for k, (low, high) in zip(kernel, pairs, strict=True))
-    word = padding_word(padding, "padding of conv_transpose")
+    word = parse_padding_word(padding, "padding of conv_transpose")
     if word == "SAME_LOWER":
         raise ValueError("padding of conv_transpose is 'SAME', 'VALID' or (low, high) for each axis, got 'SAME_LOWER'")
     result = []
@@ -249,8 +250,8 @@ def conv_shape_tuple(
     >>> lax.conv_shape_tuple((2, 3, 8, 8), (4, 3, 3, 3), (2, 1), ((1, 1), (0, 0)))
     (2, 4, 4, 6)
     """
-    lhs, rhs = _sizes(lhs_shape, rhs_shape)
-    return _shape_of(lhs, rhs, convolution_of((lhs, rhs), None, strides, pads, groups=(1, batch_group_count)))
+    lhs, rhs = _shapes_as_tuples(lhs_shape, rhs_shape)
+    return _result_shape(lhs, rhs, build_convolution((lhs, rhs), None, strides, pads, groups=(1, batch_group_count)))
 
 
 def conv_general_shape_tuple(
@@ -266,8 +267,8 @@ def conv_general_shape_tuple(
     >>> lax.conv_general_shape_tuple((2, 8, 8, 3), (3, 3, 3, 4), (1, 1), "SAME", ("NHWC", "HWIO", "NCHW"))
     (2, 4, 8, 8)
     """
-    lhs, rhs = _sizes(lhs_shape, rhs_shape)
-    return _shape_of(lhs, rhs, convolution_of((lhs, rhs), dimension_numbers, window_strides, padding))
+    lhs, rhs = _shapes_as_tuples(lhs_shape, rhs_shape)
+    return _result_shape(lhs, rhs, build_convolution((lhs, rhs), dimension_numbers, window_strides, padding))
 
 
 def conv_transpose_shape_tuple(
@@ -283,19 +284,20 @@ def conv_transpose_shape_tuple(
     >>> lax.conv_transpose_shape_tuple((2, 8, 8, 3), (3, 3, 3, 4), (2, 1), "SAME", ("NHWC", "HWIO", "NHWC"))
     (2, 16, 8, 4)
     """
-    lhs, rhs = _sizes(lhs_shape, rhs_shape)
+    lhs, rhs = _shapes_as_tuples(lhs_shape, rhs_shape)
     numbers = conv_dimension_numbers(lhs, rhs, dimension_numbers)
-    strides = factors(window_strides, len(lhs) - 2, "window_strides of conv_transpose_shape_tuple")
+    strides = per_axis_factors(window_strides, len(lhs) - 2, "window_strides of conv_transpose_shape_tuple")
     kernel = [rhs[axis] for axis in numbers.rhs_spec[2:]]
-    pairs = _transposed_padding(kernel, strides, padding, False)
-    return _shape_of(lhs, rhs, convolution_of((lhs, rhs), numbers, (1,) * len(strides), pairs, (strides, None)))
+    pairs = _transpose_padding(kernel, strides, padding, False)
+    return _result_shape(lhs, rhs, build_convolution((lhs, rhs), numbers, (1,) * len(strides), pairs, (strides, None)))
 
 
-def _sizes(lhs_shape: Any, rhs_shape: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _shapes_as_tuples(lhs_shape: Any, rhs_shape: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return whole_numbers(lhs_shape, "sizes in lhs_shape"), whole_numbers(rhs_shape, "sizes in rhs_shape")
 
 
-def _shape_of(lhs: tuple[int, ...], rhs: tuple[int, ...], operation: ConvGeneralDilated) -> tuple[int, ...]:
+def _result_shape(lhs: tuple[int, ...], rhs: tuple[int, ...], operation: ConvGeneralDilated) -> tuple[int, ...]:
+    """Return the shape of the result of a convolution of operands with the shapes ``lhs`` and ``rhs``."""
     dtype = np.dtype(np.float32)
-    (result,) = operation.abstract_eval([shaped(lhs, dtype), shaped(rhs, dtype)])
+    (result,) = operation.abstract_eval([make_aval(lhs, dtype), make_aval(rhs, dtype)])
     return result.shape

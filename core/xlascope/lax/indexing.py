@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..control.flow.loops import while_loop
-from ..dtypes import kind_of
+from ..control.flow.loop_api import while_loop
+from ..dtypes import dtype_kind
 from ..operations import arithmetic, dynamic_slicing, indexing, scattering
 from ..operations.comparisons import gt, lt
+from ..operations.integer_arguments import axis_of, whole_number, whole_numbers
 from ..operations.reductions import reduce_max
 from ..operations.selection import select
 from ..operations.shapes import expand_dims, full, squeeze
 from ..operations.slicing import concatenate, slice_in_dim
-from ..operations.whole_numbers import axis_of, whole_number, whole_numbers
 from ..trace.bind import bind1
 from ..trace.source import here
 from ..trace.values import aval_of
@@ -27,7 +27,7 @@ Negative = bool | Sequence[bool]
 
 
 class GatherScatterMode(enum.Enum):
-    """Treatment of out-of-bounds indices: clamp them, or drop or fill what they refer to."""
+    """Treatment of indices that are out of bounds: clamp, drop or fill, or assume that there are none."""
 
     CLIP = "clip"
     FILL_OR_DROP = "drop"
@@ -35,7 +35,7 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(s: Any) -> GatherScatterMode:
-        """Return the mode for a name, None or a mode; raises ValueError for others."""
+        """Return the mode for its name, a mode, or None (``FILL_OR_DROP``); raises ValueError for others."""
         if isinstance(s, GatherScatterMode):
             return s
         name = "drop" if s is None or s == "fill" else s
@@ -48,11 +48,16 @@ def _shape(x: Any) -> tuple[int, ...]:
     return aval_of(x).shape
 
 
-def _inside(index: Any, size: int) -> Any:
-    """Return an index along an axis of that size with negative values counted from the end."""
+def _normalize_index(index: Any, size: int) -> Any:
+    """Return an index along an axis of length ``size``, with negative values counted from the end.
+
+    ``index`` is a Python integer or an integer array; one that is out of bounds stays so.
+    """
     if isinstance(index, (int, np.integer)):
         return int(index) + size if index < 0 else int(index)
-    return select(lt(index, 0), arithmetic.add(index, size), index) if kind_of(aval_of(index).dtype) == "i" else index
+    return (
+        select(lt(index, 0), arithmetic.add(index, size), index) if dtype_kind(aval_of(index).dtype) == "i" else index
+    )
 
 
 def dynamic_slice(
@@ -60,18 +65,23 @@ def dynamic_slice(
 ) -> Any:
     """Return a block of static size at a dynamic position, clamped so that it lies within the operand.
 
-    Negative indices count from the end, but along axes whose ``allow_negative_indices`` is False (one answer, or one
-    for each axis): there they are outside.
+    Negative indices count from the end, except along axes where ``allow_negative_indices`` (one boolean, or one for
+    each axis) is False: there a negative Python integer raises ValueError, and others are clamped to 0.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.dynamic_slice(jnp.arange(5), (jnp.array(3),), (2,)))
     [3 4]
     """
-    starts = _starts(operand, start_indices, allow_negative_indices)
+    starts = _start_indices(operand, start_indices, allow_negative_indices)
     return dynamic_slicing.dynamic_slice(operand, starts, slice_sizes)
 
 
-def _starts(operand: Any, start_indices: Any, negative: Negative) -> list[Any]:
+def _start_indices(operand: Any, start_indices: Any, negative: Negative) -> list[Any]:
+    """Return the start index for each axis of the operand, with negative ones counted from the end.
+
+    ``start_indices`` is a sequence of indices or an array with one axis, ``negative`` says along which axes negative
+    indices are allowed. Raises TypeError or ValueError if they do not fit the operand.
+    """
     if not isinstance(start_indices, (list, tuple)):
         if len(_shape(start_indices)) != 1:
             raise TypeError(
@@ -88,22 +98,25 @@ def _starts(operand: Any, start_indices: Any, negative: Negative) -> list[Any]:
             f"{len(start_indices)}{here()}"
         )
     if negative is True:
-        return [_inside(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
-    allowed = _answers(negative, rank)
+        return [_normalize_index(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
+    allowed = _broadcast_flag(negative, rank)
     return [
-        _inside(i, size) if is_allowed else _not_negative(i)
+        _normalize_index(i, size) if is_allowed else _require_nonnegative(i)
         for i, size, is_allowed in zip(start_indices, _shape(operand), allowed, strict=True)
     ]
 
 
-def _not_negative(index: Any) -> Any:
+def _require_nonnegative(index: Any) -> Any:
     if isinstance(index, (int, np.integer)) and index < 0:
         raise ValueError(f"start_indices has {index} along an axis where allow_negative_indices is False{here()}")
     return index
 
 
-def _answers(negative: Negative, rank: int) -> tuple[bool, ...]:
-    """Return for each axis whether negative indices count from its end."""
+def _broadcast_flag(negative: Negative, rank: int) -> tuple[bool, ...]:
+    """Return for each of ``rank`` axes whether negative indices count from its end.
+
+    ``negative`` is one boolean or a sequence of them; raises TypeError or ValueError for others.
+    """
     if isinstance(negative, bool):
         return (negative,) * rank
     if not isinstance(negative, (list, tuple)):
@@ -118,7 +131,7 @@ def _answers(negative: Negative, rank: int) -> tuple[bool, ...]:
 def dynamic_slice_in_dim(
     operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return ``slice_size`` elements along one axis from a dynamic position; see :func:`dynamic_slice`."""
+    """Return ``slice_size`` elements along one axis, starting at a dynamic position; see :func:`dynamic_slice`."""
     shape = _shape(operand)
     axis = axis_of(axis, len(shape))
     negative = bool(allow_negative_indices)
@@ -132,9 +145,9 @@ def dynamic_index_in_dim(
 ) -> Any:
     """Return the elements at a dynamic position along one axis; see :func:`dynamic_slice`.
 
-    Any index is clamped, a negative number too where ``allow_negative_indices`` is False.
+    An index out of bounds is clamped, and so is a negative number where ``allow_negative_indices`` is False.
     """
-    start = index if allow_negative_indices else _not_below_0(index)
+    start = index if allow_negative_indices else _clamp_to_zero(index)
     element = dynamic_slice_in_dim(operand, start, 1, axis, allow_negative_indices=allow_negative_indices)
     return element if keepdims else squeeze(element, (axis_of(axis, len(_shape(operand))),))
 
@@ -142,15 +155,15 @@ def dynamic_index_in_dim(
 def dynamic_update_slice(
     operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: Negative = True
 ) -> Any:
-    """Replace the block of the operand at a dynamic position; see :func:`dynamic_slice`."""
-    starts = _starts(operand, start_indices, allow_negative_indices)
+    """Replace the block of the operand at a dynamic position by ``update``; see :func:`dynamic_slice`."""
+    starts = _start_indices(operand, start_indices, allow_negative_indices)
     return dynamic_slicing.dynamic_update_slice(operand, update, starts)
 
 
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Replace consecutive elements of the operand along one axis, from a dynamic position on."""
+    """Replace consecutive elements of the operand along one axis by ``update``, starting at a dynamic position."""
     rank = len(_shape(operand))
     normalized_axis = axis_of(axis, rank)
     starts = [start_index if i == normalized_axis else 0 for i in range(rank)]
@@ -160,29 +173,29 @@ def dynamic_update_slice_in_dim(
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Replace the elements of the operand at one dynamic position along an axis.
+    """Replace the elements of the operand at one dynamic position along an axis by ``update``.
 
-    Any index is clamped, as for :func:`dynamic_index_in_dim`.
+    An index out of bounds is clamped, as for :func:`dynamic_index_in_dim`.
     """
     rank = len(_shape(operand))
     if len(_shape(update)) < rank:
         update = expand_dims(update, (axis_of(axis, rank),))
-    start = index if allow_negative_indices else _not_below_0(index)
+    start = index if allow_negative_indices else _clamp_to_zero(index)
     return dynamic_update_slice_in_dim(operand, update, start, axis, allow_negative_indices=allow_negative_indices)
 
 
-def _not_below_0(index: Any) -> Any:
+def _clamp_to_zero(index: Any) -> Any:
     """Clamp a negative Python number to 0, as an array would be clamped later; return other values as they are."""
     return type(index)(0) if isinstance(index, (int, np.integer)) and index < 0 else index
 
 
-def _wrapped(index: Any, size: int) -> Any:
-    """Return indices modulo the size of an axis."""
-    return _inside(arithmetic.rem(index, np.asarray(size, aval_of(index).dtype)[()]), size)
+def _wrap_index(index: Any, size: int) -> Any:
+    """Return an array of indices modulo ``size``, the length of the axis."""
+    return _normalize_index(arithmetic.rem(index, np.asarray(size, aval_of(index).dtype)[()]), size)
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
-    """Return the slices of ``src`` at indices along some axes: a vector of indices for each axis.
+    """Return the slices of ``src`` at indices along some axes: ``idxs`` has a vector of indices for each of ``axes``.
 
     Indices beyond the ends wrap around, as often as needed.
 
@@ -194,7 +207,7 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
     places = tuple(axis_of(axis, len(shape), "axes of index_take") for axis in axes)
     if len(idxs) != len(places) or any(len(_shape(i)) != 1 for i in idxs):
         raise ValueError(f"index_take takes a vector of indices for each of the axes {places}, got {len(idxs)}{here()}")
-    columns = [expand_dims(_wrapped(i, shape[axis]), (1,)) for i, axis in zip(idxs, places, strict=True)]
+    columns = [expand_dims(_wrap_index(i, shape[axis]), (1,)) for i, axis in zip(idxs, places, strict=True)]
     inner = len(shape) - len(places)
     numbers = GatherDimensionNumbers(tuple(range(1, 1 + inner)), tuple(sorted(places)), places)
     sizes = tuple(1 if axis in places else size for axis, size in enumerate(shape))
@@ -223,11 +236,11 @@ def scatter(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
-    """Replace blocks of the operand at the positions that the last axis of the indices gives.
+    """Replace blocks of the operand by ``updates``, at the positions that the last axis of the indices gives.
 
     Blocks that are out of bounds are dropped, unless ``mode`` is "clip".
     """
-    operation = indexing.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    operation = indexing.Scatter(dimension_numbers, _scatter_mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
 
@@ -236,7 +249,9 @@ def scatter_add(
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Add blocks to the operand, at positions as in :func:`scatter`."""
-    operation = indexing.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    operation = indexing.ScatterAdd(
+        dimension_numbers, _scatter_mode(mode), bool(indices_are_sorted), bool(unique_indices)
+    )
     return bind1(operation, operand, scatter_indices, updates)
 
 
@@ -245,7 +260,9 @@ def scatter_sub(
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Subtract blocks from the operand, at positions as in :func:`scatter`."""
-    operation = scattering.ScatterSub(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    operation = scattering.ScatterSub(
+        dimension_numbers, _scatter_mode(mode), bool(indices_are_sorted), bool(unique_indices)
+    )
     return bind1(operation, operand, scatter_indices, updates)
 
 
@@ -254,7 +271,9 @@ def scatter_mul(
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Multiply the operand's elements by blocks, at positions as in :func:`scatter`."""
-    operation = scattering.ScatterMul(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    operation = scattering.ScatterMul(
+        dimension_numbers, _scatter_mode(mode), bool(indices_are_sorted), bool(unique_indices)
+    )
     return bind1(operation, operand, scatter_indices, updates)
 
 
@@ -263,7 +282,9 @@ def scatter_min(
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Take the minimum of the operand's elements and blocks, at positions as in :func:`scatter`."""
-    operation = scattering.ScatterMin(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    operation = scattering.ScatterMin(
+        dimension_numbers, _scatter_mode(mode), bool(indices_are_sorted), bool(unique_indices)
+    )
     return bind1(operation, operand, scatter_indices, updates)
 
 
@@ -272,7 +293,9 @@ def scatter_max(
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Take the maximum of the operand's elements and blocks, at positions as in :func:`scatter`."""
-    operation = scattering.ScatterMax(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    operation = scattering.ScatterMax(
+        dimension_numbers, _scatter_mode(mode), bool(indices_are_sorted), bool(unique_indices)
+    )
     return bind1(operation, operand, scatter_indices, updates)
 
 
@@ -285,22 +308,24 @@ def scatter_apply(
 
     ``func`` is elementwise; ``update_shape`` is the shape that updates for these indices would have.
     """
-    scatter_operation = indexing.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    scatter_operation = indexing.Scatter(
+        dimension_numbers, _scatter_mode(mode), bool(indices_are_sorted), bool(unique_indices)
+    )
     aval = aval_of(operand)
     ones = full(whole_numbers(update_shape, "sizes of update_shape"), np.int32(1))
-    add = indexing.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    add = indexing.ScatterAdd(dimension_numbers, _scatter_mode(mode), bool(indices_are_sorted), bool(unique_indices))
     counts = bind1(add, full(aval.shape, np.int32(0)), scatter_indices, ones)
-    repeats = scatter_operation.gathered(counts, scatter_indices, aval_of(ones))
+    repeats = scatter_operation.gather_at_updates(counts, scatter_indices, aval_of(ones))
     max_repeats = reduce_max(repeats, range(len(update_shape)))
 
     def apply_once(state: tuple[Any, Any]) -> tuple[Any, Any]:
-        done, elements = state
-        return arithmetic.add(done, np.int32(1)), select(gt(repeats, done), func(elements), elements)
+        count, elements = state
+        return arithmetic.add(count, np.int32(1)), select(gt(repeats, count), func(elements), elements)
 
-    gathered = scatter_operation.gathered(operand, scatter_indices, aval_of(ones))
+    gathered = scatter_operation.gather_at_updates(operand, scatter_indices, aval_of(ones))
     _, values = while_loop(lambda state: lt(state[0], max_repeats), apply_once, (np.int32(0), gathered))
     return bind1(scatter_operation, operand, scatter_indices, values)
 
 
-def _mode(mode: Any) -> str:
+def _scatter_mode(mode: Any) -> str:
     return "clip" if GatherScatterMode.from_any(mode) is GatherScatterMode.CLIP else "drop"

@@ -7,20 +7,20 @@ from typing import Any
 
 from .. import tree
 from ..api import vmap
-from ..control.flow.loops import scan
-from ..control.programs.names import name_of
+from ..control.flow.loop_api import scan
+from ..control.programs.function_names import name_of
 from ..control.programs.values import operand_aval
+from ..operations.integer_arguments import whole_number
 from ..operations.shapes import expand_dims, reshape
 from ..operations.slicing import concatenate, rev, slice_in_dim
-from ..operations.whole_numbers import whole_number
-from ..trace.gate import unchanged
+from ..trace.operand_coercion import pass_through
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 
 
-class _Mapped:
-    """Function wrapped as the body of a scan without a carry."""
+class _MapBody:
+    """Function of one slice, wrapped as the body of a scan without a carry."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.user_function = function
@@ -30,8 +30,8 @@ class _Mapped:
         return None, self.user_function(x)
 
 
-class _MappedBatch(_Mapped):
-    """Function of one slice wrapped as the body of a scan over batches of slices."""
+class _BatchedMapBody(_MapBody):
+    """Function of one slice, wrapped as the body of a scan without a carry over batches of slices."""
 
     def __call__(self, carry: None, x: Any) -> tuple[None, Any]:
         return None, vmap(self.user_function)(x)
@@ -41,8 +41,8 @@ class _MappedBatch(_Mapped):
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply ``f`` to each slice of ``xs`` along its leading axis, one after the other, and stack the results.
 
-    With ``batch_size`` (0 is none), that many are vectorized in each step: between a loop and :func:`xlascope.vmap`
-    in both time and memory. Raises ValueError where the leading axes have different sizes.
+    With ``batch_size`` (None and 0 mean none), that many slices are vectorized in each step, which in time and memory
+    lies between a loop and :func:`xlascope.vmap`. Raises ValueError where the leading axes have different sizes.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.lax.map(lambda x: x * x, jnp.arange(3.0)))
@@ -52,7 +52,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         raise TypeError(f"lax.map takes a function of one slice, got {f!r}{where_text(user_line())}")
     batch_size = 0 if batch_size is None else whole_number(batch_size, "batch_size")
     if batch_size == 0:
-        return scan(_Mapped(f), None, xs)[1]
+        return scan(_MapBody(f), None, xs)[1]
     if batch_size < 1:
         raise ValueError(f"lax.map takes a positive batch_size, got {batch_size}{where_text(user_line())}")
     leaves, structure = tree.flatten(xs)
@@ -70,7 +70,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         for x in leaves
         for part in [slice_in_dim(x, 0, rounds * batch_size, 0)]
     ]
-    _, stacked = scan(_MappedBatch(f), None, structure.unflatten(batches))
+    _, stacked = scan(_BatchedMapBody(f), None, structure.unflatten(batches))
     joined = tree.map(lambda y: reshape(y, (rounds * batch_size, *aval_of(y).shape[2:])), stacked)
     if not remainder:
         return joined
@@ -111,36 +111,42 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
         return tree.leaves(fn(structure.unflatten(first), structure.unflatten(second)))
 
-    prefixes = _prefixes(combine, xs, axes) if sizes and sizes != {0} else [unchanged(x) for x in xs]
+    prefixes = _scan_prefixes(combine, xs, axes) if sizes and sizes != {0} else [pass_through(x) for x in xs]
     if reverse:
         prefixes = [rev(y, (i,)) for y, i in zip(prefixes, axes, strict=True)]
     return structure.unflatten(prefixes)
 
 
-def _prefixes(combine: Callable[..., list[Any]], xs: Sequence[Any], axes: Sequence[int]) -> list[Any]:
-    """Compute prefixes: combine neighbours, recurse for the odd positions, and derive the even ones."""
+def _scan_prefixes(combine: Callable[..., list[Any]], xs: Sequence[Any], axes: Sequence[int]) -> list[Any]:
+    """Compute the prefixes of arrays: combine neighbours, recurse for the odd positions, and derive the even ones.
+
+    ``xs`` are arrays, each with its scan axis in ``axes``, of one size along these. ``combine`` takes two lists of
+    such arrays and combines them elementwise.
+    """
     size = aval_of(xs[0]).shape[axes[0]]
     if size < 2:
-        return [unchanged(x) for x in xs]
-    odd = _prefixes(combine, combine(_every(xs, axes, 0, size - 1, 2), _every(xs, axes, 1, size, 2)), axes)
-    first = _every(xs, axes, 0, 1, 1)
+        return [pass_through(x) for x in xs]
+    odd = _scan_prefixes(
+        combine, combine(_slice_every(xs, axes, 0, size - 1, 2), _slice_every(xs, axes, 1, size, 2)), axes
+    )
+    first = _slice_every(xs, axes, 0, 1, 1)
     if size == 2:
         even = first
     else:
-        before = odd if size % 2 else _every(odd, axes, 0, size // 2 - 1, 1)
-        later = combine(before, _every(xs, axes, 2, size, 2))
+        before = odd if size % 2 else _slice_every(odd, axes, 0, size // 2 - 1, 1)
+        later = combine(before, _slice_every(xs, axes, 2, size, 2))
         even = [concatenate([a, b], i) for a, b, i in zip(first, later, axes, strict=True)]
-    return [_interleaved(a, b, i) for a, b, i in zip(even, odd, axes, strict=True)]
+    return [_interleave(a, b, i) for a, b, i in zip(even, odd, axes, strict=True)]
 
 
-def _every(xs: Sequence[Any], axes: Sequence[int], start: int, stop: int, step: int) -> list[Any]:
+def _slice_every(xs: Sequence[Any], axes: Sequence[int], start: int, stop: int, step: int) -> list[Any]:
     return [slice_in_dim(x, start, stop, i, step) for x, i in zip(xs, axes, strict=True)]
 
 
-def _interleaved(even: Any, odd: Any, axis: int) -> Any:
-    """Interleave the elements of two arrays; the first may have one more."""
+def _interleave(even: Any, odd: Any, axis: int) -> Any:
+    """Interleave the elements of two arrays along ``axis``: ``even`` comes first and may have one element more."""
     shape = aval_of(odd).shape
     size, extra = shape[axis], aval_of(even).shape[axis] - shape[axis]
     pairs = concatenate([expand_dims(x, (axis + 1,)) for x in (slice_in_dim(even, 0, size, axis), odd)], axis + 1)
-    joined = reshape(pairs, (*shape[:axis], 2 * size, *shape[axis + 1 :]))
-    return concatenate([joined, slice_in_dim(even, size, size + 1, axis)], axis) if extra else joined
+    interleaved = reshape(pairs, (*shape[:axis], 2 * size, *shape[axis + 1 :]))
+    return concatenate([interleaved, slice_in_dim(even, size, size + 1, axis)], axis) if extra else interleaved

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from ..control.flow.fori_loop import fori_loop
-from ..dtypes import kind_of
+from ..dtypes import dtype_kind
 from ..operations.arithmetic import add, mul
 from ..operations.comparisons import eq
 from ..operations.conversion import convert_element_type
 from ..operations.dynamic_slicing import dynamic_slice, dynamic_update_slice
 from ..operations.exponentials import sqrt
-from ..operations.linalg.matrices import lower, product, transposed, upper
+from ..operations.linalg.matrices import lower, product, transpose_matrices, upper
+from ..operations.operand_values import typed_scalar
 from ..operations.selection import select
 from ..operations.shapes import expand_dims, squeeze
-from ..operations.values import typed_scalar
 from ..trace.values import aval_of
 
 
@@ -38,7 +38,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
             f"cholesky_update takes a square matrix and a vector of its size, got {r_type.str_short()} and "
             f"{w_type.str_short()}; for stacks use vmap"
         )
-    if kind_of(r_type.dtype) != "f" or r_type.dtype != w_type.dtype:
+    if dtype_kind(r_type.dtype) != "f" or r_type.dtype != w_type.dtype:
         raise TypeError(
             f"cholesky_update takes a matrix and a vector of one floating-point dtype, got {r_type.str_short()} and "
             f"{w_type.str_short()}"
@@ -66,8 +66,8 @@ def symmetric_product(
 
     ``a_matrix`` has shape (…, m, n), ``c_matrix`` is symmetric of shape (…, m, m).
 
-    Only the lower triangle of the result is sure to be right on every platform; with ``symmetrize_output`` the upper
-    one is made of it. Raises ValueError for shapes, TypeError for dtypes that do not fit.
+    Only the lower triangle of the result is sure to be right on every platform; ``symmetrize_output`` copies it to the
+    upper one. Raises ValueError for shapes, TypeError for dtypes that do not fit.
 
     >>> import xlascope.numpy as jnp
     >>> print(symmetric_product(jnp.array([[1.0, 2.0]]), jnp.array([[10.0]]), alpha=2.0, beta=3.0))
@@ -83,6 +83,6 @@ def symmetric_product(
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if not isinstance(factor, (int, float, np.generic)):
             raise TypeError(f"symmetric_product takes {name} as a number, got {factor!r}")
-    square = product(a_matrix, transposed(a_matrix))
+    square = product(a_matrix, transpose_matrices(a_matrix))
     combined = add(mul(typed_scalar(alpha, a.dtype), square), mul(typed_scalar(beta, a.dtype), c_matrix))
-    return add(lower(combined), transposed(lower(combined, strictly=True))) if symmetrize_output else combined
+    return add(lower(combined), transpose_matrices(lower(combined, strictly=True))) if symmetrize_output else combined

@@ -9,34 +9,39 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import tree
-from ..dtypes import is_differentiable, kind_of
+from ..dtypes import dtype_kind, is_differentiable
 from ..errors import see
 from ..operations import collectives, exchanges, reductions
 from ..operations.arithmetic import div
 from ..operations.conversion import convert_element_type
+from ..operations.integer_arguments import is_several, whole_number, whole_numbers
+from ..operations.operand_values import PYTHON_SCALAR_TYPES, dtype_of, shape_of
 from ..operations.shapes import reduce_sum
-from ..operations.values import PYTHON_SCALARS, dtype_of, shape_of
-from ..operations.whole_numbers import is_several, whole_number, whole_numbers
 from ..trace.bind import bind1
-from ..trace.gate import unchanged
+from ..trace.operand_coercion import pass_through
 from ..trace.source import compose_message, user_line, where_text
 from ..trace.state import STATE
 
 
-class _Axes(NamedTuple):
-    """Named axes that are bound here, with their sizes, and positional axes of the operand given among them."""
+class _NamedAxes(NamedTuple):
+    """Axes of a collective: the named ones, which are bound here, with their sizes, and axes of the operand itself."""
 
     names: tuple[Hashable, ...]
     sizes: tuple[int, ...]
     positions: tuple[int, ...] = ()
 
     @property
-    def examples(self) -> int:
+    def example_count(self) -> int:
         return math.prod(self.sizes)
 
 
-def _axes(caller: str, axis_name: Any, positions: bool = False, groups: Any = None) -> _Axes:
-    """Resolve the axes that a user names; raises NameError for one that is not bound here."""
+def _resolve_axes(caller: str, axis_name: Any, positions: bool = False, groups: Any = None) -> _NamedAxes:
+    """Return the axes that a user names; raises NameError for a name that is not bound here, TypeError for no name.
+
+    ``axis_name`` is a name or a sequence of names. With ``positions`` integers among them are axes of the operand.
+    ``groups`` is the user's ``axis_index_groups``, for which NotImplementedError is raised. ``caller`` begins the
+    messages.
+    """
     if groups is not None:
         raise NotImplementedError(
             f"{caller}: axis_index_groups is not supported under vmap. Reshape the mapped axis into two and nest two "
@@ -50,24 +55,24 @@ def _axes(caller: str, axis_name: Any, positions: bool = False, groups: Any = No
         if name.__hash__ is None or hasattr(name, "aval"):
             raise TypeError(f"{caller} takes the name of an axis, or several, got {name!r}{where_text(user_line())}")
         if name not in bound:
-            raise _unbound(caller, name)
-    return _Axes(names, tuple(bound[name] for name in names), numbers)
+            raise _unbound_axis_error(caller, name)
+    return _NamedAxes(names, tuple(bound[name] for name in names), numbers)
 
 
-def _distinct(caller: str, axes: _Axes) -> _Axes:
+def _require_distinct(caller: str, axes: _NamedAxes) -> _NamedAxes:
     if len(set(axes.names)) < len(axes.names):
         raise ValueError(f"{caller} names an axis twice: {axes.names}{where_text(user_line())}")
     return axes
 
 
-def _unbound(caller: str, name: Any) -> NameError:
+def _unbound_axis_error(caller: str, name: Any) -> NameError:
     names = ", ".join(repr(bound) for bound, _ in STATE.axes) or "none"
     fix = (
         f"Call it inside a function that is mapped with this name: vmap(f, axis_name={name!r}), or shard_map over a "
         f"mesh with such an axis, make_mesh((n,), ({name!r},))."
     )
-    said = f"{caller}: unbound axis name {name!r}. The names bound here: {names}."
-    return NameError(compose_message(said, fix) + see("unbound-axis-name"))
+    problem = f"{caller}: unbound axis name {name!r}. The names bound here: {names}."
+    return NameError(compose_message(problem, fix) + see("unbound-axis-name"))
 
 
 # Reductions ---------------------------------------------------------------------------------------------------------
@@ -76,21 +81,21 @@ def _unbound(caller: str, name: Any) -> NameError:
 def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     """Sum ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
 
-    A Python number is multiplied by the number of examples at once: ``psum(1, "i")`` is the size of the axis.
-    Integers among the axes are axes of ``x`` itself. Raises NameError for an axis that is not bound by a vmap around.
+    A Python number is multiplied by the number of examples at once: ``psum(1, "i")`` is the size of the axis. Integers
+    among the axes are axes of ``x`` itself. Raises NameError for an axis that no enclosing vmap binds.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: x / xs.lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0])))
     [0.25 0.75]
     """
-    axes = _distinct("psum", _axes("psum", axis_name, True, axis_index_groups))
+    axes = _require_distinct("psum", _resolve_axes("psum", axis_name, True, axis_index_groups))
 
     def sum_leaf(leaf: Any) -> Any:
-        if leaf.__class__ in PYTHON_SCALARS and not axes.positions:
-            return leaf * axes.examples
-        if kind_of(dtype_of(leaf)) == "b":
+        if leaf.__class__ in PYTHON_SCALAR_TYPES and not axes.positions:
+            return leaf * axes.example_count
+        if dtype_kind(dtype_of(leaf)) == "b":
             leaf = convert_element_type(leaf, np.dtype(np.int32))
-        return _reduced(collectives.PSum, reduce_sum, leaf, axes)
+        return _reduce_leaf(collectives.PSum, reduce_sum, leaf, axes)
 
     return tree.map(sum_leaf, x)
 
@@ -98,18 +103,18 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     """Average ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
 
-    Raises NameError for an axis that is not bound by a vmap around.
+    Raises NameError for an axis that no enclosing vmap binds.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: x - xs.lax.pmean(x, "i"), axis_name="i")(jnp.array([1.0, 3.0])))
     [-1.  1.]
     """
-    axes = _axes("pmean", axis_name, True, axis_index_groups)
+    axes = _resolve_axes("pmean", axis_name, True, axis_index_groups)
 
     def mean_leaf(leaf: Any, total: Any) -> Any:
-        if total.__class__ in PYTHON_SCALARS:
-            return total / axes.examples
-        count = axes.examples * math.prod(shape_of(leaf)[axis] for axis in axes.positions)
+        if total.__class__ in PYTHON_SCALAR_TYPES:
+            return total / axes.example_count
+        count = axes.example_count * math.prod(shape_of(leaf)[axis] for axis in axes.positions)
         if not is_differentiable(dtype_of(total)):
             is_wide = dtype_of(total).itemsize == 8
             total = convert_element_type(total, np.dtype(np.float64 if is_wide else np.float32))
@@ -121,25 +126,28 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     """Take the elementwise maximum of ``x``, an array or a tree, over all examples along named axes.
 
-    Where several examples are largest, they share the derivative. Raises NameError for an axis that is not bound.
+    Where several examples have the maximum, they share the derivative. Raises NameError for an axis that is not bound.
     """
-    axes = _distinct("pmax", _axes("pmax", axis_name, True, axis_index_groups))
+    axes = _require_distinct("pmax", _resolve_axes("pmax", axis_name, True, axis_index_groups))
     reduce = reductions.ReduceMax
-    return tree.map(lambda leaf: _reduced(collectives.PMax, lambda y, at: bind1(reduce(at), y), leaf, axes), x)
+    return tree.map(lambda leaf: _reduce_leaf(collectives.PMax, lambda y, at: bind1(reduce(at), y), leaf, axes), x)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     """Take the elementwise minimum of ``x``, an array or a tree, over examples along named axes; see :func:`pmax`."""
-    axes = _distinct("pmin", _axes("pmin", axis_name, True, axis_index_groups))
+    axes = _require_distinct("pmin", _resolve_axes("pmin", axis_name, True, axis_index_groups))
     reduce = reductions.ReduceMin
-    return tree.map(lambda leaf: _reduced(collectives.PMin, lambda y, at: bind1(reduce(at), y), leaf, axes), x)
+    return tree.map(lambda leaf: _reduce_leaf(collectives.PMin, lambda y, at: bind1(reduce(at), y), leaf, axes), x)
 
 
-def _reduced(collective: Any, reduce: Callable[..., Any], leaf: Any, axes: _Axes) -> Any:
-    """Reduce a leaf along its positional axes, then across the named ones."""
+def _reduce_leaf(collective: Any, reduce: Callable[..., Any], leaf: Any, axes: _NamedAxes) -> Any:
+    """Reduce an array along its positional axes, then across the named ones.
+
+    ``reduce(array, axes)`` does the first, an operation of the class ``collective`` the second.
+    """
     if axes.positions:
-        leaf = reduce(leaf, tuple(_position("a reduction", axis, len(shape_of(leaf))) for axis in axes.positions))
-    return bind1(collective(axes.names), leaf) if axes.names else unchanged(leaf)
+        leaf = reduce(leaf, tuple(_normalize_axis("a reduction", axis, len(shape_of(leaf))) for axis in axes.positions))
+    return bind1(collective(axes.names), leaf) if axes.names else pass_through(leaf)
 
 
 # Exchanges ----------------------------------------------------------------------------------------------------------
@@ -158,27 +166,27 @@ def all_gather(
     [[0 1]
      [0 1]]
     """
-    axes = _distinct("all_gather", _axes("all_gather", axis_name, False, axis_index_groups))
+    axes = _require_distinct("all_gather", _resolve_axes("all_gather", axis_name, False, axis_index_groups))
 
     def gather_leaf(leaf: Any) -> Any:
-        at = _position("all_gather", axis, len(shape_of(leaf)) + (not tiled))
+        at = _normalize_axis("all_gather", axis, len(shape_of(leaf)) + (not tiled))
         return bind1(exchanges.AllGather(axes.names, axes.sizes, at, tiled), leaf)
 
-    return tree.map(gather_leaf if axes.names else unchanged, x)
+    return tree.map(gather_leaf if axes.names else pass_through, x)
 
 
 def psum_scatter(
     x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: None = None, tiled: bool = False
 ) -> Any:
-    """Sum over all examples along a named axis; example i keeps part i along ``scatter_dimension``.
+    """Sum over all examples along a named axis; example i keeps index i of the sum along ``scatter_dimension``.
 
     That axis has the size of the named one and is removed; with ``tiled`` each example keeps a block of it. Raises
     NameError for an axis that is not bound, ValueError for sizes that do not fit.
     """
-    axes = _distinct("psum_scatter", _axes("psum_scatter", axis_name, False, axis_index_groups))
+    axes = _require_distinct("psum_scatter", _resolve_axes("psum_scatter", axis_name, False, axis_index_groups))
 
     def scatter_leaf(leaf: Any) -> Any:
-        at = _position("psum_scatter", scatter_dimension, len(shape_of(leaf)))
+        at = _normalize_axis("psum_scatter", scatter_dimension, len(shape_of(leaf)))
         return bind1(exchanges.ReduceScatter(axes.names, axes.sizes, at, tiled), leaf)
 
     return tree.map(scatter_leaf, x)
@@ -193,22 +201,23 @@ def all_to_all(
     axis_index_groups: None = None,
     tiled: bool = False,
 ) -> Any:
-    """Transpose across examples: example i gets part i along ``split_axis`` of every example's ``x``.
+    """Transpose across examples: example i gets index i along ``split_axis`` of every example's ``x``.
 
-    The parts lie in the examples' order along ``concat_axis``. The split axis has the size of the named one and is
-    removed, the parts lie along a new axis; with ``tiled`` the axis is cut into blocks, which are concatenated.
-    Raises NameError for an axis that is not bound, ValueError for sizes that do not fit.
+    What it gets lies in the order of the examples along ``concat_axis``. The split axis has the size of the named one
+    and is removed, and ``concat_axis`` is a new axis; with ``tiled`` the axis is cut into blocks, which are
+    concatenated along an existing one. Raises NameError for an axis that is not bound, ValueError for sizes that do
+    not fit.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: xs.lax.all_to_all(x, "i", 0, 0), axis_name="i")(jnp.array([[1, 2], [3, 4]])))
     [[1 3]
      [2 4]]
     """
-    axes = _distinct("all_to_all", _axes("all_to_all", axis_name, False, axis_index_groups))
+    axes = _require_distinct("all_to_all", _resolve_axes("all_to_all", axis_name, False, axis_index_groups))
 
     def exchange_leaf(leaf: Any) -> Any:
         rank = len(shape_of(leaf))
-        at, to = _position("all_to_all", split_axis, rank), _position("all_to_all", concat_axis, rank)
+        at, to = _normalize_axis("all_to_all", split_axis, rank), _normalize_axis("all_to_all", concat_axis, rank)
         return bind1(exchanges.AllToAll(axes.names, axes.sizes, at, to, tiled), leaf)
 
     return tree.map(exchange_leaf, x)
@@ -224,18 +233,19 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     >>> print(xs.vmap(lambda x: xs.lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(jnp.array([5, 6, 7])))
     [0 5 6]
     """
-    axes = _distinct("ppermute", _axes("ppermute", axis_name))
-    pairs = _pairs(perm)
+    axes = _require_distinct("ppermute", _resolve_axes("ppermute", axis_name))
+    pairs = _parse_pairs(perm)
     for role, indices in (("sources", [s for s, _ in pairs]), ("targets", [t for _, t in pairs])):
-        if len(set(indices)) < len(indices) or not all(0 <= i < axes.examples for i in indices):
+        if len(set(indices)) < len(indices) or not all(0 <= i < axes.example_count for i in indices):
             raise ValueError(
-                f"ppermute: the {role} {indices} have to be different numbers from 0 to {axes.examples - 1}, since "
-                f"{axis_name!r} has size {axes.examples}{where_text(user_line())}"
+                f"ppermute: the {role} {indices} have to be different numbers from 0 to "
+                f"{axes.example_count - 1}, since "
+                f"{axis_name!r} has size {axes.example_count}{where_text(user_line())}"
             )
     return tree.map(lambda leaf: bind1(exchanges.PPermute(axes.names, axes.sizes, pairs), leaf), x)
 
 
-def _pairs(perm: Any) -> tuple[tuple[int, int], ...]:
+def _parse_pairs(perm: Any) -> tuple[tuple[int, int], ...]:
     pairs = [whole_numbers(pair, "pairs (source, target) of ppermute") for pair in perm] if is_several(perm) else [()]
     if any(len(pair) != 2 for pair in pairs):
         raise TypeError(f"ppermute takes pairs (source, target), got {perm!r}{where_text(user_line())}")
@@ -247,12 +257,12 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 
     Raises NameError for an axis that is not bound, ValueError when ``perm`` is not a permutation of its examples.
     """
-    axes = _axes("pshuffle", axis_name)
+    axes = _resolve_axes("pshuffle", axis_name)
     perm = whole_numbers(perm, "numbers of perm of pshuffle")
-    if sorted(perm) != list(range(axes.examples)):
+    if sorted(perm) != list(range(axes.example_count)):
         raise ValueError(
-            f"pshuffle: {list(perm)} is no permutation of 0 to {axes.examples - 1}, since {axis_name!r} has size "
-            f"{axes.examples}{where_text(user_line())}"
+            f"pshuffle: {list(perm)} is no permutation of 0 to {axes.example_count - 1}, since {axis_name!r} has size "
+            f"{axes.example_count}{where_text(user_line())}"
         )
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
@@ -267,11 +277,11 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 
     Raises NameError for an axis that is not bound, ValueError when there is no such example.
     """
-    axes = _distinct("pbroadcast", _axes("pbroadcast", axis_name))
+    axes = _require_distinct("pbroadcast", _resolve_axes("pbroadcast", axis_name))
     source = whole_number(source, "source of pbroadcast")
-    if not 0 <= source < axes.examples:
+    if not 0 <= source < axes.example_count:
         raise ValueError(
-            f"pbroadcast: there is no example {source} along {axis_name!r}, which has size {axes.examples}"
+            f"pbroadcast: there is no example {source} along {axis_name!r}, which has size {axes.example_count}"
             f"{where_text(user_line())}"
         )
     return tree.map(lambda leaf: bind1(exchanges.PBroadcast(axes.names, axes.sizes, source), leaf), x)
@@ -289,8 +299,8 @@ def axis_index(axis_name: Any) -> Any:
     >>> print(xs.vmap(lambda x: x * xs.lax.axis_index("i"), axis_name="i")(jnp.ones(3)))
     [0. 1. 2.]
     """
-    axes = _distinct("axis_index", _axes("axis_index", axis_name))
-    return bind1(exchanges.AxisIndex(axes.names, axes.sizes)) if axes.names else unchanged(0)
+    axes = _require_distinct("axis_index", _resolve_axes("axis_index", axis_name))
+    return bind1(exchanges.AxisIndex(axes.names, axes.sizes)) if axes.names else pass_through(0)
 
 
 def axis_size(axis_name: Any) -> int:
@@ -298,11 +308,14 @@ def axis_size(axis_name: Any) -> int:
 
     Raises NameError for an axis that is not bound.
     """
-    return _axes("axis_size", axis_name).examples
+    return _resolve_axes("axis_size", axis_name).example_count
 
 
-def _position(caller: str, axis: int, rank: int) -> int:
-    """Return an axis counted from the front; raises ValueError if it is out of range."""
+def _normalize_axis(caller: str, axis: int, rank: int) -> int:
+    """Return an axis counted from the front of ``rank`` axes; raises ValueError if it is out of range.
+
+    ``caller`` begins the message.
+    """
     axis = whole_number(axis, f"the axis of {caller}")
     if not -rank <= axis < rank:
         raise ValueError(f"{caller} along axis {axis}, where there are {rank} axes{where_text(user_line())}")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import tree
-from ..trace.gate import unchanged
+from ..trace.operand_coercion import pass_through
 from ..trace.source import here
 from ..xla.devices.backend import default_device
 
-_ALSO = {"cuda": "gpu", "rocm": "gpu"}
+_PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 
 
 def platform_dependent(
@@ -29,10 +29,10 @@ def platform_dependent(
         if not callable(function) and (function is not None or name != "default"):
             raise TypeError(f"platform_dependent takes a function as {name}, got {function!r}{here()}")
     platform = default_device().platform
-    selected = per_platform.get(platform, per_platform.get(_ALSO.get(platform, platform), default))
+    selected = per_platform.get(platform, per_platform.get(_PLATFORM_ALIASES.get(platform, platform), default))
     if selected is None:
         raise NotImplementedError(
             f"platform_dependent has code for {', '.join(per_platform) or 'nothing'}, and runs on {platform}{here()}: "
             "give it default="
         )
-    return selected(*tree.map(unchanged, args))  # the function may return its operands: they must be new objects
+    return selected(*tree.map(pass_through, args))  # the function may return its operands: they must be new objects

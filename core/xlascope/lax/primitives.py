@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 
 from .. import control, operations
-from ..ir.operation import Operation, Primitive, registered
+from ..ir.operation import Operation, Primitive, all_operation_types
 
 
 @functools.cache
@@ -19,11 +19,11 @@ def operations_by_name() -> dict[str, type[Operation]]:
     for package in (operations, control):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    return {operation.name: operation for operation in registered() if _is_of_engine(operation.__module__)}
+    return {operation.name: operation for operation in all_operation_types() if _is_engine_module(operation.__module__)}
 
 
-def _is_of_engine(module: str) -> bool:
-    """Return whether a module belongs to the engine, and is not an experimental one."""
+def _is_engine_module(module: str) -> bool:
+    """Return whether the module of that name belongs to the engine, without experimental modules."""
     return module.startswith("xlascope.") and not module.startswith("xlascope.experimental.")
 
 

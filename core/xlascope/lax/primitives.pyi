@@ -84,7 +84,7 @@ from ..operations.special import lgamma as lgamma
 from ..operations.special import polygamma as polygamma
 from ..operations.special import zeta as zeta
 from ..operations.splitting import split as split
-from ..operations.sums import neg as neg
+from ..operations.tangent_arithmetic import neg as neg
 from ..operations.trigonometry import acos as acos
 from ..operations.trigonometry import acosh as acosh
 from ..operations.trigonometry import asin as asin

@@ -7,28 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import promote
+from ..dtypes import promote_dtypes
 from ..errors import see
-from ..ir.sources import user_line, where_text
-from ..operations import linear_algebra
-from ..operations.contraction_errors import unequal_sizes
+from ..ir.user_frames import user_line, where_text
+from ..operations import dot_product
+from ..operations.contraction_errors import unequal_sizes_error
 from ..operations.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
-from ..operations.out_shardings import out_sharded
+from ..operations.out_shardings import with_out_sharding
 from ..operations.precision import Precision
 from ..trace.source import compose_message
 from ..trace.values import aval_of
 
-dot_general = out_sharded(linear_algebra.dot_general)
-_Axes = tuple[Sequence[int], Sequence[int]]
+dot_general = with_out_sharding(dot_product.dot_general)
+_AxisPair = tuple[Sequence[int], Sequence[int]]
 #: ((contracted axes of both), (batch axes of both)), for annotations.
-DotDimensionNumbers = tuple[_Axes, _Axes]
+DotDimensionNumbers = tuple[_AxisPair, _AxisPair]
 #: What ``precision`` may be, for annotations.
 PrecisionLike = (
     None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
 )
 
 
-@out_sharded
+@with_out_sharding
 def dot(
     lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
@@ -46,15 +46,15 @@ def dot(
     x, y = aval_of(lhs).shape, aval_of(rhs).shape
     if not (1 <= len(x) <= 2 and 1 <= len(y) <= 2 and x[-1] == y[0]):
         if 1 <= len(x) <= 2 and 1 <= len(y) <= 2:
-            raise unequal_sizes("dot", x, y)
-        said = f"dot takes two arrays of 1 or 2 axes, got shapes {x} and {y}."
-        raise TypeError(compose_message(said, "Use matmul or dot_general.") + see("shape-mismatch"))
+            raise unequal_sizes_error("dot", x, y)
+        problem = f"dot takes two arrays of 1 or 2 axes, got shapes {x} and {y}."
+        raise TypeError(compose_message(problem, "Use matmul or dot_general.") + see("shape-mismatch"))
     numbers = ((len(x) - 1,), (0,)), ((), ())
     return dot_general(lhs, rhs, numbers, precision, preferred_element_type or _common_dtype(lhs, rhs))
 
 
 def _common_dtype(lhs: Any, rhs: Any) -> np.dtype[Any]:
-    return promote(tuple((aval.dtype, aval.weak_type) for aval in (aval_of(lhs), aval_of(rhs))))[0]
+    return promote_dtypes(tuple((aval.dtype, aval.weak_type) for aval in (aval_of(lhs), aval_of(rhs))))[0]
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
+from ..dtypes import dtype_kind
 from ..operations.arithmetic import sub
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import ge, lt
 from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
-from ..operations.linear_algebra import DimensionNumbers, dot_general, free_axes
+from ..operations.dot_product import DimensionNumbers, dot_general, free_axes
+from ..operations.integer_arguments import whole_numbers
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, full, moveaxis, reduce_sum, transpose
-from ..operations.whole_numbers import whole_numbers
-from ..trace.planned import planned
 from ..trace.source import here
+from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of
 
 
@@ -50,10 +50,10 @@ class RaggedDotDimensionNumbers:
         object.__setattr__(self, "rhs_group_dimensions", tuple(rhs_group_dimensions))
 
 
-_OF_MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
+_MATRIX_DIMENSION_NUMBERS = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 
 
-@planned
+@cache_trace
 def ragged_dot(
     lhs: Any,
     rhs: Any,
@@ -62,24 +62,24 @@ def ragged_dot(
     preferred_element_type: Any = None,
     group_offset: None = None,
 ) -> Any:
-    """Multiply rows of ``lhs`` (m, k), in consecutive groups, each by its group's matrix of ``rhs`` (g, k, n).
+    """Multiply rows of ``lhs`` (m, k), in consecutive groups, by the group's matrix of ``rhs`` (g, k, n).
 
-    ``group_sizes`` are the numbers of rows; rows behind the last group give zeros. Every row is multiplied with every
-    matrix, as on hardware without a special operation for this. Raises TypeError for other shapes, and for sizes that
-    are not integers.
+    ``group_sizes`` (g,) are the numbers of rows in each group; rows behind the last group give zeros. Every row is
+    multiplied with every matrix, as on hardware without a special operation for this. Raises TypeError for other
+    shapes, and for sizes that are not integers.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.ragged_dot(jnp.ones((3, 1)), jnp.array([[[1.0]], [[5.0]]]), jnp.array([1, 2])).T)
     [[1. 5. 5.]]
     """
     x, y, sizes = aval_of(lhs), aval_of(rhs), aval_of(group_sizes)
-    _refuse_offset("ragged_dot", group_offset)
+    _reject_offset("ragged_dot", group_offset)
     if (len(x.shape), len(y.shape), len(sizes.shape)) != (2, 3, 1) or x.shape[1] != y.shape[1]:
         raise TypeError(
             "ragged_dot takes lhs (m, k), rhs (g, k, n) and group_sizes (g,), got shapes "
             f"{x.shape}, {y.shape} and {sizes.shape}{here()}"
         )
-    return _ragged(lhs, rhs, group_sizes, _OF_MATRICES, precision, preferred_element_type)
+    return _ragged_product(lhs, rhs, group_sizes, _MATRIX_DIMENSION_NUMBERS, precision, preferred_element_type)
 
 
 def ragged_dot_general(
@@ -120,20 +120,24 @@ def ragged_dot_general(
             "ragged_dot_dimension_numbers is a lax.RaggedDotDimensionNumbers, got "
             f"{ragged_dot_dimension_numbers!r}{here()}"
         )
-    _refuse_offset("ragged_dot_general", group_offset)
-    return _ragged(lhs, rhs, group_sizes, ragged_dot_dimension_numbers, precision, preferred_element_type)
+    _reject_offset("ragged_dot_general", group_offset)
+    return _ragged_product(lhs, rhs, group_sizes, ragged_dot_dimension_numbers, precision, preferred_element_type)
 
 
-def _refuse_offset(name: str, group_offset: Any) -> None:
+def _reject_offset(name: str, group_offset: Any) -> None:
     if group_offset is not None:
         raise NotImplementedError(f"{name} has no group_offset: give it the groups that it is to start with")
 
 
-def _ragged(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNumbers, *options: Any) -> Any:
+def _ragged_product(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNumbers, *options: Any) -> Any:
+    """Multiply arrays as :func:`ragged_dot_general` does; raises TypeError for axes and sizes that do not fit.
+
+    ``options`` are the precision and the element type for ``dot_general``.
+    """
     x, y, sizes = aval_of(lhs), aval_of(rhs), aval_of(group_sizes)
     (contract_x, _), (batch_x, _) = numbers.dot_dimension_numbers
     ragged = _ragged_axis(numbers, len(x.shape))
-    if kind_of(sizes.dtype) not in "iu":
+    if dtype_kind(sizes.dtype) not in "iu":
         raise TypeError(f"group_sizes are integers, got {sizes.dtype.name}{here()}")
     if not sizes.shape:
         raise TypeError(f"group_sizes has a size for each group, got a single number{here()}")
@@ -141,13 +145,15 @@ def _ragged(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNum
         return dot_general(lhs, rhs, numbers.dot_dimension_numbers, *options)  # it raises the error
     free_x = free_axes(len(x.shape), contract_x, batch_x)
     if ragged in contract_x:
-        _no_groups(numbers)
+        _refuse_group_dimensions(numbers)
         outer = (*batch_x, *contract_x[: contract_x.index(ragged)])
-        group_sizes = _spread_sizes(group_sizes, tuple([x.shape[i] for i in outer]))
-        return _over_groups(lhs, rhs, _belongs(group_sizes, x.shape[ragged]), (*outer, ragged), numbers, options)
+        group_sizes = _broadcast_sizes(group_sizes, tuple([x.shape[i] for i in outer]))
+        return _sum_over_groups(
+            lhs, rhs, _group_masks(group_sizes, x.shape[ragged]), (*outer, ragged), numbers, options
+        )
     if ragged in batch_x:
-        _no_groups(numbers)
-        _spread_sizes(group_sizes, tuple([x.shape[i] for i in batch_x[: batch_x.index(ragged)]]))
+        _refuse_group_dimensions(numbers)
+        _broadcast_sizes(group_sizes, tuple([x.shape[i] for i in batch_x[: batch_x.index(ragged)]]))
         return dot_general(lhs, rhs, numbers.dot_dimension_numbers, *options)
     group = _group_axis(numbers, len(y.shape))
     if y.shape[group] != sizes.shape[-1]:
@@ -155,47 +161,56 @@ def _ragged(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNum
             f"group_sizes has one size for each of the {y.shape[group]} groups, got {sizes.shape[-1]}{here()}"
         )
     outer = (*batch_x, *free_x[: free_x.index(ragged)])
-    group_sizes = _spread_sizes(group_sizes, tuple([x.shape[i] for i in outer]))
-    masks = _belongs(group_sizes, x.shape[ragged])
-    return _to_groups(lhs, rhs, masks, len(batch_x) + len(free_x), group, numbers, options)
+    group_sizes = _broadcast_sizes(group_sizes, tuple([x.shape[i] for i in outer]))
+    masks = _group_masks(group_sizes, x.shape[ragged])
+    return _multiply_by_groups(lhs, rhs, masks, len(batch_x) + len(free_x), group, numbers, options)
 
 
-def _to_groups(lhs: Any, rhs: Any, masks: Any, lhs_rank: int, group: int, numbers: Any, options: Any) -> Any:
-    """Multiply by every group's part and keep for each index that of its own group.
+def _multiply_by_groups(lhs: Any, rhs: Any, masks: Any, lhs_rank: int, group: int, numbers: Any, options: Any) -> Any:
+    """Multiply ``lhs`` by the array of every group in ``rhs``, and keep for each ragged index that of its own group.
 
-    ``masks`` is (batch, the free axes up to the ragged one, groups): the leading axes of the product, and the
-    group's, which is a free one of rhs; ``lhs_rank`` of the product's axes are lhs's.
+    ``masks``, of shape (batch axes, free axes of lhs up to the ragged one, groups), says which index is in which
+    group. ``lhs_rank`` is how many axes of the product are those of lhs, batch axes included; ``group`` is the axis of
+    rhs that numbers the groups. ``options`` are those of ``dot_general``.
     """
     products = dot_general(lhs, rhs, numbers.dot_dimension_numbers, *options)
     (_, contract_y), (_, batch_y) = numbers.dot_dimension_numbers
     group_axis = lhs_rank + free_axes(len(aval_of(rhs).shape), contract_y, batch_y).index(group)
     mask_rank = len(aval_of(masks).shape) - 1
-    return reduce_sum(_kept(products, masks, (*range(mask_rank), group_axis)), (group_axis,))
+    return reduce_sum(_mask_outside(products, masks, (*range(mask_rank), group_axis)), (group_axis,))
 
 
-def _over_groups(lhs: Any, rhs: Any, masks: Any, axes: tuple[int, ...], numbers: Any, options: Any) -> Any:
-    """Sum over each group separately. ``masks`` is (axes of lhs, groups)."""
+def _sum_over_groups(lhs: Any, rhs: Any, masks: Any, axes: tuple[int, ...], numbers: Any, options: Any) -> Any:
+    """Contract ``lhs`` and ``rhs`` for each group separately; the result has the groups along a new leading axis.
+
+    ``masks`` says which index of the ragged axis is in which group: its axes are ``axes`` of lhs, the ragged one last,
+    and the groups. ``options`` are those of ``dot_general``.
+    """
     (contract_x, contract_y), (batch_x, batch_y) = numbers.dot_dimension_numbers
     groups = aval_of(masks).shape[-1]
     shape = aval_of(lhs).shape
     copies = broadcast_in_dim(lhs, (groups, *shape), tuple(range(1, 1 + len(shape))))
     ordered = tuple(int(i) for i in np.argsort(axes))
     masks = transpose(masks, (len(axes), *ordered))
-    masked = _kept(copies, masks, (0, *(1 + axes[i] for i in ordered)))
+    masked = _mask_outside(copies, masks, (0, *(1 + axes[i] for i in ordered)))
     shifted_numbers = (tuple([1 + i for i in contract_x]), contract_y), (tuple([1 + i for i in batch_x]), batch_y)
     return moveaxis(dot_general(masked, rhs, shifted_numbers, *options), len(batch_x), 0)
 
 
-def _kept(values: Any, mask: Any, axes: tuple[int, ...]) -> Any:
-    """Return the values where ``mask`` is True, else zero; ``mask`` lies along those axes, in order."""
+def _mask_outside(values: Any, mask: Any, axes: tuple[int, ...]) -> Any:
+    """Return the values where ``mask`` is True, else zero; the axes of ``mask`` are ``axes`` of the values."""
     aval = aval_of(values)
     if aval_of(mask).shape != aval.shape:
         mask = broadcast_in_dim(mask, aval.shape, axes)
     return select(mask, values, full(aval.shape, aval.dtype.type(0)))
 
 
-def _belongs(group_sizes: Any, count: int) -> Any:
-    """Return whether each index of the ragged axis is in each group: (outer axes, count, groups)."""
+def _group_masks(group_sizes: Any, count: int) -> Any:
+    """Return for each index of the ragged axis and each group whether it is in the group.
+
+    ``group_sizes`` has shape (outer axes, groups) and ``count`` is the size of the ragged axis. The result has shape
+    (outer axes, count, groups).
+    """
     sizes = convert_element_type(group_sizes, np.int32)
     shape = aval_of(sizes).shape
     last = len(shape) - 1
@@ -205,8 +220,11 @@ def _belongs(group_sizes: Any, count: int) -> Any:
     return bitwise_and(ge(index, starts), lt(index, ends))
 
 
-def _spread_sizes(group_sizes: Any, outer: tuple[int, ...]) -> Any:
-    """Broadcast sizes to each index of the outer axes; raises TypeError for other shapes."""
+def _broadcast_sizes(group_sizes: Any, outer: tuple[int, ...]) -> Any:
+    """Broadcast group sizes of shape (g,) to (outer axes, g); raises TypeError if they have neither shape.
+
+    ``outer`` are the sizes of the batch and free axes in front of the ragged one.
+    """
     shape = aval_of(group_sizes).shape
     expected = (*outer, shape[-1])
     if shape == expected:
@@ -217,6 +235,7 @@ def _spread_sizes(group_sizes: Any, outer: tuple[int, ...]) -> Any:
 
 
 def _ragged_axis(numbers: RaggedDotDimensionNumbers, rank: int) -> int:
+    """Return the ragged axis of lhs, which has ``rank`` axes; raises TypeError if there is not exactly one."""
     axes = whole_numbers(numbers.lhs_ragged_dimensions, "lhs_ragged_dimensions")
     if len(axes) != 1 or not 0 <= axes[0] < rank:
         raise TypeError(f"lhs_ragged_dimensions is one axis below {rank} of lhs, got {axes}{here()}")
@@ -224,6 +243,10 @@ def _ragged_axis(numbers: RaggedDotDimensionNumbers, rank: int) -> int:
 
 
 def _group_axis(numbers: RaggedDotDimensionNumbers, rank: int) -> int:
+    """Return the axis of rhs that numbers the groups; raises TypeError unless it is a single free axis.
+
+    ``rank`` is the number of axes of rhs.
+    """
     axes = whole_numbers(numbers.rhs_group_dimensions, "rhs_group_dimensions")
     (_, contract_y), (_, batch_y) = numbers.dot_dimension_numbers
     if len(axes) != 1 or not 0 <= axes[0] < rank or axes[0] in (*contract_y, *batch_y):
@@ -234,7 +257,7 @@ def _group_axis(numbers: RaggedDotDimensionNumbers, rank: int) -> int:
     return axes[0]
 
 
-def _no_groups(numbers: RaggedDotDimensionNumbers) -> None:
+def _refuse_group_dimensions(numbers: RaggedDotDimensionNumbers) -> None:
     if numbers.rhs_group_dimensions:
         raise TypeError(
             "rhs_group_dimensions is empty where the ragged axis is a contracting or a batch axis: rhs has something "

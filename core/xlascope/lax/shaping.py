@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.requested_dtypes import requested_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations import shapes, slicing
 from ..operations.conversion import convert_element_type
-from ..operations.out_shardings import out_sharded
+from ..operations.integer_arguments import axis_of, is_several, whole_number, whole_numbers
+from ..operations.operand_values import match
+from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
-from ..operations.values import match
-from ..operations.whole_numbers import axis_of, is_several, whole_number, whole_numbers
 from ..trace.source import here
 from ..trace.values import aval_of
 
@@ -24,7 +24,7 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
-    """Repeat along new leading axes.
+    """Repeat the operand along new leading axes of the given sizes.
 
     >>> from xlascope import lax
     >>> lax.broadcast(1.0, (2, 3)).shape
@@ -39,21 +39,24 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return np.broadcast_shapes(*(whole_numbers(shape, "shapes given to broadcast_shapes") for shape in shapes))
 
 
-@out_sharded
+@with_out_sharding
 def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
-    """Return the same elements in another shape, read in the order of ``dimensions``."""
+    """Return the elements in another shape; ``dimensions`` is the order in which axes are read (None: as they are)."""
     if dimensions is not None:
         operand = transpose(operand, dimensions)
-    return shapes.reshape(operand, _sizes(new_sizes, "new_sizes of reshape"))
+    return shapes.reshape(operand, _to_sizes(new_sizes, "new_sizes of reshape"))
 
 
-def _sizes(shape: Any, name: str) -> tuple[int, ...]:
-    """Return the sizes of a shape, for which a single number may stand."""
+def _to_sizes(shape: Any, name: str) -> tuple[int, ...]:
+    """Return the sizes of a shape as a tuple; a single number stands for a tuple of one.
+
+    ``name`` says in an error what they are.
+    """
     return whole_numbers((shape,) if hasattr(shape, "__index__") and not is_several(shape) else shape, name)
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """Merge several neighbouring axes into one."""
+    """Merge neighbouring axes into one: from ``start_dimension`` to before ``stop_dimension`` (None: the rest)."""
     shape = _shape(operand)
     start = whole_number(start_dimension, "start_dimension of collapse")
     stop = None if stop_dimension is None else whole_number(stop_dimension, "stop_dimension of collapse")
@@ -62,12 +65,12 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 
 def squeeze(array: Any, dimensions: Sequence[int] | int) -> Any:
-    """Drop axes of size 1."""
-    return shapes.squeeze(array, _sizes(dimensions, "dimensions of squeeze"))
+    """Remove the given axes, which have size 1."""
+    return shapes.squeeze(array, _to_sizes(dimensions, "dimensions of squeeze"))
 
 
 def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
-    """Return the elements from ``start_index`` to ``limit_index`` along one axis.
+    """Return the elements from ``start_index`` to before ``limit_index`` along one axis.
 
     Negative numbers count from the end.
     """
@@ -82,7 +85,7 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
-    """Return the elements at one position along an axis."""
+    """Return the elements at one position along an axis; the axis is kept with size 1 unless ``keepdims`` is False."""
     axis = axis_of(axis, len(_shape(operand)), "axis of index_in_dim")
     size, index = _shape(operand)[axis], whole_number(index, "index of index_in_dim")
     if not -size <= index < size:
@@ -93,12 +96,15 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """Concatenate arrays of one dtype along an axis."""
-    operand_list = _several(operands, "concatenate")
+    operand_list = _require_sequence(operands, "concatenate")
     return slicing.concatenate(operand_list, whole_number(dimension, "dimension of concatenate"))
 
 
-def _several(operands: Any, name: str) -> list[Any]:
-    """Return operands given as a sequence as a list; of an array its rows."""
+def _require_sequence(operands: Any, name: str) -> list[Any]:
+    """Return a sequence of operands as a list; an array stands for its rows.
+
+    Raises TypeError for others and ValueError for an empty one; ``name`` begins the messages.
+    """
     if not is_several(operands):
         raise TypeError(
             f"{name} takes a sequence of operands, got {operands!r} of type {type(operands).__name__}{here()}"
@@ -110,9 +116,9 @@ def _several(operands: Any, name: str) -> list[Any]:
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
-    """Put a value around and between the elements: (low, high, interior) for each axis.
+    """Put a value around and between the elements: (low, high, interior) counts for each axis.
 
-    Raises TypeError or OverflowError for a number that the operand's dtype does not have.
+    Raises TypeError or OverflowError for a number that the operand's dtype cannot represent.
     """
     return slicing.pad(operand, match(operand, padding_value)[1], padding_config)
 
@@ -124,33 +130,33 @@ def iota(dtype: Any, size: int) -> Any:
     >>> print(lax.iota("int32", 3))
     [0 1 2]
     """
-    return shapes.broadcasted_iota(_dtype_of_iota(dtype), (whole_number(size, "size of iota"),), 0)
+    return shapes.broadcasted_iota(_iota_dtype(dtype), (whole_number(size, "size of iota"),), 0)
 
 
 def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
-    """Return 0, 1, 2, … along one axis, repeated along the others."""
-    return shapes.broadcasted_iota(_dtype_of_iota(dtype), _sizes(shape, "sizes of iota"), dimension)
+    """Return an array of that shape with 0, 1, 2, … along the axis ``dimension``, repeated along the others."""
+    return shapes.broadcasted_iota(_iota_dtype(dtype), _to_sizes(shape, "sizes of iota"), dimension)
 
 
-def _dtype_of_iota(dtype: Any) -> np.dtype[Any]:
+def _iota_dtype(dtype: Any) -> np.dtype[Any]:
     if dtype is None:
         raise TypeError(f"iota takes the dtype that it counts in, such as 'int32', got None{here()}")
-    return requested_dtype(dtype)
+    return resolve_requested_dtype(dtype)
 
 
 def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
-    """Return an array with one value everywhere."""
+    """Return an array filled with one value, a scalar; ``dtype`` is that of the value if None."""
     if _shape(fill_value):
         raise TypeError(f"full takes a value without axes, got shape {_shape(fill_value)}; use broadcast_in_dim")
-    target_dtype = aval_of(fill_value).dtype if dtype is None else requested_dtype(dtype)
+    target_dtype = aval_of(fill_value).dtype if dtype is None else resolve_requested_dtype(dtype)
     if hasattr(fill_value, "aval"):
         value = convert_element_type(fill_value, target_dtype, dtype is None and fill_value.aval.weak_type)
     else:
-        value = fill_value if dtype is None else _converted(fill_value, target_dtype)
-    return broadcast_in_dim(value, _sizes(shape, "sizes of full"), ())
+        value = fill_value if dtype is None else _convert_fill_value(fill_value, target_dtype)
+    return broadcast_in_dim(value, _to_sizes(shape, "sizes of full"), ())
 
 
-def _converted(fill_value: Any, dtype: np.dtype[Any]) -> Any:
+def _convert_fill_value(fill_value: Any, dtype: np.dtype[Any]) -> Any:
     try:
         return np.asarray(fill_value).astype(dtype)[()]
     except OverflowError:
@@ -158,7 +164,7 @@ def _converted(fill_value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> Any:
-    """Return an array like ``x`` with one value everywhere."""
+    """Return an array filled with one value; dtype and shape are those of ``x`` where they are None."""
     sizes = np.shape(x) if shape is None else shape
     if dtype is not None:
         return full(sizes, fill_value, dtype)
@@ -166,9 +172,9 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] |
     return full(sizes, convert_element_type(full((), fill_value, aval.dtype), aval.dtype, aval.weak_type))
 
 
-@out_sharded
+@with_out_sharding
 def empty(shape: Sequence[int], dtype: Any) -> Any:
-    """Return an array whose elements are unspecified: zeros."""
+    """Return an array whose elements are unspecified; they are zeros."""
     return full(shape, 0, dtype)
 
 
@@ -179,7 +185,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     >>> lax.stack([jnp.arange(3), jnp.arange(3)], axis=1).shape
     (3, 2)
     """
-    operands = _several(operands, "stack")
+    operands = _require_sequence(operands, "stack")
     if len({_shape(x) for x in operands}) > 1:
         raise ValueError(f"stack takes operands of one shape, got {' and '.join(str(_shape(x)) for x in operands)}")
     dim = axis_of(axis, len(_shape(operands[0])) + 1, "axis of stack")

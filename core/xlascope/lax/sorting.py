@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..operations import sorting
-from ..operations.requirements import require_kind
-from ..operations.sums import neg
-from ..operations.values import dtype_of
+from ..operations.operand_checks import require_kind
+from ..operations.operand_values import dtype_of
+from ..operations.tangent_arithmetic import neg
 from ..trace.source import here
 
 
@@ -24,7 +24,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
-    """Sort two arrays by the first of them."""
+    """Sort two arrays by the elements of the first, and return both."""
     first, second = sorting.sort([keys, values], dimension, is_stable)
     return first, second
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import tree
 from ..operations import barriers
-from ..trace.gate import array_of
+from ..trace.operand_coercion import to_array
 from ..trace.source import here
 
 
@@ -30,18 +30,18 @@ tree.register_pytree_node(Token, lambda token: ((token.value,), None), lambda _,
 def create_token(_: Any = None) -> Token:
     """Return a token that depends on nothing; the argument is ignored.
 
-    Effects are ordered by themselves here, as in jax, and no function takes a token but :func:`after_all`; an
-    ``optimization_barrier`` of a value and a token has the value computed after what the token comes after.
+    Effects are ordered without tokens here, as in jax, and only :func:`after_all` takes tokens. An
+    ``optimization_barrier`` of a value and a token lets the value be computed after what the token depends on.
 
     >>> from xlascope import lax
     >>> lax.create_token()
     Token()
     """
-    return Token(array_of(np.int32(0)))
+    return Token(to_array(np.int32(0)))
 
 
 def after_all(*operands: Token) -> Token:
-    """Return a token that depends on all of these; raises TypeError for a value that is not a token.
+    """Return a token that depends on all of the given tokens; raises TypeError for a value that is not a token.
 
     >>> from xlascope import lax
     >>> lax.after_all(lax.create_token(), lax.create_token())

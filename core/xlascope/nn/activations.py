@@ -10,11 +10,11 @@ import numpy as np
 from ..api import jit
 from ..control.rules.custom_jvp import custom_jvp
 from ..numpy import logic, reductions, transcendental, ufuncs
-from ..numpy.axes import as_tuple, axis_of
-from ..numpy.promotion import inexact
+from ..numpy.axes import axis_of, to_static_axis
+from ..numpy.promotion import promote_inexact
 from ..numpy.shaping import shape_of
 from ..operations.slicing import slice_in_dim
-from ..trace.gate import array_of, unchanged
+from ..trace.operand_coercion import pass_through, to_array
 from ..trace.values import aval_of
 from .functions import Axis, logsumexp, relu6, sigmoid, softplus
 
@@ -99,7 +99,7 @@ def identity(x: Any) -> Any:
     >>> print(xs.nn.identity(jnp.array([-1.0, 2.0])))
     [-1.  2.]
     """
-    return unchanged(array_of(x))
+    return pass_through(to_array(x))
 
 
 @custom_jvp
@@ -113,7 +113,7 @@ def log1mexp(x: Any) -> Any:
     >>> print(xs.nn.log1mexp(1e-10), xs.nn.log1mexp(50.0))
     -23.02585 -1.9287499e-22
     """
-    x = inexact(x)
+    x = promote_inexact(x)
     small_x = transcendental.log(ufuncs.negative(transcendental.expm1(ufuncs.negative(x))))
     large_x = transcendental.log1p(ufuncs.negative(transcendental.exp(ufuncs.negative(x))))
     return logic.where(logic.less(x, math.log(2)), small_x, large_x)
@@ -126,7 +126,7 @@ log1mexp.defjvps(lambda t, result, x: ufuncs.true_divide(t, transcendental.expm1
 def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
     """Return the logarithm of the mean of eˣ along ``axis`` (all axes for None), without overflow.
 
-    ``where`` selects the elements. Reduced axes are removed, or kept with size 1 with ``keepdims``.
+    ``where`` selects the elements. Reduced axes are removed, or with ``keepdims`` kept with size 1.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.logmeanexp(jnp.array([1000.0, 1000.0])))
@@ -138,8 +138,8 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
         )
     total = logsumexp(x, axis, where=where, keepdims=keepdims)
     mask = where if where is not None else np.True_
-    included = ufuncs.multiply(_ones_like(x), logic.truth(mask))
-    count = reductions.sum(included, as_tuple(axis), keepdims=keepdims, dtype=aval_of(ufuncs.real(total)).dtype)
+    included = ufuncs.multiply(_ones_like(x), logic.to_bool(mask))
+    count = reductions.sum(included, to_static_axis(axis), keepdims=keepdims, dtype=aval_of(ufuncs.real(total)).dtype)
     return ufuncs.subtract(total, transcendental.log(count))
 
 

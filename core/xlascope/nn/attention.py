@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
-from ..dtypes import finfo, is_floating, kind_of
+from ..dtypes import dtype_kind, finfo, is_floating
 from ..numpy import logic, ufuncs
 from ..numpy.axes import is_several, whole_number
 from ..numpy.contractions import einsum
 from ..numpy.promotion import as_dtype
 from ..numpy.shaping import broadcast_to, reshape, shape_of, transpose
 from ..operations.shapes import broadcasted_iota, expand_dims, squeeze
-from ..trace.gate import array_of
+from ..trace.operand_coercion import to_array
 from ..trace.values import aval_of
 from .functions import logsumexp, softmax
 
@@ -60,17 +60,17 @@ def dot_product_attention(
     """
     if implementation not in (None, "xla"):
         raise ValueError(f'dot_product_attention takes implementation as "xla" or None, got {implementation!r}')
-    operands = [array_of(x) for x in (query, key, value)]
+    operands = [to_array(x) for x in (query, key, value)]
     ranks = {len(shape_of(x)) for x in operands}
     if len(ranks) > 1 or not ranks <= {3, 4}:
         shapes = ", ".join(str(shape_of(x)) for x in operands)
         raise ValueError(f"dot_product_attention takes query, key and value of 3 or 4 axes, got shapes {shapes}")
     is_unbatched = ranks == {3}
     query, key, value = (expand_dims(x, (0,)) if is_unbatched else x for x in operands)
-    _require_fit(query, key, value)
-    queries, keys = (_lengths(x, shape_of(query)[0]) for x in (query_seq_lengths, key_value_seq_lengths))
-    bias, mask = (_with_batch(x, is_unbatched, name) for x, name in ((bias, "bias"), (mask, "mask")))
-    if mask is not None and kind_of(aval_of(mask).dtype) != "b":
+    _require_matching_shapes(query, key, value)
+    queries, keys = (_require_lengths(x, shape_of(query)[0]) for x in (query_seq_lengths, key_value_seq_lengths))
+    bias, mask = (_add_batch_axis(x, is_unbatched, name) for x, name in ((bias, "bias"), (mask, "mask")))
+    if mask is not None and dtype_kind(aval_of(mask).dtype) != "b":
         raise ValueError(f"mask holds truth values, got {aval_of(mask).dtype.name}; what is added to logits is bias")
     scale = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
     window = None if local_window_size is None else _window(local_window_size)
@@ -80,7 +80,7 @@ def dot_product_attention(
     return (output, residual) if return_residual else output
 
 
-def _require_fit(query: Any, key: Any, value: Any) -> None:
+def _require_matching_shapes(query: Any, key: Any, value: Any) -> None:
     (batch, _, heads, size), shape = shape_of(query), shape_of(key)
     dtypes = {aval_of(x).dtype for x in (query, key, value)}
     if len(dtypes) > 1 or not all(map(is_floating, dtypes)):
@@ -94,13 +94,13 @@ def _require_fit(query: Any, key: Any, value: Any) -> None:
         )
 
 
-def _lengths(lengths: Any, batch: int) -> Any:
+def _require_lengths(lengths: Any, batch: int) -> Any:
     if lengths is not None and shape_of(lengths) != (batch,):
         raise ValueError(f"a sequence has one length for each of the {batch} of a batch, got shape {shape_of(lengths)}")
     return lengths
 
 
-def _with_batch(x: Any, is_unbatched: bool, name: str) -> Any:
+def _add_batch_axis(x: Any, is_unbatched: bool, name: str) -> Any:
     if x is None:
         return None
     if is_unbatched and len(shape_of(x)) == 3:
@@ -123,6 +123,11 @@ def _attention(
     query: Any, key: Any, value: Any, bias: Any, mask: Any, queries: Any, keys: Any, scale: Any, causal: bool,
     window: tuple[int, int] | None,
 ) -> Any:  # fmt: skip
+    """Return the weighted values, (B, T, N, H), and the logsumexp of the logits, (B, T, N).
+
+    The arguments are checked, and have a batch axis; ``queries`` and ``keys`` are the lengths of the sequences,
+    (B,), or None.
+    """
     dtype = aval_of(query).dtype
     wide = _FLOAT if dtype.itemsize < 4 else dtype
     (batch, length, heads, size), (_, key_len, groups, _) = shape_of(query), shape_of(key)
@@ -131,26 +136,32 @@ def _attention(
     logits = ufuncs.multiply(reshape(logits, (batch, heads, length, key_len)), as_dtype(scale, wide))
     if bias is not None:
         logits = as_dtype(ufuncs.add(logits, as_dtype(bias, wide)), wide)
-    visible = _seen(mask, queries, keys, causal, window, length, key_len)
+    visible = _visibility_mask(mask, queries, keys, causal, window, length, key_len)
     if visible is not None:
         masked_logit = np.asarray(-0.7 * float(finfo(wide).max), wide)[()]  # finite: fully masked queries see all
         logits = logic.where(broadcast_to(visible, shape_of(logits)), logits, masked_logit)
     weights = reshape(as_dtype(softmax(logits), aval_of(key).dtype), (batch, groups, heads // groups, length, key_len))
     output = reshape(einsum("bkgts,bskh->btkgh", weights, value), shape_of(query))
     if queries is not None:
-        output = logic.where(reshape(_within(queries, length), (batch, length, 1, 1)), output, np.zeros((), dtype)[()])
+        output = logic.where(
+            reshape(_within_length(queries, length), (batch, length, 1, 1)), output, np.zeros((), dtype)[()]
+        )
     return output, as_dtype(transpose(logsumexp(logits, -1), (0, 2, 1)), dtype)
 
 
-def _within(lengths: Any, size: int) -> Any:
-    """Return whether each position is within the length of its sequence: (B, size)."""
+def _within_length(lengths: Any, size: int) -> Any:
+    """Return the mask, (B, size), of the positions that are within the length of their sequence."""
     return logic.less(broadcasted_iota(np.dtype("int32"), (1, size), 1), expand_dims(lengths, (1,)))
 
 
-def _seen(
+def _visibility_mask(
     mask: Any, queries: Any, keys: Any, causal: bool, window: tuple[int, int] | None, length: int, key_len: int
 ) -> Any:
-    """Return whether each query sees each key, broadcastable to (B, N, T, S); None if all see all."""
+    """Return the mask of the keys that each query sees, broadcastable to (B, N, T, S); None if all see all.
+
+    ``queries`` and ``keys`` are the lengths of the sequences, (B,), or None; ``window`` are the distances to the
+    left and to the right, or None; ``length`` and ``key_len`` are T and S.
+    """
     row, column = (broadcasted_iota(np.dtype("int32"), (1, 1, length, key_len), axis) for axis in (2, 3))
     conditions = [] if mask is None else [mask]
     if causal:
@@ -159,9 +170,9 @@ def _seen(
         conditions += [logic.less_equal(row, ufuncs.add(column, window[0]))]
         conditions += [logic.greater_equal(row, ufuncs.subtract(column, window[1]))]
     if queries is not None:
-        conditions.append(expand_dims(_within(queries, length), (1, 3)))
+        conditions.append(expand_dims(_within_length(queries, length), (1, 3)))
     if keys is not None:
-        conditions.append(expand_dims(_within(keys, key_len), (1, 2)))
+        conditions.append(expand_dims(_within_length(keys, key_len), (1, 2)))
     combined = None
     for condition in conditions:
         combined = condition if combined is None else logic.bitwise_and(combined, condition)

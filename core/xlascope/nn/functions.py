@@ -9,13 +9,13 @@ import numpy as np
 
 from ..api import jit
 from ..control.rules.custom_jvp import custom_jvp
-from ..dtypes import canonical, kind_of
-from ..ir.requested_dtypes import requested_dtype
+from ..dtypes import dtype_kind, to_canonical_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..lax.parallel import axis_index, axis_size
 from ..numpy import logic, reductions, transcendental, ufuncs
-from ..numpy.axes import as_tuple, axes_of, axis_of, whole_number
+from ..numpy.axes import axes_of, axis_of, to_static_axis, whole_number
 from ..numpy.creation import asarray
-from ..numpy.promotion import broadcast_shape, inexact, to_common_dtype
+from ..numpy.promotion import broadcast_shape, promote_dtypes, promote_inexact
 from ..numpy.shaping import broadcast_to
 from ..numpy.transcendental import logaddexp
 from ..operations import arithmetic, extremes, trigonometry
@@ -30,7 +30,7 @@ from ..operations.rounding import is_finite
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, reduce_sum, squeeze
 from ..operations.special import erfc
-from ..operations.sums import neg
+from ..operations.tangent_arithmetic import neg
 from ..trace.values import aval_of
 
 Axis = int | tuple[int, ...] | None
@@ -51,7 +51,7 @@ def relu(x: Any) -> Any:
     return ufuncs.maximum(x, 0)
 
 
-relu.defjvps(lambda t, result, x: select(gt(x, 0), t, _like(t, 0)))
+relu.defjvps(lambda t, result, x: select(gt(x, 0), t, _constant_like(t, 0)))
 
 
 @custom_jvp
@@ -61,19 +61,19 @@ def relu6(x: Any) -> Any:
     return ufuncs.minimum(ufuncs.maximum(x, 0), 6.0)
 
 
-relu6.defjvps(lambda t, result, x: select(bitwise_and(gt(x, 0), lt(x, 6)), t, _like(t, 0)))
+relu6.defjvps(lambda t, result, x: select(bitwise_and(gt(x, 0), lt(x, 6)), t, _constant_like(t, 0)))
 
 
 @jit
 def sigmoid(x: Any) -> Any:
     """Return 1 / (1 + e⁻ˣ)."""
-    return logistic(inexact(x))
+    return logistic(promote_inexact(x))
 
 
 @jit
 def log_sigmoid(x: Any) -> Any:
     """Return log(sigmoid(x))."""
-    return neg(softplus(neg(inexact(x))))
+    return neg(softplus(neg(promote_inexact(x))))
 
 
 @jit
@@ -90,7 +90,7 @@ def softplus(x: Any) -> Any:
 @jit
 def silu(x: Any) -> Any:
     """Return ``x`` · sigmoid(x), also called swish."""
-    x = inexact(x)
+    x = promote_inexact(x)
     return mul(x, logistic(x))
 
 
@@ -134,7 +134,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 @jit(static_argnums=1)
 def _gelu(x: Any, approximate: bool) -> Any:
-    x = _strong(x)
+    x = _to_strong_inexact(x)
     if approximate:
         inner = mul(add(x, mul(integer_pow(x, 3), 0.044715)), math.sqrt(2 / math.pi))
         return mul(x, mul(add(trigonometry.tanh(inner), 1), 0.5))
@@ -151,15 +151,15 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     >>> print(xs.nn.softmax(jnp.array([1000.0, 1000.0])))
     [0.5 0.5]
     """
-    return _softmax(x, as_tuple(axis), where)
+    return _softmax(x, to_static_axis(axis), where)
 
 
 @jit(static_argnums=1)
 def _softmax(x: Any, axis: Any, where: Any) -> Any:
-    x = _strong(_beside(x, where))
-    axes = _axes(x, axis)
-    weights = exp(_kept(where, sub(x, _maximum(x, axes, where)), -np.inf))
-    return _kept(where, div(weights, _sum(weights, axes)), 0)
+    x = _to_strong_inexact(_broadcast_with_mask(x, where))
+    axes = _sorted_axes(x, axis)
+    weights = exp(_replace_excluded(where, sub(x, _constant_maximum(x, axes, where)), -np.inf))
+    return _replace_excluded(where, div(weights, _sum_keepdims(weights, axes)), 0)
 
 
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
@@ -169,16 +169,16 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     >>> print(xs.nn.log_softmax(jnp.array([0.0, -1000.0])))
     [    0. -1000.]
     """
-    return _log_softmax(x, as_tuple(axis), where)
+    return _log_softmax(x, to_static_axis(axis), where)
 
 
 @jit(static_argnums=1)
 def _log_softmax(x: Any, axis: Any, where: Any) -> Any:
-    x = _strong(_beside(x, where))
-    axes = _axes(x, axis)
-    shifted = _kept(where, sub(x, _maximum(x, axes, where)), -np.inf)
-    total = _sum(exp(shifted), axes)
-    return _kept(where, sub(shifted, log(total)), -np.inf)
+    x = _to_strong_inexact(_broadcast_with_mask(x, where))
+    axes = _sorted_axes(x, axis)
+    shifted = _replace_excluded(where, sub(x, _constant_maximum(x, axes, where)), -np.inf)
+    total = _sum_keepdims(exp(shifted), axes)
+    return _replace_excluded(where, sub(shifted, log(total)), -np.inf)
 
 
 def logsumexp(
@@ -189,33 +189,36 @@ def logsumexp(
     return_sign: bool = False,
     where: Any = None,
 ) -> Any:
-    """Return log(Σ b eᵃ) along ``axis`` (all for None), without overflow; with ``return_sign`` log|…| and the sign.
+    """Return log(Σ b eᵃ) along ``axis`` (None: all axes), without overflow.
+
+    ``where`` selects the elements of the sum. ``return_sign`` returns the logarithm of the absolute value of the
+    sum, and its sign.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.logsumexp(jnp.array([1000.0, 1000.0])))
     1000.6932
     """
-    return _logsumexp(a, as_tuple(axis), b, bool(keepdims), bool(return_sign), where)
+    return _logsumexp(a, to_static_axis(axis), b, bool(keepdims), bool(return_sign), where)
 
 
 @jit(static_argnums=(1, 3, 4))
 def _logsumexp(a: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: bool, where: Any) -> Any:
-    a, factor = (a, None) if factor is None else to_common_dtype((a, factor))
-    x = _as_wide(_as_wide(inexact(a), where), factor)
+    a, factor = (a, None) if factor is None else promote_dtypes((a, factor))
+    x = _broadcast_with(_broadcast_with(promote_inexact(a), where), factor)
     if factor is not None:  # exclude elements with factor 0
         x = logic.where(logic.equal(factor, 0), -math.inf, x)
-    axes = _axes(x, axis)
-    maximum = _maximum(ufuncs.real(x), axes, where)
-    maximum = _cast(select(is_finite(maximum), maximum, _like(maximum, 0)), x)
-    terms = exp(_kept(where, sub(x, maximum), -np.inf))
+    axes = _sorted_axes(x, axis)
+    maximum = _constant_maximum(ufuncs.real(x), axes, where)
+    maximum = _cast_like(select(is_finite(maximum), maximum, _constant_like(maximum, 0)), x)
+    terms = exp(_replace_excluded(where, sub(x, maximum), -np.inf))
     if factor is not None:
-        terms = _kept(where, mul(terms, _spread(_cast(factor, x), aval_of(x).shape)), 0)
-    total = _sum(terms, axes)
+        terms = _replace_excluded(where, mul(terms, _broadcast_trailing(_cast_like(factor, x), aval_of(x).shape)), 0)
+    total = _sum_keepdims(terms, axes)
     sign = arithmetic.sign(total) if return_sign else None
     if return_sign:
         total, maximum = arithmetic.abs(total), ufuncs.real(maximum)
     result = add(log(total), maximum)
-    results = [y if keepdims or y is None else _dropped(y, axes) for y in (result, sign)]
+    results = [y if keepdims or y is None else _drop_axes(y, axes) for y in (result, sign)]
     return tuple(results) if return_sign else results[0]
 
 
@@ -223,7 +226,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1
     """Return for each integer i of ``x`` a vector along ``axis`` with a 1 at index i; all 0 if i is out of range.
 
     ``axis`` may be the name of a mapped axis of size ``num_classes``: then each index of the mapped axis gets its
-    element.
+    element of the vector.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.one_hot(jnp.array([0, 2]), 3))
@@ -232,14 +235,17 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1
     """
     if isinstance(x, (list, tuple)):
         x = asarray(x)
-    count, dtype = whole_number(num_classes, "num_classes"), requested_dtype(float if dtype is None else dtype)
+    count, dtype = whole_number(num_classes, "num_classes"), resolve_requested_dtype(float if dtype is None else dtype)
     if isinstance(axis, str):
-        return _one_hot_over(x, count, dtype, axis)
+        return _one_hot_over_mapped_axis(x, count, dtype, axis)
     return _one_hot(x, count, dtype, axis_of(axis, len(aval_of(x).shape) + 1))
 
 
-def _one_hot_over(x: Any, num_classes: int, dtype: np.dtype[Any], name: str) -> Any:
-    """Return the element of each one-hot vector at this index of a mapped axis."""
+def _one_hot_over_mapped_axis(x: Any, num_classes: int, dtype: np.dtype[Any], name: str) -> Any:
+    """Return 1 where ``x`` is this example's index along the mapped axis ``name``, else 0.
+
+    Raises ValueError unless that axis has the size ``num_classes``.
+    """
     if (size := axis_size(name)) != num_classes:
         raise ValueError(
             f"one_hot over the axis {name!r} has one class for each of its {size} places, got {num_classes}"
@@ -253,7 +259,7 @@ def _one_hot(x: Any, num_classes: int, dtype: np.dtype[Any], axis: int) -> Any:
     aval = aval_of(column)
     sizes = tuple(num_classes if i == axis else 1 for i in range(len(aval.shape)))
     classes = broadcasted_iota(np.dtype("int32"), sizes, axis)
-    if kind_of(aval.dtype) in "biu":
+    if dtype_kind(aval.dtype) in "biu":
         column = convert_element_type(column, classes.dtype)
     else:
         classes = convert_element_type(classes, aval.dtype)
@@ -278,23 +284,25 @@ def standardize(
     """
     if algorithm not in ("fast", "stable"):
         raise ValueError(f'standardize takes algorithm as "fast" or "stable", got {algorithm!r}')
-    return _standardize(x, as_tuple(axis), mean, variance, epsilon, where, algorithm == "stable")
+    return _standardize(x, to_static_axis(axis), mean, variance, epsilon, where, algorithm == "stable")
 
 
 @jit(static_argnums=(1, 6))
 def _standardize(x: Any, axis: Any, mean: Any, variance: Any, epsilon: Any, where: Any, stable: bool) -> Any:
-    x, *_ = to_common_dtype([inexact(x), *(statistic for statistic in (mean, variance) if statistic is not None)])
-    mean = _mean(x, axis, where) if mean is None else _spread(_cast(mean, x), aval_of(x).shape)
+    x, *_ = promote_dtypes(
+        [promote_inexact(x), *(statistic for statistic in (mean, variance) if statistic is not None)]
+    )
+    mean = _mean(x, axis, where) if mean is None else _broadcast_trailing(_cast_like(mean, x), aval_of(x).shape)
     if variance is None:
         variance = _variance(x, axis, mean, where, stable)
     else:
-        variance = _spread(_cast(variance, x), aval_of(x).shape)
-    distance, scale = sub(x, mean), rsqrt(add(variance, _cast(epsilon, x)))
+        variance = _broadcast_trailing(_cast_like(variance, x), aval_of(x).shape)
+    distance, scale = sub(x, mean), rsqrt(add(variance, _cast_like(epsilon, x)))
     if where is None:
         return mul(distance, scale)
     # Excluded elements that are not finite stay so, and must not enter the derivative of the scale.
-    is_scaled = bitwise_or(reductions.mask_over(where, x), logic.isfinite(distance))
-    return select(is_scaled, mul(_kept(is_scaled, distance, 0), scale), distance)
+    is_scaled = bitwise_or(reductions.broadcast_mask(where, x), logic.isfinite(distance))
+    return select(is_scaled, mul(_replace_excluded(is_scaled, distance, 0), scale), distance)
 
 
 def _mean(x: Any, axis: Any, where: Any) -> Any:
@@ -302,19 +310,19 @@ def _mean(x: Any, axis: Any, where: Any) -> Any:
 
 
 def _variance(x: Any, axis: Any, mean: Any, where: Any, stable: bool) -> Any:
-    if kind_of(aval_of(x).dtype) == "c":
+    if dtype_kind(aval_of(x).dtype) == "c":
         raise TypeError(
             f"standardize takes the variance of real numbers, got {aval_of(x).dtype.name}; give it: variance=..."
         )
     if stable:
-        return _mean(square(_counted(where, sub(x, mean))), axis, where)
-    squares = square(_counted(where, x))
+        return _mean(square(_zero_excluded(where, sub(x, mean))), axis, where)
+    squares = square(_zero_excluded(where, x))
     return extremes.max(sub(_mean(squares, axis, where), square(mean)), 0)  # rounding may give a negative value
 
 
-def _counted(where: Any, x: Any) -> Any:
-    """Return ``x`` with zeros at excluded elements, whose squares then have a derivative of zero."""
-    return x if where is None else select(reductions.mask_over(where, x), x, _like(x, 0))
+def _zero_excluded(where: Any, x: Any) -> Any:
+    """Return ``x`` with zeros where the mask ``where`` is false (None: nowhere); their squares have derivative 0."""
+    return x if where is None else select(reductions.broadcast_mask(where, x), x, _constant_like(x, 0))
 
 
 # Helpers ------------------------------------------------------------------------------------------------------------
@@ -326,55 +334,58 @@ def _elu(x: Any, alpha: Any) -> Any:
     return logic.where(is_positive, x, ufuncs.multiply(alpha, negative_part))
 
 
-def _strong(x: Any) -> Any:
-    x = inexact(x)
+def _to_strong_inexact(x: Any) -> Any:
+    x = promote_inexact(x)
     return convert_element_type(x, aval_of(x).dtype) if aval_of(x).weak_type else x
 
 
-def _like(x: Any, value: float) -> Any:
+def _constant_like(x: Any, value: float) -> Any:
     return np.asarray(value).astype(aval_of(x).dtype)[()]
 
 
-def _cast(value: Any, x: Any) -> Any:
+def _cast_like(value: Any, x: Any) -> Any:
     return convert_element_type(value, aval_of(x).dtype)
 
 
-def _axes(x: Any, axis: Axis) -> tuple[int, ...]:
+def _sorted_axes(x: Any, axis: Axis) -> tuple[int, ...]:
     rank = len(aval_of(x).shape)
     return tuple(range(rank)) if axis is None else tuple(sorted(axes_of(axis, rank)))
 
 
-def _maximum(x: Any, axes: tuple[int, ...], where: Any) -> Any:
-    """Return the largest element with reduced axes kept, as a constant for differentiation."""
-    included = _kept(where, x, -np.inf)
+def _constant_maximum(x: Any, axes: tuple[int, ...], where: Any) -> Any:
+    """Return the largest element along ``axes``, which are kept with size 1, as a constant for differentiation.
+
+    ``where`` selects the elements (None: all); it is -inf if there are none.
+    """
+    included = _replace_excluded(where, x, -np.inf)
     maximum = reduce_max(included, axes) if axes else included
     return stop_gradient(expand_dims(maximum, axes))
 
 
-def _sum(x: Any, axes: tuple[int, ...]) -> Any:
+def _sum_keepdims(x: Any, axes: tuple[int, ...]) -> Any:
     return expand_dims(reduce_sum(x, axes), axes)
 
 
-def _dropped(x: Any, axes: tuple[int, ...]) -> Any:
+def _drop_axes(x: Any, axes: tuple[int, ...]) -> Any:
     return squeeze(x, axes) if axes else x
 
 
-def _kept(where: Any, x: Any, otherwise: float) -> Any:
-    """Return ``x`` where ``where`` is true (everywhere for None), else a number."""
+def _replace_excluded(where: Any, x: Any, otherwise: float) -> Any:
+    """Return ``x`` where the mask ``where`` holds (None: everywhere), and ``otherwise`` elsewhere."""
     if where is None:
         return x
-    return select(_spread(where, aval_of(x).shape), x, _like(x, otherwise))
+    return select(_broadcast_trailing(where, aval_of(x).shape), x, _constant_like(x, otherwise))
 
 
-def _as_wide(x: Any, partner: Any) -> Any:
-    """Return an operand broadcast against another argument."""
+def _broadcast_with(x: Any, partner: Any) -> Any:
+    """Return ``x`` broadcast against ``partner``, or unchanged if that is None."""
     return x if partner is None else broadcast_to(x, broadcast_shape(aval_of(x).shape, aval_of(partner).shape))
 
 
-def _beside(x: Any, where: Any) -> Any:
-    """Return an operand broadcast against ``where``.
+def _broadcast_with_mask(x: Any, where: Any) -> Any:
+    """Return ``x`` broadcast against the mask ``where``, integers as floats; unchanged if that is None.
 
-    Raises ValueError if ``where`` has more axes, which would make ``axis`` ambiguous.
+    Raises ValueError if ``where`` has more axes, which would make ``axis`` ambiguous, or is not boolean.
     """
     if where is not None:
         reductions.require_mask(where)
@@ -383,12 +394,12 @@ def _beside(x: Any, where: Any) -> Any:
             f"where of shape {aval_of(where).shape} has more axes than the array, whose shape is {aval_of(x).shape}; "
             "give the array leading axes: x[None]"
         )
-    if where is not None and kind_of(aval_of(x).dtype) in "biu":
-        x = convert_element_type(x, canonical(float))  # excluded elements become -inf, a float
-    return _as_wide(x, where)
+    if where is not None and dtype_kind(aval_of(x).dtype) in "biu":
+        x = convert_element_type(x, to_canonical_dtype(float))  # excluded elements become -inf, a float
+    return _broadcast_with(x, where)
 
 
-def _spread(x: Any, shape: tuple[int, ...]) -> Any:
+def _broadcast_trailing(x: Any, shape: tuple[int, ...]) -> Any:
     operand_shape = aval_of(x).shape
     if not operand_shape or operand_shape == shape:
         return x

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..control.rules.custom_vjp import custom_vjp
 from ..dtypes import finfo
-from ..ir.requested_dtypes import requested_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..lax.barriers import optimization_barrier, stop_gradient
 from ..numpy.contractions import einsum
 from ..numpy.logic import where
@@ -27,17 +27,21 @@ from ..numpy.shaping import reshape, transpose
 from ..numpy.ufuncs import abs
 from ..operations.arithmetic import div, mul
 from ..operations.conversion import bitcast_convert_type, convert_element_type
-from ..operations.linear_algebra import dot_general, free_axes
+from ..operations.dot_product import dot_general, free_axes
 from ..trace.source import here
 from ..trace.values import aval_of
 
 _FLOAT = np.dtype(np.float32)
-_RESULTS = (_FLOAT, np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+_RESULT_DTYPES = (_FLOAT, np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
 @dataclass(frozen=True)
 class BlockScaleConfig:
-    """Quantization of an operand: the dtypes of numbers and scales, and the block size that shares a scale."""
+    """Quantization of an operand of :func:`scaled_dot_general`.
+
+    ``mode`` is "mxfp8" or "nvfp4". Blocks of ``block_size`` numbers of dtype ``data_type`` share a scale of dtype
+    ``scale_type``; ``global_scale``, of shape (1,) or None, divides all numbers. ``infer_only`` has no effect.
+    """
 
     mode: str
     block_size: int
@@ -93,7 +97,7 @@ def scaled_matmul(
     block = x[2] // s[2]
     wide = [convert_element_type(operand, _FLOAT) for operand in (lhs, rhs, lhs_scales, rhs_scales)]
     left, right = (mul(operand, repeat(scale, block, -1)) for operand, scale in zip(wide[:2], wide[2:], strict=True))
-    return convert_element_type(einsum("bmk,bnk->bmn", left, right), requested_dtype(preferred_element_type))
+    return convert_element_type(einsum("bmk,bnk->bmn", left, right), resolve_requested_dtype(preferred_element_type))
 
 
 def scaled_dot_general(
@@ -120,11 +124,11 @@ def scaled_dot_general(
     >>> print(nn.scaled_dot_general(x, x, (((1,), (1,)), ((), ())), configs=configs))
     [[40.5]]
     """
-    dtype = requested_dtype(preferred_element_type)
+    dtype = resolve_requested_dtype(preferred_element_type)
     if configs is None:
         return dot_general(lhs, rhs, dimension_numbers, None, dtype)
-    if dtype not in _RESULTS:
-        names = ", ".join(entry.name for entry in _RESULTS)
+    if dtype not in _RESULT_DTYPES:
+        names = ", ".join(entry.name for entry in _RESULT_DTYPES)
         raise TypeError(f"scaled_dot_general: preferred_element_type is one of {names}, got {dtype.name}{here()}")
     if len(configs) < 2 or not all(isinstance(entry, BlockScaleConfig) for entry in configs):
         raise TypeError(f"scaled_dot_general takes configs of lhs, rhs and gradients, got {configs!r}{here()}")
@@ -136,7 +140,11 @@ def scaled_dot_general(
 
 
 def _as_matrices(x: Any, batch: tuple[int, ...], contract: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """Return an operand as (batch, free, contracted), and the sizes of its batch axes and of its free axes."""
+    """Return an operand as a batch of matrices, and the sizes of its batch axes and of its free axes.
+
+    ``batch`` and ``contract`` are its batch and contracting axes; free axes are the others. The matrices have the
+    shape (batch, free, contracted), each of them flattened.
+    """
     shape = aval_of(x).shape
     free = free_axes(len(shape), contract, batch)
     parts = [tuple([shape[i] for i in axes]) for axes in (batch, free, contract)]
@@ -145,45 +153,55 @@ def _as_matrices(x: Any, batch: tuple[int, ...], contract: tuple[int, ...]) -> t
 
 
 def _quantized_product(configs: Sequence[BlockScaleConfig], dtype: np.dtype[Any]) -> Any:
-    """Return a function for the quantized product of (b, m, k) and (b, n, k), with its straight-through gradient."""
+    """Return a function for the quantized product of (b, m, k) and (b, n, k), with its straight-through gradient.
+
+    ``configs`` are those of the two operands and, last, of gradients; ``dtype`` is that of the product.
+    """
 
     @custom_vjp
     def product(x: Any, y: Any) -> Any:
-        return _narrow_product(x, y, configs[0], configs[1], dtype)
+        return _quantize_and_multiply(x, y, configs[0], configs[1], dtype)
 
     def forward(x: Any, y: Any) -> tuple[Any, Any]:
         return product(x, y), (x, y)
 
     def backward(residuals: Any, ct: Any) -> tuple[Any, Any]:
         x, y = residuals
-        to_x = _gradient(ct, transpose(y, (0, 2, 1)), configs[-1], configs[1], x, configs[0])
-        to_y = _gradient(transpose(ct, (0, 2, 1)), transpose(x, (0, 2, 1)), configs[-1], configs[0], y, configs[1])
+        to_x = _operand_gradient(ct, transpose(y, (0, 2, 1)), configs[-1], configs[1], x, configs[0])
+        to_y = _operand_gradient(
+            transpose(ct, (0, 2, 1)), transpose(x, (0, 2, 1)), configs[-1], configs[0], y, configs[1]
+        )
         return to_x, to_y
 
     product.defvjp(forward, backward)
     return product
 
 
-def _gradient(
+def _operand_gradient(
     ct: Any, partner: Any, of_ct: BlockScaleConfig, of_partner: BlockScaleConfig, x: Any, config: BlockScaleConfig
 ) -> Any:
-    """Return the cotangent of ``x``, quantized by ``config``, for the cotangent of its product with ``partner``."""
+    """Return the cotangent of ``x`` for the cotangent ``ct`` of its product with ``partner``, ignoring rounding.
+
+    ``config`` is that of ``x``, ``of_ct`` and ``of_partner`` are those of the others. If ``x`` and ``ct`` are
+    ``mxfp8``, the product of ``ct`` and ``partner`` is quantized; with a global scale, elements of ``x`` out of
+    range have the cotangent 0.
+    """
     dtype = aval_of(x).dtype
     if config.mode == "mxfp8" and of_ct.mode == "mxfp8":
-        return _narrow_product(ct, partner, of_ct, of_partner, dtype)
+        return _quantize_and_multiply(ct, partner, of_ct, of_partner, dtype)
     gradient = convert_element_type(einsum("bmk,bnk->bmn", ct, partner), dtype)
     if config.global_scale is None:
         return gradient
-    limit = mul(convert_element_type(stop_gradient(config.global_scale), _FLOAT), _largest(config))
+    limit = mul(convert_element_type(stop_gradient(config.global_scale), _FLOAT), _max_representable(config))
     return where(abs(x) <= limit, gradient, 0)
 
 
-def _largest(config: BlockScaleConfig) -> float:
+def _max_representable(config: BlockScaleConfig) -> float:
     return float(finfo(config.data_type).max) * float(finfo(config.scale_type).max)
 
 
-def _narrow_product(x: Any, y: Any, of_x: BlockScaleConfig, of_y: BlockScaleConfig, dtype: np.dtype[Any]) -> Any:
-    (left, left_scales), (right, right_scales) = _narrow(x, of_x), _narrow(y, of_y)
+def _quantize_and_multiply(x: Any, y: Any, of_x: BlockScaleConfig, of_y: BlockScaleConfig, dtype: np.dtype[Any]) -> Any:
+    (left, left_scales), (right, right_scales) = _quantize(x, of_x), _quantize(y, of_y)
     result = scaled_matmul(left, right, left_scales, right_scales, _FLOAT)
     for config in (of_x, of_y):
         if config.global_scale is not None:
@@ -191,8 +209,11 @@ def _narrow_product(x: Any, y: Any, of_x: BlockScaleConfig, of_y: BlockScaleConf
     return convert_element_type(result, dtype)
 
 
-def _narrow(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
-    """Return the numbers of (b, m, k) divided by their block scales and rounded, and the scales (b, m, blocks)."""
+def _quantize(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
+    """Return the numbers of (b, m, k) divided by their block scales and rounded, and the scales (b, m, blocks).
+
+    Blocks lie along k; raises ValueError unless the block size of ``config`` divides k.
+    """
     batch, rows, size = aval_of(x).shape
     if size % config.block_size:
         raise ValueError(
@@ -206,23 +227,25 @@ def _narrow(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
     data_max = float(finfo(config.data_type).max)
     ideal_scales = div(abs(blocks).max(-1), np.float32(data_max))
     if config.mode == "mxfp8":
-        ideal_scales = _power_of_two_above(ideal_scales)
+        ideal_scales = _next_power_of_two(ideal_scales)
     else:
         ideal_scales = clip(ideal_scales, 0, float(finfo(config.scale_type).max))
     # The barrier keeps the rounding: otherwise the compiler may cancel a conversion to a narrow type and back.
     scales = optimization_barrier(convert_element_type(ideal_scales, np.dtype(config.scale_type)))
     divisor = convert_element_type(scales, _FLOAT)
-    divisor = where(divisor < _SMALLEST, np.float32(_SMALLEST), divisor)  # avoid division by zero for a block of zeros
+    divisor = where(
+        divisor < _MIN_NORMAL_FLOAT32, np.float32(_MIN_NORMAL_FLOAT32), divisor
+    )  # avoid division by zero for a block of zeros
     numbers = clip(blocks / divisor[..., None], -data_max, data_max)
     rounded = optimization_barrier(convert_element_type(numbers, np.dtype(config.data_type)))
     return reshape(rounded, (batch, rows, size)), scales
 
 
-_SMALLEST = float(np.finfo(np.float32).tiny)
+_MIN_NORMAL_FLOAT32 = float(np.finfo(np.float32).tiny)
 
 
-def _power_of_two_above(x: Any) -> Any:
+def _next_power_of_two(x: Any) -> Any:
     """Return the smallest power of two that is not less than nonnegative ``x``, and at least 2^-126."""
-    bits = bitcast_convert_type(where(x < _SMALLEST, np.float32(_SMALLEST), x), np.dtype(np.uint32))
+    bits = bitcast_convert_type(where(x < _MIN_NORMAL_FLOAT32, np.float32(_MIN_NORMAL_FLOAT32), x), np.dtype(np.uint32))
     carried = (bits + np.uint32(0x7FFFFF)) & np.uint32(0xFF800000)
     return bitcast_convert_type(carried, _FLOAT)

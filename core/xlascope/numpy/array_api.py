@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..dtypes import to_canonical_dtype
 from ..xla.devices.backend import devices
-from ..xla.sharding.shardings import device_meant
+from ..xla.sharding.single_device import resolve_device
 
 __array_api_version__ = "2024.12"
 
@@ -65,7 +65,7 @@ class ArrayNamespaceInfo:
         """Return the default dtypes by kind; they are the same on every device."""
         _require_device(device)
         kinds = {"real floating": float, "complex floating": complex, "integral": int, "indexing": int}
-        return {kind: canonical(python_type) for kind, python_type in kinds.items()}
+        return {kind: to_canonical_dtype(python_type) for kind, python_type in kinds.items()}
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, np.dtype[Any]]:
         """Return the standard's dtypes that are available now, by name.
@@ -78,11 +78,12 @@ class ArrayNamespaceInfo:
         ['bool', 'float32']
         """
         _require_device(device)
-        names = (name for kind_name in _kinds(kind) for name in _KINDS[kind_name])
-        return {name: np.dtype(name) for name in names if canonical(name) == np.dtype(name)}
+        names = (name for kind_name in _expand_kinds(kind) for name in _KINDS[kind_name])
+        return {name: np.dtype(name) for name in names if to_canonical_dtype(name) == np.dtype(name)}
 
 
-def _kinds(kind: Any) -> list[str]:
+def _expand_kinds(kind: Any) -> list[str]:
+    """Return the kinds of the standard that a ``kind`` argument covers; raise ValueError for an unknown one."""
     requested = kind if isinstance(kind, tuple) else tuple(_KINDS) if kind is None else (kind,)
     expanded: dict[str, None] = {}
     for name in requested:
@@ -94,7 +95,7 @@ def _kinds(kind: Any) -> list[str]:
 
 def _require_device(device: Any) -> None:
     if device is not None:
-        device_meant(device)
+        resolve_device(device)
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:  # noqa: N807 (the standard's name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .. import numpy
-from ..trace.tracer import Tracer
-from ..xla.arrays.transfers import commit, put
+from ..trace.tracer import TracerBase
+from ..xla.arrays.transfers import commit_to_device, put_on_device
 from . import views
 from .array_api import namespace_of
 
@@ -59,7 +59,7 @@ def _ptp(self: Any, axis: Any = None, out: None = None, keepdims: bool = False) 
     return numpy.ptp(self, axis, out, keepdims)
 
 
-def _searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+def _search_sorted(self: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
     return numpy.searchsorted(self, v, side, sorter, method=method)
 
 
@@ -76,16 +76,22 @@ def _sort(
 
 
 def _to_device(self: Any, device: Any, *, stream: None = None) -> Any:
-    """Return the array committed to a device (None: where it is); a tracer is returned unchanged."""
+    """Return the array on ``device``, committed to it; with None, and for a tracer, return it unchanged.
+
+    The method waits for the array, so another ``stream`` than None raises NotImplementedError.
+    """
     if stream is not None:
         raise NotImplementedError(f"to_device waits for the array, so it takes no stream; got {stream!r}")
-    if device is None or isinstance(self, Tracer):
+    if device is None or isinstance(self, TracerBase):
         return self
-    return commit(put(self, self.aval, device), device)
+    return commit_to_device(put_on_device(self, self.aval, device), device)
 
 
 def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
-    """Return the same bytes read as another dtype; the size of the last axis changes with the item size."""
+    """Return the same bytes read as another dtype; the size of the last axis changes with the item size.
+
+    ``dtype`` None returns the array itself; ``type`` has to be None, else NotImplementedError is raised.
+    """
     if type is not None:
         raise NotImplementedError(f"arrays have one class, so view takes no type; got {type!r}")
     return self if dtype is None else views.view(self, dtype)
@@ -105,7 +111,7 @@ METHODS: dict[str, Any] = {
     "flat": property(_flat),
     "nonzero": _nonzero,
     "ptp": _ptp,
-    "searchsorted": _searchsorted,
+    "searchsorted": _search_sorted,
     "sort": _sort,
     "to_device": _to_device,
     "view": _view,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..operations.whole_numbers import axis_of as axis_of
-from ..operations.whole_numbers import is_several as is_several
-from ..operations.whole_numbers import whole_number as whole_number
+from ..operations.integer_arguments import axis_of as axis_of
+from ..operations.integer_arguments import is_several as is_several
+from ..operations.integer_arguments import whole_number as whole_number
 
 
 def axes_of(axes: Any, rank: int, name: str = "axis") -> tuple[int, ...]:
-    """Return axis numbers from one axis or several; raise ValueError if an axis occurs twice."""
+    """Return one axis or several as a tuple of nonnegative axis numbers.
+
+    ``rank`` is the number of axes of the array, ``name`` the name of the argument in messages. Raises ValueError
+    if an axis occurs twice.
+    """
     requested = tuple(axes) if is_several(axes) else (axes,)
     numbers = tuple(axis_of(axis, rank, name) for axis in requested)
     if len(set(numbers)) != len(numbers):
@@ -23,7 +27,7 @@ def sizes_of(shape: Any) -> tuple[int, ...]:
     return tuple(whole_number(size, "a size of a shape") for size in (shape if is_several(shape) else (shape,)))
 
 
-def as_tuple(axis: Any) -> int | tuple[int, ...] | None:
+def to_static_axis(axis: Any) -> int | tuple[int, ...] | None:
     """Return an ``axis`` argument as a hashable static value: None, an int, or a tuple of ints."""
     if axis is None or axis.__class__ is int:
         return axis
@@ -32,6 +36,6 @@ def as_tuple(axis: Any) -> int | tuple[int, ...] | None:
     return whole_number(axis, "axis")
 
 
-def no_out(caller: str) -> NotImplementedError:
-    """Return the error for an ``out`` argument: arrays are immutable."""
+def reject_out(caller: str) -> NotImplementedError:
+    """Return the error for an ``out`` argument of the function named ``caller``: arrays are immutable."""
     return NotImplementedError(f"{caller} has no out: arrays do not change, so take the result that is returned")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..operations.shapes import expand_dims
-from ..trace.gate import array_of, unchanged
+from ..trace.operand_coercion import pass_through, to_array
 from .axes import axis_of, is_several
+from .jit_wrapped import jit_wrapped
 from .joining import concatenate
 from .shaping import shape_of
-from .together import together
 
 
 def block(arrays: Any) -> Any:
@@ -18,7 +18,7 @@ def block(arrays: Any) -> Any:
 
     The innermost lists are concatenated along the last axis, the lists around them along the axis before it. All
     lists are nested equally deep, and none is empty (ValueError); arrays of lower rank get leading axes. Only
-    lists nest: a tuple is a TypeError.
+    lists nest: a tuple raises TypeError.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.block([[jnp.eye(2), jnp.zeros((2, 1))], [jnp.ones((1, 3))]]))
@@ -26,55 +26,56 @@ def block(arrays: Any) -> Any:
      [0. 1. 0.]
      [1. 1. 1.]]
     """
-    if _depth(arrays) == 0:
-        return unchanged(array_of(arrays))
+    if _nesting_depth(arrays) == 0:
+        return pass_through(to_array(arrays))
     return _block(arrays)
 
 
-def _depth(arrays: Any) -> int:
+def _nesting_depth(arrays: Any) -> int:
     if isinstance(arrays, tuple):
         raise TypeError("block takes lists of arrays, not tuples: write [...]")
     if not isinstance(arrays, list):
         return 0
     if not arrays:
         raise ValueError("block takes lists that hold arrays, got an empty one")
-    depths = {_depth(part) for part in arrays}
+    depths = {_nesting_depth(part) for part in arrays}
     if len(depths) > 1:
         raise ValueError(f"block takes lists that are nested equally deep, got depths {sorted(depths)}")
     return depths.pop() + 1
 
 
-@together()
+@jit_wrapped()
 def _block(arrays: Any) -> Any:
-    return _joined(arrays, _depth(arrays))
+    return _assemble(arrays, _nesting_depth(arrays))
 
 
-def _joined(arrays: Any, depth: int) -> Any:
-    """Return the concatenated blocks of lists nested ``depth`` deep; the innermost lists use the last axis."""
-    rank = max(depth, _highest(arrays))
-    return _along(arrays, depth, rank)
+def _assemble(arrays: Any, depth: int) -> Any:
+    """Concatenate the blocks in lists nested ``depth`` deep; the innermost lists use the last axis."""
+    rank = max(depth, _max_rank(arrays))
+    return _concatenate_level(arrays, depth, rank)
 
 
-def _highest(arrays: Any) -> int:
-    return max(map(_highest, arrays)) if isinstance(arrays, list) else len(shape_of(arrays))
+def _max_rank(arrays: Any) -> int:
+    return max(map(_max_rank, arrays)) if isinstance(arrays, list) else len(shape_of(arrays))
 
 
-def _along(arrays: Any, depth: int, rank: int) -> Any:
+def _concatenate_level(arrays: Any, depth: int, rank: int) -> Any:
     if not isinstance(arrays, list):
         return expand_dims(arrays, tuple(range(rank - len(shape_of(arrays)))))
-    return concatenate([_along(part, depth - 1, rank) for part in arrays], rank - depth)
+    return concatenate([_concatenate_level(part, depth - 1, rank) for part in arrays], rank - depth)
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
     """Apply ``func(x, axis)`` for each axis in turn, each time to the previous result.
 
-    If a result has one axis less, the axis is restored with size 1; other ranks raise ValueError.
+    A result has as many axes as its input, or one fewer: then the axis is restored with size 1. Other ranks raise
+    ValueError.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), (0, 2)).shape)
     (1, 3, 1)
     """
-    result, rank = unchanged(a), len(shape_of(a))
+    result, rank = pass_through(a), len(shape_of(a))
     for axis_argument in axes if is_several(axes) else (axes,):
         axis = axis_of(axis_argument, rank)
         if not callable(func):

@@ -7,28 +7,28 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..dtypes import kind_of
+from ..dtypes import dtype_kind
 from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
 from ..operations.slicing import slice_in_dim
-from ..trace.gate import unchanged
+from ..trace.operand_coercion import pass_through
 from ..trace.values import aval_of
 from . import logic, reductions, searching, sorting, ufuncs
 from .axes import axis_of, whole_number
 from .creation import asarray
+from .jit_wrapped import jit_wrapped
 from .joining import concatenate
-from .promotion import as_dtype, common_dtype, inexact, to_common_inexact
+from .promotion import as_dtype, common_dtype, promote_dtypes_inexact, promote_inexact
 from .shaping import moveaxis, ravel, shape_of
 from .taking import take
-from .together import together
 
 
-def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+def _slice_axis(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
     axis %= len(shape_of(x))
     first, last, _ = slice(start, stop).indices(shape_of(x)[axis])
     return slice_in_dim(x, first, max(first, last), axis)
 
 
-@together("n", "axis")
+@jit_wrapped("n", "axis")
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return the differences of neighbouring elements along an axis, taken ``n`` times.
 
@@ -40,38 +40,38 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         raise ValueError(f"diff takes differences n times, n is not negative; got {n}")
     axis = axis_of(axis, len(shape_of(a)))
     if n == 0:
-        return unchanged(a)
+        return pass_through(a)
     end_shape = [1 if i == axis else size for i, size in enumerate(shape_of(a))]
-    ends = [None if x is None else _spread(x, end_shape) for x in (prepend, append)]
+    ends = [None if x is None else _broadcast_scalar(x, end_shape) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     x = concatenate(parts, axis) if len(parts) > 1 else a
     combine = logic.not_equal if aval_of(x).dtype == np.bool_ else ufuncs.subtract
     for _ in range(n):
-        x = combine(_part(x, axis, 1, None), _part(x, axis, None, -1))
-    return unchanged(x)
+        x = combine(_slice_axis(x, axis, 1, None), _slice_axis(x, axis, None, -1))
+    return pass_through(x)
 
 
-def _spread(x: Any, shape: list[int]) -> Any:
+def _broadcast_scalar(x: Any, shape: list[int]) -> Any:
     return x if shape_of(x) else broadcast_in_dim(x, shape, ())
 
 
-@together()
+@jit_wrapped()
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Return the differences of neighbours in the flattened array, with ``to_begin`` and ``to_end`` around them."""
     x = ravel(ary)
-    differences = ufuncs.subtract(_part(x, 0, 1, None), _part(x, 0, None, -1))
+    differences = ufuncs.subtract(_slice_axis(x, 0, 1, None), _slice_axis(x, 0, None, -1))
     if to_end is None and to_begin is None:
         return differences
     parts = [to_begin, differences, to_end]
-    arrays = [ravel(part).astype(aval_of(x).dtype) for part in map(_array, parts) if part is not None]
+    arrays = [ravel(part).astype(aval_of(x).dtype) for part in map(_as_optional_array, parts) if part is not None]
     return concatenate(arrays, 0)
 
 
-def _array(x: Any) -> Any:
+def _as_optional_array(x: Any) -> Any:
     return None if x is None else asarray(x)
 
 
-@together("axis")
+@jit_wrapped("axis")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Return the integral along an axis by the trapezoidal rule, at positions ``x`` or with steps ``dx``.
 
@@ -79,7 +79,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     >>> print(jnp.trapezoid(jnp.array([0.0, 1.0, 4.0]), dx=0.5))
     1.5
     """
-    y, x = (inexact(y), None) if x is None else to_common_inexact((y, x))
+    y, x = (promote_inexact(y), None) if x is None else promote_dtypes_inexact((y, x))
     y_axis = axis_of(axis, len(shape_of(y)))
     step = moveaxis(dx, axis_of(axis, len(shape_of(dx))), -1) if len(shape_of(dx)) > 1 else dx
     if x is not None:
@@ -87,17 +87,17 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
             raise ValueError("trapezoid takes x along an axis, got a number; a step is dx=...")
         if len(shape_of(x)) > 1:
             x = moveaxis(x, axis_of(axis, len(shape_of(x))), -1)
-        step = ufuncs.subtract(_part(x, -1, 1, None), _part(x, -1, None, -1))
+        step = ufuncs.subtract(_slice_axis(x, -1, 1, None), _slice_axis(x, -1, None, -1))
     y = moveaxis(y, y_axis, -1)
-    middle = ufuncs.add(_part(y, -1, 1, None), _part(y, -1, None, -1))
+    middle = ufuncs.add(_slice_axis(y, -1, 1, None), _slice_axis(y, -1, None, -1))
     return ufuncs.multiply(0.5, reductions.sum(ufuncs.multiply(step, middle), -1))
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
-    """Return the gradient by central differences, one-sided at the ends: along ``axis``, or for each axis in a list.
+    """Return the gradient by central differences, one-sided at the ends.
 
-    ``varargs`` is the spacing, for all axes or one for each: a number, or the positions of the elements along the
-    axis.
+    ``axis`` is one axis, several, or None for all; for more than one the result is a list. ``varargs`` is the
+    spacing, for all axes or one for each: a number, or the positions of the elements along the axis.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.gradient(jnp.array([0.0, 1.0, 9.0]), jnp.array([0.0, 1.0, 3.0])))
@@ -110,16 +110,20 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     steps = varargs if len(varargs) > 1 else (varargs or (None,)) * len(axes)
     if len(steps) != len(axes):
         raise TypeError(f"gradient takes one step for all axes, or one for each of the {len(axes)}, got {len(steps)}")
-    slopes = [_slope(f, step, axis=i) for step, i in zip(steps, axes, strict=True)]
+    slopes = [_gradient(f, step, axis=i) for step, i in zip(steps, axes, strict=True)]
     return slopes[0] if len(slopes) == 1 else slopes
 
 
-@together("axis")
-def _slope(f: Any, step: Any, axis: int) -> Any:
+@jit_wrapped("axis")
+def _gradient(f: Any, step: Any, axis: int) -> Any:
+    """Return the gradient along one axis.
+
+    ``step`` is the spacing: a number, a vector of the positions of the elements, or None for 1.
+    """
     size = shape_of(f)[axis]
     if size < 2:
         raise ValueError(f"gradient takes at least two elements along an axis, got shape {shape_of(f)}")
-    f, step = (inexact(f), 1) if step is None else to_common_inexact((f, step))
+    f, step = (promote_inexact(f), 1) if step is None else promote_dtypes_inexact((f, step))
     widths = None
     if shape_of(step):
         if shape_of(step) != (size,):
@@ -127,33 +131,36 @@ def _slope(f: Any, step: Any, axis: int) -> Any:
                 f"gradient takes a step as a number, or as the {size} places of the elements along axis {axis}; "
                 f"got shape {shape_of(step)}"
             )
-        widths = _along(ufuncs.subtract(_part(step, 0, 1, None), _part(step, 0, None, -1)), axis, len(shape_of(f)))
-    rises = ufuncs.subtract(_part(f, axis, 1, None), _part(f, axis, None, -1))
+        widths = _vector_along_axis(
+            ufuncs.subtract(_slice_axis(step, 0, 1, None), _slice_axis(step, 0, None, -1)), axis, len(shape_of(f))
+        )
+    rises = ufuncs.subtract(_slice_axis(f, axis, 1, None), _slice_axis(f, axis, None, -1))
     if widths is not None:
         slopes = ufuncs.true_divide(rises, widths)
-        return _with_ends(slopes, _weighed(slopes, widths, axis), axis)
-    inner = ufuncs.multiply(ufuncs.subtract(_part(f, axis, 2, None), _part(f, axis, None, -2)), 0.5)
-    return ufuncs.true_divide(_with_ends(rises, inner, axis), step)
+        return _restore_end_slopes(slopes, _interior_slopes(slopes, widths, axis), axis)
+    inner = ufuncs.multiply(ufuncs.subtract(_slice_axis(f, axis, 2, None), _slice_axis(f, axis, None, -2)), 0.5)
+    return ufuncs.true_divide(_restore_end_slopes(rises, inner, axis), step)
 
 
-def _along(x: Any, axis: int, rank: int) -> Any:
-    """Return a vector as an array of rank ``rank``, laid along ``axis``."""
+def _vector_along_axis(x: Any, axis: int, rank: int) -> Any:
+    """Reshape a vector to ``rank`` axes, all of size 1 except ``axis``."""
     return expand_dims(x, tuple(i for i in range(rank) if i != axis))
 
 
-def _with_ends(x: Any, inner: Any, axis: int) -> Any:
-    """Return ``inner`` between the first and the last element of ``x`` along an axis."""
-    return concatenate([_part(x, axis, 0, 1), inner, _part(x, axis, -1, None)], axis)
+def _restore_end_slopes(x: Any, inner: Any, axis: int) -> Any:
+    """Concatenate the first element of ``x``, ``inner``, and the last element of ``x`` along an axis."""
+    return concatenate([_slice_axis(x, axis, 0, 1), inner, _slice_axis(x, axis, -1, None)], axis)
 
 
-def _weighed(slopes: Any, widths: Any, axis: int) -> Any:
+def _interior_slopes(slopes: Any, widths: Any, axis: int) -> Any:
     """Return the second-order slope at each inner element of an unevenly spaced grid.
 
-    It is the slope of the parabola through the element and its neighbours: the mean of the slopes on both sides,
-    in which the nearer neighbour has the larger weight.
+    ``widths`` are the distances between neighbouring elements, ``slopes`` the slopes between them. The result is
+    the slope of the parabola through an element and its neighbours: the mean of the slopes on both sides, in
+    which the nearer neighbour has the larger weight.
     """
-    left, right = (_part(widths, axis, *ends) for ends in ((None, -1), (1, None)))
-    before, behind = (_part(slopes, axis, *ends) for ends in ((None, -1), (1, None)))
+    left, right = (_slice_axis(widths, axis, *ends) for ends in ((None, -1), (1, None)))
+    before, behind = (_slice_axis(slopes, axis, *ends) for ends in ((None, -1), (1, None)))
     both = ufuncs.add(ufuncs.multiply(right, before), ufuncs.multiply(left, behind))
     return ufuncs.true_divide(both, ufuncs.add(left, right))
 
@@ -169,8 +176,8 @@ def interp(
     """Return the piecewise linear interpolation at ``x`` of the points (xp, fp), with ``xp`` ascending.
 
     Beyond the ends the value is ``left`` or ``right``, by default the end values. "extrapolate", which NumPy does
-    not have, continues the outermost segment. With ``period``, ``x`` and ``xp`` are taken modulo it, in any
-    order, and ``left`` and ``right`` are ignored.
+    not have, continues the outermost segment. With ``period``, ``x`` and ``xp`` are taken modulo it, ``xp`` may
+    be in any order, and ``left`` and ``right`` are ignored.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.interp(jnp.array([0.5, 9.0]), jnp.array([0.0, 1.0]), jnp.array([10.0, 20.0])))
@@ -185,32 +192,41 @@ def interp(
         extrapolates = left == "extrapolate", right == "extrapolate"
         low, high = (None if isinstance(end, str) else end for end in (left, right))
         return _interp(x, xp, fp, low, high, beyond=extrapolates)
-    return _interp_around(x, xp, fp, period)
+    return _interp_periodic(x, xp, fp, period)
 
 
-@together()
-def _interp_around(x: Any, xp: Any, fp: Any, period: Any) -> Any:
-    """Interpolate periodically: pad the points of one period with the last point before and the first behind them."""
-    x, xp, fp = *to_common_inexact((x, xp)), inexact(fp)
+@jit_wrapped()
+def _interp_periodic(x: Any, xp: Any, fp: Any, period: Any) -> Any:
+    """Return the linear interpolation at ``x`` of points (xp, fp) that repeat with ``period``.
+
+    The points of one period are sorted, and padded by the last point before the first and the first after the
+    last.
+    """
+    x, xp, fp = *promote_dtypes_inexact((x, xp)), promote_inexact(fp)
     period = ufuncs.abs(period)
     x, xp = ufuncs.remainder(x, period), ufuncs.remainder(xp, period)
     order = sorting.argsort(xp)
     xp, fp = take(xp, order), take(fp, order)
-    before, behind = ufuncs.subtract(_part(xp, 0, -1, None), period), ufuncs.add(_part(xp, 0, 0, 1), period)
-    values = concatenate([_part(fp, 0, -1, None), fp, _part(fp, 0, 0, 1)], 0)
+    before, behind = ufuncs.subtract(_slice_axis(xp, 0, -1, None), period), ufuncs.add(_slice_axis(xp, 0, 0, 1), period)
+    values = concatenate([_slice_axis(fp, 0, -1, None), fp, _slice_axis(fp, 0, 0, 1)], 0)
     return _interp(x, concatenate([before, xp, behind], 0), values, None, None, beyond=(False, False))
 
 
-@together("beyond")
+@jit_wrapped("beyond")
 def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, beyond: tuple[bool, bool]) -> Any:
-    x, xp, fp = *to_common_inexact((x, xp)), inexact(fp)
+    """Return the piecewise linear interpolation at ``x`` of the points (xp, fp), with ``xp`` ascending.
+
+    ``beyond`` says for each end whether to extrapolate there. Otherwise the value is ``left`` or ``right``, or
+    for None the value of the end point.
+    """
+    x, xp, fp = *promote_dtypes_inexact((x, xp)), promote_inexact(fp)
     count = shape_of(xp)[0]
     behind = ufuncs.minimum(ufuncs.maximum(searching.searchsorted(xp, x, side="right"), 1), count - 1)
     x0, x1, y0, y1 = (take(v, i, 0, mode="clip") for v in (xp, fp) for i in (behind - 1, behind))
     width = ufuncs.subtract(x1, x0)
     part = ufuncs.true_divide(ufuncs.subtract(x, x0), logic.where(logic.equal(width, 0), 1, width))
     values = ufuncs.add(y0, ufuncs.multiply(part, ufuncs.subtract(y1, y0)))
-    first, last = (squeeze(_part(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
+    first, last = (squeeze(_slice_axis(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
     if not beyond[0]:
         values = logic.where(logic.less(x, take(xp, 0)), first if left is None else left, values)
     if not beyond[1]:
@@ -219,7 +235,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, beyond: tuple[bool,
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Return the cumulative sum along an axis; with ``include_initial``, 0 in front.
+    """Return the cumulative sum along an axis; ``include_initial`` prepends 0.
 
     Booleans and small integers are summed in the dtype that :func:`sum` uses, unlike in ``cumsum``.
 
@@ -227,19 +243,22 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
     >>> print(jnp.cumulative_sum(jnp.array([100, 100], "int8"), include_initial=True))
     [  0 100 200]
     """
-    axis_number = _only_axis(x, axis, "cumulative_sum")
+    axis_number = _require_axis(x, axis, "cumulative_sum")
     sum_dtype = reductions.sum_dtype(aval_of(x).dtype) if dtype is None else dtype
-    return _running(reductions.cumsum(x, axis_number, sum_dtype), axis_number, 0, include_initial)
+    return _prepend_initial(reductions.cumsum(x, axis_number, sum_dtype), axis_number, 0, include_initial)
 
 
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Return the cumulative product along an axis; with ``include_initial``, 1 in front."""
-    axis_number = _only_axis(x, axis, "cumulative_prod")
-    return _running(reductions.cumprod(x, axis_number, dtype), axis_number, 1, include_initial)
+    """Return the cumulative product along an axis; ``include_initial`` prepends 1."""
+    axis_number = _require_axis(x, axis, "cumulative_prod")
+    return _prepend_initial(reductions.cumprod(x, axis_number, dtype), axis_number, 1, include_initial)
 
 
-def _only_axis(x: Any, axis: int | None, name: str) -> int:
-    """Return the axis number, which may be omitted only if ``x`` has one axis."""
+def _require_axis(x: Any, axis: int | None, name: str) -> int:
+    """Return ``axis`` as a nonnegative number, 0 for None.
+
+    Raises ValueError if ``x`` has no axes, or several while ``axis`` is None. ``name`` is the calling function.
+    """
     rank = len(shape_of(x))
     if rank == 0 or (axis is None and rank > 1):
         raise ValueError(
@@ -248,9 +267,9 @@ def _only_axis(x: Any, axis: int | None, name: str) -> int:
     return 0 if axis is None else axis_of(axis, rank)
 
 
-def _running(x: Any, axis: int, start: int, include_initial: bool) -> Any:
+def _prepend_initial(x: Any, axis: int, start: int, include_initial: bool) -> Any:
     if not include_initial:
-        return unchanged(x)
+        return pass_through(x)
     shape = [1 if i == axis % len(shape_of(x)) else size for i, size in enumerate(shape_of(x))]
     return concatenate([broadcast_in_dim(np.asarray(start, x.dtype)[()], shape, ()), x], axis)
 
@@ -266,18 +285,18 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     >>> print(jnp.unwrap(jnp.array([0, 1, 2, -1, 0]), period=4))
     [0 1 2 3 4]
     """
-    if kind_of(aval_of(p).dtype) == "c":
+    if dtype_kind(aval_of(p).dtype) == "c":
         raise ValueError(f"unwrap takes real numbers, got {aval_of(p).dtype.name}")
     return _unwrap(p, discont, period, axis=axis)
 
 
-@together("axis")
+@jit_wrapped("axis")
 def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
     dtype, weak = common_dtype([aval_of(p), aval_of(period)])
-    is_integer = kind_of(dtype) in "iu"
+    is_integer = dtype_kind(dtype) in "iu"
     axis = axis_of(axis, len(shape_of(p)))
     if not shape_of(p)[axis]:
-        return unchanged(as_dtype(p, dtype, weak))
+        return pass_through(as_dtype(p, dtype, weak))
     p = as_dtype(p, dtype)
     half = ufuncs.floor_divide(period, 2) if is_integer else ufuncs.true_divide(period, 2)
     steps = diff(p, axis=axis)
@@ -289,5 +308,5 @@ def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
     correction = ufuncs.subtract(logic.where(at_edge, half, wrapped), steps)
     threshold = half if discont is None else discont
     correction = logic.where(logic.less(ufuncs.abs(steps), threshold), 0, correction)
-    trailing = ufuncs.add(_part(p, axis, 1, None), reductions.cumsum(correction, axis))
-    return concatenate([_part(p, axis, 0, 1), as_dtype(trailing, dtype)], axis)
+    trailing = ufuncs.add(_slice_axis(p, axis, 1, None), reductions.cumsum(correction, axis))
+    return concatenate([_slice_axis(p, axis, 0, 1), as_dtype(trailing, dtype)], axis)

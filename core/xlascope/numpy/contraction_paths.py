@@ -8,13 +8,17 @@ from typing import Any
 from .axes import is_several, whole_number
 
 #: Steps: positions of the operands to multiply, which are removed from the list; their product is appended.
-Path = tuple[tuple[int, ...], ...]
+ContractionPath = tuple[tuple[int, ...], ...]
 #: Common optimizers, for which the path of two operands is trivial.
-_NAMED = ("auto", "optimal", "greedy")
+_STANDARD_OPTIMIZERS = ("auto", "optimal", "greedy")
 
 
-def checked(optimize: Any) -> str | Path:
-    """Return the ``optimize`` argument as a hashable static value: the name of an optimizer, or a path."""
+def to_static_optimize(optimize: Any) -> str | ContractionPath:
+    """Return the ``optimize`` argument of einsum as a hashable static value: the name of an optimizer, or a path.
+
+    True becomes "optimal", False "as written". A path is a tuple of steps; a step holds the positions of the
+    operands that are multiplied. Raises TypeError for other values.
+    """
     if optimize is False:
         return "as written"
     if isinstance(optimize, (bool, str)):
@@ -25,20 +29,32 @@ def checked(optimize: Any) -> str | Path:
     return tuple(tuple(whole_number(position, "a place in optimize") for position in step) for step in steps)
 
 
-def path_of(names: Sequence[str], result: str, sizes: dict[str, int], optimize: str | Path) -> Path:
-    """Return the steps for operands with these axis letters; raise ValueError if a given path does not fit."""
+def contraction_path(
+    names: Sequence[str], result: str, sizes: dict[str, int], optimize: str | ContractionPath
+) -> ContractionPath:
+    """Return the steps in which einsum multiplies its operands.
+
+    A step holds the positions of operands in the list; they are removed, and their product is appended. ``names``
+    are the axis letters of each operand, ``result`` those of the result, ``sizes`` the axis size of each letter;
+    ``optimize`` is the name of an optimizer, or a path. Raises ValueError if that path does not fit the operands.
+    """
     count = len(names)
     if not isinstance(optimize, str):
-        return _fitting(optimize, count)
+        return _complete_path(optimize, count)
     if optimize == "as written":
         return tuple((0, 1) if i == 0 else (0, count - 1 - i) for i in range(count - 1))
-    if count < 3 and optimize in _NAMED:
+    if count < 3 and optimize in _STANDARD_OPTIMIZERS:
         return (tuple(range(count)),)
-    return tuple(tuple(sorted(step)) for step in cost_of(names, result, sizes, optimize)[0])
+    return tuple(tuple(sorted(step)) for step in path_and_cost(names, result, sizes, optimize)[0])
 
 
-def cost_of(names: Sequence[str], result: str, sizes: dict[str, int], optimize: str | Path) -> tuple[Any, Any]:
-    """Return a path, and opt_einsum's description of its cost."""
+def path_and_cost(
+    names: Sequence[str], result: str, sizes: dict[str, int], optimize: str | ContractionPath
+) -> tuple[Any, Any]:
+    """Return opt_einsum's path, and its description of the cost.
+
+    The arguments are those of :func:`contraction_path`. Raises ValueError for an unknown optimizer.
+    """
     import opt_einsum  # noqa: PLC0415 -- most programs multiply two operands and have no use for it
 
     shapes = [tuple(sizes[letter] for letter in name) for name in names]
@@ -51,8 +67,11 @@ def cost_of(names: Sequence[str], result: str, sizes: dict[str, int], optimize: 
     return path, info
 
 
-def _fitting(path: Path, count: int) -> Path:
-    """Return the path, completed by a last step if operands remain; raise ValueError for an invalid step."""
+def _complete_path(path: ContractionPath, count: int) -> ContractionPath:
+    """Return a path for ``count`` operands, with a last step that multiplies those that remain, if several do.
+
+    Raises ValueError for a step that is empty, names an operand twice, or names one that is not there.
+    """
     remaining = count
     for step in path:
         if len(set(step)) != len(step) or not step or not all(0 <= position < remaining for position in step):

@@ -5,39 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..ir.requested_dtypes import requested_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations.conversion import convert_element_type
-from ..operations.linear_algebra import dot_general
-from ..operations.out_shardings import out_sharded
+from ..operations.dot_product import dot_general
+from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import expand_dims, squeeze, transpose
 from ..trace.source import compose_message
 from . import contraction_paths, ufuncs
-from .axes import no_out
-from .linear import meeting
+from .axes import reject_out
+from .jit_wrapped import jit_wrapped
+from .linear import promote_operands
 from .promotion import as_dtype
 from .reductions import sum
 from .repeating import diagonal
 from .shaping import shape_of
-from .together import together
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-class Factor(NamedTuple):
+class EinsumOperand(NamedTuple):
     """Operand of einsum with a letter for each axis."""
 
     value: Any
     letters: str
 
 
-@out_sharded
+@with_out_sharding
 def einsum(
     subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:  # fmt: skip
     """Return the sum of products that ``subscripts`` describes.
 
-    Letters name axes; those missing behind ``->`` are summed over. Operands may also be given as operand, list of
+    Letters name axes; those missing after ``->`` are summed over. Operands may also be given as operand, list of
     axis numbers, …, list of the result's axis numbers.
 
     >>> import xlascope.numpy as jnp
@@ -47,15 +47,17 @@ def einsum(
      [14. 50.]]
     """
     if out is not None:
-        raise no_out("einsum")
+        raise reject_out("einsum")
     if not isinstance(subscripts, str):
-        subscripts, operands = _from_lists([subscripts, *operands])
+        subscripts, operands = _subscripts_from_lists([subscripts, *operands])
     return _einsum(
         *operands,
         subscripts=subscripts.replace(" ", ""),
-        optimize=contraction_paths.checked(optimize),
+        optimize=contraction_paths.to_static_optimize(optimize),
         precision=precision,
-        preferred_element_type=None if preferred_element_type is None else requested_dtype(preferred_element_type),
+        preferred_element_type=None
+        if preferred_element_type is None
+        else resolve_requested_dtype(preferred_element_type),
     )
 
 
@@ -70,16 +72,16 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     ([(1, 2), (0, 1)], 144)
     """
     if not isinstance(subscripts, str):
-        subscripts, operands = _from_lists([subscripts, *operands])
+        subscripts, operands = _subscripts_from_lists([subscripts, *operands])
     subscripts = subscripts.replace(" ", "")
-    names, result = _named(subscripts, operands)
-    sizes = _sizes(subscripts, names, operands)
-    path = contraction_paths.path_of(names, result, sizes, contraction_paths.checked(optimize))
-    return list(path), contraction_paths.cost_of(names, result, sizes, path)[1]
+    names, result = _parse_subscripts(subscripts, operands)
+    sizes = _axis_sizes(subscripts, names, operands)
+    path = contraction_paths.contraction_path(names, result, sizes, contraction_paths.to_static_optimize(optimize))
+    return list(path), contraction_paths.path_and_cost(names, result, sizes, path)[1]
 
 
-def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    """Convert the calling convention ``einsum(x, [0, 1], y, [1], [0])`` to subscripts and operands."""
+def _subscripts_from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    """Return subscripts and operands of the calling convention ``einsum(x, [0, 1], y, [1], [0])``."""
     pairs = len(arguments) // 2
     operands = tuple(arguments[2 * i] for i in range(pairs))
     lists = [arguments[2 * i + 1] for i in range(pairs)]
@@ -91,8 +93,12 @@ def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     return (f"{inputs}->{letters(arguments[-1])}" if len(arguments) % 2 else inputs), operands
 
 
-def _named(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
-    """Return the letters of each operand and of the result, with the ellipsis expanded to unused letters."""
+def _parse_subscripts(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
+    """Return the axis letters of each operand and of the result, with the ellipsis expanded to unused letters.
+
+    Without ``->`` the result has the axes of the ellipsis, then the letters that occur once, in alphabetical
+    order. Raises ValueError if the number or ranks of the operands do not fit.
+    """
     inputs, arrow, output = subscripts.partition("->")
     names = inputs.split(",")
     if len(names) != len(operands):
@@ -114,42 +120,45 @@ def _named(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     return expanded, output.replace("...", "".join(spare[:ellipsis_rank]))
 
 
-@together("subscripts", "precision", "preferred_element_type", "optimize")
+@jit_wrapped("subscripts", "precision", "preferred_element_type", "optimize")
 def _einsum(*operands: Any, subscripts: str, precision: Any, preferred_element_type: Any, optimize: Any) -> Any:
-    names, result = _named(subscripts, operands)
+    names, result = _parse_subscripts(subscripts, operands)
     unknown = set(result) - set("".join(names))
     if unknown or len(set(result)) != len(result):
         raise ValueError(f"einsum {subscripts!r}: the result names an axis twice, or one that no operand has")
-    values = meeting(operands, preferred_element_type)
-    sizes = _sizes(subscripts, names, values)
-    factors = [_without_repeats(Factor(x, name)) for x, name in zip(values, names, strict=True)]
-    for step in contraction_paths.path_of([f.letters for f in factors], result, sizes, optimize):
+    values = promote_operands(operands, preferred_element_type)
+    sizes = _axis_sizes(subscripts, names, values)
+    factors = [_take_diagonals(EinsumOperand(x, name)) for x, name in zip(values, names, strict=True)]
+    for step in contraction_paths.contraction_path([f.letters for f in factors], result, sizes, optimize):
         pending = [factors[i] for i in sorted(step, reverse=True)]  # the newest operands first, in JAX's order
         factors = [f for i, f in enumerate(factors) if i not in step]
         while len(pending) > 1:
             first, second, *pending = pending
             needed = set(result).union(*(f.letters for f in (*factors, *pending)))
-            pending.insert(0, _product(first, second, needed, result, sizes, precision, preferred_element_type))
+            pending.insert(0, _multiply_pair(first, second, needed, result, sizes, precision, preferred_element_type))
         factors.append(pending[0])
-    output = _arranged(_summed(factors[0], set(result), preferred_element_type), result)
+    output = _transpose_to_result(_sum_unneeded_axes(factors[0], set(result), preferred_element_type), result)
     return output if preferred_element_type is None else convert_element_type(output, preferred_element_type)
 
 
-def _sizes(subscripts: str, names: Sequence[str], values: Sequence[Any]) -> dict[str, int]:
-    """Return the size of each letter's axis; raise ValueError if operands disagree."""
+def _axis_sizes(subscripts: str, names: Sequence[str], values: Sequence[Any]) -> dict[str, int]:
+    """Return the axis size of each letter; raise ValueError if operands disagree, unless one of the sizes is 1.
+
+    ``names`` are the axis letters of each operand in ``values``; ``subscripts`` is for the message.
+    """
     sizes: dict[str, int] = {}
     for name, x in zip(names, values, strict=True):
         for letter, size in zip(name, shape_of(x), strict=True):
             if 1 not in (size, sizes.setdefault(letter, size)) and sizes[letter] != size:
-                said = (
+                problem = (
                     f"einsum {subscripts!r}: axis {letter} has sizes {sizes[letter]} and {size}; they have to be equal."
                 )
-                raise ValueError(compose_message(said))
+                raise ValueError(compose_message(problem))
             sizes[letter] = max(sizes[letter], size)
     return sizes
 
 
-def _without_repeats(factor: Factor) -> Factor:
+def _take_diagonals(factor: EinsumOperand) -> EinsumOperand:
     """Take the diagonal for each letter that occurs twice in an operand."""
     x, letters = factor
     for letter in sorted(set(letters)):
@@ -158,60 +167,70 @@ def _without_repeats(factor: Factor) -> Factor:
             second = letters.index(letter, first + 1)
             x = diagonal(x, 0, first, second)
             letters = letters[:first] + letters[first + 1 : second] + letters[second + 1 :] + letter
-    return Factor(x, letters)
+    return EinsumOperand(x, letters)
 
 
-def _summed(factor: Factor, needed: set[str], dtype: Any = None) -> Factor:
-    """Sum over the axes that are not needed, in the operand's own dtype unless ``dtype`` is given."""
+def _sum_unneeded_axes(factor: EinsumOperand, needed: set[str], dtype: Any = None) -> EinsumOperand:
+    """Sum over the axes whose letters are not in ``needed``, in ``dtype`` (None: the operand's own)."""
     axes = tuple(i for i, letter in enumerate(factor.letters) if letter not in needed)
     letters = "".join(letter for letter in factor.letters if letter in needed)
-    return Factor(sum(factor.value, axes, dtype or factor.value.dtype) if axes else factor.value, letters)
+    return EinsumOperand(sum(factor.value, axes, dtype or factor.value.dtype) if axes else factor.value, letters)
 
 
-def _product(
-    first: Factor, second: Factor, needed: set[str], result: str, sizes: dict[str, int], precision: Any, dtype: Any
-) -> Factor:
-    """Multiply two operands and sum over the axes that no other operand needs.
+def _multiply_pair(
+    first: EinsumOperand,
+    second: EinsumOperand,
+    needed: set[str],
+    result: str,
+    sizes: dict[str, int],
+    precision: Any,
+    dtype: Any,
+) -> EinsumOperand:
+    """Multiply two operands and sum over the axes that nothing else needs, by a dot_general.
 
-    It is a dot_general; its operands are swapped if that gives the axes in the order of the result.
+    ``needed`` are the letters of the result and of the remaining operands, ``result`` those of the result, in
+    order; ``sizes`` is the axis size of each letter, ``dtype`` that of the product (None: the operands' own).
+    Operands are swapped if that gives the axes in the order of the result.
     """
-    first = _summed(_squeezed(first, second, sizes), needed | set(second.letters), dtype)
-    second = _summed(_squeezed(second, first, sizes), needed | set(first.letters), dtype)
+    first = _sum_unneeded_axes(_squeeze_broadcast_axes(first, second, sizes), needed | set(second.letters), dtype)
+    second = _sum_unneeded_axes(_squeeze_broadcast_axes(second, first, sizes), needed | set(first.letters), dtype)
     shared = [letter for letter in first.letters if letter in second.letters]
     outer = not shared and needed >= set(first.letters + second.letters)
     if dtype is not None and (outer or first.value.dtype != second.value.dtype):
-        first, second = (Factor(as_dtype(x, dtype), letters) for x, letters in (first, second))
+        first, second = (EinsumOperand(as_dtype(x, dtype), letters) for x, letters in (first, second))
     if outer:
-        return _outer(first, second)
+        return _outer_product(first, second)
     batch = [letter for letter in shared if letter in needed]
     contract = [letter for letter in shared if letter not in needed]
     first_free, second_free = ([letter for letter in f.letters if letter not in shared] for f in (first, second))
     if "".join(batch + second_free + first_free) == result:
         first, second, first_free, second_free = second, first, second_free, first_free
-    numbers = (_places(contract, first, second), _places(batch, first, second))
+    numbers = (_axis_positions(contract, first, second), _axis_positions(batch, first, second))
     product = dot_general(first.value, second.value, numbers, precision, dtype or first.value.dtype)
-    return Factor(product, "".join(batch + first_free + second_free))
+    return EinsumOperand(product, "".join(batch + first_free + second_free))
 
 
-def _squeezed(factor: Factor, second: Factor, sizes: dict[str, int]) -> Factor:
-    """Remove axes of size 1 that broadcast against larger axes of the other operand."""
+def _squeeze_broadcast_axes(factor: EinsumOperand, second: EinsumOperand, sizes: dict[str, int]) -> EinsumOperand:
+    """Remove the axes of size 1 of ``factor`` that broadcast against larger axes of ``second``."""
     shape = shape_of(factor.value)
     axes = [i for i, letter in enumerate(factor.letters) if shape[i] == 1 != sizes[letter] and letter in second.letters]
     letters = "".join(letter for i, letter in enumerate(factor.letters) if i not in axes)
-    return Factor(squeeze(factor.value, axes), letters)
+    return EinsumOperand(squeeze(factor.value, axes), letters)
 
 
-def _outer(first: Factor, second: Factor) -> Factor:
+def _outer_product(first: EinsumOperand, second: EinsumOperand) -> EinsumOperand:
     first_rank, second_rank = len(first.letters), len(second.letters)
     x = expand_dims(first.value, tuple(range(first_rank, first_rank + second_rank)))
-    return Factor(ufuncs.multiply(x, second.value), first.letters + second.letters)
+    return EinsumOperand(ufuncs.multiply(x, second.value), first.letters + second.letters)
 
 
-def _places(letters: Sequence[str], first: Factor, second: Factor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _axis_positions(
+    letters: Sequence[str], first: EinsumOperand, second: EinsumOperand
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(map(first.letters.index, letters)), tuple(map(second.letters.index, letters))
 
 
-def _arranged(factor: Factor, result: str) -> Any:
+def _transpose_to_result(factor: EinsumOperand, result: str) -> Any:
     order = tuple(factor.letters.index(letter) for letter in result)
     value = factor.value if hasattr(factor.value, "aval") else convert_element_type(factor.value, factor.value.dtype)
     return transpose(value, order)

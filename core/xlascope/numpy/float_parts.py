@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.rules.custom_jvp import custom_jvp
-from ..dtypes import bits_of, finfo, kind_of
+from ..dtypes import dtype_bits, dtype_kind, finfo
 from ..operations import bits
 from ..operations.barriers import stop_gradient
 from ..operations.conversion import bitcast_convert_type
-from ..operations.values import typed_scalar
+from ..operations.operand_values import typed_scalar
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .promotion import as_dtype, inexact, inexact_pair
-from .together import together
+from .jit_wrapped import jit_wrapped
+from .promotion import as_dtype, promote_inexact, promote_pair_inexact
 
 _INT = np.dtype("int32")
 
 
-@together()
+@jit_wrapped()
 def frexp(x: Any, /) -> tuple[Any, Any]:
     """Return the mantissa and the exponent of real numbers: ``x == mantissa * 2**exponent``.
 
@@ -34,57 +34,61 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     >>> print(mantissa, exponent)
     [ 0.75 -0.75] [3 0]
     """
-    x = inexact(x)
-    if kind_of(aval_of(x).dtype) == "c":
+    x = promote_inexact(x)
+    if dtype_kind(aval_of(x).dtype) == "c":
         raise TypeError(f"frexp takes real numbers, got {aval_of(x).dtype.name}")
     x = as_dtype(x, aval_of(x).dtype)
-    layout = _layout(aval_of(x).dtype)
-    word = bitcast_convert_type(x, layout.whole)
-    exponent, digits = _parts(word, layout)
+    layout = _layout_of(aval_of(x).dtype)
+    word = bitcast_convert_type(x, layout.integer_dtype)
+    exponent, digits = _exponent_and_digits(word, layout)
     sign = logic.bitwise_and(word, layout.bits(1 << layout.width - 1))
     half = logic.bitwise_or(logic.bitwise_or(sign, layout.bits(layout.bias - 1 << layout.digits)), digits)
     power = ufuncs.subtract(as_dtype(exponent, _INT), layout.bias - 1)
     is_unchanged = logic.bitwise_or(logic.equal(word, sign), logic.logical_not(logic.isfinite(x)))
-    mantissa = _scaled(x, logic.where(is_unchanged, x, bitcast_convert_type(half, aval_of(x).dtype)))
+    mantissa = _differentiable_mantissa(x, logic.where(is_unchanged, x, bitcast_convert_type(half, aval_of(x).dtype)))
     return mantissa, logic.where(is_unchanged, 0, power)
 
 
 @custom_jvp
-def _scaled(x: Any, mantissa: Any) -> Any:
-    """Return the mantissa, with the derivative of a multiplication of the number by a power of two."""
+def _differentiable_mantissa(x: Any, mantissa: Any) -> Any:
+    """Return ``mantissa``, whose derivative is that of ``x`` times a constant power of two, ``mantissa / x``."""
     return mantissa
 
 
-@_scaled.defjvp
-def _scaled_jvp(primals: Any, tangents: Any) -> Any:
+@_differentiable_mantissa.defjvp
+def _differentiable_mantissa_jvp(primals: Any, tangents: Any) -> Any:
     (x, mantissa), (t, _) = primals, tangents
     is_unchanged = logic.equal(mantissa, x)
     scale = ufuncs.divide(mantissa, logic.where(logic.equal(x, 0), 1, x))
     return mantissa, ufuncs.multiply(t, stop_gradient(logic.where(is_unchanged, 1, scale)))
 
 
-class _Layout(NamedTuple):
-    """Bit layout of a floating-point dtype: total width, digits of the mantissa, bias of the exponent."""
+class _FloatLayout(NamedTuple):
+    """Bit layout of a floating-point dtype.
+
+    ``width`` is the number of bits, ``digits`` that of the mantissa, ``bias`` the bias of the exponent,
+    ``integer_dtype`` the unsigned integer dtype of the same width.
+    """
 
     width: int
     digits: int
     bias: int
-    whole: np.dtype[Any]
+    integer_dtype: np.dtype[Any]
 
     def bits(self, value: int) -> Any:
-        return typed_scalar(value, self.whole)
+        return typed_scalar(value, self.integer_dtype)
 
 
-def _layout(dtype: np.dtype[Any]) -> _Layout:
-    limits, width = finfo(dtype), bits_of(dtype)
-    return _Layout(width, int(limits.nmant), 1 - int(limits.minexp), np.dtype(f"uint{width}"))
+def _layout_of(dtype: np.dtype[Any]) -> _FloatLayout:
+    limits, width = finfo(dtype), dtype_bits(dtype)
+    return _FloatLayout(width, int(limits.nmant), 1 - int(limits.minexp), np.dtype(f"uint{width}"))
 
 
-def _parts(word: Any, layout: _Layout) -> tuple[Any, Any]:
-    """Return the biased exponent as int32, and the mantissa digits behind the leading one.
+def _exponent_and_digits(word: Any, layout: _FloatLayout) -> tuple[Any, Any]:
+    """Return the biased exponent as int32, and the mantissa digits after the leading one.
 
-    Subnormal numbers are normalized: the exponent is lower by the number of leading zeros. The computation uses
-    bits, since XLA flushes subnormal numbers to zero.
+    ``word`` holds the bits of the numbers as unsigned integers. Subnormal numbers are normalized: the exponent is
+    lower by the number of leading zeros. The computation uses bits, since XLA flushes subnormal numbers to zero.
     """
     digits = logic.bitwise_and(word, layout.bits((1 << layout.digits) - 1))
     mask = (1 << layout.width - 1 - layout.digits) - 1
@@ -105,10 +109,10 @@ def nextafter(x: Any, y: Any, /) -> Any:
     >>> print(jnp.nextafter(0.0, 1.0))
     1e-45
     """
-    return bits.nextafter(*inexact_pair(x, y))
+    return bits.nextafter(*promote_pair_inexact(x, y))
 
 
-@together()
+@jit_wrapped()
 def spacing(x: Any, /) -> Any:
     """Return the distance from real numbers to the next ones away from 0, with the sign of the numbers.
 
@@ -118,9 +122,9 @@ def spacing(x: Any, /) -> Any:
     >>> print(jnp.spacing(jnp.array([1.0, -4.0])))
     [ 1.1920929e-07 -4.7683716e-07]
     """
-    x = inexact(x)
+    x = promote_inexact(x)
     dtype = aval_of(x).dtype
-    if kind_of(dtype) == "c":
+    if dtype_kind(dtype) == "c":
         raise ValueError(f"spacing takes real numbers, got {dtype.name}")
     away = logic.copysign(typed_scalar(math.inf, dtype), x)
     neighbour = bits.nextafter(x, away)

@@ -9,14 +9,14 @@ from ..trace.values import aval_of
 from . import logic, reductions, searching, ufuncs
 from .axes import is_several
 from .calculus import diff
-from .choice import bincount
 from .creation import asarray
-from .indexing_tools import ravel_multi_index
+from .index_construction import ravel_multi_index
+from .jit_wrapped import jit_wrapped
 from .joining import stack, unstack
-from .promotion import as_dtype, inexact, to_common_dtype
+from .promotion import as_dtype, promote_dtypes, promote_inexact
+from .selection import bincount
 from .shaping import ravel, reshape, shape_of, transpose
 from .statistics import histogram_bin_edges
-from .together import together
 
 
 def histogram2d(
@@ -41,7 +41,7 @@ def histogram2d(
         bins = [bins, bins]  # these edges serve both axes
     elif isinstance(bins, (list, tuple)) and len(bins) not in (1, 2):
         bins = [asarray(bins)] * 2
-    sample = transpose(stack(list(to_common_dtype([x, y]))))
+    sample = transpose(stack(list(promote_dtypes([x, y]))))
     counts, (first, second) = histogramdd(sample, bins, range, weights, density)
     return counts, first, second
 
@@ -69,14 +69,14 @@ def histogramdd(
     point_count, variable_count = shape_of(sample)
     if weights is not None and shape_of(weights) != (point_count,):
         raise ValueError(f"weights has one number for each of the {point_count} points, got shape {shape_of(weights)}")
-    specs = _for_each(bins, variable_count, "bins")
+    specs = _per_variable(bins, variable_count, "bins")
     ends: Sequence[Any] = [None] * variable_count if range is None else range
     if len(ends) != variable_count:
         raise ValueError(f"range has a pair of ends for each of the {variable_count} variables, got {len(ends)}")
-    x = inexact(sample)
+    x = promote_inexact(sample)
     columns = list(unstack(x, axis=1))
     edges = [histogram_bin_edges(column, splits, end) for column, splits, end in zip(columns, specs, ends, strict=True)]
-    counts = _counted(columns, edges, weights)
+    counts = _count_in_grid(columns, edges, weights)
     if density:
         counts = ufuncs.true_divide(counts, reductions.sum(counts))
         for axis, splits in enumerate(edges):
@@ -85,7 +85,7 @@ def histogramdd(
     return counts, edges
 
 
-def _for_each(bins: Any, count: int, name: str) -> list[Any]:
+def _per_variable(bins: Any, count: int, name: str) -> list[Any]:
     if is_several(bins) or len(shape_of(bins)):
         entries = list(bins)
         if len(entries) != count:
@@ -94,16 +94,21 @@ def _for_each(bins: Any, count: int, name: str) -> list[Any]:
     return [bins] * count
 
 
-@together()
-def _counted(columns: list[Any], edges: list[Any], weights: Any) -> Any:
-    """Count in a grid with an additional bin at each end of each axis; these bins are cut off."""
+@jit_wrapped()
+def _count_in_grid(columns: list[Any], edges: list[Any], weights: Any) -> Any:
+    """Return the number, or total weight, of points in each box of a grid.
+
+    ``columns`` has the coordinates of the points along each axis, ``edges`` the ascending edges of the boxes,
+    ``weights`` one number for each point, or is None. Points outside the grid are counted in additional boxes,
+    which are cut off.
+    """
     bin_indices = []
     for x, axis_edges in zip(columns, edges, strict=True):
         bin_index = searching.searchsorted(axis_edges, x, side="right")
         bin_indices.append(logic.where(logic.equal(x, axis_edges[-1]), ufuncs.subtract(bin_index, 1), bin_index))
     sizes = tuple(shape_of(axis_edges)[0] + 1 for axis_edges in edges)
     flat = ravel_multi_index(tuple(bin_indices), sizes, mode="clip")
-    amount = None if weights is None else as_dtype(weights, aval_of(inexact(weights)).dtype)
+    amount = None if weights is None else as_dtype(weights, aval_of(promote_inexact(weights)).dtype)
     total = 1
     for size in sizes:
         total *= size

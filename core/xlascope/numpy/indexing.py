@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..control.jit.arguments import Options
-from ..control.jit.functions import jit_function
-from ..dtypes import kind_of
-from ..ir.avals import shaped, strengthened
+from ..control.jit.arguments import JitOptions
+from ..control.jit.jit_function import jit_function
+from ..dtypes import dtype_kind
+from ..ir.avals import make_aval, strip_weak_type
+from ..lru_cache import FastLRUCache
 from ..operations import indexing, slicing
 from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
@@ -27,14 +28,24 @@ from ..operations.indexing import gather
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze, zeros_of
 from ..operations.slicing import concatenate, rev
-from ..recent import Recent
 from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
-from ..xla.arrays.transfers import put
-from .chains import Chain, apply, chain
-from .index_forms import At, Block, Form, Item, Keep, New, Rows, Scalar, nothing_there, parse
-from .together import together
+from ..xla.arrays.transfers import put_on_device
+from .index_parsing import (
+    DynamicIndexItem,
+    DynamicSliceItem,
+    IndexArrayItem,
+    IndexForm,
+    IndexItem,
+    NewAxisItem,
+    StaticIndexItem,
+    StaticSliceItem,
+    empty_axis_error,
+    parse_index,
+)
+from .jit_wrapped import jit_wrapped
+from .unary_op_chains import OpChain, apply_chain, record_chain
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -51,21 +62,21 @@ def getitem(x: Any, index: Any) -> Any:
     try:
         if STATE.trace is None and x.shape:
             if index.__class__ is int:
-                return _row(x, _place(index))
+                return _jit_take_row(x, _device_index(index))
             if index.__class__ is slice:
-                return _slab(x, index)
-        return _general(x, index)
+                return _getitem_leading_slice(x, index)
+        return _getitem_general(x, index)
     except BaseException as error:
         filter_traceback(error)
         raise
 
 
-_Key = tuple[tuple[int, ...], tuple[Any, ...]]
-_chains: Recent[_Key, Chain] = Recent(2048)
+_IndexKey = tuple[tuple[int, ...], tuple[Any, ...]]
+_op_chains: FastLRUCache[_IndexKey, OpChain] = FastLRUCache(2048)
 
 
-def _key(shape: tuple[int, ...], index: Any) -> _Key | None:
-    """Return the cache key of a static index; None if it is dynamic, or out of bounds."""
+def _static_index_key(shape: tuple[int, ...], index: Any) -> _IndexKey | None:
+    """Return the cache key of a static index into an array of ``shape``; None if it is dynamic or out of bounds."""
     parts: list[Any] = []
     index_parts = index if index.__class__ is tuple else (index,)
     sizes = iter(shape)
@@ -90,124 +101,139 @@ def _key(shape: tuple[int, ...], index: Any) -> _Key | None:
     return shape, tuple(parts)
 
 
-def _general(x: Any, index: Any) -> Any:
+def _getitem_general(x: Any, index: Any) -> Any:
+    """Return ``x[index]`` for any index; while tracing, the op chain of a static index is recorded once."""
     if STATE.trace is None:
-        return _parsed(x, index, eager=True)
-    key = _key(x.shape, index)
+        return _getitem_by_form(x, index, eager=True)
+    key = _static_index_key(x.shape, index)
     if key is None:
-        return _parsed(x, index, eager=False)
-    operations = _chains.get(key)
+        return _getitem_by_form(x, index, eager=False)
+    operations = _op_chains.get(key)
     if operations is None:
-        operations = _chains.again(key)
+        operations = _op_chains.promote(key)
     if operations is None:
-        operations = _chains.keep(key, chain(lambda v: _parsed(v, index, eager=False), strengthened(x.aval)))
-    return apply(operations, x)
+        operations = _op_chains.insert(
+            key, record_chain(lambda v: _getitem_by_form(v, index, eager=False), strip_weak_type(x.aval))
+        )
+    return apply_chain(operations, x)
 
 
-def _parsed(x: Any, index: Any, *, eager: bool) -> Any:
-    form, operands = parse(x.shape, index, eager=eager)
-    if not operands and is_everything(form, x.shape):
+def _getitem_by_form(x: Any, index: Any, *, eager: bool) -> Any:
+    form, operands = parse_index(x.shape, index, eager=eager)
+    if not operands and is_identity(form, x.shape):
         return x
-    return _taken(x, operands, form=form) if eager else taken(x, operands, form)
+    return _jit_take_by_form(x, operands, form=form) if eager else take_by_form(x, operands, form)
 
 
-def is_everything(form: Form, shape: tuple[int, ...]) -> bool:
-    """Return whether a form without operands selects all elements in order and adds no axis."""
-    return form == tuple(Keep(0, size, 1) for size in shape)
+def is_identity(form: IndexForm, shape: tuple[int, ...]) -> bool:
+    """Return whether a form without operands selects all elements of an array of ``shape``, in order and shape."""
+    return form == tuple(StaticSliceItem(0, size, 1) for size in shape)
 
 
-def _one_row(x: Any, i: Any) -> Any:
-    return taken(x, [i], (Scalar(), *(Keep(0, size, 1) for size in x.shape[1:])))
+def _take_row(x: Any, i: Any) -> Any:
+    return take_by_form(x, [i], (DynamicIndexItem(), *(StaticSliceItem(0, size, 1) for size in x.shape[1:])))
 
 
-_one_row.__name__ = "row"
-_row = jit_function(_one_row, Options())
-_slabs: Recent[int, Any] = Recent(128)
-_FAR, _MOST_PLACES = 2**31 - 1, 1024
+_take_row.__name__ = "row"
+_jit_take_row = jit_function(_take_row, JitOptions())
+_slice_programs: FastLRUCache[int, Any] = FastLRUCache(128)
+_INT32_MAX, _MAX_DEVICE_INDICES = 2**31 - 1, 1024
 #: Cache of indices on the device, which saves a transfer for each use. It holds the first ones that are requested:
 #: with eviction, a loop over more indices would transfer each of them and never hit.
-_places: dict[int, Any] = {}
+_device_indices: dict[int, Any] = {}
 
 
-def _place(index: int) -> Any:
-    device_value = _places.get(index)
+def _device_index(index: int) -> Any:
+    device_value = _device_indices.get(index)
     if device_value is None:
-        value = np.int32(min(max(index, -_FAR), _FAR))
-        if len(_places) >= _MOST_PLACES:
+        value = np.int32(min(max(index, -_INT32_MAX), _INT32_MAX))
+        if len(_device_indices) >= _MAX_DEVICE_INDICES:
             return value
-        device_value = _places[index] = put(value, aval_of(value))
+        device_value = _device_indices[index] = put_on_device(value, aval_of(value))
     return device_value
 
 
-def _slab(x: Any, index: slice) -> Any:
-    """Return ``x[start:stop]`` outside of any trace, with one program for all slices of one length."""
+def _getitem_leading_slice(x: Any, index: slice) -> Any:
+    """Return ``x[start:stop]`` outside of any trace, with one program for all slices of the same length."""
     size = x.shape[0]
     start, stop, step = index.indices(size)
     length = stop - start
     if step != 1 or not 0 < length < size:
-        return _general(x, index)
-    run = _slabs.get(length) or _slabs.again(length)
+        return _getitem_general(x, index)
+    run = _slice_programs.get(length) or _slice_programs.promote(length)
     if run is None:
-        run = _slabs.keep(length, jit_function(_slab_of(length), Options()))
-    return run(x, _place(start))
+        run = _slice_programs.insert(length, jit_function(_make_row_slicer(length), JitOptions()))
+    return run(x, _device_index(start))
 
 
-def _slab_of(length: int) -> Callable[[Any, Any], Any]:
+def _make_row_slicer(length: int) -> Callable[[Any, Any], Any]:
     def rows(x: Any, i: Any) -> Any:
-        return taken(x, [i], (Block(length), *(Keep(0, size, 1) for size in x.shape[1:])))
+        return take_by_form(x, [i], (DynamicSliceItem(length), *(StaticSliceItem(0, size, 1) for size in x.shape[1:])))
 
     return rows
 
 
-def taken(x: Any, operands: Sequence[Any], form: Form) -> Any:
-    """Return the elements that a form and its operands select."""
-    x = sliced(x, form)
-    if any(isinstance(item, Rows) for item in form):
+def take_by_form(x: Any, operands: Sequence[Any], form: IndexForm) -> Any:
+    """Return the elements of ``x`` that an index selects.
+
+    ``form`` and ``operands`` are the results of :func:`parse_index`.
+    """
+    x = apply_static_items(x, form)
+    if any(isinstance(item, IndexArrayItem) for item in form):
         x = expand_dims(x, new_axes(form))
-        indices, axes, result_axis = index_rows(x, operands, form)
-        return gathered(x, indices, axes, result_axis)
+        indices, axes, result_axis = gather_coordinates(x, operands, form)
+        return gather_elements(x, indices, axes, result_axis)
     if operands:
-        x = _blocks(x, operands, form)
-    indexed_items = [item for item in form if not isinstance(item, New)]
-    x = squeeze(x, tuple(i for i, item in enumerate(indexed_items) if isinstance(item, (At, Scalar))))
-    result = [item for item in form if not isinstance(item, (At, Scalar))]
-    return expand_dims(x, tuple(i for i, item in enumerate(result) if isinstance(item, New)))
+        x = _dynamic_slice_by_form(x, operands, form)
+    indexed_items = [item for item in form if not isinstance(item, NewAxisItem)]
+    x = squeeze(
+        x, tuple(i for i, item in enumerate(indexed_items) if isinstance(item, (StaticIndexItem, DynamicIndexItem)))
+    )
+    result = [item for item in form if not isinstance(item, (StaticIndexItem, DynamicIndexItem))]
+    return expand_dims(x, tuple(i for i, item in enumerate(result) if isinstance(item, NewAxisItem)))
 
 
-_taken = together("form")(taken)
+_jit_take_by_form = jit_wrapped("form")(take_by_form)
 
 
-def new_axes(form: Form) -> tuple[int, ...]:
-    """Return the positions of a form's new axes, counted among all its axes."""
-    return tuple(i for i, item in enumerate(form) if isinstance(item, New))
+def new_axes(form: IndexForm) -> tuple[int, ...]:
+    """Return the positions of the new axes among a form's items."""
+    return tuple(i for i, item in enumerate(form) if isinstance(item, NewAxisItem))
 
 
-def sliced(x: Any, form: Form) -> Any:
-    """Apply the static items of a form: slices, and elements at static positions, whose axes are kept."""
+def apply_static_items(x: Any, form: IndexForm) -> Any:
+    """Apply the static items of a form: slices, and elements at static positions, whose axes get size 1.
+
+    Dynamic items and new axes are left to the caller.
+    """
     shape = aval_of(x).shape
-    items = [item for item in form if not isinstance(item, New)]
+    items = [item for item in form if not isinstance(item, NewAxisItem)]
     bounds = [bounds_of(item, size) for item, size in zip(items, shape, strict=True)]
     if any(bound != (0, size, 1) for bound, size in zip(bounds, shape, strict=True)):
         starts, limits, steps = zip(*bounds, strict=True)
         x = slicing.slice(x, starts, limits, steps)
-    flipped = backwards(form)
+    flipped = reversed_axes(form)
     return rev(x, flipped) if flipped else x
 
 
-def backwards(form: Form) -> tuple[int, ...]:
-    """Return the operand's axes that a form reverses."""
-    items = [item for item in form if not isinstance(item, New)]
-    return tuple(i for i, item in enumerate(items) if isinstance(item, Keep) and item.step < 0)
+def reversed_axes(form: IndexForm) -> tuple[int, ...]:
+    """Return the operand's axes that a form reverses, by slices with a negative step."""
+    items = [item for item in form if not isinstance(item, NewAxisItem)]
+    return tuple(i for i, item in enumerate(items) if isinstance(item, StaticSliceItem) and item.step < 0)
 
 
-def bounds_of(item: Item, size: int) -> tuple[int, int, int]:
-    """Return start, limit and stride of a static item; for a reversed slice, start is its lower end."""
-    if isinstance(item, At):
+def bounds_of(item: IndexItem, size: int) -> tuple[int, int, int]:
+    """Return the start, limit and stride that a static item selects from an axis of ``size`` elements.
+
+    A reversed slice gives those of its elements in ascending order; a static position is clamped to the axis; a
+    dynamic item gives the whole axis.
+    """
+    if isinstance(item, StaticIndexItem):
         if size == 0:
-            raise nothing_there()
-        position = min(max(item.place, 0), size - 1)
+            raise empty_axis_error()
+        position = min(max(item.position, 0), size - 1)
         return position, position + 1, 1
-    if not isinstance(item, Keep):
+    if not isinstance(item, StaticSliceItem):
         return 0, size, 1
     if item.length == 0:
         return 0, 0, 1
@@ -216,35 +242,39 @@ def bounds_of(item: Item, size: int) -> tuple[int, int, int]:
     return low, high + 1, 1 if item.length == 1 else max(item.step, -item.step)
 
 
-def _blocks(x: Any, operands: Sequence[Any], form: Form) -> Any:
+def _dynamic_slice_by_form(x: Any, operands: Sequence[Any], form: IndexForm) -> Any:
+    """Return the dynamic slice for a form's dynamic indices and slices; the axes of indices get size 1."""
     shape = aval_of(x).shape
     remaining_operands = iter(operands)
     starts: list[Any] = []
     sizes: list[int] = []
-    for item, size in zip((item for item in form if not isinstance(item, New)), shape, strict=True):
-        if isinstance(item, Scalar):
+    for item, size in zip((item for item in form if not isinstance(item, NewAxisItem)), shape, strict=True):
+        if isinstance(item, DynamicIndexItem):
             if size == 0:
-                raise nothing_there()
-            starts.append(from_behind(next(remaining_operands), size))
+                raise empty_axis_error()
+            starts.append(normalize_negative(next(remaining_operands), size))
             sizes.append(1)
-        elif isinstance(item, Block):
+        elif isinstance(item, DynamicSliceItem):
             starts.append(as_index(next(remaining_operands)))
             sizes.append(item.length)
         else:
             starts.append(0)
             sizes.append(size)
-    return dynamic_slice(x, _one_dtype(starts), sizes)
+    return dynamic_slice(x, _to_common_index_dtype(starts), sizes)
 
 
-def _one_dtype(starts: list[Any]) -> list[Any]:
-    """Return the start indices of a dynamic slice in one integer dtype."""
+def _to_common_index_dtype(starts: list[Any]) -> list[Any]:
+    """Return the start indices of a dynamic slice in one integer dtype, int32 if theirs differ."""
     dtypes = {aval_of(s).dtype for s in starts if s.__class__ is not int}
     dtype = dtypes.pop() if len(dtypes) == 1 else np.dtype("int32")
     return [dtype.type(s) if s.__class__ is int else convert_element_type(s, dtype) for s in starts]
 
 
 def as_index(i: Any) -> Any:
-    """Return an integer operand in a dtype that XLA accepts for an index."""
+    """Return an integer operand in a dtype that XLA accepts for an index.
+
+    Python integers, NumPy arrays, weakly typed and narrow operands become int32; others keep their dtype.
+    """
     aval = aval_of(i)
     if isinstance(i, (int, np.integer)):
         return np.int32(i)
@@ -253,50 +283,54 @@ def as_index(i: Any) -> Any:
     return convert_element_type(i, np.int32) if aval.dtype.itemsize < 4 or aval.weak_type else i
 
 
-def from_behind(i: Any, size: int) -> Any:
-    """Return indices with negative ones replaced by their distance from the start."""
+def normalize_negative(i: Any, size: int) -> Any:
+    """Return indices into an axis of ``size`` elements, with ``size`` added to negative ones."""
     i = as_index(i)
     if isinstance(i, (np.ndarray, np.generic)):
         values = np.asarray(i)
         return np.where(values < 0, values + size, values).astype(np.int32)
-    if kind_of(aval_of(i).dtype) == "u":
+    if dtype_kind(aval_of(i).dtype) == "u":
         return i
     return select(lt(i, 0), add(i, size), i)
 
 
-def within(i: Any, size: int) -> Any:
-    """Return whether indices, of which negative ones count from the end, are in bounds."""
+def is_in_bounds(i: Any, size: int) -> Any:
+    """Return a boolean mask of the indices that are in bounds of an axis of ``size`` elements.
+
+    Negative indices count from the end: the bounds are ``-size <= i < size``.
+    """
     i = as_index(i)
     below = lt(i, size)
-    return below if kind_of(aval_of(i).dtype) == "u" else bitwise_and(ge(i, -size), below)
+    return below if dtype_kind(aval_of(i).dtype) == "u" else bitwise_and(ge(i, -size), below)
 
 
 # Index arrays -------------------------------------------------------------------------------------------------------
 
 
-def index_rows(x: Any, operands: Sequence[Any], form: Form) -> tuple[Any, tuple[int, ...], int]:
+def gather_coordinates(x: Any, operands: Sequence[Any], form: IndexForm) -> tuple[Any, tuple[int, ...], int]:
     """Return the coordinates for a gather or scatter, the axes of ``x`` they index, and their first result axis.
 
-    The form's new axes are in ``x`` already, and its static slices are applied; elements at static positions are
-    coordinates, too.
+    ``x`` already has the form's new axes, and its static items are applied, so that static positions have the
+    coordinate 0. The coordinates are int32, stacked along a last axis. The first result axis is 0 if the indexed
+    axes are not adjacent, as in NumPy.
     """
     shape = aval_of(x).shape
     remaining_operands = iter(operands)
     columns: list[Any] = []
     axes: list[int] = []
     for axis, item in enumerate(form):
-        if isinstance(item, (Rows, Scalar)):
-            columns.append(from_behind(next(remaining_operands), shape[axis]))
+        if isinstance(item, (IndexArrayItem, DynamicIndexItem)):
+            columns.append(normalize_negative(next(remaining_operands), shape[axis]))
             axes.append(axis)
-        elif isinstance(item, At):
+        elif isinstance(item, StaticIndexItem):
             columns.append(np.int32(0))
             axes.append(axis)
     is_contiguous = axes == list(range(axes[0], axes[-1] + 1))
-    return coordinates(columns), tuple(axes), axes[0] if is_contiguous else 0
+    return stack_coordinates(columns), tuple(axes), axes[0] if is_contiguous else 0
 
 
-def coordinates(columns: Sequence[Any]) -> Any:
-    """Return broadcast index arrays as the coordinates of a gather, stacked along a last axis."""
+def stack_coordinates(columns: Sequence[Any]) -> Any:
+    """Broadcast index arrays, one for each indexed axis, and stack them along a last axis as int32."""
     shape = np.broadcast_shapes(*(aval_of(c).shape for c in columns))
     dtype = np.dtype("int32")
     broadcast_columns = []
@@ -309,21 +343,29 @@ def coordinates(columns: Sequence[Any]) -> Any:
 
 
 def window_axes(rank: int, indices: Any, axes: tuple[int, ...], result_axis: int) -> tuple[int, ...]:
-    """Return the axes of a gather's result that come from the operand and not from the indices."""
+    """Return the axes of a gather's result that come from the operand and not from the indices.
+
+    ``rank`` is that of the operand, ``axes`` are its indexed axes, ``indices`` the stacked coordinates, whose
+    axes start at ``result_axis`` of the result.
+    """
     count = len(aval_of(indices).shape) - 1
     total = rank - len(axes) + count
     return tuple(axis for axis in range(total) if not result_axis <= axis < result_axis + count)
 
 
-def gathered(x: Any, indices: Any, axes: tuple[int, ...], result_axis: int) -> Any:
-    """Return the elements of ``x`` at coordinates for ``axes``; the indices' axes start at ``result_axis``."""
+def gather_elements(x: Any, indices: Any, axes: tuple[int, ...], result_axis: int) -> Any:
+    """Return the elements of ``x`` at ``indices``, which holds coordinates for ``axes`` along its last axis.
+
+    The other axes of ``indices`` start at axis ``result_axis`` of the result. Raises IndexError for an indexed
+    axis of size 0, unless there are no indices.
+    """
     shape = aval_of(x).shape
     sizes = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     numbers = indexing.GatherDimensionNumbers(window_axes(len(shape), indices, axes, result_axis), axes, axes)
     if any(shape[axis] == 0 for axis in axes):
         if aval_of(indices).size:
-            raise nothing_there()
+            raise empty_axis_error()
         index_shape = aval_of(indices).shape[:-1]
         window = [size for axis, size in enumerate(shape) if axis not in axes]
-        return zeros_of(shaped((*window[:result_axis], *index_shape, *window[result_axis:]), aval_of(x).dtype))
+        return zeros_of(make_aval((*window[:result_axis], *index_shape, *window[result_axis:]), aval_of(x).dtype))
     return gather(x, indices, numbers, sizes)

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, kind_of
+from ..dtypes import dtype_kind, to_canonical_dtype
 from ..trace.values import aval_of
 from . import logic, reductions, searching, ufuncs
 from .axes import axis_of
 from .creation import asarray, zeros
 from .promotion import as_dtype
 from .ranges import arange
-from .repeating import picked
+from .repeating import take_static
 from .shaping import broadcast_to, expand_dims, moveaxis, ravel, shape_of
 from .sorting import argsort, sort
 from .taking import take
 
 #: Up to this many positions are each compared with each element, which is faster than a search.
-_FEW = 64
+_MAX_COMPARED_POSITIONS = 64
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
@@ -37,38 +37,41 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     axis = axis_of(axis, len(shape))
     if isinstance(obj, slice):
         obj = np.arange(*obj.indices(shape[axis]))
-    new = _as_rows(values, len(shape), axis if shape_of(obj) == () else 0)
+    new = _match_rank(values, len(shape), axis if shape_of(obj) == () else 0)
     positions = ravel(obj)
     count = shape_of(new)[axis] if shape_of(positions) == (1,) else shape_of(positions)[0]
     new = broadcast_to(as_dtype(new, aval_of(arr).dtype), (*shape[:axis], count, *shape[axis + 1 :]))
-    return moveaxis(_joined(moveaxis(asarray(arr), axis, 0), positions, moveaxis(new, axis, 0)), 0, axis)
+    return moveaxis(_insert_rows(moveaxis(asarray(arr), axis, 0), positions, moveaxis(new, axis, 0)), 0, axis)
 
 
-def _as_rows(values: Any, rank: int, axis: int) -> Any:
-    """Return values with the rank of the array; for one index, their first axis becomes its axis."""
+def _match_rank(values: Any, rank: int, axis: int) -> Any:
+    """Return ``values`` with leading axes of size 1 added up to ``rank``, and the first axis moved to ``axis``."""
     values = asarray(values)
     missing = rank - len(shape_of(values))
     values = expand_dims(values, tuple(range(missing))) if missing > 0 else values
     return moveaxis(values, 0, axis)
 
 
-def _joined(x: Any, positions: Any, new: Any) -> Any:
-    """Insert the rows of ``new`` into ``x`` before ``positions``: one position, or one for each row."""
+def _insert_rows(x: Any, positions: Any, new: Any) -> Any:
+    """Insert the rows of ``new`` into ``x`` before ``positions``: one position, or one for each row.
+
+    Positions are rows of ``x``; negative ones count from the end, and positions out of bounds are clipped.
+    """
     size, count = shape_of(x)[0], shape_of(new)[0]
-    positions = as_dtype(positions, canonical(int))
+    positions = as_dtype(positions, to_canonical_dtype(int))
     positions = reductions.clip(logic.where(logic.less(positions, 0), ufuncs.add(positions, size), positions), 0, size)
     positions = broadcast_to(positions, (count,))
     order = argsort(positions)
     positions = take(positions, order)
     new_positions = ufuncs.add(positions, arange(count))
-    method = "compare_all" if count <= _FEW else "scan"
+    method = "compare_all" if count <= _MAX_COMPARED_POSITIONS else "scan"
     inserted_before = searching.searchsorted(positions, arange(size), side="right", method=method)
     result = zeros((size + count, *shape_of(x)[1:]), aval_of(x).dtype)
     return result.at[ufuncs.add(arange(size), inserted_before)].set(x).at[new_positions].set(take(new, order, 0))
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
-    """Return ``arr`` without the elements at an index, at several, or at a slice, along an axis.
+    """Return ``arr`` without the elements at one index, at several indices, or at a slice, along an axis.
 
     Without ``axis`` the array is flattened. The indices have to be concrete, since they determine the size of the
     result. With ``assume_unique_indices``, no index may occur twice; then indices may be traced, and are clipped
@@ -84,22 +87,22 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         arr, axis = ravel(arr), 0
     axis = axis_of(axis, len(shape_of(arr)))
     size = shape_of(arr)[axis]
-    if assume_unique_indices and not isinstance(obj, (int, slice)) and kind_of(aval_of(asarray(obj)).dtype) in "iu":
-        return take(arr, _places_kept(ravel(asarray(obj)), size), axis)
+    if assume_unique_indices and not isinstance(obj, (int, slice)) and dtype_kind(aval_of(asarray(obj)).dtype) in "iu":
+        return take(arr, _remaining_positions(ravel(asarray(obj)), size), axis)
     remaining = np.delete(np.arange(size), np.asarray(obj) if not isinstance(obj, slice) else obj)
-    return picked(arr, axis, remaining)
+    return take_static(arr, axis, remaining)
 
 
-def _places_kept(deleted: Any, size: int) -> Any:
-    """Return the positions of an axis that are not among the unique ``deleted`` ones.
+def _remaining_positions(deleted: Any, size: int) -> Any:
+    """Return the positions of an axis of ``size`` elements that are not among the unique ``deleted`` ones.
 
-    The i-th of these in rising order, p[i], has p[i] - i remaining positions before it. So before the k-th
-    remaining position, as many positions are deleted as have p[i] - i ≤ k.
+    With the deleted positions p[i] in ascending order, p[i] - i remaining positions lie before p[i]. So before
+    the k-th remaining position as many positions are deleted as have p[i] - i ≤ k.
     """
     count = shape_of(deleted)[0]
     if count > size:
         raise ValueError(f"delete takes at most the {size} indices of the axis where they are unique, got {count}")
-    deleted = as_dtype(deleted, canonical(int))
+    deleted = as_dtype(deleted, to_canonical_dtype(int))
     deleted = reductions.clip(logic.where(logic.less(deleted, 0), ufuncs.add(deleted, size), deleted), 0, size - 1)
     ranks = arange(size - count)
     if not count:

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ..control.flow.loops import while_loop
-from ..dtypes import bits_of, kind_of
+from ..control.flow.loop_api import while_loop
+from ..dtypes import dtype_bits, dtype_kind
 from ..operations import bits
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import expand_dims, reshape
 from ..trace.values import aval_of
 from . import logic, reductions, ufuncs
 from .axes import axis_of, whole_number
+from .jit_wrapped import jit_wrapped
 from .padding import pad
-from .promotion import as_dtype, pair, strong_with_axes
+from .promotion import as_dtype, promote_pair, strengthen_unless_scalar
 from .shaping import broadcast_arrays, moveaxis, ravel, shape_of
-from .together import together
 
 _BYTE = np.dtype("uint8")
 
@@ -34,16 +34,19 @@ def gcd(x1: Any, x2: Any) -> Any:
     >>> print(jnp.gcd(jnp.array([12, 18, 0]), 8))
     [4 2 8]
     """
-    return _gcd(*_integers("gcd", x1, x2))
+    return _gcd(*_require_integers("gcd", x1, x2))
 
 
-@together()
+@jit_wrapped()
 def _gcd(x: Any, y: Any) -> Any:
-    return _divisor(*broadcast_arrays(ufuncs.abs(x), ufuncs.abs(y)))
+    return _euclid_gcd(*broadcast_arrays(ufuncs.abs(x), ufuncs.abs(y)))
 
 
-def _divisor(x: Any, y: Any) -> Any:
-    """Run Euclid's algorithm on operands of one type; elements that are done stay unchanged."""
+def _euclid_gcd(x: Any, y: Any) -> Any:
+    """Return the greatest common divisors of two nonnegative integer operands of one shape and dtype.
+
+    Euclid's algorithm runs until the last element is done; elements that are done stay unchanged.
+    """
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
         x, y = state
@@ -68,25 +71,25 @@ def lcm(x1: Any, x2: Any) -> Any:
     >>> print(jnp.lcm(jnp.array([4, 6, 0]), 10))
     [20 30  0]
     """
-    return _lcm(*_integers("lcm", x1, x2))
+    return _lcm(*_require_integers("lcm", x1, x2))
 
 
-@together()
+@jit_wrapped()
 def _lcm(x: Any, y: Any) -> Any:
     x, y = broadcast_arrays(ufuncs.abs(x), ufuncs.abs(y))
-    divisor = _divisor(x, y)
+    divisor = _euclid_gcd(x, y)
     product = ufuncs.multiply(x, ufuncs.floor_divide(y, logic.where(logic.equal(divisor, 0), 1, divisor)))
     return product
 
 
-def _integers(name: str, x: Any, y: Any) -> tuple[Any, Any]:
-    x, y = pair(x, y)
-    if kind_of(aval_of(x).dtype) not in "iu":
+def _require_integers(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    x, y = promote_pair(x, y)
+    if dtype_kind(aval_of(x).dtype) not in "iu":
         raise ValueError(f"{name} takes integers, got operands of {aval_of(x).dtype.name}; convert with astype(int)")
-    return strong_with_axes(x), strong_with_axes(y)
+    return strengthen_unless_scalar(x), strengthen_unless_scalar(y)
 
 
-@together()
+@jit_wrapped()
 def bitwise_count(x: Any, /) -> Any:
     """Return the number of bits set in the absolute values of integers, as uint8.
 
@@ -96,17 +99,17 @@ def bitwise_count(x: Any, /) -> Any:
     >>> print(jnp.bitwise_count(jnp.array([0, 5, -7])))
     [0 2 3]
     """
-    if kind_of(aval_of(x).dtype) == "b":
+    if dtype_kind(aval_of(x).dtype) == "b":
         return as_dtype(x, _BYTE)
-    if kind_of(aval_of(x).dtype) not in "iu":
+    if dtype_kind(aval_of(x).dtype) not in "iu":
         raise TypeError(f"bitwise_count takes integers, got {aval_of(x).dtype.name}; see view")
     return as_dtype(bits.population_count(ufuncs.abs(x)), _BYTE)
 
 
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
-    """Return truth values packed as the bits of uint8, eight to a byte along an axis (None: flattened).
+    """Return booleans packed as the bits of uint8, eight to a byte along an axis (None: flattened).
 
-    ``a`` holds truth values or integers (a bit is set where they are not 0); an axis whose size is no multiple of
+    ``a`` holds booleans or integers (a bit is set where they are not 0); an axis whose size is not a multiple of
     8 is zero-padded. ``bitorder`` is "big" for a byte whose first bit is its highest, or "little". Raises
     TypeError for other dtypes, ValueError for another order.
 
@@ -114,19 +117,19 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     >>> print(jnp.packbits(jnp.array([1, 0, 1, 0, 0, 0, 0, 0, 1])))
     [160 128]
     """
-    if kind_of(aval_of(a).dtype) not in "biu":
+    if dtype_kind(aval_of(a).dtype) not in "biu":
         raise TypeError(f"packbits takes integers or truth values, got {aval_of(a).dtype.name}")
-    _require_order("packbits", bitorder)
+    _require_bitorder("packbits", bitorder)
     return _packbits(a, axis=axis, bitorder=bitorder)
 
 
-@together("axis", "bitorder")
+@jit_wrapped("axis", "bitorder")
 def _packbits(a: Any, axis: int | None, bitorder: str) -> Any:
     a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, len(shape_of(a))))
-    x = moveaxis(as_dtype(logic.truth(a), _BYTE), axis, -1)
+    x = moveaxis(as_dtype(logic.to_bool(a), _BYTE), axis, -1)
     *lead, size = shape_of(x)
     x = reshape(pad(x, [(0, 0)] * len(lead) + [(0, -size % 8)]), (*lead, -(-size // 8), 8))
-    return moveaxis(reductions.sum(ufuncs.multiply(x, _places_values(bitorder, len(lead) + 2)), -1, _BYTE), -1, axis)
+    return moveaxis(reductions.sum(ufuncs.multiply(x, _bit_values(bitorder, len(lead) + 2)), -1, _BYTE), -1, axis)
 
 
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
@@ -141,31 +144,31 @@ def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitord
     """
     if aval_of(a).dtype != _BYTE:
         raise TypeError(f"unpackbits takes uint8, got {aval_of(a).dtype.name}; convert with astype or view")
-    _require_order("unpackbits", bitorder)
+    _require_bitorder("unpackbits", bitorder)
     bit_count = None if count is None else whole_number(count, "count")
     return _unpackbits(a, axis=axis, count=bit_count, bitorder=bitorder)
 
 
-@together("axis", "count", "bitorder")
+@jit_wrapped("axis", "count", "bitorder")
 def _unpackbits(a: Any, axis: int | None, count: int | None, bitorder: str) -> Any:
     a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, len(shape_of(a))))
     x = moveaxis(a, axis, -1)
     *lead, size = shape_of(x)
-    masked_bits = logic.bitwise_and(expand_dims(x, (len(lead) + 1,)), _places_values(bitorder, len(lead) + 2))
-    x = reshape(as_dtype(logic.truth(masked_bits), _BYTE), (*lead, 8 * size))
+    masked_bits = logic.bitwise_and(expand_dims(x, (len(lead) + 1,)), _bit_values(bitorder, len(lead) + 2))
+    x = reshape(as_dtype(logic.to_bool(masked_bits), _BYTE), (*lead, 8 * size))
     if count is not None:
         missing = count - 8 * size if count >= 0 else count
         x = pad(x, [(0, 0)] * len(lead) + [(0, missing)]) if missing > 0 else x[..., : 8 * size + missing]
     return moveaxis(x, -1, axis)
 
 
-def _places_values(bitorder: str, rank: int) -> np.ndarray[Any, Any]:
-    """Return the value of each bit of a byte along the last of ``rank`` axes."""
-    values = 1 << np.arange(bits_of(_BYTE))
+def _bit_values(bitorder: str, rank: int) -> np.ndarray[Any, Any]:
+    """Return the values of the bits of a byte in the order ``bitorder``, uint8 along the last of ``rank`` axes."""
+    values = 1 << np.arange(dtype_bits(_BYTE))
     ordered = (values[::-1] if bitorder == "big" else values).astype(_BYTE)
     return ordered.reshape((1,) * (rank - 1) + ordered.shape)
 
 
-def _require_order(name: str, bitorder: Any) -> None:
+def _require_bitorder(name: str, bitorder: Any) -> None:
     if bitorder not in ("big", "little"):
         raise ValueError(f'{name} takes bitorder as "big" or "little", got {bitorder!r}')

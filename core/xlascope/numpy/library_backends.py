@@ -15,23 +15,26 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.tracer import Tracer
+from ..trace.tracer import TracerBase
 from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.array_patching import is_xlascope_array
 from ..xla.devices.backend import ArrayImpl
-from ..xla.devices.faces import is_ours
-from ..xla.running.call_cache import PjitFunction
+from ..xla.execution.call_cache import PjitFunction
 
 
 def register(library: str) -> None:
-    """Register with a library whose module of backends has just been imported."""
-    _REGISTER[library.removeprefix("scipy._lib.").removeprefix("sklearn.externals.")](sys.modules[library])
+    """Register with a library: ``library`` is the name of its backend module, which has just been imported."""
+    _REGISTRATIONS[library.removeprefix("scipy._lib.").removeprefix("sklearn.externals.")](sys.modules[library])
 
 
 def _register_with_einops(backends: Any) -> None:
-    """Define the backend as a subclass of einops' ``AbstractBackend``, where einops looks for backends."""
+    """Define a backend as a subclass of ``AbstractBackend`` in ``backends``, the module where einops looks for it.
+
+    It takes precedence over backends that are loaded already; a second call has no effect.
+    """
     if any(subclass.framework_name == "xlascope" for subclass in backends.AbstractBackend.__subclasses__()):
         return
-    kind = type("XlascopeBackend", (_Methods, backends.AbstractBackend), {"__module__": __name__})
+    kind = type("XlascopeBackend", (_EinopsBackendMethods, backends.AbstractBackend), {"__module__": __name__})
     backends.XlascopeBackend = kind  # __subclasses__ only lists classes that are alive
     # If einops has processed a JAX array before, it has cached a backend for the type.
     getattr(backends, "_type2backend", {}).pop(ArrayImpl, None)
@@ -43,20 +46,33 @@ def _register_with_einops(backends: Any) -> None:
 
 
 def _register_with_opt_einsum(dispatch: Any) -> None:
-    """Register our functions: opt_einsum looks for a module named like the first part of the type's name."""
+    """Register einsum, tensordot and transpose in ``dispatch``, opt_einsum's table of functions.
+
+    opt_einsum looks them up by the first part of the module name of an array's type: ``jaxlib`` for concrete
+    arrays, which jax has too, and ``xlascope`` for tracers.
+    """
     dispatch._aliases["xlascope"] = __package__
     for name in ("einsum", "tensordot", "transpose"):
-        dispatch._cached_funcs[name, "jaxlib"] = functools.partial(_call, name)
+        dispatch._cached_funcs[name, "jaxlib"] = functools.partial(_call_by_name, name)
 
 
 def _register_with_array_api_compat(helpers: Any) -> None:
-    """Make array_api_compat ask each array for its engine instead of assigning the whole type to JAX."""
-    _replace(helpers, "is_jax_array", _is_of_jax)
-    _replace(helpers, "_cls_to_namespace", _namespace_unless_array)
+    """Replace two functions in ``helpers``, a module of array_api_compat, so that each array is asked for its engine.
+
+    Otherwise all arrays of jaxlib's type would be treated as those of jax.
+    """
+    _replace_function(helpers, "is_jax_array", _wrap_is_jax_array)
+    _replace_function(helpers, "_cls_to_namespace", _wrap_namespace_lookup)
 
 
-def _replace(helpers: Any, name: str, make_wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replace a function in the module that defines it and in the parent packages that re-export it."""
+def _replace_function(
+    helpers: Any, name: str, make_wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> None:
+    """Replace a function in the module that defines it and in the parent packages that re-export it.
+
+    ``helpers`` is the module, ``name`` the function's name, and ``make_wrapper`` returns the replacement for the
+    original. A missing function, and one that is replaced already, is skipped.
+    """
     function = getattr(helpers, name, None)
     if function is None or hasattr(function, "of_xlascope"):
         return
@@ -69,14 +85,14 @@ def _replace(helpers: Any, name: str, make_wrapper: Callable[[Callable[..., Any]
         package = package.rpartition(".")[0]
 
 
-def _is_of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_is_jax_array(function: Callable[..., Any]) -> Callable[..., Any]:
     def is_jax_array(x: Any) -> bool:
-        return bool(function(x)) and not (is_ours(x) or isinstance(x, (Tracer, KeyArray)))
+        return bool(function(x)) and not (is_xlascope_array(x) or isinstance(x, (TracerBase, KeyArray)))
 
     return is_jax_array
 
 
-def _namespace_unless_array(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_namespace_lookup(function: Callable[..., Any]) -> Callable[..., Any]:
     def namespace(cls: type, *args: Any, **kwargs: Any) -> Any:
         return (None, None) if cls is ArrayImpl else function(cls, *args, **kwargs)
 
@@ -84,7 +100,7 @@ def _namespace_unless_array(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _register_with_multiprocessing(reduction: Any) -> None:
-    """Pickle jitted functions of a script by name, since worker processes of a pool import the script."""
+    """Pickle jitted functions of ``__main__`` by name, since worker processes of a pool import the script."""
     reduction.ForkingPickler.register(PjitFunction, _reduce_jitted)
 
 
@@ -95,25 +111,25 @@ def _reduce_jitted(function: Any) -> Any:
     return function.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
 
 
-def _call(name: str, *args: Any, **kwargs: Any) -> Any:
-    return getattr(_functions(*args), name)(*args, **kwargs)
+def _call_by_name(name: str, *args: Any, **kwargs: Any) -> Any:
+    return getattr(_numpy_module_of(*args), name)(*args, **kwargs)
 
 
-class _Methods:
-    """Methods that einops requires of a backend."""
+class _EinopsBackendMethods:
+    """Methods that einops requires of a backend; each calls the engine, jax or xlascope, of its arrays."""
 
     framework_name = "xlascope"
 
     def is_appropriate_type(self, tensor: Any) -> bool:
-        """Return whether this backend serves a value."""
-        return isinstance(tensor, (ArrayImpl, Tracer, KeyArray))
+        """Return whether a value is a concrete array, a tracer or an array of keys."""
+        return isinstance(tensor, (ArrayImpl, TracerBase, KeyArray))
 
     def from_numpy(self, x: Any) -> Any:
-        """Return an array of the engine."""
-        return _functions().asarray(x)
+        """Return a NumPy array as an array of xlascope."""
+        return _numpy_module_of().asarray(x)
 
     def to_numpy(self, x: Any) -> Any:
-        """Return a NumPy array."""
+        """Return an array as a NumPy array."""
         return np.asarray(x)
 
     def arange(self, start: int, stop: int) -> Any:
@@ -138,38 +154,38 @@ class _Methods:
 
     def stack_on_zeroth_dimension(self, tensors: Sequence[Any]) -> Any:
         """Return arrays of one shape stacked along a new first axis."""
-        return _functions(*tensors).stack(tensors)
+        return _numpy_module_of(*tensors).stack(tensors)
 
     def tile(self, x: Any, repeats: Any) -> Any:
         """Return the array repeated along its axes."""
-        return _functions(x).tile(x, repeats)
+        return _numpy_module_of(x).tile(x, repeats)
 
     def concat(self, tensors: Sequence[Any], axis: int) -> Any:
         """Return arrays joined along an axis."""
-        return _functions(*tensors).concatenate(tensors, axis=axis)
+        return _numpy_module_of(*tensors).concatenate(tensors, axis=axis)
 
     def is_float_type(self, x: Any) -> bool:
         """Return whether the elements are floats; einops rejects a mean of other dtypes."""
-        return bool(_functions(x).issubdtype(x.dtype, np.floating))
+        return bool(_numpy_module_of(x).issubdtype(x.dtype, np.floating))
 
     def add_axis(self, x: Any, new_position: int) -> Any:
         """Return the array with an additional axis of size 1."""
-        return _functions(x).expand_dims(x, new_position)
+        return _numpy_module_of(x).expand_dims(x, new_position)
 
     def einsum(self, pattern: str, *x: Any) -> Any:
         """Return the sum of products that a pattern describes."""
-        return _functions(*x).einsum(pattern, *x)
+        return _numpy_module_of(*x).einsum(pattern, *x)
 
 
-def _functions(*arrays: Any) -> Any:
-    """Return the ``numpy`` module of the engine that the arrays belong to."""
+def _numpy_module_of(*arrays: Any) -> Any:
+    """Return ``jax.numpy`` if one of the arrays belongs to jax, else ``xlascope.numpy``."""
     jax_numpy = sys.modules.get("jax.numpy")
-    if jax_numpy is not None and any(isinstance(x, ArrayImpl) and not is_ours(x) for x in arrays):
+    if jax_numpy is not None and any(isinstance(x, ArrayImpl) and not is_xlascope_array(x) for x in arrays):
         return jax_numpy
     return sys.modules[__package__]
 
 
-_REGISTER: dict[str, Callable[[Any], None]] = {
+_REGISTRATIONS: dict[str, Callable[[Any], None]] = {
     "einops._backends": _register_with_einops,
     "opt_einsum.backends.dispatch": _register_with_opt_einsum,
     "array_api_compat.common._helpers": _register_with_array_api_compat,

@@ -7,48 +7,48 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bits_of, is_floating, kind_of
+from ..dtypes import dtype_bits, dtype_kind, is_floating
 from ..ir.operation import Operation
 from ..operations import arithmetic, bits, comparisons
 from ..operations.bits import shift_left, shift_right_arithmetic, shift_right_logical
 from ..operations.comparisons import eq, lt, ne
 from ..operations.complex_numbers import imag, real
 from ..operations.conversion import bitcast_convert_type
+from ..operations.operand_values import has_infinity
 from ..operations.random_keys import are_keys, same_keys
 from ..operations.rounding import is_finite
 from ..operations.selection import select
 from ..operations.shapes import full
-from ..operations.sums import neg
-from ..operations.values import has_infinity
+from ..operations.tangent_arithmetic import neg
 from ..trace.bind import bind1
-from ..trace.gate import unchanged
-from ..trace.planned import planned
+from ..trace.operand_coercion import pass_through
+from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of
-from .axes import no_out
-from .promotion import as_dtype, fit_ranks, inexact_pair, pair
-from .together import together
-from .universal import universal
+from .axes import reject_out
+from .jit_wrapped import jit_wrapped
+from .promotion import as_dtype, promote_pair, promote_pair_inexact, promote_shapes
+from .ufunc_attributes import add_ufunc_attributes
 
 
-@planned
+@cache_trace
 def equal(x: Any, y: Any, /) -> Any:
     """Return ``x == y``; for keys, whether they are the same."""
     if are_keys(x, y):
-        return same_keys(*pair(x, y))
-    return bind1(_EQ, *pair(x, y))
+        return same_keys(*promote_pair(x, y))
+    return bind1(_EQ, *promote_pair(x, y))
 
 
-@planned
+@cache_trace
 def not_equal(x: Any, y: Any, /) -> Any:
     """Return ``x != y``; for keys, whether they differ."""
     if are_keys(x, y):
-        return bitwise_not(same_keys(*pair(x, y)))
-    return bind1(_NE, *pair(x, y))
+        return bitwise_not(same_keys(*promote_pair(x, y)))
+    return bind1(_NE, *promote_pair(x, y))
 
 
-def _ordered(comparison: Operation, x: Any, y: Any) -> Any:
-    """Compare elementwise; complex values by their real parts, then by their imaginary parts."""
-    if kind_of(aval_of(x).dtype) != "c":
+def _compare(comparison: Operation, x: Any, y: Any) -> Any:
+    """Apply ``comparison`` elementwise; complex values are compared by real parts, then by imaginary parts."""
+    if dtype_kind(aval_of(x).dtype) != "c":
         return bind1(comparison, x, y)
     first, second = (
         bind1(comparison, real(x), real(y)),
@@ -57,28 +57,28 @@ def _ordered(comparison: Operation, x: Any, y: Any) -> Any:
     return select(eq(real(x), real(y)), second, first)
 
 
-@planned
+@cache_trace
 def less(x: Any, y: Any, /) -> Any:
     """Return ``x < y``; complex values are compared by their real parts, then their imaginary parts."""
-    return _ordered(_LT, *pair(x, y))
+    return _compare(_LT, *promote_pair(x, y))
 
 
-@planned
+@cache_trace
 def less_equal(x: Any, y: Any, /) -> Any:
     """Return ``x <= y``; complex values are compared by their real parts, then their imaginary parts."""
-    return _ordered(_LE, *pair(x, y))
+    return _compare(_LE, *promote_pair(x, y))
 
 
-@planned
+@cache_trace
 def greater(x: Any, y: Any, /) -> Any:
     """Return ``x > y``; complex values are compared by their real parts, then their imaginary parts."""
-    return _ordered(_GT, *pair(x, y))
+    return _compare(_GT, *promote_pair(x, y))
 
 
-@planned
+@cache_trace
 def greater_equal(x: Any, y: Any, /) -> Any:
     """Return ``x >= y``; complex values are compared by their real parts, then their imaginary parts."""
-    return _ordered(_GE, *pair(x, y))
+    return _compare(_GE, *promote_pair(x, y))
 
 
 _EQ, _NE, _LT, _LE, _GT, _GE = (
@@ -91,25 +91,25 @@ _EQ, _NE, _LT, _LE, _GT, _GE = (
 )
 
 
-@universal(2, -1)
-@planned
+@add_ufunc_attributes(2, -1)
+@cache_trace
 def bitwise_and(x: Any, y: Any, /) -> Any:
     """Return the bits set in both."""
-    return bits.bitwise_and(*pair(x, y))
+    return bits.bitwise_and(*promote_pair(x, y))
 
 
-@universal(2, 0)
-@planned
+@add_ufunc_attributes(2, 0)
+@cache_trace
 def bitwise_or(x: Any, y: Any, /) -> Any:
     """Return the bits set in either."""
-    return bits.bitwise_or(*pair(x, y))
+    return bits.bitwise_or(*promote_pair(x, y))
 
 
-@universal(2, 0)
-@planned
+@add_ufunc_attributes(2, 0)
+@cache_trace
 def bitwise_xor(x: Any, y: Any, /) -> Any:
     """Return the bits set in one but not both."""
-    return bits.bitwise_xor(*pair(x, y))
+    return bits.bitwise_xor(*promote_pair(x, y))
 
 
 def bitwise_not(x: Any, /) -> Any:
@@ -120,84 +120,84 @@ def bitwise_not(x: Any, /) -> Any:
 invert = bitwise_invert = bitwise_not
 
 
-@planned
+@cache_trace
 def left_shift(x: Any, y: Any, /) -> Any:
     """Return ``x`` with its bits shifted left by ``y``; booleans are converted to integers."""
-    return shift_left(*_integers(x, y))
+    return shift_left(*_promote_bools_to_integers(x, y))
 
 
-def _integers(x: Any, y: Any) -> tuple[Any, Any]:
+def _promote_bools_to_integers(x: Any, y: Any) -> tuple[Any, Any]:
     """Return the operands in their common dtype, booleans as integers."""
-    x, y = pair(x, y)
-    if kind_of(aval_of(x).dtype) == "b":
+    x, y = promote_pair(x, y)
+    if dtype_kind(aval_of(x).dtype) == "b":
         return as_dtype(x, np.dtype("int32")), as_dtype(y, np.dtype("int32"))
     return x, y
 
 
-@planned
+@cache_trace
 def right_shift(x: Any, y: Any, /) -> Any:
     """Return ``x`` with its bits shifted right by ``y``; booleans are converted to integers."""
-    x, y = _integers(x, y)
-    return shift_right_logical(x, y) if kind_of(aval_of(x).dtype) == "u" else shift_right_arithmetic(x, y)
+    x, y = _promote_bools_to_integers(x, y)
+    return shift_right_logical(x, y) if dtype_kind(aval_of(x).dtype) == "u" else shift_right_arithmetic(x, y)
 
 
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 
-def truth(x: Any) -> Any:
-    """Return whether an operand is nonzero, as a boolean array."""
-    return unchanged(x) if kind_of(aval_of(x).dtype) == "b" else not_equal(x, 0)
+def to_bool(x: Any) -> Any:
+    """Return a boolean array that says which elements of an operand are nonzero."""
+    return pass_through(x) if dtype_kind(aval_of(x).dtype) == "b" else not_equal(x, 0)
 
 
-@universal(2, True)
-@together()
+@add_ufunc_attributes(2, True)
+@jit_wrapped()
 def logical_and(x: Any, y: Any, /) -> Any:
-    """Whether both are not zero."""
-    return bitwise_and(truth(x), truth(y))
+    """Return whether both elements are nonzero."""
+    return bitwise_and(to_bool(x), to_bool(y))
 
 
-@universal(2, False)
-@together()
+@add_ufunc_attributes(2, False)
+@jit_wrapped()
 def logical_or(x: Any, y: Any, /) -> Any:
-    """Whether either is not zero."""
-    return bitwise_or(truth(x), truth(y))
+    """Return whether at least one of two elements is nonzero."""
+    return bitwise_or(to_bool(x), to_bool(y))
 
 
-@universal(2, False)
-@together()
+@add_ufunc_attributes(2, False)
+@jit_wrapped()
 def logical_xor(x: Any, y: Any, /) -> Any:
-    """Whether one but not both are not zero."""
-    return bitwise_xor(truth(x), truth(y))
+    """Return whether exactly one of two elements is nonzero."""
+    return bitwise_xor(to_bool(x), to_bool(y))
 
 
-@together()
+@jit_wrapped()
 def logical_not(x: Any, /) -> Any:
-    """Whether x is zero."""
-    return bits.bitwise_not(truth(x))
+    """Return whether elements are zero."""
+    return bits.bitwise_not(to_bool(x))
 
 
-@together()
+@jit_wrapped()
 def isnan(x: Any, /) -> Any:
-    """Whether x is not a number."""
+    """Return whether elements are NaN."""
     return ne(x, x)
 
 
-@together()
+@jit_wrapped()
 def isfinite(x: Any, /) -> Any:
     """Return whether x is neither infinite nor NaN; for a complex value, whether both parts are finite."""
     aval = aval_of(x)
     if is_floating(aval.dtype):
         return is_finite(x)
-    if kind_of(aval.dtype) == "c":
+    if dtype_kind(aval.dtype) == "c":
         return bits.bitwise_and(is_finite(real(x)), is_finite(imag(x)))
     return full(aval.shape, np.True_)
 
 
-@together()
+@jit_wrapped()
 def isinf(x: Any, /) -> Any:
     """Return whether x is infinite; for a complex value, whether a part is."""
     aval = aval_of(x)
-    if kind_of(aval.dtype) == "c":
+    if dtype_kind(aval.dtype) == "c":
         return bits.bitwise_or(isinf(real(x)), isinf(imag(x)))
     if not _may_be_infinite(aval.dtype):
         return full(aval.shape, np.False_)
@@ -208,59 +208,59 @@ def _may_be_infinite(dtype: np.dtype[Any]) -> bool:
     return is_floating(dtype) and has_infinity(dtype)
 
 
-@together()
+@jit_wrapped()
 def isposinf(x: Any, /, out: None = None) -> Any:
-    """Whether x is +inf."""
+    """Return whether elements are positive infinity."""
     if out is not None:
-        raise no_out("isposinf")
-    x = _real("isposinf", x)
+        raise reject_out("isposinf")
+    x = _require_real("isposinf", x)
     return eq(x, math.inf) if _may_be_infinite(x.dtype) else full(aval_of(x).shape, np.False_)
 
 
-def _real(name: str, x: Any) -> Any:
-    """Return an operand as an array; raise TypeError for a complex dtype."""
-    if kind_of(aval_of(x).dtype) == "c":
+def _require_real(name: str, x: Any) -> Any:
+    """Return an operand of the function ``name`` as an array; raise TypeError for a complex dtype."""
+    if dtype_kind(aval_of(x).dtype) == "c":
         raise TypeError(
             f"{name} takes operands of real type, got {aval_of(x).dtype.name}; use it on real(x) and imag(x)"
         )
     return x if hasattr(x, "dtype") else as_dtype(x, aval_of(x).dtype)
 
 
-@together()
+@jit_wrapped()
 def isneginf(x: Any, /, out: None = None) -> Any:
-    """Whether x is -inf."""
+    """Return whether elements are negative infinity."""
     if out is not None:
-        raise no_out("isneginf")
-    x = _real("isneginf", x)
+        raise reject_out("isneginf")
+    x = _require_real("isneginf", x)
     return eq(x, -math.inf) if _may_be_infinite(x.dtype) else full(aval_of(x).shape, np.False_)
 
 
-@together()
+@jit_wrapped()
 def signbit(x: Any, /) -> Any:
     """Return whether the sign bit is set (also for -0.0)."""
-    x = _real("signbit", x)
+    x = _require_real("signbit", x)
     aval = aval_of(x)
     if not is_floating(aval.dtype):
         return less(x, 0)
     if aval.dtype.name == "float8_e8m0fnu":  # powers of two: all of its bits are exponent
         return full(aval.shape, np.False_)
-    bits = np.dtype(f"int{bits_of(aval.dtype)}")
+    bits = np.dtype(f"int{dtype_bits(aval.dtype)}")
     return lt(bitcast_convert_type(x, bits), 0)
 
 
-@together()
+@jit_wrapped()
 def copysign(x: Any, y: Any, /) -> Any:
     """Return the magnitude of x with the sign of y."""
-    x, y = inexact_pair(x, y)
-    if kind_of(aval_of(x).dtype) == "c":
+    x, y = promote_pair_inexact(x, y)
+    if dtype_kind(aval_of(x).dtype) == "c":
         raise TypeError(f"copysign takes operands of real type, got {aval_of(x).dtype.name}")
     return select(signbit(y), neg(arithmetic.abs(x)), arithmetic.abs(x))
 
 
-@together()
+@jit_wrapped()
 def where(condition: Any, x: Any, y: Any) -> Any:
     """Return ``x`` where the condition holds, ``y`` elsewhere."""
-    condition = truth(condition)
-    x, y = pair(x, y, any_rank=True)
-    condition, x, y = fit_ranks([condition, x, y], [aval_of(v) for v in (condition, x, y)])
+    condition = to_bool(condition)
+    x, y = promote_pair(x, y, any_rank=True)
+    condition, x, y = promote_shapes([condition, x, y], [aval_of(v) for v in (condition, x, y)])
     return select(condition, x, y)

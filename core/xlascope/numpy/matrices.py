@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.requested_dtypes import requested_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq, ge
@@ -19,8 +19,8 @@ from ..trace.values import aval_of
 from . import repeating, shaping
 from .axes import whole_number
 from .creation import as_shape
+from .jit_wrapped import jit_wrapped
 from .promotion import as_dtype
-from .together import together
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
@@ -35,17 +35,17 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
         rows=whole_number(N, "N"),
         columns=whole_number(N if M is None else M, "M"),
         k=whole_number(k, "k"),
-        dtype=requested_dtype(float if dtype is None else dtype),
+        dtype=resolve_requested_dtype(float if dtype is None else dtype),
     )
 
 
-@together("rows", "columns", "k", "dtype")
+@jit_wrapped("rows", "columns", "k", "dtype")
 def _eye(rows: int, columns: int, k: int, dtype: Any) -> Any:
-    return convert_element_type(eq(*_row_and_column(rows, columns, k)), dtype)
+    return convert_element_type(eq(*_row_and_column_indices(rows, columns, k)), dtype)
 
 
-def _row_and_column(rows: int, columns: int, k: int) -> tuple[Any, Any]:
-    """Return the row index plus ``k`` and the column index of each element of a matrix."""
+def _row_and_column_indices(rows: int, columns: int, k: int) -> tuple[Any, Any]:
+    """Return the row indices plus ``k``, and the column indices, of all elements of a matrix, as two matrices."""
     row = broadcasted_iota(np.int32, (rows, columns), 0)
     return (add(row, k) if k else row), broadcasted_iota(np.int32, (rows, columns), 1)
 
@@ -55,38 +55,39 @@ def identity(n: int, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-@together("N", "M", "k", "dtype")
+@jit_wrapped("N", "M", "k", "dtype")
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Return a matrix with ones on and below diagonal ``k``, zeros above."""
     sizes = as_shape((whole_number(N, "N"), whole_number(N if M is None else M, "M")))
-    below = ge(*_row_and_column(sizes[0], sizes[1], whole_number(k, "k")))
+    below = ge(*_row_and_column_indices(sizes[0], sizes[1], whole_number(k, "k")))
     return convert_element_type(below, float if dtype is None else dtype)
 
 
-@together("k")
+@jit_wrapped("k")
 def tril(m: Any, k: int = 0) -> Any:
     """Return the elements on and below diagonal ``k``, zeros above."""
-    return _triangle(m, whole_number(k, "k"), True)
+    return _mask_triangle(m, whole_number(k, "k"), True)
 
 
-@together("k")
+@jit_wrapped("k")
 def triu(m: Any, k: int = 0) -> Any:
     """Return the elements on and above diagonal ``k``, zeros below."""
-    return _triangle(m, whole_number(k, "k") - 1, False)
+    return _mask_triangle(m, whole_number(k, "k") - 1, False)
 
 
-def _triangle(m: Any, k: int, lower: bool) -> Any:
+def _mask_triangle(m: Any, k: int, lower: bool) -> Any:
+    """Return ``m`` with zeros above diagonal ``k`` if ``lower``, else with zeros on and below it."""
     aval = aval_of(m)
     if aval.ndim < 2:
         raise ValueError(f"tril and triu take arrays of at least two axes, got shape {aval.shape}")
-    below = ge(*_row_and_column(aval.shape[-2], aval.shape[-1], k))
+    below = ge(*_row_and_column_indices(aval.shape[-2], aval.shape[-1], k))
     below = shaping.broadcast_to(below, aval.shape)
     zero = np.zeros((), aval.dtype)[()]
     result = select(below, m, zero) if lower else select(below, zero, m)
     return convert_element_type(result, aval.dtype, True) if aval.weak_type else result
 
 
-@together("k")
+@jit_wrapped("k")
 def diag(v: Any, k: int = 0) -> Any:
     """Return the diagonal of a matrix, or the matrix with a vector on its diagonal.
 
@@ -102,7 +103,7 @@ def diag(v: Any, k: int = 0) -> Any:
         raise ValueError(f"diag takes one or two axes, got shape {aval.shape}")
     size = aval.shape[0] + abs(k)
     row = pad(v, np.zeros((), aval.dtype)[()], [(max(k, 0), max(-k, 0), 0)])
-    onto = eq(*_row_and_column(size, size, k))
+    onto = eq(*_row_and_column_indices(size, size, k))
     return select(onto, shaping.broadcast_to(row, (size, size)), np.zeros((), aval.dtype)[()])
 
 
@@ -131,11 +132,11 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         raise ValueError(f"fill_diagonal takes a matrix, or more axes of one size, got shape {shape}")
     if not aval_of(val).size:
         raise ValueError(f"fill_diagonal takes at least one value, got shape {aval_of(val).shape}")
-    return _with_diagonal(a, val)
+    return _fill_diagonal(a, val)
 
 
-@together()
-def _with_diagonal(x: Any, value: Any) -> Any:
+@jit_wrapped()
+def _fill_diagonal(x: Any, value: Any) -> Any:
     aval = aval_of(x)
     first, *remaining_indices = (broadcasted_iota(np.int32, aval.shape, axis) for axis in range(aval.ndim))
     on_diagonal = functools.reduce(bitwise_and, (eq(first, index) for index in remaining_indices))

@@ -9,16 +9,16 @@ from ..operations.reductions import reduce_or
 from ..operations.shapes import expand_dims
 from ..trace.values import aval_of
 from . import logic, searching, sorting
+from .jit_wrapped import jit_wrapped
 from .joining import concatenate
-from .promotion import to_common_dtype
+from .promotion import promote_dtypes
 from .ranges import arange
 from .shaping import ravel, reshape, shape_of
 from .taking import take
-from .together import together
 
 METHODS = ("compare_all", "binary_search", "sort", "auto")
 #: Up to this many comparisons, pairwise comparison is faster than sorting.
-_FEW = 1 << 12
+_MAX_PAIRWISE_COMPARISONS = 1 << 12
 
 
 def isin(
@@ -39,31 +39,35 @@ def isin(
     return _isin(element, test_elements, invert=bool(invert), method=method)
 
 
-@together("invert", "method")
+@jit_wrapped("invert", "method")
 def _isin(element: Any, test_elements: Any, invert: bool, method: str) -> Any:
-    x, tests = to_common_dtype((element, test_elements))
+    x, tests = promote_dtypes((element, test_elements))
     tests = ravel(tests)
     if method == "auto":
-        method = "compare_all" if aval_of(x).size * aval_of(tests).size <= _FEW else "binary_search"
+        method = (
+            "compare_all" if aval_of(x).size * aval_of(tests).size <= _MAX_PAIRWISE_COMPARISONS else "binary_search"
+        )
     if not aval_of(x).size or not aval_of(tests).size:
         method = "compare_all"
-    is_member = {"compare_all": _compared, "binary_search": _searched, "sort": _sorted}[method](x, tests)
+    is_member = {"compare_all": _isin_by_comparison, "binary_search": _isin_by_binary_search, "sort": _isin_by_sort}[
+        method
+    ](x, tests)
     return logic.logical_not(is_member) if invert else is_member
 
 
-def _compared(x: Any, tests: Any) -> Any:
+def _isin_by_comparison(x: Any, tests: Any) -> Any:
     rank = len(shape_of(x))
     return reduce_or(logic.equal(expand_dims(x, (rank,)), expand_dims(tests, tuple(range(rank)))), (rank,))
 
 
-def _searched(x: Any, tests: Any) -> Any:
+def _isin_by_binary_search(x: Any, tests: Any) -> Any:
     tests = sorting.sort(tests)
     positions = searching.searchsorted(tests, x)
     return logic.equal(take(tests, positions, mode="clip"), x)
 
 
-def _sorted(x: Any, tests: Any) -> Any:
-    """Return membership by sorting elements and test elements together.
+def _isin_by_sort(x: Any, tests: Any) -> Any:
+    """Return the mask of the elements of ``x`` that occur in the vector ``tests``, by sorting both together.
 
     An element is a member if the last test element before it in this order is equal to it; among equals, the
     stable sort puts test elements first.

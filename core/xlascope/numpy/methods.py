@@ -10,15 +10,15 @@ import numpy as np
 from ..dtypes import KINDS
 from ..ir.operation import Operation
 from ..operations import arithmetic, comparisons
-from ..trace.gate import opened
 from ..trace.methods import install
+from ..trace.operand_coercion import unwrap_operand
 from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
-from ..trace.tracer import Tracer
-from ..trace.values import aval_of, not_an_array
+from ..trace.tracer import TracerBase
+from ..trace.values import aval_of, invalid_operand_error
 from ..xla.arrays.key_array import KeyArray
 from ..xla.devices.backend import ArrayImpl
-from ..xla.running.eager import run1
+from ..xla.execution.eager import execute_single
 from . import (
     array_methods,
     creation,
@@ -33,29 +33,34 @@ from . import (
     updates,
     variances,
 )
-from .promotion import HOLDERS, scalar_beside
+from .promotion import KINDS_HOLDING_SCALAR, promote_scalar
 
-_OPERANDS = (ArrayImpl, Tracer, KeyArray, np.ndarray, np.generic, bool, int, float, complex)
+_OPERANDS = (ArrayImpl, TracerBase, KeyArray, np.ndarray, np.generic, bool, int, float, complex)
 
 
-class Direct(NamedTuple):
-    """Operation that a function applies to operands that need no promotion, for dtypes of these kinds."""
+class DirectOperation(NamedTuple):
+    """Operation that computes a function for operands that need no promotion.
+
+    ``kinds`` are the letters of the dtype kinds for which it does, as in ``numpy.dtype.kind``.
+    """
 
     operation: Operation
     kinds: str
 
 
-_NEVER = Direct(arithmetic.Add(), "")
+_NO_DIRECT_OPERATION = DirectOperation(arithmetic.Add(), "")
 
 
-def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None) -> Callable[[Any, Any], Any]:
-    """Return a binary operator that returns NotImplemented for unknown operands.
+def _binary_operator(
+    function: Callable[[Any, Any], Any], direct: DirectOperation | None = None
+) -> Callable[[Any, Any], Any]:
+    """Return a method for a binary operator; it returns NotImplemented for unknown operands.
 
-    Operands of one type (outside of any trace NumPy arrays as well), and weakly typed Python scalars, are bound
-    to the operation in ``direct`` without promotion. This inlines ``bind1``, since it is the fast path of
-    tracing.
+    ``function`` computes the operator, with promotion. Operands of one type (outside of any trace NumPy arrays as
+    well), and weakly typed Python scalars, are bound to the operation in ``direct`` without promotion, if it
+    covers their dtype. This inlines ``bind1``, since it is the fast path of tracing.
     """
-    operation, kinds = direct or _NEVER
+    operation, kinds = direct or _NO_DIRECT_OPERATION
 
     def operator(self: Any, other: Any) -> Any:
         try:
@@ -63,14 +68,26 @@ def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None)
             if kind is self.__class__:
                 if other.aval is aval and KINDS[aval.dtype] in kinds:
                     trace = STATE.trace
-                    return run1(operation, (self, other)) if trace is None else trace.bind(operation, (self, other))[0]
+                    return (
+                        execute_single(operation, (self, other))
+                        if trace is None
+                        else trace.bind(operation, (self, other))[0]
+                    )
             elif kind is np.ndarray:
                 if STATE.trace is None and aval_of(other) is aval and KINDS[aval.dtype] in kinds:
-                    return run1(operation, (self, other))
-            elif kind in HOLDERS and (dtype_kind := KINDS[aval.dtype]) in kinds and dtype_kind in HOLDERS[kind]:
-                trace, operands = STATE.trace, (self, scalar_beside(other, aval.dtype))
-                return run1(operation, operands) if trace is None else trace.bind(operation, operands)[0]
-            return function(self, other) if isinstance(other, _OPERANDS) else _with_other(function, self, other)
+                    return execute_single(operation, (self, other))
+            elif (
+                kind in KINDS_HOLDING_SCALAR
+                and (dtype_kind := KINDS[aval.dtype]) in kinds
+                and dtype_kind in KINDS_HOLDING_SCALAR[kind]
+            ):
+                trace, operands = STATE.trace, (self, promote_scalar(other, aval.dtype))
+                return execute_single(operation, operands) if trace is None else trace.bind(operation, operands)[0]
+            return (
+                function(self, other)
+                if isinstance(other, _OPERANDS)
+                else _apply_to_foreign_operand(function, self, other)
+            )
         except BaseException as error:
             filter_traceback(error)
             raise
@@ -78,21 +95,27 @@ def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None)
     return operator
 
 
-def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None) -> Callable[[Any, Any], Any]:
+def _reflected_operator(
+    function: Callable[[Any, Any], Any], direct: DirectOperation | None = None
+) -> Callable[[Any, Any], Any]:
     """Return a binary operator like :func:`_binary_operator`, with the operands exchanged."""
-    operation, kinds = direct or _NEVER
+    operation, kinds = direct or _NO_DIRECT_OPERATION
 
     def operator(self: Any, other: Any) -> Any:
         try:
             dtype, kind = self.aval.dtype, other.__class__
-            if kind in HOLDERS and (dtype_kind := KINDS[dtype]) in kinds and dtype_kind in HOLDERS[kind]:
-                trace, operands = STATE.trace, (scalar_beside(other, dtype), self)
-                return run1(operation, operands) if trace is None else trace.bind(operation, operands)[0]
+            if (
+                kind in KINDS_HOLDING_SCALAR
+                and (dtype_kind := KINDS[dtype]) in kinds
+                and dtype_kind in KINDS_HOLDING_SCALAR[kind]
+            ):
+                trace, operands = STATE.trace, (promote_scalar(other, dtype), self)
+                return execute_single(operation, operands) if trace is None else trace.bind(operation, operands)[0]
             if kind is np.ndarray and STATE.trace is None and aval_of(other) is self.aval and KINDS[dtype] in kinds:
-                return run1(operation, (other, self))
+                return execute_single(operation, (other, self))
             if isinstance(other, _OPERANDS):
                 return function(other, self)
-            return _with_other(lambda x, y: function(y, x), self, other)
+            return _apply_to_foreign_operand(lambda x, y: function(y, x), self, other)
         except BaseException as error:
             filter_traceback(error)
             raise
@@ -100,11 +123,16 @@ def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None
     return operator
 
 
-def _with_other(function: Callable[[Any, Any], Any], x: Any, operand: Any) -> Any:
-    """Apply an operator to an operand that is no array: convert it by ``__jax_array__``, or return NotImplemented."""
+def _apply_to_foreign_operand(function: Callable[[Any, Any], Any], x: Any, operand: Any) -> Any:
+    """Apply an operator to an operand that is no array.
+
+    An object with ``__jax_array__`` is converted; lists and tuples raise TypeError; others give NotImplemented.
+    """
     if isinstance(operand, (list, tuple)):
-        raise not_an_array(operand, "an operand")
-    return function(x, opened(operand)) if getattr(operand, "__jax_array__", None) is not None else NotImplemented
+        raise invalid_operand_error(operand, "an operand")
+    return (
+        function(x, unwrap_operand(operand)) if getattr(operand, "__jax_array__", None) is not None else NotImplemented
+    )
 
 
 def _power(x: Any, y: Any, mod: Any = None) -> Any:
@@ -146,11 +174,11 @@ def _matmul(x: Any, y: Any) -> Any:
     return linear.matmul(x, y)
 
 
-_DIRECT: dict[str, tuple[Callable[[Any, Any], Any], Direct]] = {
-    "add": (ufuncs.add, Direct(arithmetic.Add(), "iufc")),
-    "sub": (ufuncs.subtract, Direct(arithmetic.Sub(), "iufc")),
-    "mul": (ufuncs.multiply, Direct(arithmetic.Mul(), "iufc")),
-    "truediv": (ufuncs.true_divide, Direct(arithmetic.Div(), "fc")),
+_ARITHMETIC: dict[str, tuple[Callable[[Any, Any], Any], DirectOperation]] = {
+    "add": (ufuncs.add, DirectOperation(arithmetic.Add(), "iufc")),
+    "sub": (ufuncs.subtract, DirectOperation(arithmetic.Sub(), "iufc")),
+    "mul": (ufuncs.multiply, DirectOperation(arithmetic.Mul(), "iufc")),
+    "truediv": (ufuncs.true_divide, DirectOperation(arithmetic.Div(), "fc")),
 }
 _BINARY: dict[str, Callable[..., Any]] = {
     "floordiv": ufuncs.floor_divide,
@@ -164,20 +192,23 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "lshift": logic.left_shift,
     "rshift": logic.right_shift,
 }
-_COMPARISONS: dict[str, tuple[Callable[[Any, Any], Any], Direct]] = {
-    "eq": (logic.equal, Direct(comparisons.Eq(), "biufc")),
-    "ne": (logic.not_equal, Direct(comparisons.Ne(), "biufc")),
-    "lt": (logic.less, Direct(comparisons.Lt(), "biufV")),
-    "le": (logic.less_equal, Direct(comparisons.Le(), "biufV")),
-    "gt": (logic.greater, Direct(comparisons.Gt(), "biufV")),
-    "ge": (logic.greater_equal, Direct(comparisons.Ge(), "biufV")),
+_COMPARISONS: dict[str, tuple[Callable[[Any, Any], Any], DirectOperation]] = {
+    "eq": (logic.equal, DirectOperation(comparisons.Eq(), "biufc")),
+    "ne": (logic.not_equal, DirectOperation(comparisons.Ne(), "biufc")),
+    "lt": (logic.less, DirectOperation(comparisons.Lt(), "biufV")),
+    "le": (logic.less_equal, DirectOperation(comparisons.Le(), "biufV")),
+    "gt": (logic.greater, DirectOperation(comparisons.Gt(), "biufV")),
+    "ge": (logic.greater_equal, DirectOperation(comparisons.Ge(), "biufV")),
 }
 
 TABLE: dict[str, Any] = {
-    **{f"__{name}__": _operator(function, direct) for name, (function, direct) in (_DIRECT | _COMPARISONS).items()},
-    **{f"__r{name}__": _reflected(function, direct) for name, (function, direct) in _DIRECT.items()},
-    **{f"__{name}__": _operator(function) for name, function in _BINARY.items()},
-    **{f"__r{name}__": _reflected(function) for name, function in _BINARY.items()},
+    **{
+        f"__{name}__": _binary_operator(function, direct)
+        for name, (function, direct) in (_ARITHMETIC | _COMPARISONS).items()
+    },
+    **{f"__r{name}__": _reflected_operator(function, direct) for name, (function, direct) in _ARITHMETIC.items()},
+    **{f"__{name}__": _binary_operator(function) for name, function in _BINARY.items()},
+    **{f"__r{name}__": _reflected_operator(function) for name, function in _BINARY.items()},
     "__abs__": ufuncs.abs,
     "__neg__": ufuncs.negative,
     "__pos__": ufuncs.positive,

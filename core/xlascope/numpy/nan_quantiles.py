@@ -12,14 +12,22 @@ from ..operations.conversion import convert_element_type
 from ..operations.shapes import broadcast_in_dim, expand_dims, reduce_sum, reshape
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .axes import as_tuple, no_out
+from .axes import reject_out, to_static_axis
 from .creation import zeros
-from .promotion import inexact
+from .jit_wrapped import jit_wrapped
+from .promotion import promote_inexact
 from .reductions import all as all_of
 from .shaping import broadcast_to, shape_of
-from .sorting import METHODS, between, grouped, require_order, weighted, weights_of, with_axes
+from .sorting import (
+    QUANTILE_METHODS,
+    broadcast_weights,
+    flatten_groups,
+    interpolate_quantile,
+    require_real,
+    restore_quantile_axes,
+    weighted_quantile,
+)
 from .taking import take_along_axis
-from .together import together
 
 Axis = int | Sequence[int] | None
 
@@ -37,15 +45,15 @@ def nanquantile(
 ) -> Any:
     """Return the quantiles ``q`` of the elements that are not NaN; NaN where there are none.
 
-    The arguments are those of :func:`quantile`, and so are results and errors.
+    Arguments, results and errors are those of :func:`quantile`.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.25))
     1.5
     """
     if out is not None:
-        raise ValueError(str(no_out("nanquantile")))
-    return _checked(a, q, axis, overwrite_input, method, keepdims, weights, "nanquantile")
+        raise ValueError(str(reject_out("nanquantile")))
+    return _validate_and_compute(a, q, axis, overwrite_input, method, keepdims, weights, "nanquantile")
 
 
 def nanpercentile(
@@ -66,34 +74,37 @@ def nanpercentile(
     1.5
     """
     if out is not None:
-        raise ValueError(str(no_out("nanpercentile")))
+        raise ValueError(str(reject_out("nanpercentile")))
     part = ufuncs.true_divide(q, 100.0)
-    return _checked(a, part, axis, overwrite_input, method, keepdims, weights, "nanpercentile")
+    return _validate_and_compute(a, part, axis, overwrite_input, method, keepdims, weights, "nanpercentile")
 
 
-def _checked(a: Any, q: Any, axis: Axis, overwrite: bool, method: str, keepdims: bool, weights: Any, name: str) -> Any:
+def _validate_and_compute(
+    a: Any, q: Any, axis: Axis, overwrite: bool, method: str, keepdims: bool, weights: Any, name: str
+) -> Any:
+    """Check the arguments of ``nanquantile`` or ``nanpercentile`` (``name``), and return the quantiles."""
     if overwrite:
         raise ValueError(f"{name} with overwrite_input: arrays do not change")
-    if method not in METHODS:
-        raise ValueError(f"{name} takes method as one of {', '.join(METHODS)}, got {method!r}")
+    if method not in QUANTILE_METHODS:
+        raise ValueError(f"{name} takes method as one of {', '.join(QUANTILE_METHODS)}, got {method!r}")
     if weights is not None:
-        require_order(weights, "weights", name)
+        require_real(weights, "weights", name)
         if method != "inverted_cdf":
             raise NotImplementedError(f'{name} takes weights with method="inverted_cdf", got {method!r}')
     for argument, x in (("a", a), ("q", q)):
-        require_order(x, argument, name)
+        require_real(x, argument, name)
     if len(shape_of(q)) > 1:
         raise ValueError(f"{name} takes q as one number, or several along one axis, got shape {shape_of(q)}")
     if weights is not None:
-        return _nan_weighted(a, q, weights, axis=as_tuple(axis), keepdims=keepdims)
-    return _nanquantile(a, q, axis=as_tuple(axis), method=method, keepdims=keepdims)
+        return _weighted_nanquantile(a, q, weights, axis=to_static_axis(axis), keepdims=keepdims)
+    return _nanquantile(a, q, axis=to_static_axis(axis), method=method, keepdims=keepdims)
 
 
-@together("axis", "method", "keepdims")
+@jit_wrapped("axis", "method", "keepdims")
 def _nanquantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
-    x, axes = grouped(x, axis)
+    x, axes = flatten_groups(x, axis)
     dtype, lead = aval_of(x).dtype, shape_of(x)[:-1]
-    q = convert_element_type(inexact(q), dtype)
+    q = convert_element_type(promote_inexact(q), dtype)
     if not aval_of(x).size:
         return zeros((*shape_of(q), *lead), dtype)
     (ordered,) = sorting.sort([x], len(lead))
@@ -109,15 +120,15 @@ def _nanquantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     max_index = ufuncs.maximum(count - 1, 0)
     indices = (convert_element_type(ufuncs.minimum(ufuncs.maximum(p, 0), max_index), np.int32) for p in (low, high))
     below, above = (take_along_axis(ordered, p, -1, mode="clip") for p in indices)
-    quantiles = between(below, above, ufuncs.subtract(position, low), method)
+    quantiles = interpolate_quantile(below, above, ufuncs.subtract(position, low), method)
     quantiles = reshape(logic.where(count > 0, quantiles, np.nan), (*lead, *shape_of(q)))
-    return with_axes(quantiles, len(shape_of(q)), axes, keepdims)
+    return restore_quantile_axes(quantiles, len(shape_of(q)), axes, keepdims)
 
 
-@together("axis", "keepdims")
-def _nan_weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
-    x = inexact(x)
+@jit_wrapped("axis", "keepdims")
+def _weighted_nanquantile(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
+    x = promote_inexact(x)
     is_nan = logic.isnan(x)
-    number_weights = logic.where(is_nan, 0, weights_of(x, weights, axis))
-    quantiles = weighted(logic.where(is_nan, np.inf, x), q, number_weights, axis=axis, keepdims=keepdims)
+    number_weights = logic.where(is_nan, 0, broadcast_weights(x, weights, axis))
+    quantiles = weighted_quantile(logic.where(is_nan, np.inf, x), q, number_weights, axis=axis, keepdims=keepdims)
     return logic.where(all_of(is_nan, axis, keepdims=keepdims), np.nan, quantiles)

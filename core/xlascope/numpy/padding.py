@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
+from ..dtypes import dtype_kind
 from ..operations import slicing
 from ..operations.complex_numbers import real_dtype
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import broadcasted_iota, reshape
 from ..operations.slicing import concatenate, slice_in_dim
-from ..trace.planned import planned
+from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of
 from . import reductions, sorting, ufuncs
 from .creation import asarray
-from .promotion import as_dtype, inexact
-from .repeating import flip, picked
+from .jit_wrapped import jit_wrapped
+from .promotion import as_dtype, promote_inexact
+from .repeating import flip, take_static
 from .shaping import broadcast_to, moveaxis, shape_of
-from .together import together
 
-Pairs = tuple[tuple[int, int], ...]
+PadWidths = tuple[tuple[int, int], ...]
 
 #: The arguments of each mode, with their defaults.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -40,10 +40,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "median": {"stat_length": None},
 }
 #: Wider padding exceeds any memory.
-_MOST = 2**62
+_MAX_PAD_WIDTH = 2**62
 
 
-@planned
+@cache_trace
 def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Any:
     """Return the array padded: ``pad_width`` is a number, a (before, after) pair, or one pair per axis.
 
@@ -56,10 +56,10 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
     >>> print(jnp.pad(jnp.arange(1, 3), (1, 2)), jnp.pad(jnp.arange(1, 3), 2, "linear_ramp"))
     [0 1 2 0 0] [0 0 1 2 1 0]
     """
-    pairs = _pairs(pad_width, len(shape_of(array)))
+    pairs = _to_pad_widths(pad_width, len(shape_of(array)))
     if callable(mode):
-        return _by_function(array, pairs, mode, kwargs)
-    options = _options(mode, kwargs)
+        return _pad_by_function(array, pairs, mode, kwargs)
+    options = _mode_options(mode, kwargs)
     if mode in ("constant", "empty"):
         return _pad_constant(array, pairs, options.get("constant_values", 0))
     if not pairs:
@@ -68,11 +68,11 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
     if mode == "linear_ramp":
         return _pad_ramp(array, asarray(options["end_values"]), pairs=pairs)
     if "stat_length" in options:
-        return _pad_statistic(array, pairs=pairs, lengths=_lengths(options["stat_length"], pairs), mode=mode)
-    return _pad_from(array, pairs=pairs, mode=mode, odd=_is_odd(options.get("reflect_type", "even")))
+        return _pad_statistic(array, pairs=pairs, lengths=_stat_lengths(options["stat_length"], pairs), mode=mode)
+    return _pad_from_elements(array, pairs=pairs, mode=mode, odd=_is_odd(options.get("reflect_type", "even")))
 
 
-def _options(mode: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+def _mode_options(mode: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(mode, str) or mode not in _OPTIONS:
         kind = NotImplementedError if isinstance(mode, Hashable) else TypeError
         raise kind(f"pad takes mode as one of {', '.join(_OPTIONS)}, or a function; got {mode!r}")
@@ -82,8 +82,12 @@ def _options(mode: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     return {**_OPTIONS[mode], **arguments}
 
 
-def _pairs(widths: Any, rank: int) -> Pairs:
-    """Return the number of elements to add before and after, for each axis."""
+def _to_pad_widths(widths: Any, rank: int) -> PadWidths:
+    """Return the numbers of elements to add before and after, for each of ``rank`` axes.
+
+    ``widths`` is the ``pad_width`` of the user. Raises TypeError for anything but integers, ValueError for other
+    shapes and for negative widths.
+    """
     try:
         table = np.asarray(widths)
         is_valid = (table.dtype.kind in "iu" or not table.size) and not isinstance(widths, dict)
@@ -93,24 +97,25 @@ def _pairs(widths: Any, rank: int) -> Pairs:
         raise TypeError(f"pad takes pad_width as integers: one, a pair, or a pair for each axis; got {widths!r}")
     if table.shape not in ((), (1,), (2,), (1, 1), (1, 2), (rank, 1), (rank, 2)):
         raise ValueError(f"pad takes pad_width as one number, a pair, or {rank} pairs; got shape {table.shape}")
-    if rank and ((table < 0).any() or (table > _MOST).any()):
+    if rank and ((table < 0).any() or (table > _MAX_PAD_WIDTH).any()):
         raise ValueError(f"pad takes widths from 0 on, as many as a memory holds; got {widths!r}")
     return tuple((int(low), int(high)) for low, high in np.broadcast_to(table, (rank, 2)))
 
 
-def _require_elements(array: Any, pairs: Pairs, mode: str) -> None:
-    """Raise ValueError if an axis without elements is to be padded from its elements."""
+def _require_elements(array: Any, pairs: PadWidths, mode: str) -> None:
+    """Raise ValueError if ``mode`` pads an axis from its elements and there are none; ``pairs`` are the widths."""
     for axis, (size, pair) in enumerate(zip(shape_of(array), pairs, strict=True)):
         if not size and (any(pair) or mode in ("maximum", "minimum")) and mode != "mean":
             raise ValueError(f"pad with mode={mode!r}: axis {axis} has no elements to go on from")
 
 
-def _pad_constant(array: Any, pairs: Pairs, values: Any) -> Any:
+def _pad_constant(array: Any, pairs: PadWidths, values: Any) -> Any:
+    """Pad with constants: ``values`` is one, a (before, after) pair, or one pair for each axis."""
     dtype, weak = aval_of(array).dtype, aval_of(array).weak_type
     if not isinstance(values, (list, tuple)) and not shape_of(values):
         padded = slicing.pad(array, as_dtype(values, dtype), [(low, high, 0) for low, high in pairs])
         return convert_element_type(padded, dtype, True) if weak else padded
-    table = _table(values, len(pairs), "constant_values")
+    table = _value_pairs(values, len(pairs), "constant_values")
     for axis, ((low, high), (before, after)) in enumerate(zip(pairs, table, strict=True)):
         config = [(0, 0, 0)] * len(pairs)
         for value, triple in ((before, (low, 0, 0)), (after, (0, high, 0))):
@@ -119,8 +124,11 @@ def _pad_constant(array: Any, pairs: Pairs, values: Any) -> Any:
     return array
 
 
-def _table(values: Any, rank: int, name: str) -> np.ndarray[Any, Any]:
-    """Return values of shape (rank, 2): one before and one after for each axis."""
+def _value_pairs(values: Any, rank: int, name: str) -> np.ndarray[Any, Any]:
+    """Return ``values`` broadcast to the shape (rank, 2): one before and one after for each axis.
+
+    ``name`` is the argument in the ValueError for other shapes.
+    """
     array = np.asarray(values)
     try:
         return np.broadcast_to(array, (rank, 2))
@@ -137,22 +145,29 @@ def _is_odd(kind: Any) -> bool:
     return bool(kind == "odd")
 
 
-@together("pairs", "mode", "odd")
-def _pad_from(array: Any, pairs: Pairs, mode: str, odd: bool) -> Any:
+@jit_wrapped("pairs", "mode", "odd")
+def _pad_from_elements(array: Any, pairs: PadWidths, mode: str, odd: bool) -> Any:
+    """Pad with copies of elements, in the modes edge, wrap, reflect and symmetric.
+
+    ``odd`` reflects the values about that of the edge as well.
+    """
     for axis, (low, high) in enumerate(pairs):
         if not (low or high):
             continue
         if odd:
-            behind = flip(_beyond(flip(array, axis), axis, mode, high), axis)
-            array = concatenate([_beyond(array, axis, mode, low), array, behind], axis)
+            behind = flip(_extrapolate_before(flip(array, axis), axis, mode, high), axis)
+            array = concatenate([_extrapolate_before(array, axis, mode, low), array, behind], axis)
         else:
             indices = np.pad(np.arange(shape_of(array)[axis]), (low, high), mode=mode)  # type: ignore[call-overload]
-            array = picked(array, axis, indices)
+            array = take_static(array, axis, indices)
     return array
 
 
-def _beyond(array: Any, axis: int, mode: str, count: int) -> Any:
-    """Return ``count`` elements before the first, by repeated point reflection about the edge element."""
+def _extrapolate_before(array: Any, axis: int, mode: str, count: int) -> Any:
+    """Return ``count`` elements before the first, by repeated point reflection about the edge element.
+
+    In ``mode`` "reflect" the edge element itself is not repeated, in "symmetric" it is.
+    """
     extended = array
     offset = 1 if mode == "reflect" and shape_of(array)[axis] > 1 else 0
     while (added := shape_of(extended)[axis] - shape_of(array)[axis]) < count:
@@ -166,58 +181,61 @@ def _beyond(array: Any, axis: int, mode: str, count: int) -> Any:
 # Ramps and statistics -----------------------------------------------------------------------------------------------
 
 
-@together("pairs")
-def _pad_ramp(array: Any, end_values: Any, pairs: Pairs) -> Any:
+@jit_wrapped("pairs")
+def _pad_ramp(array: Any, end_values: Any, pairs: PadWidths) -> Any:
     ends = broadcast_to(end_values, (len(pairs), 2))
     for axis, (low, high) in enumerate(pairs):
         first = slice_in_dim(array, 0, 1, axis)
         last = slice_in_dim(array, shape_of(array)[axis] - 1, shape_of(array)[axis], axis)
         before = _ramp(ends[axis, 0], first, axis, low)
         behind = flip(_ramp(ends[axis, 1], last, axis, high), axis)
-        array = _joined(before, array, behind, axis)
+        array = _concatenate_padding(before, array, behind, axis)
     return array
 
 
 def _ramp(end: Any, edge: Any, axis: int, count: int) -> Any:
-    """Return ``count`` evenly spaced values from ``end`` to the edge, without the edge; integers are rounded down."""
+    """Return ``count`` evenly spaced values from ``end`` to ``edge``, exclusive; integers are rounded down."""
     dtype = aval_of(edge).dtype
-    wide = inexact(edge)
+    wide = promote_inexact(edge)
     end = as_dtype(as_dtype(end, dtype), aval_of(wide).dtype)
     sizes = [count if i == axis else 1 for i in range(len(shape_of(edge)))]
     steps = reshape(broadcasted_iota(np.dtype("int32"), (count,), 0), sizes)
     part = ufuncs.true_divide(as_dtype(steps, real_dtype(aval_of(wide).dtype)), max(1, count))
     values = ufuncs.add(end, ufuncs.multiply(ufuncs.subtract(wide, end), part))
-    return as_dtype(ufuncs.floor(values) if kind_of(dtype) in "iu" else values, dtype)
+    return as_dtype(ufuncs.floor(values) if dtype_kind(dtype) in "iu" else values, dtype)
 
 
-def _joined(before: Any, array: Any, behind: Any, axis: int) -> Any:
+def _concatenate_padding(before: Any, array: Any, behind: Any, axis: int) -> Any:
     dtype, weak = aval_of(array).dtype, aval_of(array).weak_type
     padded = concatenate([as_dtype(x, dtype) for x in (before, array, behind)], axis)
     return convert_element_type(padded, dtype, True) if weak else padded
 
 
-def _lengths(stat_length: Any, pairs: Pairs) -> Pairs | None:
+def _stat_lengths(stat_length: Any, pairs: PadWidths) -> PadWidths | None:
     if stat_length is None:
         return None
-    table = _table(stat_length, len(pairs), "stat_length")
+    table = _value_pairs(stat_length, len(pairs), "stat_length")
     if table.dtype.kind not in "iu" or (table < 1).any():
         raise ValueError(f"pad takes stat_length as integers from 1 on, got {stat_length!r}")
     return tuple((int(low), int(high)) for low, high in table)
 
 
-@together("pairs", "lengths", "mode")
-def _pad_statistic(array: Any, pairs: Pairs, lengths: Pairs | None, mode: str) -> Any:
+@jit_wrapped("pairs", "lengths", "mode")
+def _pad_statistic(array: Any, pairs: PadWidths, lengths: PadWidths | None, mode: str) -> Any:
     for axis, (low, high) in enumerate(pairs):
         size = shape_of(array)[axis]
         first, second = (size, size) if lengths is None else (min(n, size) for n in lengths[axis])
         before = _statistic(slice_in_dim(array, 0, first, axis), axis, mode, low)
         behind = _statistic(slice_in_dim(array, size - second, size, axis), axis, mode, high)
-        array = _joined(before, array, behind, axis)
+        array = _concatenate_padding(before, array, behind, axis)
     return array
 
 
 def _statistic(part: Any, axis: int, mode: str, count: int) -> Any:
-    """Return a statistic of each vector along an axis, repeated ``count`` times; rounded for integers."""
+    """Return a statistic of each vector along an axis, repeated ``count`` times; rounded for integers.
+
+    ``part`` holds the vectors; ``mode`` is "maximum", "minimum", "mean" or "median".
+    """
     functions: dict[str, Callable[..., Any]] = {
         "maximum": reductions.max,
         "minimum": reductions.min,
@@ -225,19 +243,20 @@ def _statistic(part: Any, axis: int, mode: str, count: int) -> Any:
         "median": sorting.median,
     }
     statistic = functions[mode](part, axis, keepdims=True)
-    if kind_of(aval_of(part).dtype) in "iu":
+    if dtype_kind(aval_of(part).dtype) in "iu":
         statistic = ufuncs.rint(statistic)
     shape = shape_of(part)
     return broadcast_to(as_dtype(statistic, aval_of(part).dtype), (*shape[:axis], count, *shape[axis + 1 :]))
 
 
-def _by_function(array: Any, pairs: Pairs, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+def _pad_by_function(array: Any, pairs: PadWidths, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+    """Pad with zeros, then replace each vector along each axis by ``function(vector, widths, axis, kwargs)``."""
     padded = _pad_constant(array, pairs, 0)
     for axis, pair in enumerate(pairs):
         axis_last = moveaxis(padded, axis, -1)
         shape = shape_of(axis_last)
         rows = reshape(axis_last, (math.prod(shape[:-1]), shape[-1]))
-        done = [function(rows[i], pair, axis, kwargs) for i in range(shape_of(rows)[0])]
-        if done:
-            padded = moveaxis(reshape(concatenate([reshape(row, (1, shape[-1])) for row in done], 0), shape), -1, axis)
+        outs = [function(rows[i], pair, axis, kwargs) for i in range(shape_of(rows)[0])]
+        if outs:
+            padded = moveaxis(reshape(concatenate([reshape(row, (1, shape[-1])) for row in outs], 0), shape), -1, axis)
     return padded

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
+from ..dtypes import dtype_kind
 from ..trace.source import here
-from ..trace.tracer import Tracer
+from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
-from . import indexing_tools, logic, reductions, repeating, ufuncs
+from . import index_construction, logic, reductions, repeating, ufuncs
 from .axes import whole_number
 from .creation import asarray
+from .jit_wrapped import jit_wrapped
 from .joining import concatenate
 from .linalg.decompositions import eigvals
 from .linalg.least_squares import lstsq
@@ -20,11 +21,10 @@ from .linalg.solving import inv
 from .linear import matmul
 from .matrices import eye
 from .polynomials import vander
-from .promotion import as_dtype, inexact, to_common_inexact
+from .promotion import as_dtype, promote_dtypes_inexact, promote_inexact
 from .shaping import expand_dims, matrix_transpose, shape_of
 from .sorting import argsort
 from .taking import take
-from .together import together
 from .transcendental import sqrt
 from .types import finfo
 
@@ -67,9 +67,14 @@ def _check_points(x: Any, y: Any, w: Any) -> None:
         raise TypeError(f"polyfit takes a weight for each point, got shapes {of_x} and {shape_of(w)}{here()}")
 
 
-@together("order", "rcond", "how")
+@jit_wrapped("order", "rcond", "how")
 def _polyfit(x: Any, y: Any, w: Any, order: int, rcond: float | None, how: str) -> tuple[Any, ...]:
-    x, y, *weights = to_common_inexact([x, y] if w is None else [x, y, w])
+    """Return the coefficients of the fit, and the further results that ``how`` asks for.
+
+    ``how`` is "" for none, "full" for those of ``full=True``, "cov" or "unscaled" for a covariance; ``order`` is
+    the degree.
+    """
+    x, y, *weights = promote_dtypes_inexact([x, y] if w is None else [x, y, w])
     x, y = (as_dtype(v, aval_of(v).dtype) for v in (x, y))
     dtype = aval_of(x).dtype
     count, is_matrix = shape_of(x)[0], len(shape_of(y)) == 2
@@ -101,7 +106,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """Return the roots of the polynomial with coefficients ``p``, highest power first, as complex numbers.
 
     ``p`` is a vector. ``strip_zeros`` removes leading zeros, which needs their values (TypeError while tracing);
-    otherwise each gives a NaN at the end of the result, which has one element less than ``p``. The roots are
+    otherwise each gives a NaN at the end of the result, which has one element fewer than ``p``. The roots are
     eigenvalues of the companion matrix.
 
     >>> import xlascope.numpy as jnp
@@ -110,13 +115,13 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """
     if len(shape_of(p)) > 1:
         raise ValueError(f"roots takes a vector of coefficients, got shape {shape_of(p)}{here()}")
-    p = inexact(asarray(p).reshape(-1))
+    p = promote_inexact(asarray(p).reshape(-1))
     if shape_of(p)[0] < 2:
         return asarray(np.zeros(0, "complex64" if aval_of(p).dtype.itemsize < 8 else "complex128"))
     if not strip_zeros:
         leading = reductions.sum(reductions.cumprod(as_dtype(logic.equal(p, 0), np.dtype("int32"))))
         return _roots(repeating.roll(p, ufuncs.negative(leading)), leading)
-    concrete = p.concrete() if isinstance(p, Tracer) else p
+    concrete = p.concrete() if isinstance(p, TracerBase) else p
     if concrete is None:
         raise TypeError(f"roots of {p!r}: which are zeros is not known while tracing; use strip_zeros=False")
     values = np.asarray(concrete)
@@ -124,7 +129,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     if not nonzero.size:
         return _no_roots(p)
     first, last = int(nonzero[0]), int(nonzero[-1])
-    nonzero_roots = _companion_values(p[first : last + 1]) if last > first else _no_roots(p)
+    nonzero_roots = _companion_eigenvalues(p[first : last + 1]) if last > first else _no_roots(p)
     zeros = asarray(np.zeros(len(values) - 1 - last, aval_of(nonzero_roots).dtype))
     return concatenate([nonzero_roots, zeros])
 
@@ -132,23 +137,27 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 def _no_roots(p: Any) -> Any:
     dtype = aval_of(p).dtype
     return asarray(
-        np.zeros(0, dtype if kind_of(dtype) == "c" else "complex128" if dtype.itemsize == 8 else "complex64")
+        np.zeros(0, dtype if dtype_kind(dtype) == "c" else "complex128" if dtype.itemsize == 8 else "complex64")
     )
 
 
-def _companion_values(p: Any) -> Any:
+def _companion_eigenvalues(p: Any) -> Any:
     size = shape_of(p)[0] - 1
     below = eye(size, k=-1, dtype=aval_of(p).dtype)
     first = ufuncs.negative(ufuncs.true_divide(p[1:], p[0]))
     return eigvals(below.at[0, :].set(first))
 
 
-@together()
+@jit_wrapped()
 def _roots(p: Any, leading: Any) -> Any:
+    """Return the roots of a polynomial whose ``leading`` zero coefficients have been moved to the end of ``p``.
+
+    ``leading`` may be traced. The result has one element fewer than ``p``; NaN stands for missing roots.
+    """
     size = shape_of(p)[0] - 1
-    p = indexing_tools.where(logic.equal(leading, size + 1), 1, p)
-    eigenvalues = _companion_values(p)
+    p = index_construction.where(logic.equal(leading, size + 1), 1, p)
+    eigenvalues = _companion_eigenvalues(p)
     root_count = ufuncs.subtract(size, leading)
     numbers = asarray(np.arange(size))
     eigenvalues = take(eigenvalues, argsort(logic.equal(ufuncs.abs(eigenvalues), 0), stable=True))  # zeros last
-    return indexing_tools.where(numbers < root_count, eigenvalues, complex(np.nan, np.nan))
+    return index_construction.where(numbers < root_count, eigenvalues, complex(np.nan, np.nan))

@@ -8,26 +8,26 @@ import numpy as np
 
 from ..operations.shapes import expand_dims, full, reduce_sum, reshape
 from ..operations.slicing import pad, slice_in_dim
-from ..trace.tracer import Tracer
+from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from . import ufuncs
 from .creation import ones
+from .jit_wrapped import jit_wrapped
 from .joining import concatenate
-from .promotion import as_dtype, inexact, to_common_inexact
+from .promotion import as_dtype, promote_dtypes_inexact, promote_inexact
 from .shaping import index_row, shape_of
-from .sliding_products import convolve
-from .together import together
+from .vector_convolution import convolve
 
 #: Up to this many products are computed as one array; more by a convolution, which needs less memory.
-_FEW_PRODUCTS = 1 << 12
+_MAX_DIRECT_PRODUCTS = 1 << 12
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """Return the product of two polynomials.
 
-    ``a1`` and ``a2`` hold coefficients along one axis; the result has one less than both together, as floats or
-    complex numbers. ``trim_leading_zeros`` removes leading zeros of the operands, as NumPy does, and needs their
-    values. Raises ValueError for other shapes, TypeError for trimming a tracer.
+    ``a1`` and ``a2`` hold coefficients along one axis; the result has one coefficient fewer than both together,
+    as floats or complex numbers. ``trim_leading_zeros`` removes leading zeros of the operands, as NumPy does, and
+    needs their values. Raises ValueError for other shapes, TypeError for trimming a tracer.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.polymul(jnp.array([1.0, 2.0]), jnp.array([1.0, -2.0])))
@@ -35,17 +35,17 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """
     operands = [a1, a2]
     if trim_leading_zeros:
-        operands = [_trimmed(p, 0.0, "polymul") for p in operands]
+        operands = [_trim_leading_zeros(p, 0.0, "polymul") for p in operands]
     return _polymul(*operands)
 
 
-@together()
+@jit_wrapped()
 def _polymul(a1: Any, a2: Any) -> Any:
-    x, y = _operands(a1, a2)
+    x, y = _promote_polynomials(a1, a2)
     zero = _zero(x)
     x, y = (v if shape_of(v)[0] else full((1,), zero) for v in (x, y))  # an empty polynomial is 0
     size_x, size_y = shape_of(x)[0], shape_of(y)[0]
-    if size_x * size_y > _FEW_PRODUCTS:
+    if size_x * size_y > _MAX_DIRECT_PRODUCTS:
         return convolve(x, y)
     width = size_x + size_y - 1
     products = ufuncs.multiply(expand_dims(x, (1,)), expand_dims(y, (0,)))
@@ -67,12 +67,12 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
     [ 1. -2.] [0. 0. 1.]
     """
     quotient, remainder = _polydiv(u, v)
-    return quotient, _trimmed(remainder, 1e-8, "polydiv") if trim_leading_zeros else remainder
+    return quotient, _trim_leading_zeros(remainder, 1e-8, "polydiv") if trim_leading_zeros else remainder
 
 
-@together()
+@jit_wrapped()
 def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    remainder, v = _operands(u, v)
+    remainder, v = _promote_polynomials(u, v)
     if not shape_of(v)[0]:
         raise ValueError("polydiv takes a polynomial to divide by, got one without coefficients")
     size, divisor_size = shape_of(remainder)[0], shape_of(v)[0]
@@ -86,7 +86,7 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     return concatenate(quotient) if quotient else full((1,), _zero(v)), remainder
 
 
-@together()
+@jit_wrapped()
 def poly(seq_of_zeros: Any) -> Any:
     """Return the monic polynomial with the given zeros.
 
@@ -103,10 +103,10 @@ def poly(seq_of_zeros: Any) -> Any:
     if len(shape) == 2 and shape[0] == shape[1]:
         raise NotImplementedError("poly of a matrix needs its eigenvalues; give the eigenvalues themselves")
     if shape == (0,):
-        return ones((), aval_of(inexact(seq_of_zeros)).dtype)
+        return ones((), aval_of(promote_inexact(seq_of_zeros)).dtype)
     if len(shape) > 1:
         raise ValueError(f"poly takes zeros along one axis, got shape {shape}")
-    zeros = reshape(inexact(seq_of_zeros), (aval_of(seq_of_zeros).size,))
+    zeros = reshape(promote_inexact(seq_of_zeros), (aval_of(seq_of_zeros).size,))
     zeros = as_dtype(zeros, aval_of(zeros).dtype)
     coefficients: Any = full((1,), np.ones((), aval_of(zeros).dtype)[()])
     for i in range(shape_of(zeros)[0]):
@@ -116,8 +116,8 @@ def poly(seq_of_zeros: Any) -> Any:
     return coefficients
 
 
-def _operands(first: Any, second: Any) -> tuple[Any, Any]:
-    x, y = to_common_inexact([first, second])
+def _promote_polynomials(first: Any, second: Any) -> tuple[Any, Any]:
+    x, y = promote_dtypes_inexact([first, second])
     if len(shape_of(x)) != 1 or len(shape_of(y)) != 1:
         raise ValueError(f"polynomials are arrays with one axis, got shapes {shape_of(x)} and {shape_of(y)}")
     return x, y
@@ -127,11 +127,15 @@ def _zero(x: Any) -> Any:
     return np.zeros((), aval_of(x).dtype)[()]
 
 
-def _trimmed(p: Any, tolerance: float, name: str) -> Any:
-    """Return the coefficients without leading ones of absolute value up to ``tolerance``."""
+def _trim_leading_zeros(p: Any, tolerance: float, name: str) -> Any:
+    """Return the coefficients without leading ones of absolute value up to ``tolerance``.
+
+    Raises TypeError for a traced polynomial, ValueError for an array of another rank; ``name`` is the calling
+    function.
+    """
     if shape_of(p) == (1,) and not tolerance:  # an empty polynomial equals a single zero
         return p
-    concrete = p.concrete() if isinstance(p, Tracer) else p
+    concrete = p.concrete() if isinstance(p, TracerBase) else p
     if concrete is None:
         raise TypeError(f"{name} of {p!r} with trim_leading_zeros: which are zeros is not known while tracing")
     aval = aval_of(p)

@@ -17,25 +17,27 @@ set_printoptions = np.set_printoptions
 def array_repr(
     arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
-    """Return the text of ``repr``, with the given line width, precision, or without exponents.
+    """Return the ``repr`` of an array with the given line width and precision.
+
+    ``suppress_small`` writes numbers without exponents. None stands for NumPy's print options.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.array_repr(jnp.array([0.123456]), precision=2)
     'Array([0.12], dtype=float32)'
     """
-    with _printing(max_line_width, precision, suppress_small):
-        return repr(_array(arr))
+    with _print_options(max_line_width, precision, suppress_small):
+        return repr(_require_array(arr))
 
 
 def array_str(
     a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
-    """Return the text of ``str``, with the given line width, precision, or without exponents."""
-    with _printing(max_line_width, precision, suppress_small):
-        return str(_array(a))
+    """Return the ``str`` of an array; the arguments are those of :func:`array_repr`."""
+    with _print_options(max_line_width, precision, suppress_small):
+        return str(_require_array(a))
 
 
-def _array(x: Any) -> Any:
+def _require_array(x: Any) -> Any:
     """Return an array unchanged; raise TypeError for any other value."""
     aval_of(x)
     if not hasattr(x, "shape"):
@@ -43,8 +45,8 @@ def _array(x: Any) -> Any:
     return x
 
 
-def _printing(width: Any, precision: Any, suppress: Any) -> Any:
-    """Return a context of NumPy's print options in which the given options are overridden."""
+def _print_options(width: Any, precision: Any, suppress: Any) -> Any:
+    """Return a context manager that overrides the print options of NumPy that are not None here."""
     options: dict[str, Any] = {
         name: whole_number(number, argument)
         for name, argument, number in (("linewidth", "max_line_width", width), ("precision", "precision", precision))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
+from ..dtypes import dtype_kind
 from ..errors import TracerIntegerConversionError
-from ..ir.avals import shaped
-from ..ir.requested_dtypes import requested_dtype
+from ..ir.avals import make_aval
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations import exponentials
 from ..operations.arithmetic import add, div, mul, sign, sub
 from ..operations.bits import bitwise_and
@@ -18,25 +18,25 @@ from ..operations.comparisons import eq
 from ..operations.complex_numbers import real
 from ..operations.conversion import convert_element_type
 from ..operations.exponentials import log
-from ..operations.out_shardings import out_sharded
+from ..operations.out_shardings import with_out_sharding
 from ..operations.rounding import floor
 from ..operations.selection import select
 from ..operations.shapes import broadcasted_iota, expand_dims, reshape
 from ..operations.slicing import concatenate, slice_in_dim
 from ..trace.advice import integer_advice
-from ..trace.provenance import dependence_text, function_text
+from ..trace.provenance import dependence_text, traced_function_name
 from ..trace.source import compose_message, here
-from ..trace.tracer import Tracer
+from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
-from ..xla.arrays.transfers import put
+from ..xla.arrays.transfers import put_on_device
 from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype
-from .promotion import as_dtype, broadcast_shape, common_dtype, to_common_inexact
-from .together import together
+from .jit_wrapped import jit_wrapped
+from .promotion import as_dtype, broadcast_shape, common_dtype, promote_dtypes_inexact
 
 
-@out_sharded
+@with_out_sharding
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
     """Return start, start + step, … below stop; with one argument, 0, 1, … below it.
 
@@ -47,29 +47,34 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     if stop is None:  # a single argument is stop
         start, stop = 0, start
     for name, x in (("start", start), ("stop", stop), ("step", step)):
-        if isinstance(x, Tracer) and x.concrete() is None:
-            raise _size_error(name, x, is_window=isinstance(start, Tracer) and isinstance(stop, Tracer))
+        if isinstance(x, TracerBase) and x.concrete() is None:
+            raise _traced_size_error(name, x, is_window=isinstance(start, TracerBase) and isinstance(stop, TracerBase))
         if getattr(x, "ndim", 0):
             raise TypeError(f"arange: {name} is a number, got an array of shape {tuple(x.shape)}{here()}")
     bounds: list[Any] = [
         np.asarray(x)[()] if hasattr(x, "aval") else x for x in (start, stop, 1 if step is None else step)
     ]
-    result_dtype = common_dtype([aval_of(x) for x in bounds])[0] if dtype is None else requested_dtype(dtype)
+    result_dtype = common_dtype([aval_of(x) for x in bounds])[0] if dtype is None else resolve_requested_dtype(dtype)
     if bounds[0] == 0 and bounds[2] == 1 and result_dtype.kind in "iuf":
         size = max(0, math.ceil(bounds[1]))
         return broadcasted_iota(result_dtype, (size,), 0)
     values = np.arange(bounds[0], bounds[1], bounds[2])
-    return put(values, shaped(values.shape, result_dtype))
+    return put_on_device(values, make_aval(values.shape, result_dtype))
 
 
-def _size_error(name: str, x: Tracer, is_window: bool) -> Exception:
-    """Return the error for a number of elements that is not known, with what to do about this argument."""
-    what = (
-        f"arange: the {name} {dependence_text(x)}, so the number of elements isn't known while {function_text(x)} is "
+def _traced_size_error(name: str, x: TracerBase, is_window: bool) -> Exception:
+    """Return the error of ``arange`` for a traced argument, with advice.
+
+    ``name`` is the argument and ``x`` its tracer; ``is_window`` says that start and stop are both traced, which
+    suggests ``start + arange(n)``.
+    """
+    problem = (
+        f"arange: the {name} {dependence_text(x)}, so the number of elements isn't known while "
+        f"{traced_function_name(x)} is "
         "traced."
     )
     fix = "If you know the length n, write start + xlascope.numpy.arange(n)." if is_window else integer_advice(x)
-    return TracerIntegerConversionError(compose_message(what, fix))
+    return TracerIntegerConversionError(compose_message(problem, fix))
 
 
 def linspace(
@@ -82,42 +87,45 @@ def linspace(
     >>> print(jnp.linspace(0, 1, 5))
     [0.   0.25 0.5  0.75 1.  ]
     """
-    axis_number, count = _axis_of_values(axis, start, stop), _number_of_values(num)
-    requested = None if dtype is None else requested_dtype(dtype)
+    axis_number, count = _new_axis(axis, start, stop), _require_count(num)
+    requested = None if dtype is None else resolve_requested_dtype(dtype)
     values, step = _linspace(start, stop, num=count, endpoint=bool(endpoint), dtype=requested, axis=axis_number)
     return (values, step) if retstep else values
 
 
-def _axis_of_values(axis: Any, start: Any, stop: Any) -> int:
-    """Return the axis of the values in the result, whose rank is that of the broadcast ends plus one."""
+def _new_axis(axis: Any, start: Any, stop: Any) -> int:
+    """Return ``axis`` as the nonnegative number of the axis along which the values lie in the result.
+
+    The result has one axis more than ``start`` and ``stop`` broadcast.
+    """
     return axis_of(axis, max(len(aval_of(x).shape) for x in (start, stop)) + 1)
 
 
-def _number_of_values(num: Any) -> int:
+def _require_count(num: Any) -> int:
     count = whole_number(num, "num")
     if count < 0:
         raise ValueError(f"num is the number of values, at least 0, got {count}")
     return count
 
 
-@together("num", "endpoint", "dtype", "axis")
+@jit_wrapped("num", "endpoint", "dtype", "axis")
 def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
-    start, stop = to_common_inexact((start, stop))
+    start, stop = promote_dtypes_inexact((start, stop))
     computed = aval_of(start).dtype
     start, stop = as_dtype(start, computed), as_dtype(stop, computed)
     parts = num - 1 if endpoint else num
     shape = broadcast_shape(aval_of(start).shape, aval_of(stop).shape)
     start, stop = shaping.broadcast_to(start, shape), shaping.broadcast_to(stop, shape)
     step = div(sub(stop, start), float(parts)) if parts > 0 else mul(start, math.nan)
-    values = _between(expand_dims(start, (0,)), expand_dims(stop, (0,)), num, parts)
-    if dtype is not None and kind_of(dtype) in "iu":
-        values = floor(real(values) if kind_of(computed) == "c" else values)
+    values = _interpolate(expand_dims(start, (0,)), expand_dims(stop, (0,)), num, parts)
+    if dtype is not None and dtype_kind(dtype) in "iu":
+        values = floor(real(values) if dtype_kind(computed) == "c" else values)
     values = convert_element_type(values, computed if dtype is None else dtype)
     return shaping.moveaxis(values, 0, axis), step
 
 
-def _between(start: Any, stop: Any, num: int, parts: int) -> Any:
-    """Return ``num`` values along the first axis from start, spaced by 1 / ``parts`` of the way to stop."""
+def _interpolate(start: Any, stop: Any, num: int, parts: int) -> Any:
+    """Return ``num`` values along the first axis, from start in steps of 1 / ``parts`` of the way to stop."""
     if num < 2:
         return slice_in_dim(start, 0, num)
     aval = aval_of(start)
@@ -132,12 +140,12 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
     """Return ``num`` values from base**start to base**stop whose logarithms are evenly spaced."""
-    axis_number, count = _axis_of_values(axis, start, stop), _number_of_values(num)
+    axis_number, count = _new_axis(axis, start, stop), _require_count(num)
     values = _logspace(start, stop, base, num=count, endpoint=bool(endpoint), axis=axis_number)
     return values if dtype is None else astype(values, dtype)
 
 
-@together("num", "endpoint", "axis")
+@jit_wrapped("num", "endpoint", "axis")
 def _logspace(start: Any, stop: Any, base: Any, num: int, endpoint: bool, axis: int) -> Any:
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     return exponentials.pow(as_dtype(base, aval_of(exponents).dtype), exponents)
@@ -145,14 +153,14 @@ def _logspace(start: Any, stop: Any, base: Any, num: int, endpoint: bool, axis: 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Return ``num`` values from start to stop, both of one sign, in a geometric progression."""
-    axis_number, count = _axis_of_values(axis, start, stop), _number_of_values(num)
+    axis_number, count = _new_axis(axis, start, stop), _require_count(num)
     values = _geomspace(start, stop, num=count, endpoint=bool(endpoint), axis=axis_number)
     return values if dtype is None else astype(values, dtype)
 
 
-@together("num", "endpoint", "axis")
+@jit_wrapped("num", "endpoint", "axis")
 def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> Any:
-    first, last = to_common_inexact((start, stop))
+    first, last = promote_dtypes_inexact((start, stop))
     shape = broadcast_shape(aval_of(first).shape, aval_of(last).shape)
     first, last = shaping.broadcast_to(first, shape), shaping.broadcast_to(last, shape)
     direction = sign(first)
@@ -166,7 +174,10 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> An
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """Return coordinate arrays of coordinate vectors.
+    """Return the coordinate arrays of a grid, one for each coordinate vector.
+
+    With ``indexing`` "xy" the first two vectors run along the second and the first axis, with "ij" each along its
+    own. ``sparse`` gives arrays of size 1 along the other axes.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.meshgrid(jnp.arange(3), jnp.arange(2))[0])
@@ -195,4 +206,4 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
     if not callable(function):
         raise TypeError(f"fromfunction takes a function of indices, got {function!r} of type {type(function).__name__}")
     sizes = as_shape(shape)
-    return function(*(broadcasted_iota(requested_dtype(dtype), sizes, i) for i in range(len(sizes))), **kwargs)
+    return function(*(broadcasted_iota(resolve_requested_dtype(dtype), sizes, i) for i in range(len(sizes))), **kwargs)

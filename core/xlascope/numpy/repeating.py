@@ -8,36 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..dtypes import to_canonical_dtype
 from ..errors import ConcretizationTypeError
 from ..operations.arithmetic import add, rem
 from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
 from ..operations.dynamic_slicing import dynamic_slice
-from ..operations.out_shardings import out_sharded
+from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota, reshape, zeros_of
 from ..operations.slicing import concatenate, rev, slice_in_dim
-from ..operations.sums import neg
-from ..trace.planned import planned
+from ..operations.tangent_arithmetic import neg
 from ..trace.source import here
-from ..trace.tracer import Tracer
+from ..trace.trace_cache import cache_trace
+from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from .axes import axes_of, axis_of, is_several, sizes_of, whole_number
+from .jit_wrapped import jit_wrapped
 from .searching import searchsorted
 from .shaping import broadcast_to, index_row, moveaxis, ravel, shape_of, swapaxes
 from .taking import take
-from .together import together
 from .ufuncs import minimum
 
 
-@planned
+@cache_trace
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """Return the array repeated along each axis ``reps`` times."""
     times = sizes_of(reps)
     return _tile(A, times=times)
 
 
-@together("times")
+@jit_wrapped("times")
 def _tile(A: Any, times: tuple[int, ...]) -> Any:
     shape = shape_of(A)
     rank = max(len(shape), len(times))
@@ -49,7 +49,7 @@ def _tile(A: Any, times: tuple[int, ...]) -> Any:
     return reshape(broadcast, [n * size for n, size in zip(times, sizes, strict=True)])
 
 
-@out_sharded
+@with_out_sharding
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
     """Return each element repeated, along an axis (None: of the flattened array).
 
@@ -63,21 +63,25 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
-    if isinstance(repeats, Tracer) and repeats.concrete() is None:
-        return take(a, _traced_rows(repeats, shape_of(a)[axis], total_repeat_length), axis)
-    counts = _counts(repeats, shape_of(a)[axis])
+    if isinstance(repeats, TracerBase) and repeats.concrete() is None:
+        return take(a, _traced_row_indices(repeats, shape_of(a)[axis], total_repeat_length), axis)
+    counts = _repeat_counts(repeats, shape_of(a)[axis])
     if total_repeat_length is None and counts.size == 1:
         return _repeat(a, times=int(counts[0]), axis=axis)
     rows = np.repeat(np.arange(shape_of(a)[axis]), counts)
     if total_repeat_length is not None:
-        rows = _of_length(rows, whole_number(total_repeat_length, "total_repeat_length"), shape_of(a)[axis])
+        rows = _fit_length(rows, whole_number(total_repeat_length, "total_repeat_length"), shape_of(a)[axis])
     if not len(rows):
         return slice_in_dim(a, 0, 0, axis)
-    return picked(a, axis, rows)
+    return take_static(a, axis, rows)
 
 
-def _traced_rows(repeats: Tracer, size: int, length: int | None) -> Any:
-    """Return the index of the element at each position of the result, for traced repeat counts."""
+def _traced_row_indices(repeats: TracerBase, size: int, length: int | None) -> Any:
+    """Return for each position of a result of ``repeat`` the index of its element, for traced repeat counts.
+
+    ``size`` is the number of elements; ``length``, that of the result, is required (None:
+    ConcretizationTypeError).
+    """
     if length is None:
         raise ConcretizationTypeError(
             f"repeat: the size of the result depends on the values of repeats, {repeats!r}, which are not known while "
@@ -91,8 +95,11 @@ def _traced_rows(repeats: Tracer, size: int, length: int | None) -> Any:
     return minimum(searchsorted(ends, positions, side="right"), max(size - 1, 0))
 
 
-def _counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
-    """Return the validated repeat counts as one number, or one for each element."""
+def _repeat_counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
+    """Return repeat counts as a vector of one number, or of one for each of ``size`` elements.
+
+    Raises TypeError for anything but integers, ValueError for other shapes and negative counts.
+    """
     counts = np.asarray(repeats)
     if counts.dtype.kind not in "biu" and counts.size:
         raise TypeError(f"repeats are integers, got {repeats!r}")
@@ -103,14 +110,18 @@ def _counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
     return counts.reshape(-1).astype(int)
 
 
-def _of_length(rows: np.ndarray[Any, Any], length: int, size: int) -> np.ndarray[Any, Any]:
-    """Return ``length`` rows: excess ones are dropped, missing ones are the array's last row, as in JAX."""
+def _fit_length(rows: np.ndarray[Any, Any], length: int, size: int) -> np.ndarray[Any, Any]:
+    """Return ``length`` row indices: excess ones are dropped, missing ones are that of the last row, as in JAX.
+
+    ``rows`` are the indices, ``size`` is the number of rows of the array. Raises ValueError for a negative
+    length.
+    """
     if length < 0:
         raise ValueError(f"total_repeat_length is at least 0, got {length}")
     return np.concatenate([rows[:length], np.repeat(np.arange(size)[-1:], max(0, length - len(rows)))])
 
 
-@together("times", "axis")
+@jit_wrapped("times", "axis")
 def _repeat(a: Any, times: int, axis: int) -> Any:
     shape = shape_of(a)
     repeated_shape = (*shape[: axis + 1], times, *shape[axis + 1 :])
@@ -118,26 +129,26 @@ def _repeat(a: Any, times: int, axis: int) -> Any:
     return reshape(broadcast_in_dim(a, repeated_shape, axes), (*shape[:axis], shape[axis] * times, *shape[axis + 1 :]))
 
 
-@planned
+@cache_trace
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return the elements in reversed order, along an axis, several, or all (None)."""
     rank = len(shape_of(m))
     return rev(m, tuple(range(rank)) if axis is None else axes_of(axis, rank))
 
 
-@planned
+@cache_trace
 def flipud(m: Any) -> Any:
     """Return the elements with the first axis reversed."""
     return flip(m, 0)
 
 
-@planned
+@cache_trace
 def fliplr(m: Any) -> Any:
     """Return the elements with the second axis reversed."""
     return flip(m, 1)
 
 
-@together("k", "axes")
+@jit_wrapped("k", "axes")
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Return the array rotated by ``k`` quarter turns in the plane of two axes."""
     first, second = axes_of(axes, len(shape_of(m)))
@@ -149,7 +160,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return flip(swapaxes(m, first, second), second) if turns else m
 
 
-@planned
+@cache_trace
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Return the elements shifted cyclically along an axis (None: of the flattened array).
 
@@ -163,15 +174,18 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
     rank = len(shape_of(a))
     axes = [axis_of(entry, rank) for entry in (axis if is_several(axis) else (axis,))]
-    if isinstance(shift, Tracer) and shift.concrete() is None:
-        return _roll_by(a, shift, axes=tuple(axes))
+    if isinstance(shift, TracerBase) and shift.concrete() is None:
+        return _dynamic_roll(a, shift, axes=tuple(axes))
     steps, axis_numbers = np.broadcast_arrays(np.asarray(shift), np.asarray(axes, int))
     return _roll(a, steps=tuple(steps.ravel().tolist()), axes=tuple(axis_numbers.ravel().tolist()))
 
 
-@together("axes")
-def _roll_by(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
-    """Roll by traced shifts: take a dynamic slice of the array concatenated with itself."""
+@jit_wrapped("axes")
+def _dynamic_roll(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
+    """Roll by traced shifts: take a dynamic slice of the array concatenated with itself.
+
+    ``shift`` is one shift, or one for each of ``axes``.
+    """
     shape = shape_of(a)
     if len(shape_of(shift)) > 1:
         raise ValueError(f"roll takes one shift, or one for each axis, got shape {shape_of(shift)}")
@@ -179,30 +193,30 @@ def _roll_by(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
     for i in range(shape_of(steps)[0]):
         axis = axes[i % len(axes)]
         if size := shape[axis]:
-            back = rem(neg(convert_element_type(index_row(steps, i), canonical(int))), size)
+            back = rem(neg(convert_element_type(index_row(steps, i), to_canonical_dtype(int))), size)
             first = rem(add(back, size), size)
             a = dynamic_slice(concatenate([a, a], axis), [first if d == axis else 0 for d in range(len(shape))], shape)
     return a
 
 
-@together("steps", "axes")
+@jit_wrapped("steps", "axes")
 def _roll(a: Any, steps: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     for step, axis in zip(steps, axes, strict=True):
         size = shape_of(a)[axis]
-        cut = size - step % size if size else 0
-        if cut != size:
-            ends = slice_in_dim(a, cut, size, axis), slice_in_dim(a, 0, cut, axis)
+        split_index = size - step % size if size else 0
+        if split_index != size:
+            ends = slice_in_dim(a, split_index, size, axis), slice_in_dim(a, 0, split_index, axis)
             a = concatenate(ends, axis)
     return a
 
 
-@planned
+@cache_trace
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return the elements whose two indices differ by ``offset``; their axis comes last."""
     return _diagonal(a, offset=whole_number(offset, "offset"), axis1=axis1, axis2=axis2)
 
 
-@together("offset", "axis1", "axis2")
+@jit_wrapped("offset", "axis1", "axis2")
 def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     # In row-major order, diagonal elements of the flattened matrices are columns + 1 apart: a strided slice has them.
     a = moveaxis(a, (axis1, axis2), (-2, -1))
@@ -216,14 +230,14 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     return slice_in_dim(flat, start, stop, len(lead), columns + 1)
 
 
-def picked(array: Any, axis: int, indices: np.ndarray[Any, Any]) -> Any:
-    """Return the elements at static indices along an axis, by slices of consecutive indices."""
-    parts = [_run(array, axis, run) for run in _runs(indices)]
+def take_static(array: Any, axis: int, indices: np.ndarray[Any, Any]) -> Any:
+    """Return the elements at static indices along an axis, concatenated from slices of consecutive indices."""
+    parts = [_take_run(array, axis, run) for run in _index_runs(indices)]
     return concatenate(parts, axis) if parts else slice_in_dim(array, 0, 0, axis)
 
 
-def _runs(indices: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
-    """Return consecutive indices as (first, count, step) with steps of 1 or -1."""
+def _index_runs(indices: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
+    """Return indices as runs of consecutive ones: (first, count, step) with a step of 1 or -1."""
     runs: list[tuple[int, int, int]] = []
     for index in indices.tolist():
         if runs:
@@ -238,14 +252,14 @@ def _runs(indices: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
     return runs
 
 
-def _run(array: Any, axis: int, run: tuple[int, int, int]) -> Any:
+def _take_run(array: Any, axis: int, run: tuple[int, int, int]) -> Any:
     first, count, step = run
     if step == 1:
         return slice_in_dim(array, first, first + count, axis)
     return rev(slice_in_dim(array, first - count + 1, first + 1, axis), (axis,))
 
 
-@together("new_shape")
+@jit_wrapped("new_shape")
 def resize(a: Any, new_shape: Any) -> Any:
     """Return the elements, repeated as often as needed, in another shape."""
     sizes = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)

@@ -13,7 +13,10 @@ from .creation import array
 
 
 class ScalarType(type):
-    """Metaclass of ``float32`` and the other scalar types: a class that stands for a dtype and converts to it."""
+    """Metaclass of ``float32`` and the other scalar types: a class that stands for a dtype and converts to it.
+
+    The class attribute ``dtype`` is that dtype; a scalar type compares equal to it.
+    """
 
     dtype: np.dtype[Any]
 
@@ -23,7 +26,7 @@ class ScalarType(type):
         if x.__class__ is complex and cls.dtype.kind not in "cb":
             raise TypeError(f"{cls.__name__} of a complex number, {x}: take its real part")
         if isinstance(x, (str, bytes)) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "SU"):
-            x = _read(x, cls)
+            x = _parse_text(x, cls)
         elif not isinstance(x, (list, tuple, range)):
             aval_of(x)
         return array(x, cls.dtype)
@@ -41,8 +44,8 @@ class ScalarType(type):
         return f"<class 'xlascope.numpy.{cls.__name__}'>"
 
 
-def _read(text: Any, kind: ScalarType) -> np.ndarray[Any, Any]:
-    """Return the numbers in texts, parsed as by Python's float and int."""
+def _parse_text(text: Any, kind: ScalarType) -> np.ndarray[Any, Any]:
+    """Return a text, or an array of texts, as numbers of a scalar type; raise ValueError for other texts."""
     try:
         return np.asarray(text).astype(kind.dtype)
     except ValueError:

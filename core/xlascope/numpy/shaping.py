@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..operations import shapes
-from ..operations.out_shardings import out_sharded
+from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import broadcast_in_dim
 from ..operations.slicing import slice_in_dim
-from ..trace.gate import unchanged
-from ..trace.planned import planned
-from ..trace.values import aval_of, not_an_array
+from ..trace.operand_coercion import pass_through
+from ..trace.trace_cache import cache_trace
+from ..trace.values import aval_of, invalid_operand_error
 from .axes import axes_of, axis_of, is_several, sizes_of, whole_number
 
 
@@ -23,8 +23,12 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return aval_of(x).shape
 
 
-def arrays_of(arrays: Any, caller: str) -> list[Any]:
-    """Return the operands of a function that joins arrays; an array is converted to the list of its rows."""
+def require_arrays(arrays: Any, caller: str) -> list[Any]:
+    """Return the operands of ``caller``, a function that joins arrays, as a list.
+
+    A single array is split into its slices along the first axis. Raises TypeError for lists in place of arrays,
+    and for an array without axes, ValueError if there are no arrays.
+    """
     if isinstance(arrays, (list, tuple, range)):
         operands = list(arrays)
     else:
@@ -35,7 +39,7 @@ def arrays_of(arrays: Any, caller: str) -> list[Any]:
         raise ValueError(f"{caller} needs at least one array")
     for position, x in enumerate(operands):
         if isinstance(x, (list, tuple)):
-            raise not_an_array(x, f"argument {position} of {caller},")
+            raise invalid_operand_error(x, f"argument {position} of {caller},")
     return operands
 
 
@@ -44,8 +48,8 @@ def index_row(x: Any, i: int) -> Any:
     return shapes.squeeze(slice_in_dim(x, i, i + 1, 0), (0,))
 
 
-@out_sharded
-@planned
+@with_out_sharding
+@cache_trace
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return the elements in another shape; one size may be -1, and is inferred from the others.
 
@@ -61,13 +65,16 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
                     "order='A' asks for the order in memory, which arrays do not tell here; name one"
                 )
             raise ValueError(f"order is 'C' or 'F', got {order!r}")
-        sizes = resolved(a, shape)
+        sizes = resolve_shape(a, shape)
         return transpose(shapes.reshape(transpose(a), sizes[::-1]))
-    return shapes.reshape(a, resolved(a, shape))
+    return shapes.reshape(a, resolve_shape(a, shape))
 
 
-def resolved(a: Any, shape: Any) -> tuple[int, ...]:
-    """Return a shape with its -1 replaced; raise TypeError if the sizes do not fit."""
+def resolve_shape(a: Any, shape: Any) -> tuple[int, ...]:
+    """Return the shape to which ``a`` is reshaped, with a -1 replaced by the size that fits.
+
+    Raises TypeError if the number of elements differs or several sizes are -1, ValueError if any size would fit.
+    """
     aval = aval_of(a)
     sizes = list(sizes_of(shape))
     if -1 in sizes:
@@ -82,8 +89,8 @@ def resolved(a: Any, shape: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-@out_sharded
-@planned
+@with_out_sharding
+@cache_trace
 def ravel(a: Any, order: str = "C") -> Any:
     """Return all elements along one axis."""
     if isinstance(order, str) and order == "K":
@@ -91,7 +98,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     return reshape(a, (aval_of(a).size,), order)
 
 
-@planned
+@cache_trace
 def transpose(a: Any, axes: Any = None) -> Any:
     """Return the array with axes permuted: axis i of the result is axis ``axes[i]``; without ``axes``, reversed.
 
@@ -115,7 +122,7 @@ def permute_dims(a: Any, axes: Sequence[int] | int) -> Any:
     return transpose(a, axes)
 
 
-@planned
+@cache_trace
 def matrix_transpose(x: Any, /) -> Any:
     """Return the array with the last two axes exchanged."""
     rank = len(shape_of(x))
@@ -124,7 +131,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-@planned
+@cache_trace
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Return the array with two axes exchanged."""
     order = list(range(len(shape_of(a))))
@@ -133,7 +140,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return shapes.transpose(a, order)
 
 
-@planned
+@cache_trace
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Return the array with axes moved to other positions; the remaining axes keep their order."""
     rank = len(shape_of(a))
@@ -146,7 +153,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     return shapes.transpose(a, order)
 
 
-@planned
+@cache_trace
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """Return the array with an axis moved before axis ``start``."""
     rank = len(shape_of(a))
@@ -157,7 +164,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
-@planned
+@cache_trace
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return the array without its axes of size 1, or without those in ``axis``."""
     shape = shape_of(a)
@@ -165,28 +172,28 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     return shapes.squeeze(a, tuple(axes))
 
 
-@planned
+@cache_trace
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """Return the array with new axes of size 1 at the positions ``axis`` of the result."""
     axes: tuple[Any, ...] = tuple(axis) if is_several(axis) else (axis,)  # type: ignore[arg-type]
     return shapes.expand_dims(a, axes_of(axes, len(shape_of(a)) + len(axes)))
 
 
-@planned
+@cache_trace
 def atleast_1d(*arys: Any) -> Any:
     """Return the arrays with at least one axis."""
-    results = [unchanged(x) if shape_of(x) else shapes.reshape(x, (1,)) for x in arys]
+    results = [pass_through(x) if shape_of(x) else shapes.reshape(x, (1,)) for x in arys]
     return results[0] if len(results) == 1 else results
 
 
-@planned
+@cache_trace
 def atleast_2d(*arys: Any) -> Any:
     """Return the arrays with at least two axes; a vector becomes a row."""
-    results = [unchanged(x) if len(shape_of(x)) > 1 else shapes.reshape(x, (1, aval_of(x).size)) for x in arys]
+    results = [pass_through(x) if len(shape_of(x)) > 1 else shapes.reshape(x, (1, aval_of(x).size)) for x in arys]
     return results[0] if len(results) == 1 else results
 
 
-@planned
+@cache_trace
 def atleast_3d(*arys: Any) -> Any:
     """Return the arrays with at least three axes; a vector becomes (1, n, 1), a matrix (m, n, 1)."""
     results = []
@@ -197,8 +204,8 @@ def atleast_3d(*arys: Any) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-@out_sharded
-@planned
+@with_out_sharding
+@cache_trace
 def broadcast_to(array: Any, shape: Any) -> Any:
     """Return the array broadcast to a shape.
 
@@ -212,7 +219,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
         raise TypeError(f"broadcast_to shape {sizes}: sizes are at least 0")
     operand_shape = shape_of(array)
     if operand_shape == sizes:
-        return unchanged(array)
+        return pass_through(array)
     added = len(sizes) - len(operand_shape)
     if added < 0 or any(size not in (1, target) for size, target in zip(operand_shape, sizes[added:], strict=True)):
         raise ValueError(f"an array of shape {operand_shape} cannot be broadcast to {sizes}")
@@ -226,7 +233,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return np.broadcast_shapes(*map(sizes_of, shapes))
 
 
-@planned
+@cache_trace
 def broadcast_arrays(*args: Any) -> list[Any]:
     """Return the arrays broadcast to their common shape."""
     shape = np.broadcast_shapes(*(shape_of(x) for x in args))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, kind_of
-from ..ir.requested_dtypes import requested_dtype
+from ..dtypes import dtype_kind, to_canonical_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations import sorting
 from ..operations.arithmetic import mul, sub
 from ..operations.comparisons import ne
@@ -21,13 +21,13 @@ from ..operations.shapes import broadcasted_iota, expand_dims, full, reduce_sum,
 from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .axes import as_tuple, axes_of, axis_of, is_several, no_out
+from .axes import axes_of, axis_of, is_several, reject_out, to_static_axis
 from .creation import zeros
-from .promotion import as_dtype, inexact
+from .jit_wrapped import jit_wrapped
+from .promotion import as_dtype, promote_inexact
 from .repeating import flip
 from .shaping import broadcast_to, ravel, shape_of
 from .taking import take, take_along_axis
-from .together import together
 
 
 def sort(
@@ -45,7 +45,7 @@ def sort(
     >>> print(jnp.sort(jnp.array([3, 1, 2])))
     [1 2 3]
     """
-    _require_no_order(order, kind)
+    _require_no_field_order(order, kind)
     return _sort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending))
 
 
@@ -55,14 +55,14 @@ def _is_stable(stable: Any) -> bool:
     return bool(stable)
 
 
-def _require_no_order(order: Any, kind: Any) -> None:
+def _require_no_field_order(order: Any, kind: Any) -> None:
     if not (kind is None or isinstance(kind, str)):
         raise TypeError(f"kind is the name of a way to sort, which changes nothing here (see stable); got {kind!r}")
     if order is not None:
         raise TypeError(f"order names the fields of structured arrays, of which there are none here; got {order!r}")
 
 
-@together("axis", "stable", "descending")
+@jit_wrapped("axis", "stable", "descending")
 def _sort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
@@ -87,12 +87,12 @@ def argsort(
     >>> print(jnp.argsort(jnp.array([3, 1, 2])))
     [1 2 0]
     """
-    _require_no_order(order, kind)
-    requested = requested_dtype(int if dtype is None else dtype)
+    _require_no_field_order(order, kind)
+    requested = resolve_requested_dtype(int if dtype is None else dtype)
     return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending), dtype=requested)
 
 
-@together("axis", "stable", "descending", "dtype")
+@jit_wrapped("axis", "stable", "descending", "dtype")
 def _argsort(a: Any, axis: int | None, stable: bool, descending: bool, dtype: np.dtype[Any]) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
@@ -106,7 +106,7 @@ def _argsort(a: Any, axis: int | None, stable: bool, descending: bool, dtype: np
     return flip(result, axis)
 
 
-@together("axis")
+@jit_wrapped("axis")
 def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     """Return the indices that sort by the last key, then by the one before it, and so on."""
     if not is_several(keys):
@@ -117,9 +117,9 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     if len({shape_of(key) for key in ordered_keys}) > 1:
         raise ValueError(f"lexsort takes keys of one shape, got {' and '.join(str(shape_of(key)) for key in keys)}")
     if not shape_of(ordered_keys[0]):  # scalar keys
-        return full((), canonical(int).type(0))
+        return full((), to_canonical_dtype(int).type(0))
     axis = axis_of(axis, len(shape_of(ordered_keys[0])))
-    indices = broadcasted_iota(canonical(int), shape_of(ordered_keys[0]), axis)
+    indices = broadcasted_iota(to_canonical_dtype(int), shape_of(ordered_keys[0]), axis)
     return sorting.sort([*ordered_keys, indices], axis, True, len(ordered_keys))[-1]
 
 
@@ -137,8 +137,8 @@ def median(
     2.5
     """
     if out is not None:
-        raise ValueError(str(no_out("median")))
-    return _checked_quantile(a, 0.5, axis, overwrite_input, "linear", keepdims, None, "median")
+        raise ValueError(str(reject_out("median")))
+    return _validate_and_compute(a, 0.5, axis, overwrite_input, "linear", keepdims, None, "median")
 
 
 def quantile(
@@ -155,8 +155,8 @@ def quantile(
     """Return the value below which the fraction ``q`` of the elements lies.
 
     ``method`` is the interpolation between two elements: linear, lower, higher, nearest, midpoint; or
-    inverted_cdf, which gives the first element up to which the fraction of the elements, or of their ``weights``,
-    lies.
+    inverted_cdf, which gives the smallest element such that the elements up to it are at least the fraction ``q``
+    of all elements, or of all ``weights``.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.array([1.0, 2.0, 4.0])
@@ -164,8 +164,8 @@ def quantile(
     3.0 4.0
     """
     if out is not None:
-        raise ValueError(str(no_out("quantile")))
-    return _checked_quantile(a, q, axis, overwrite_input, method, keepdims, weights, "quantile")
+        raise ValueError(str(reject_out("quantile")))
+    return _validate_and_compute(a, q, axis, overwrite_input, method, keepdims, weights, "quantile")
 
 
 def percentile(
@@ -181,44 +181,48 @@ def percentile(
 ) -> Any:
     """Return the quantiles like :func:`quantile`, with ``q`` in percent."""
     if out is not None:
-        raise ValueError(str(no_out("percentile")))
+        raise ValueError(str(reject_out("percentile")))
     part = ufuncs.true_divide(q, 100.0)
-    return _checked_quantile(a, part, axis, overwrite_input, method, keepdims, weights, "percentile")
+    return _validate_and_compute(a, part, axis, overwrite_input, method, keepdims, weights, "percentile")
 
 
-METHODS = ("linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf")
+QUANTILE_METHODS = ("linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf")
 
 
-def _checked_quantile(
+def _validate_and_compute(
     a: Any, q: Any, axis: Any, overwrite: bool, method: str, keepdims: bool, weights: Any, name: str
 ) -> Any:
+    """Check the arguments of the function ``name``, and return the quantiles."""
     if overwrite:
         raise ValueError(f"{name} with overwrite_input: arrays do not change")
-    if method not in METHODS:
-        raise ValueError(f"{name} takes method as one of {', '.join(METHODS)}, got {method!r}")
+    if method not in QUANTILE_METHODS:
+        raise ValueError(f"{name} takes method as one of {', '.join(QUANTILE_METHODS)}, got {method!r}")
     if weights is not None:
-        require_order(weights, "weights", name)
+        require_real(weights, "weights", name)
         if method != "inverted_cdf":
             raise NotImplementedError(f'{name} takes weights with method="inverted_cdf", got {method!r}')
     for argument, x in (("a", a), ("q", q)):
-        require_order(x, argument, name)
+        require_real(x, argument, name)
     if len(shape_of(q)) > 1:
         raise ValueError(f"{name} takes q as one number, or several along one axis, got shape {shape_of(q)}")
-    axes = as_tuple(axis)
+    axes = to_static_axis(axis)
     if weights is None:
         return _quantile(a, q, axis=axes, method=method, keepdims=keepdims)
-    return weighted(a, q, weights, axis=axes, keepdims=keepdims)
+    return weighted_quantile(a, q, weights, axis=axes, keepdims=keepdims)
 
 
-def require_order(x: Any, argument: str, name: str) -> None:
-    """Raise ValueError for complex numbers."""
-    if kind_of(aval_of(x).dtype) == "c":
+def require_real(x: Any, argument: str, name: str) -> None:
+    """Raise ValueError if ``x``, the argument ``argument`` of the function ``name``, is complex."""
+    if dtype_kind(aval_of(x).dtype) == "c":
         raise ValueError(f"{name} takes {argument} as real numbers, which have an order, got {aval_of(x).dtype.name}")
 
 
-def grouped(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return ``x`` as floats with the reduced axes flattened into a last axis, and the reduced axes."""
-    x = inexact(x)
+def flatten_groups(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return ``x`` as floats with the axes to reduce flattened into a last axis, and the numbers of these axes.
+
+    ``axis`` is one axis, several, or None for all. Raises ValueError if there are no elements along them.
+    """
+    x = promote_inexact(x)
     shape = shape_of(x)
     axes = tuple(range(len(shape))) if axis is None else axes_of(axis, len(shape))
     kept_axes = tuple(d for d in range(len(shape)) if d not in axes)
@@ -229,29 +233,32 @@ def grouped(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return as_dtype(reshape(transpose(x, (*kept_axes, *axes)), (*lead, size)), aval_of(x).dtype), axes
 
 
-@together("axis", "method", "keepdims")
+@jit_wrapped("axis", "method", "keepdims")
 def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
-    x, axes = grouped(x, axis)
-    (ordered,), size = _ordered(x), shape_of(x)[-1]
-    q = convert_element_type(inexact(q), aval_of(x).dtype)
+    x, axes = flatten_groups(x, axis)
+    (ordered,), size = _sort_groups(x), shape_of(x)[-1]
+    q = convert_element_type(promote_inexact(q), aval_of(x).dtype)
     if not aval_of(x).size:
         return zeros((*shape_of(q), *shape_of(x)[:-1]), aval_of(x).dtype)
     position = sub(mul(q, float(size)), 1.0) if method == "inverted_cdf" else mul(q, float(size - 1))
     low, high = floor(position), ceil(position)
     below, above = (take(ordered, convert_element_type(p, np.int32), -1, mode="clip") for p in (low, high))
-    quantiles = between(below, above, sub(position, low), method)
-    return with_axes(quantiles, len(shape_of(q)), axes, keepdims)
+    quantiles = interpolate_quantile(below, above, sub(position, low), method)
+    return restore_quantile_axes(quantiles, len(shape_of(q)), axes, keepdims)
 
 
-@together("axis", "keepdims")
-def weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
-    """Return the first element up to which the fraction ``q`` of the weights lies; NaN for a negative weight."""
-    weights = weights_of(x, weights, axis)
-    x, axes = grouped(x, axis)
-    weights, _ = grouped(as_dtype(weights, aval_of(x).dtype), axis)
-    q = convert_element_type(inexact(q), aval_of(x).dtype)
+@jit_wrapped("axis", "keepdims")
+def weighted_quantile(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
+    """Return the smallest element at which the cumulative weight reaches the fraction ``q`` of the total.
+
+    ``weights`` has one weight for each element, or for each index along ``axis``. A negative weight gives NaN.
+    """
+    weights = broadcast_weights(x, weights, axis)
+    x, axes = flatten_groups(x, axis)
+    weights, _ = flatten_groups(as_dtype(weights, aval_of(x).dtype), axis)
+    q = convert_element_type(promote_inexact(q), aval_of(x).dtype)
     lead, size = shape_of(x)[:-1], shape_of(x)[-1]
-    ordered, sorted_weights = _ordered(x, weights)
+    ordered, sorted_weights = _sort_groups(x, weights)
     cumulative = cumsum(sorted_weights, len(lead))
     total = slice_in_dim(cumulative, size - 1, size, len(lead))
     flat = reshape(q, (aval_of(q).size, *(1 for _ in shape_of(x))))
@@ -262,11 +269,14 @@ def weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
     quantiles = squeeze(take_along_axis(candidates, index, -1), (len(lead) + 1,))
     has_negative = reduce_or(logic.less(sorted_weights, 0), (len(lead),))
     quantiles = logic.where(expand_dims(has_negative, (0,)), np.nan, quantiles)
-    return _shaped(reshape(quantiles, (*shape_of(q), *lead)), len(shape_of(q)), axes, keepdims)
+    return _restore_dims(reshape(quantiles, (*shape_of(q), *lead)), len(shape_of(q)), axes, keepdims)
 
 
-def weights_of(x: Any, weights: Any, axis: Any) -> Any:
-    """Return weights broadcast to the shape of ``x``: one for each element, or for those along one axis."""
+def broadcast_weights(x: Any, weights: Any, axis: Any) -> Any:
+    """Return weights broadcast to the shape of ``x``: one for each element, or for each index along ``axis``.
+
+    Raises ValueError for other shapes.
+    """
     shape, w_shape = shape_of(x), shape_of(weights)
     if w_shape == shape:
         return weights
@@ -276,19 +286,25 @@ def weights_of(x: Any, weights: Any, axis: Any) -> Any:
     return broadcast_to(reshape(weights, tuple(n if i == weights_axis else 1 for i, n in enumerate(shape))), shape)
 
 
-def _shaped(x: Any, lead: int, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _restore_dims(x: Any, lead: int, axes: tuple[int, ...], keepdims: bool) -> Any:
     return expand_dims(x, [d + lead for d in axes]) if keepdims and axes else x
 
 
-def _ordered(x: Any, *values: Any) -> list[Any]:
-    """Return the sorted elements of each group, all NaN if one is NaN; ``values`` are permuted alike."""
+def _sort_groups(x: Any, *values: Any) -> list[Any]:
+    """Return ``x`` sorted along its last axis, and ``values`` in the same order, as a list.
+
+    Where any element along the axis is NaN, all are NaN.
+    """
     last = len(shape_of(x)) - 1
     has_nan = reduce_or(ne(x, x), (last,))
     return sorting.sort([logic.where(expand_dims(has_nan, (last,)), np.nan, x), *values], last)
 
 
-def between(below: Any, above: Any, part: Any, method: str) -> Any:
-    """Return the quantile between two neighbours, at the fraction ``part`` from the lower to the higher."""
+def interpolate_quantile(below: Any, above: Any, part: Any, method: str) -> Any:
+    """Return the quantile at the fraction ``part`` of the way from the lower to the higher neighbour.
+
+    ``method`` is one of ``QUANTILE_METHODS``.
+    """
     if method == "linear":
         return below * (1.0 - part) + above * part
     if method in ("lower", "higher", "inverted_cdf"):
@@ -298,12 +314,15 @@ def between(below: Any, above: Any, part: Any, method: str) -> Any:
     return logic.where(part > 0.5, above, below)
 
 
-def with_axes(x: Any, count: int, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """Return quantiles with their last ``count`` axes, those of ``q``, in front, and reduced axes restored."""
-    return _shaped(_to_front(x, count), count, axes, keepdims)
+def restore_quantile_axes(x: Any, count: int, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Return quantiles with their last ``count`` axes, those of ``q``, moved to the front.
+
+    If ``keepdims``, the reduced ``axes`` are restored with size 1.
+    """
+    return _restore_dims(_move_last_axes_to_front(x, count), count, axes, keepdims)
 
 
-def _to_front(x: Any, count: int) -> Any:
+def _move_last_axes_to_front(x: Any, count: int) -> Any:
     """Return the array with its last ``count`` axes in front."""
     rank = len(shape_of(x))
     return transpose(x, (*range(rank - count, rank), *range(rank - count)))

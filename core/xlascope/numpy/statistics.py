@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, iinfo, kind_of
-from ..ir.requested_dtypes import requested_dtype
+from ..dtypes import dtype_kind, iinfo, to_canonical_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..trace.values import aval_of
 from . import logic, reductions, searching, sorting, transcendental, ufuncs
-from .axes import as_tuple, axes_of, no_out, whole_number
-from .choice import bincount
+from .axes import axes_of, reject_out, to_static_axis, whole_number
 from .creation import asarray, full, ones_like
+from .jit_wrapped import jit_wrapped
 from .joining import concatenate
 from .linear import dot
-from .promotion import as_dtype, inexact, to_common_dtype, to_common_inexact
+from .promotion import as_dtype, promote_dtypes, promote_dtypes_inexact, promote_inexact
 from .ranges import linspace
+from .selection import bincount
 from .shaping import expand_dims, ravel, reshape, shape_of, transpose
 from .taking import take_along_axis
-from .together import together
 
 Axis = int | Sequence[int] | None
 
@@ -40,28 +40,28 @@ def cov(
     [[ 1. -1.]
      [-1.  1.]]
     """
-    if fweights is not None and kind_of(aval_of(fweights).dtype) not in "iu":
+    if fweights is not None and dtype_kind(aval_of(fweights).dtype) not in "iu":
         raise TypeError(f"fweights counts observations by integers, got {aval_of(fweights).dtype.name}; see aweights")
     delta = (0 if bias else 1) if ddof is None else ddof
     if not isinstance(delta, (int, float)):
         raise TypeError(f"ddof is a number, got {delta!r} of type {type(delta).__name__}")
-    return _cov(m, y, fweights, aweights, rowvar=rowvar, ddof=delta, dtype=_inexact_or_none(dtype))
+    return _cov(m, y, fweights, aweights, rowvar=rowvar, ddof=delta, dtype=_requested_inexact_dtype(dtype))
 
 
-def _inexact_or_none(dtype: Any) -> np.dtype[Any] | None:
-    requested = None if dtype is None else requested_dtype(dtype)
-    if requested is not None and kind_of(requested) not in "fc":
+def _requested_inexact_dtype(dtype: Any) -> np.dtype[Any] | None:
+    requested = None if dtype is None else resolve_requested_dtype(dtype)
+    if requested is not None and dtype_kind(requested) not in "fc":
         raise ValueError(f"dtype of covariances is a floating-point or complex one, got {requested.name}")
     return requested
 
 
-@together("rowvar", "ddof", "dtype")
+@jit_wrapped("rowvar", "ddof", "dtype")
 def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float, dtype: Any) -> Any:
-    operands = [m] if y is None else to_common_dtype([m, y])
-    x = concatenate([_variables(operand, rowvar) for operand in operands], 0)
+    operands = [m] if y is None else promote_dtypes([m, y])
+    x = concatenate([_to_rows(operand, rowvar) for operand in operands], 0)
     x = x if dtype is None else as_dtype(x, dtype)
     count = shape_of(x)[1]
-    weights, divisor = _weights(fweights, aweights, count, ddof)
+    weights, divisor = _combine_weights(fweights, aweights, count, ddof)
     divisor = divisor if count else 0.0  # zero observations give NaN
     centred = ufuncs.subtract(x, reductions.average(x, 1, weights, keepdims=True))
     weighted = centred if weights is None else ufuncs.multiply(centred, weights)
@@ -69,8 +69,12 @@ def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float
     return covariance.reshape(()) if shape_of(covariance) == (1, 1) else covariance
 
 
-def _weights(fweights: Any, aweights: Any, count: int, ddof: float) -> tuple[Any, Any]:
-    """Return the weight of each observation (None: one), and the divisor of the sum of weighted squares."""
+def _combine_weights(fweights: Any, aweights: Any, count: int, ddof: float) -> tuple[Any, Any]:
+    """Return the weight of each observation (None: one), and the divisor of the sum of weighted squares.
+
+    ``fweights`` are frequencies and ``aweights`` weights of the ``count`` observations, or None; ``ddof`` is the
+    number of degrees of freedom to subtract. Raises ValueError for weights of another size.
+    """
     for name, value in (("fweights", fweights), ("aweights", aweights)):
         if value is not None and shape_of(value) != (count,):
             raise ValueError(f"{name} has one number for each of the {count} observations, got shape {shape_of(value)}")
@@ -84,15 +88,15 @@ def _weights(fweights: Any, aweights: Any, count: int, ddof: float) -> tuple[Any
     return weights, ufuncs.subtract(total, ufuncs.true_divide(ufuncs.multiply(float(ddof), squares), total))
 
 
-def _variables(x: Any, rowvar: bool) -> Any:
-    x = inexact(x)
+def _to_rows(x: Any, rowvar: bool) -> Any:
+    x = promote_inexact(x)
     if len(shape_of(x)) > 2:
         raise ValueError(f"cov takes one or two axes, got shape {shape_of(x)}")
     x = asarray(x)
     return x.reshape(1, -1) if len(shape_of(x)) < 2 else x if rowvar else x.T
 
 
-@together("rowvar", "dtype")
+@jit_wrapped("rowvar", "dtype")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Return the correlation matrix of variables; see :func:`cov`."""
     c = cov(x, y, rowvar, dtype=dtype)
@@ -109,7 +113,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     """Return the edges of equally wide bins over the values, or ``bins`` itself if it holds edges."""
     if isinstance(bins, str):
         raise NotImplementedError(f"bins is a number of intervals or their edges, got the name of a rule, {bins!r}")
-    x = asarray(inexact(a))
+    x = asarray(promote_inexact(a))
     edges = asarray(bins) if isinstance(bins, (list, tuple)) else bins
     if shape_of(edges):
         if len(shape_of(edges)) != 1:
@@ -118,16 +122,16 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     count = whole_number(bins, "bins")
     if count < 0:
         raise ValueError(f"bins is the number of intervals, at least 0, got {count}")
-    if count >= iinfo(canonical(int)).max:
-        raise OverflowError(f"bins is more than {canonical(int).name} counts, got {count}; set enable_x64")
-    low, high = _ends(x, range)
+    if count >= iinfo(to_canonical_dtype(int)).max:
+        raise OverflowError(f"bins is more than {to_canonical_dtype(int).name} counts, got {count}; set enable_x64")
+    low, high = _range_ends(x, range)
     same = logic.equal(low, high)
     low, high = logic.where(same, low - 0.5, low), logic.where(same, high + 0.5, high)
     return linspace(low, high, count + 1, dtype=x.dtype)
 
 
-def _ends(x: Any, limits: Any) -> tuple[Any, Any]:
-    """Return the smallest and the largest value, or the given limits."""
+def _range_ends(x: Any, limits: Any) -> tuple[Any, Any]:
+    """Return the two ends of a histogram's range: ``limits``, or for None the smallest and largest value of ``x``."""
     if limits is None:
         return reductions.min(x), reductions.max(x)
     ends = asarray(limits, x.dtype)
@@ -151,7 +155,7 @@ def histogram(
             raise ValueError(
                 f"weights has one number for each of the values, got {shape_of(weights)}, not {shape_of(a)}"
             )
-        a, weights = to_common_inexact([a, weights])
+        a, weights = promote_dtypes_inexact([a, weights])
     edges = histogram_bin_edges(a, bins, range, weights)
     counts = _histogram(a, edges, weights)
     if density:
@@ -160,9 +164,9 @@ def histogram(
     return counts, edges
 
 
-@together()
+@jit_wrapped()
 def _histogram(a: Any, edges: Any, weights: Any) -> Any:
-    x = ravel(asarray(inexact(a)))
+    x = ravel(asarray(promote_inexact(a)))
     bin_index = searching.searchsorted(edges, x, side="right")
     last = shape_of(edges)[0]
     bin_index = logic.where(logic.equal(x, edges[-1]), last - 1, bin_index)
@@ -184,28 +188,28 @@ def nanprod(
 ) -> Any:
     """Return the product of the elements that are not NaN."""
     if out is not None:
-        raise no_out("nanprod")
-    return reductions.prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=reductions.numbers(a, where))
+        raise reject_out("nanprod")
+    return reductions.prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=reductions.number_mask(a, where))
 
 
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the index of the largest element that is not NaN; -1 if there is none."""
     if out is not None:
-        raise no_out("nanargmax")
-    return _nanarg(a, axis=as_tuple(axis), keepdims=bool(keepdims), largest=True)
+        raise reject_out("nanargmax")
+    return _nan_arg_reduce(a, axis=to_static_axis(axis), keepdims=bool(keepdims), largest=True)
 
 
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the index of the smallest element that is not NaN; -1 if there is none."""
     if out is not None:
-        raise no_out("nanargmin")
-    return _nanarg(a, axis=as_tuple(axis), keepdims=bool(keepdims), largest=False)
+        raise reject_out("nanargmin")
+    return _nan_arg_reduce(a, axis=to_static_axis(axis), keepdims=bool(keepdims), largest=False)
 
 
-@together("axis", "keepdims", "largest")
-def _nanarg(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
+@jit_wrapped("axis", "keepdims", "largest")
+def _nan_arg_reduce(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
     find = reductions.argmax if largest else reductions.argmin
-    if kind_of(aval_of(a).dtype) not in "fc":
+    if dtype_kind(aval_of(a).dtype) not in "fc":
         return find(a, axis, keepdims=keepdims)
     is_nan = logic.isnan(a)
     index = find(logic.where(is_nan, -np.inf if largest else np.inf, a), axis, keepdims=keepdims)
@@ -215,14 +219,14 @@ def _nanarg(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Return the cumulative sum, with NaN treated as 0."""
     if out is not None:
-        raise no_out("nancumsum")
+        raise reject_out("nancumsum")
     return reductions.cumsum(logic.where(logic.isnan(a), 0, a), axis, dtype)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Return the cumulative product, with NaN treated as 1."""
     if out is not None:
-        raise no_out("nancumprod")
+        raise reject_out("nancumprod")
     return reductions.cumprod(logic.where(logic.isnan(a), 1, a), axis, dtype)
 
 
@@ -231,15 +235,15 @@ def nanmedian(
 ) -> Any:
     """Return the median of the elements that are not NaN; NaN if there is none."""
     if out is not None:
-        raise ValueError(str(no_out("nanmedian")))
+        raise ValueError(str(reject_out("nanmedian")))
     if overwrite_input:
         raise ValueError("nanmedian with overwrite_input: arrays do not change")
-    return _nanmedian(a, axis=as_tuple(axis), keepdims=keepdims)
+    return _nanmedian(a, axis=to_static_axis(axis), keepdims=keepdims)
 
 
-@together("axis", "keepdims")
+@jit_wrapped("axis", "keepdims")
 def _nanmedian(x: Any, axis: Any, keepdims: bool) -> Any:
-    x = inexact(x)
+    x = promote_inexact(x)
     shape = shape_of(x)
     axes = tuple(range(len(shape))) if axis is None else axes_of(axis, len(shape))
     kept_axes = tuple(i for i in range(len(shape)) if i not in axes)

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir.avals import shaped
+from ..dtypes import dtype_kind
+from ..ir.avals import make_aval
 from ..operations import indexing
 from ..operations.conversion import convert_element_type
 from ..operations.indexing import gather
-from ..operations.random_keys import fill_of
+from ..operations.random_keys import fill_value_of
 from ..operations.shapes import expand_dims, zeros_of
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .axes import axis_of, no_out
-from .indexing import as_index, coordinates, from_behind, gathered, within
+from .axes import axis_of, reject_out
+from .indexing import as_index, gather_elements, is_in_bounds, normalize_negative, stack_coordinates
+from .jit_wrapped import jit_wrapped
 from .promotion import as_dtype
 from .shaping import broadcast_to, ravel, shape_of
-from .together import together
 
 
 def take(
@@ -28,23 +28,23 @@ def take(
 ) -> Any:  # fmt: skip
     """Return the elements at ``indices`` along an axis, or of the flattened array (None).
 
-    Indices out of bounds give NaN (``mode="fill"``, the default), the last element (``"clip"``), or wrap around
-    (``"wrap"``).
+    Indices out of bounds give NaN or ``fill_value`` (``mode="fill"``, the default), the last element
+    (``"clip"``), or wrap around (``"wrap"``).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.take(jnp.array([1.0, 2.0, 3.0]), jnp.array([2, -1, 5])))
     [ 3.  3. nan]
     """
     if out is not None:
-        raise no_out("take")
+        raise reject_out("take")
     if mode not in (None, "fill", "clip", "wrap", "raise"):
         raise ValueError(f'take takes mode as "fill", "clip" or "wrap", got {mode!r}')
-    if aval_of(indices).size and kind_of(aval_of(indices).dtype) not in "biu":
+    if aval_of(indices).size and dtype_kind(aval_of(indices).dtype) not in "biu":
         raise ValueError(f"take takes integer indices, got {aval_of(indices).dtype.name}; convert with astype(int)")
     return _take(a, indices, fill_value, axis=axis, mode=mode or "fill")
 
 
-@together("axis", "mode")
+@jit_wrapped("axis", "mode")
 def _take(a: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
@@ -53,36 +53,36 @@ def _take(a: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) ->
         raise NotImplementedError('take with mode="raise": values cannot be looked at while tracing; use "fill"')
     size = shape_of(a)[axis]
     if not size:
-        return _from_nothing(a, indices, axis)
-    normalized = _placed(indices, size, mode)
-    elements = gathered(a, coordinates([normalized]), (axis,), axis)
+        return _take_from_empty_axis(a, indices, axis)
+    normalized = _normalize_indices(indices, size, mode)
+    elements = gather_elements(a, stack_coordinates([normalized]), (axis,), axis)
     if mode != "fill":
         return elements
-    in_bounds = within(indices, size)
+    in_bounds = is_in_bounds(indices, size)
     trailing_count = len(shape_of(a)) - axis - 1
     mask = expand_dims(in_bounds, tuple(range(len(shape_of(in_bounds)), len(shape_of(in_bounds)) + trailing_count)))
-    return _filled(elements, mask, fill_value)
+    return _fill_out_of_bounds(elements, mask, fill_value)
 
 
-def _from_nothing(a: Any, indices: Any, axis: int) -> Any:
-    """Return an empty result for an axis of size 0; raise IndexError if there are indices."""
+def _take_from_empty_axis(a: Any, indices: Any, axis: int) -> Any:
+    """Return an empty result of ``take`` along an axis of size 0; raise IndexError if there are indices."""
     shape = shape_of(a)
     if aval_of(indices).size:
         raise IndexError(f"take along axis {axis} of shape {shape}, which has no elements")
-    return zeros_of(shaped((*shape[:axis], *shape_of(indices), *shape[axis + 1 :]), aval_of(a).dtype))
+    return zeros_of(make_aval((*shape[:axis], *shape_of(indices), *shape[axis + 1 :]), aval_of(a).dtype))
 
 
-def _placed(indices: Any, size: int, mode: str) -> Any:
+def _normalize_indices(indices: Any, size: int, mode: str) -> Any:
     if mode == "wrap":
         return ufuncs.remainder(as_index(indices), size)
     if mode == "clip":
         return as_index(indices)
-    return from_behind(indices, size)
+    return normalize_negative(indices, size)
 
 
-def _filled(elements: Any, in_bounds: Any, fill_value: Any) -> Any:
+def _fill_out_of_bounds(elements: Any, in_bounds: Any, fill_value: Any) -> Any:
     dtype = aval_of(elements).dtype
-    value = fill_of(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    value = fill_value_of(dtype) if fill_value is None else as_dtype(fill_value, dtype)
     result = logic.where(broadcast_to(in_bounds, shape_of(elements)), elements, value)
     return convert_element_type(result, dtype, True) if aval_of(elements).weak_type else result
 
@@ -91,11 +91,11 @@ def take_along_axis(
     arr: Any, indices: Any, axis: int | None = -1, mode: Any = None, fill_value: Any = None,
     *, wrap_negative_indices: bool | None = None,
 ) -> Any:  # fmt: skip
-    """Return the elements of ``arr`` whose index along ``axis`` is in ``indices``.
+    """Return the elements of ``arr`` at ``indices`` along ``axis``, matched by position along the other axes.
 
-    At each position of ``indices``, its element replaces the position's index along ``axis``. Indices out of
-    bounds give NaN or ``fill_value`` (``mode="fill"``, the default), are clipped (``"clip"``), wrap around
-    (``"wrap"``), or are undefined (``"promise_in_bounds"``). Negative indices count from the end unless
+    For two axes and ``axis`` 0, element (i, j) of the result is ``arr[indices[i, j], j]``. Indices out of bounds
+    give NaN or ``fill_value`` (``mode="fill"``, the default), are clipped (``"clip"``), wrap around (``"wrap"``),
+    or are undefined (``"promise_in_bounds"``). Negative indices count from the end unless
     ``wrap_negative_indices`` is False, or is None with ``"promise_in_bounds"``.
 
     >>> import xlascope.numpy as jnp
@@ -112,36 +112,42 @@ def take_along_axis(
     return _take_along_axis(arr, indices, fill_value, axis=axis, mode=mode, wrap=wrap)
 
 
-@together("axis", "mode", "wrap")
+@jit_wrapped("axis", "mode", "wrap")
 def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, mode: str, wrap: bool) -> Any:
     if axis is None:
         arr, indices, axis = ravel(arr), ravel(indices), 0
     shape, index_dims = shape_of(arr), shape_of(indices)
     if len(shape) != len(index_dims):
         raise ValueError(f"take_along_axis takes an array and indices of one rank, got shapes {shape} and {index_dims}")
-    if kind_of(aval_of(indices).dtype) not in "iu":
+    if dtype_kind(aval_of(indices).dtype) not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, got {aval_of(indices).dtype.name}")
     axis = axis_of(axis, len(shape))
     lead = np.broadcast_shapes(*((*s[:axis], 1, *s[axis + 1 :]) for s in (shape, index_dims)))
     arr = broadcast_to(arr, (*lead[:axis], shape[axis], *lead[axis + 1 :]))
     indices = broadcast_to(indices, (*lead[:axis], index_dims[axis], *lead[axis + 1 :]))
     if not shape[axis]:
-        return zeros_of(shaped(shape_of(indices), aval_of(arr).dtype))
+        return zeros_of(make_aval(shape_of(indices), aval_of(arr).dtype))
     # the other axes are batch axes of the gather, so they need no coordinates
     batch = tuple(i for i in range(len(shape)) if i != axis)
     numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), batch, batch)
     if mode == "wrap":
         indices = ufuncs.remainder(as_index(indices), shape[axis])
     elif wrap:
-        indices = from_behind(indices, shape[axis])
+        indices = normalize_negative(indices, shape[axis])
     sizes = tuple(min(1, size) for size in shape_of(arr))
     elements = gather(arr, expand_dims(as_index(indices), (len(shape),)), numbers, sizes)
-    return _filled(elements, _from_front(indices, shape[axis]), fill_value) if mode == "fill" else elements
+    return (
+        _fill_out_of_bounds(elements, _is_in_bounds_nonnegative(indices, shape[axis]), fill_value)
+        if mode == "fill"
+        else elements
+    )
 
 
-def _from_front(indices: Any, size: int) -> Any:
-    """Return whether indices are in bounds, where negative ones are not."""
+def _is_in_bounds_nonnegative(indices: Any, size: int) -> Any:
+    """Return the mask of the indices with ``0 <= i < size``."""
     below = logic.less(indices, size)
     return (
-        below if kind_of(aval_of(indices).dtype) == "u" else logic.logical_and(logic.greater_equal(indices, 0), below)
+        below
+        if dtype_kind(aval_of(indices).dtype) == "u"
+        else logic.logical_and(logic.greater_equal(indices, 0), below)
     )

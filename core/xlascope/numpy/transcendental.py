@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..control.rules.custom_jvp import custom_jvp
-from ..dtypes import kind_of
+from ..dtypes import dtype_kind
 from ..operations import arithmetic, exponentials, extremes, trigonometry
 from ..operations.arithmetic import add, div, mul, rem, square, sub
 from ..operations.bits import bitwise_and, bitwise_or
@@ -14,29 +14,29 @@ from ..operations.comparisons import eq, gt, lt, ne
 from ..operations.complex_numbers import complex as complex_of
 from ..operations.complex_numbers import imag, real
 from ..operations.exponentials import logistic
+from ..operations.operand_values import typed_scalar
 from ..operations.selection import select
 from ..operations.shapes import full
-from ..operations.sums import neg
-from ..operations.values import typed_scalar
+from ..operations.tangent_arithmetic import neg
 from ..trace.values import aval_of
-from .promotion import as_dtype, inexact, inexact_pair, strong_with_axes
-from .together import together
-from .universal import universal
+from .jit_wrapped import jit_wrapped
+from .promotion import as_dtype, promote_inexact, promote_pair_inexact, strengthen_unless_scalar
+from .ufunc_attributes import add_ufunc_attributes
 
 
 def exp(x: Any, /) -> Any:
     """Return ``e`` to the power ``x``."""
-    return exponentials.exp(inexact(x))
+    return exponentials.exp(promote_inexact(x))
 
 
 def exp2(x: Any, /) -> Any:
     """Return 2 to the power x."""
-    return exponentials.exp2(inexact(x))
+    return exponentials.exp2(promote_inexact(x))
 
 
 def expm1(x: Any, /) -> Any:
     """Return ``e`` to the power ``x``, minus one, accurate near zero."""
-    return exponentials.expm1(inexact(x))
+    return exponentials.expm1(promote_inexact(x))
 
 
 def log(x: Any, /) -> Any:
@@ -46,52 +46,52 @@ def log(x: Any, /) -> Any:
     >>> print(jnp.log(jnp.array([1, 0])))
     [  0. -inf]
     """
-    return exponentials.log(inexact(x))
+    return exponentials.log(promote_inexact(x))
 
 
 def log1p(x: Any, /) -> Any:
     """Return the natural logarithm of 1 + x, accurate near zero."""
-    return exponentials.log1p(inexact(x))
+    return exponentials.log1p(promote_inexact(x))
 
 
-@together()
+@jit_wrapped()
 def log2(x: Any, /) -> Any:
     """Return the logarithm to base 2."""
-    return _scaled(exponentials.log(_strong(x)), math.log(2.0))
+    return _divide_parts(exponentials.log(_to_strong_inexact(x)), math.log(2.0))
 
 
-@together()
+@jit_wrapped()
 def log10(x: Any, /) -> Any:
     """Return the logarithm to base 10."""
-    return _scaled(exponentials.log(_strong(x)), math.log(10.0))
+    return _divide_parts(exponentials.log(_to_strong_inexact(x)), math.log(10.0))
 
 
-def _scaled(x: Any, divisor: float) -> Any:
+def _divide_parts(x: Any, divisor: float) -> Any:
     """Return x / divisor, dividing the parts of a complex number separately.
 
     Complex division of an infinite part by the zero imaginary part of ``divisor`` would give NaN.
     """
-    if kind_of(aval_of(x).dtype) != "c":
+    if dtype_kind(aval_of(x).dtype) != "c":
         return div(x, divisor)
     return complex_of(div(real(x), divisor), div(imag(x), divisor))
 
 
-def _strong(x: Any) -> Any:
-    x = inexact(x)
+def _to_strong_inexact(x: Any) -> Any:
+    x = promote_inexact(x)
     return as_dtype(x, aval_of(x).dtype)
 
 
 def sqrt(x: Any, /) -> Any:
     """Return the square root."""
-    return exponentials.sqrt(inexact(x))
+    return exponentials.sqrt(promote_inexact(x))
 
 
 def cbrt(x: Any, /) -> Any:
     """Return the cube root."""
-    return exponentials.cbrt(inexact(x))
+    return exponentials.cbrt(promote_inexact(x))
 
 
-@universal(2, -math.inf)
+@add_ufunc_attributes(2, -math.inf)
 def logaddexp(x: Any, y: Any, /) -> Any:
     """Return log(exp(x) + exp(y)), without overflow.
 
@@ -99,11 +99,11 @@ def logaddexp(x: Any, y: Any, /) -> Any:
     >>> print(jnp.logaddexp(1000.0, 900.0))
     1000.0
     """
-    x, y = inexact_pair(x, y)
-    return _complex_logaddexp(x, y) if kind_of(aval_of(x).dtype) == "c" else _logaddexp(x, y)
+    x, y = promote_pair_inexact(x, y)
+    return _complex_logaddexp(x, y) if dtype_kind(aval_of(x).dtype) == "c" else _logaddexp(x, y)
 
 
-@together()
+@jit_wrapped()
 def _complex_logaddexp(x: Any, y: Any) -> Any:
     """Return logaddexp of complex numbers; the imaginary part lies between -π and π."""
     difference = sub(x, y)
@@ -116,7 +116,7 @@ def _complex_logaddexp(x: Any, y: Any) -> Any:
 
 
 @custom_jvp
-@together()
+@jit_wrapped()
 def _logaddexp(x: Any, y: Any) -> Any:
     # max(x, y) + log(1 + exp(-|x - y|)).
     # The difference of equal infinities is NaN; their sum is the correct result.
@@ -125,7 +125,7 @@ def _logaddexp(x: Any, y: Any) -> Any:
     return select(ne(difference, difference), add(x, y), finite_result)
 
 
-def _distance(x: Any, y: Any) -> Any:
+def _finite_difference(x: Any, y: Any) -> Any:
     """Return x - y, and 0 for equal infinities."""
     equal = bitwise_and(eq(x, y), eq(arithmetic.abs(x), math.inf))
     return sub(*(select(equal, full(aval_of(v).shape, typed_scalar(0, aval_of(v).dtype)), v) for v in (x, y)))
@@ -133,17 +133,17 @@ def _distance(x: Any, y: Any) -> Any:
 
 # The derivatives are the shares of the two terms: they add to 1, and at x = y, where |x - y| has a kink, they are 1/2.
 _logaddexp.defjvps(
-    lambda t, result, x, y: mul(t, logistic(_distance(x, y))),
-    lambda t, result, x, y: mul(t, logistic(_distance(y, x))),
+    lambda t, result, x, y: mul(t, logistic(_finite_difference(x, y))),
+    lambda t, result, x, y: mul(t, logistic(_finite_difference(y, x))),
 )
 
 
-@universal(2, -math.inf)
-@together()
+@add_ufunc_attributes(2, -math.inf)
+@jit_wrapped()
 def logaddexp2(x: Any, y: Any, /) -> Any:
     """Return log2(2^x + 2^y), without overflow."""
-    x, y = map(strong_with_axes, inexact_pair(x, y))
-    if kind_of(aval_of(x).dtype) != "c":
+    x, y = map(strengthen_unless_scalar, promote_pair_inexact(x, y))
+    if dtype_kind(aval_of(x).dtype) != "c":
         return _logaddexp2(x, y)
     return div(logaddexp(mul(x, math.log(2.0)), mul(y, math.log(2.0))), math.log(2.0))
 
@@ -157,8 +157,8 @@ def _logaddexp2(x: Any, y: Any) -> Any:
 
 
 _logaddexp2.defjvps(
-    lambda t, result, x, y: mul(t, logistic(mul(_distance(x, y), math.log(2.0)))),
-    lambda t, result, x, y: mul(t, logistic(mul(_distance(y, x), math.log(2.0)))),
+    lambda t, result, x, y: mul(t, logistic(mul(_finite_difference(x, y), math.log(2.0)))),
+    lambda t, result, x, y: mul(t, logistic(mul(_finite_difference(y, x), math.log(2.0)))),
 )
 
 
@@ -167,41 +167,41 @@ _logaddexp2.defjvps(
 
 def sin(x: Any, /) -> Any:
     """Return the sine."""
-    return trigonometry.sin(inexact(x))
+    return trigonometry.sin(promote_inexact(x))
 
 
 def cos(x: Any, /) -> Any:
     """Return the cosine."""
-    return trigonometry.cos(inexact(x))
+    return trigonometry.cos(promote_inexact(x))
 
 
 def tan(x: Any, /) -> Any:
     """Return the tangent."""
-    return trigonometry.tan(inexact(x))
+    return trigonometry.tan(promote_inexact(x))
 
 
 def arcsin(x: Any, /) -> Any:
     """Return the inverse sine."""
-    return trigonometry.asin(inexact(x))
+    return trigonometry.asin(promote_inexact(x))
 
 
 def arccos(x: Any, /) -> Any:
     """Return the inverse cosine."""
-    return trigonometry.acos(inexact(x))
+    return trigonometry.acos(promote_inexact(x))
 
 
 def arctan(x: Any, /) -> Any:
     """Return the inverse tangent."""
-    return trigonometry.atan(inexact(x))
+    return trigonometry.atan(promote_inexact(x))
 
 
 def arctan2(y: Any, x: Any, /) -> Any:
     """Return the angle of the point (x, y); for complex numbers, -i log((x + iy) / √(x² + y²))."""
-    y, x = inexact_pair(y, x)
-    return _complex_angle(y, x) if kind_of(aval_of(x).dtype) == "c" else trigonometry.atan2(y, x)
+    y, x = promote_pair_inexact(y, x)
+    return _complex_angle(y, x) if dtype_kind(aval_of(x).dtype) == "c" else trigonometry.atan2(y, x)
 
 
-@together()
+@jit_wrapped()
 def _complex_angle(y: Any, x: Any) -> Any:
     length = exponentials.sqrt(add(square(x), square(y)))
     return mul(-1j, exponentials.log(div(add(x, mul(1j, y)), length)))
@@ -209,32 +209,32 @@ def _complex_angle(y: Any, x: Any) -> Any:
 
 def sinh(x: Any, /) -> Any:
     """Return the hyperbolic sine."""
-    return trigonometry.sinh(inexact(x))
+    return trigonometry.sinh(promote_inexact(x))
 
 
 def cosh(x: Any, /) -> Any:
     """Return the hyperbolic cosine."""
-    return trigonometry.cosh(inexact(x))
+    return trigonometry.cosh(promote_inexact(x))
 
 
 def tanh(x: Any, /) -> Any:
     """Return the hyperbolic tangent."""
-    return trigonometry.tanh(inexact(x))
+    return trigonometry.tanh(promote_inexact(x))
 
 
 def arcsinh(x: Any, /) -> Any:
     """Return the inverse hyperbolic sine."""
-    return trigonometry.asinh(inexact(x))
+    return trigonometry.asinh(promote_inexact(x))
 
 
 def arccosh(x: Any, /) -> Any:
     """Return the inverse hyperbolic cosine."""
-    return trigonometry.acosh(inexact(x))
+    return trigonometry.acosh(promote_inexact(x))
 
 
 def arctanh(x: Any, /) -> Any:
     """Return the inverse hyperbolic tangent."""
-    return trigonometry.atanh(inexact(x))
+    return trigonometry.atanh(promote_inexact(x))
 
 
 asin, acos, atan, atan2, asinh, acosh, atanh = arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh
@@ -242,30 +242,32 @@ asin, acos, atan, atan2, asinh, acosh, atanh = arcsin, arccos, arctan, arctan2, 
 
 def degrees(x: Any, /) -> Any:
     """Return radians converted to degrees."""
-    return mul(_as_angle(x), 180.0 / math.pi)
+    return mul(_to_angle(x), 180.0 / math.pi)
 
 
 def radians(x: Any, /) -> Any:
     """Return degrees converted to radians."""
-    return mul(_as_angle(x), math.pi / 180.0)
+    return mul(_to_angle(x), math.pi / 180.0)
 
 
-def _as_angle(x: Any) -> Any:
-    return _strong(x) if kind_of(aval_of(x).dtype) == "b" else strong_with_axes(inexact(x))
+def _to_angle(x: Any) -> Any:
+    return (
+        _to_strong_inexact(x) if dtype_kind(aval_of(x).dtype) == "b" else strengthen_unless_scalar(promote_inexact(x))
+    )
 
 
 rad2deg, deg2rad = degrees, radians
 
 
-@together()
+@jit_wrapped()
 def hypot(x: Any, y: Any, /) -> Any:
     """Return the length of the vector (x, y), without overflow; infinite if x or y is infinite."""
-    x, y = inexact_pair(x, y)
-    if kind_of(aval_of(x).dtype) == "c":
+    x, y = promote_pair_inexact(x, y)
+    if dtype_kind(aval_of(x).dtype) == "c":
         raise ValueError(
             f"hypot takes operands of real type, got {aval_of(x).dtype.name}; hypot(abs(x), abs(y)) is real"
         )
-    x, y = arithmetic.abs(strong_with_axes(x)), arithmetic.abs(strong_with_axes(y))
+    x, y = arithmetic.abs(strengthen_unless_scalar(x)), arithmetic.abs(strengthen_unless_scalar(y))
     longer, shorter = extremes.max(x, y), extremes.min(x, y)
     safe = select(eq(longer, 0), 1.0, longer)
     length = mul(longer, exponentials.sqrt(add(1.0, square(div(shorter, safe)))))
@@ -275,22 +277,22 @@ def hypot(x: Any, y: Any, /) -> Any:
 
 def sinc(x: Any, /) -> Any:
     """Return sin(πx) / (πx), and 1 at zero."""
-    return _sinc(_as_angle(x))
+    return _sinc(_to_angle(x))
 
 
 #: Coefficients of the power series of sin(a) / a in a². For |a| ≤ 1 the remainder is below one ulp of float64, also for
 #: the first derivatives.
-_SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(12)]
+_SINC_SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(12)]
 
 
-@together()
+@jit_wrapped()
 def _sinc(x: Any) -> Any:
     """Return sin(a) / a for a = πx; near zero by its series, since the quotient's derivatives cancel there."""
     angle = mul(x, math.pi)
     is_small = lt(arithmetic.abs(angle), 1.0)
     squared = square(select(is_small, angle, 0.0))
-    series = add(mul(squared, _SERIES[-1]), _SERIES[-2])
-    for term in _SERIES[-3::-1]:
+    series = add(mul(squared, _SINC_SERIES[-1]), _SINC_SERIES[-2])
+    for term in _SINC_SERIES[-3::-1]:
         series = add(mul(series, squared), term)
     safe_angle = select(is_small, 1.0, angle)
     return select(is_small, series, div(trigonometry.sin(safe_angle), safe_angle))

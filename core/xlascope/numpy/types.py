@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 
 from .. import dtypes
-from ..dtypes import canonical
-from ..ir.requested_dtypes import requested_dtype
+from ..dtypes import to_canonical_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..settings import setting
 from ..trace.array import Array
 from ..trace.values import aval_of, is_value
@@ -19,20 +19,20 @@ from .axes import axes_of, sizes_of
 from .creation import asarray
 from .shaping import shape_of
 
-_PYTHON = (bool, int, float, complex)
+_PYTHON_SCALAR_TYPES = (bool, int, float, complex)
 ndarray = Array
 finfo, iinfo = ml_dtypes.finfo, ml_dtypes.iinfo
 issubdtype = dtypes.issubdtype
 
 
-def _typed(x: Any) -> tuple[np.dtype[Any], bool]:
-    """Return the dtype of an array, scalar or dtype, and whether it is weakly typed."""
-    if isinstance(x, type) and x in _PYTHON:
-        return canonical(x), x is not bool
+def _dtype_and_weak_type(x: Any) -> tuple[np.dtype[Any], bool]:
+    """Return the dtype of an array, a scalar, a dtype or a Python type, and whether it is weakly typed."""
+    if isinstance(x, type) and x in _PYTHON_SCALAR_TYPES:
+        return to_canonical_dtype(x), x is not bool
     if isinstance(x, (str, type, np.dtype)):
-        return canonical(x), False
+        return to_canonical_dtype(x), False
     if isinstance(getattr(x, "dtype", None), np.dtype) and not is_value(x):  # such as ShapeDtypeStruct
-        return canonical(x.dtype), bool(getattr(x, "weak_type", False))
+        return to_canonical_dtype(x.dtype), bool(getattr(x, "weak_type", False))
     aval = aval_of(x)
     return aval.dtype, aval.weak_type
 
@@ -47,9 +47,9 @@ def result_type(*args: Any) -> np.dtype[Any]:
     if not args:
         raise ValueError("result_type takes at least one argument")
     for x in args:
-        if isinstance(x, (str, np.dtype)) or (isinstance(x, type) and x not in _PYTHON):
-            requested_dtype(x)  # warns if the dtype is not available
-    return dtypes.promote(tuple(_typed(x) for x in args))[0]
+        if isinstance(x, (str, np.dtype)) or (isinstance(x, type) and x not in _PYTHON_SCALAR_TYPES):
+            resolve_requested_dtype(x)  # warns if the dtype is not available
+    return dtypes.promote_dtypes(tuple(_dtype_and_weak_type(x) for x in args))[0]
 
 
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
@@ -62,18 +62,18 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     for x in (a, b):
         if isinstance(x, np.ndarray):
             raise TypeError(f"promote_types takes two dtypes, got an array, {x!r}; result_type takes arrays")
-    operands = _typed(a), _typed(b)
+    operands = _dtype_and_weak_type(a), _dtype_and_weak_type(b)
     if all(np.dtype(x).itemsize < 8 for x in (a, b)):
-        return dtypes.promote(operands)[0]
+        return dtypes.promote_dtypes(operands)[0]
     with setting("enable_x64", True):  # the full lattice, including 64-bit types that are disabled
-        return dtypes.promote((_typed(a), _typed(b)))[0]
+        return dtypes.promote_dtypes((_dtype_and_weak_type(a), _dtype_and_weak_type(b)))[0]
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Return whether one dtype can be cast to another under NumPy's casting rules."""
     if from_ is None or isinstance(from_, (int, float, complex, tuple)):
         raise TypeError(f"can_cast takes from_ as a dtype or an array, got {from_!r} of type {type(from_).__name__}")
-    source, target = _as_dtype("from_", from_), _as_dtype("to", to)
+    source, target = _require_dtype("from_", from_), _require_dtype("to", to)
     if casting not in _CASTINGS:
         raise ValueError(f"casting of can_cast is one of {', '.join(map(repr, _CASTINGS))}, got {casting!r}")
     return np.can_cast(source, target, casting=casting)  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
-def _as_dtype(name: str, x: Any) -> np.dtype[Any]:
+def _require_dtype(name: str, x: Any) -> np.dtype[Any]:
     try:
         return np.dtype(x)  # type: ignore[no-any-return]
     except TypeError:

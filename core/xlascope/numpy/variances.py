@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, is_floating, kind_of
-from ..ir.requested_dtypes import requested_dtype
+from ..dtypes import dtype_kind, is_floating, to_canonical_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations.arithmetic import div, mul, square, sub
 from ..operations.comparisons import gt
 from ..operations.complex_numbers import conj, real, real_dtype
@@ -19,10 +19,10 @@ from ..operations.selection import select
 from ..operations.shapes import reduce_sum
 from ..trace.values import aval_of
 from . import reductions, ufuncs
-from .axes import as_tuple, no_out
-from .promotion import as_dtype, inexact, to_inexact
+from .axes import reject_out, to_static_axis
+from .jit_wrapped import jit_wrapped
+from .promotion import as_dtype, promote_inexact, to_inexact
 from .shaping import shape_of
-from .together import together
 
 Axis = int | Sequence[int] | None
 
@@ -40,13 +40,13 @@ def var(
     1.0 5.0
     """
     if out is not None:
-        raise no_out("var")
-    delta = _taken_off(ddof, correction)
-    dtype = None if dtype is None else requested_dtype(dtype)
-    return _var(a, axis=as_tuple(axis), dtype=dtype, ddof=delta, keepdims=keepdims, where=where, mean=mean)
+        raise reject_out("var")
+    delta = _resolve_ddof(ddof, correction)
+    dtype = None if dtype is None else resolve_requested_dtype(dtype)
+    return _var(a, axis=to_static_axis(axis), dtype=dtype, ddof=delta, keepdims=keepdims, where=where, mean=mean)
 
 
-def _taken_off(ddof: float, correction: float | None) -> float:
+def _resolve_ddof(ddof: float, correction: float | None) -> float:
     if correction is None:
         return ddof
     if ddof:
@@ -54,64 +54,67 @@ def _taken_off(ddof: float, correction: float | None) -> float:
     return correction
 
 
-@together("axis", "dtype", "ddof", "keepdims")
+@jit_wrapped("axis", "dtype", "ddof", "keepdims")
 def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
-    work_dtype = _own_dtype(a_, dtype)
+    work_dtype = _computation_dtype(a_, dtype)
     axes = reductions.all_axes(a_, axis)
-    total, count = _squared_distances(as_dtype(a_, work_dtype), axes, where, mean)
+    total, count = _sum_squared_deviations(as_dtype(a_, work_dtype), axes, where, mean)
     kind = aval_of(total).dtype
-    if kind_of(kind) in "iu":  # integer dtype: the result is a float, which can be NaN
+    if dtype_kind(kind) in "iu":  # integer dtype: the result is a float, which can be NaN
         delta: float = int(ddof)
-        variance = convert_element_type(div(total, _less(count, delta, kind)), canonical(float), True)
+        variance = convert_element_type(div(total, _subtract_ddof(count, delta, kind)), to_canonical_dtype(float), True)
     else:
-        delta, variance = ddof, div(total, _less(count, ddof, kind))
+        delta, variance = ddof, div(total, _subtract_ddof(count, ddof, kind))
     if where is not None:
         variance = select(gt(count, as_dtype(delta, kind)), variance, as_dtype(math.nan, aval_of(variance).dtype))
     elif count <= delta:
         variance = mul(variance, math.nan)
-    if kind_of(kind) == "f":
+    if dtype_kind(kind) == "f":
         variance = as_dtype(variance, real_dtype(work_dtype) if dtype is None else work_dtype)
-    return reductions.kept(variance, axes, keepdims)
+    return reductions.keep_reduced_axes(variance, axes, keepdims)
 
 
-def _own_dtype(x: Any, dtype: np.dtype[Any] | None) -> np.dtype[Any]:
+def _computation_dtype(x: Any, dtype: np.dtype[Any] | None) -> np.dtype[Any]:
     """Return the dtype to compute in: the requested one, or that of ``x`` with integers as floats.
 
     Raises ValueError for a real dtype of complex numbers, which would drop the imaginary parts.
     """
-    operand_dtype: np.dtype[Any] = aval_of(inexact(x)).dtype
+    operand_dtype: np.dtype[Any] = aval_of(promote_inexact(x)).dtype
     if dtype is None:
         return operand_dtype
-    if kind_of(operand_dtype) == "c" and kind_of(dtype) != "c":
+    if dtype_kind(operand_dtype) == "c" and dtype_kind(dtype) != "c":
         raise ValueError(f"the variance of complex numbers takes a complex dtype, got {dtype.name}; see real, imag")
     return dtype
 
 
-def _less(count: Any, number: float, dtype: np.dtype[Any]) -> Any:
+def _subtract_ddof(count: Any, number: float, dtype: np.dtype[Any]) -> Any:
     if isinstance(count, int):
         return as_dtype(count - number, dtype)
     return sub(count, as_dtype(number, dtype))
 
 
-def _squared_distances(x: Any, axes: tuple[int, ...], where: Any, mean: Any) -> tuple[Any, Any]:
-    """Return the sum of squared deviations from the mean, or from ``mean``, over axes, and the count."""
+def _sum_squared_deviations(x: Any, axes: tuple[int, ...], where: Any, mean: Any) -> tuple[Any, Any]:
+    """Return the sum of squared deviations from the mean over ``axes``, and the number of elements.
+
+    ``where`` is the mask of the elements to use (None: all), ``mean`` the mean if it is known, else None.
+    """
     operand_dtype = aval_of(x).dtype
     wide = as_dtype(x, np.dtype("float32")) if is_floating(operand_dtype) and operand_dtype.itemsize < 4 else x
     if mean is not None:
-        distance = ufuncs.subtract(wide, _known_mean(mean, shape_of(x)))
+        distance = ufuncs.subtract(wide, _require_mean_shape(mean, shape_of(x)))
     elif axes:
         distance = sub(wide, reductions.mean(wide, axes, aval_of(wide).dtype, keepdims=True, where=where))
     else:
         distance = sub(wide, wide)
     if where is None:
-        return reduce_sum(_length_squared(distance), axes), reductions.count_along(x, axes)
-    mask = reductions.mask_over(where, x)
+        return reduce_sum(_absolute_square(distance), axes), reductions.count_along(x, axes)
+    mask = reductions.broadcast_mask(where, x)
     # Mask distances, not their squares: the derivative of a square is 0 * NaN where an element is NaN.
-    squares = _length_squared(select(mask, distance, as_dtype(0, aval_of(distance).dtype)))
+    squares = _absolute_square(select(mask, distance, as_dtype(0, aval_of(distance).dtype)))
     return reduce_sum(squares, axes), reduce_sum(as_dtype(mask, aval_of(squares).dtype), axes)
 
 
-def _known_mean(mean: Any, shape: tuple[int, ...]) -> Any:
+def _require_mean_shape(mean: Any, shape: tuple[int, ...]) -> Any:
     sizes = shape_of(mean)
     if sizes and (len(sizes) != len(shape) or any(n not in (1, size) for n, size in zip(sizes, shape, strict=True))):
         raise ValueError(
@@ -120,9 +123,9 @@ def _known_mean(mean: Any, shape: tuple[int, ...]) -> Any:
     return mean
 
 
-def _length_squared(x: Any) -> Any:
+def _absolute_square(x: Any) -> Any:
     """Return the squared absolute value, which is real also for complex x."""
-    return real(mul(x, conj(x))) if kind_of(aval_of(x).dtype) == "c" else square(x)
+    return real(mul(x, conj(x))) if dtype_kind(aval_of(x).dtype) == "c" else square(x)
 
 
 def std(
@@ -131,21 +134,24 @@ def std(
 ) -> Any:  # fmt: skip
     """Return the standard deviation, the square root of the variance; see :func:`var`."""
     if out is not None:
-        raise no_out("std")
-    delta = _taken_off(ddof, correction)
-    dtype = inexact_or_none(dtype, "std")
-    return _std(a, axis=as_tuple(axis), dtype=dtype, ddof=delta, keepdims=keepdims, where=where, mean=mean)
+        raise reject_out("std")
+    delta = _resolve_ddof(ddof, correction)
+    dtype = requested_inexact_dtype(dtype, "std")
+    return _std(a, axis=to_static_axis(axis), dtype=dtype, ddof=delta, keepdims=keepdims, where=where, mean=mean)
 
 
-def inexact_or_none(dtype: Any, caller: str) -> np.dtype[Any] | None:
-    """Return the requested dtype, or None; raise ValueError for a dtype that is not inexact."""
-    requested = None if dtype is None else requested_dtype(dtype)
-    if requested is not None and kind_of(requested) not in "fc":
+def requested_inexact_dtype(dtype: Any, caller: str) -> np.dtype[Any] | None:
+    """Return the dtype that the user of ``caller`` requests, or None.
+
+    Raises ValueError for a dtype that is neither floating-point nor complex.
+    """
+    requested = None if dtype is None else resolve_requested_dtype(dtype)
+    if requested is not None and dtype_kind(requested) not in "fc":
         raise ValueError(f"{caller} takes a floating-point or complex dtype, got {requested.name}")
     return requested
 
 
-@together("axis", "dtype", "ddof", "keepdims")
+@jit_wrapped("axis", "dtype", "ddof", "keepdims")
 def _std(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
     return sqrt(_var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean))
 
@@ -156,22 +162,24 @@ def nanvar(
 ) -> Any:  # fmt: skip
     """Return the variance of the elements that are not NaN; see :func:`var`."""
     if out is not None:
-        raise no_out("nanvar")
-    dtype = None if dtype is None else requested_dtype(dtype)
-    return _nanvar(a, axis=as_tuple(axis), dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
+        raise reject_out("nanvar")
+    dtype = None if dtype is None else resolve_requested_dtype(dtype)
+    return _nanvar(a, axis=to_static_axis(axis), dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
 
 
-@together("axis", "dtype", "ddof", "keepdims")
+@jit_wrapped("axis", "dtype", "ddof", "keepdims")
 def _nanvar(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
-    x, axes, is_number = reductions.numbers_along(a, axis, where)
-    work_dtype = _own_dtype(x, dtype)
-    total, count = _squared_distances(as_dtype(x, work_dtype), axes, is_number, mean)
+    x, axes, is_number = reductions.broadcast_with_number_mask(a, axis, where)
+    work_dtype = _computation_dtype(x, dtype)
+    total, count = _sum_squared_deviations(as_dtype(x, work_dtype), axes, is_number, mean)
     wide = as_dtype(total, to_inexact(aval_of(total).dtype))
-    degrees_of_freedom = _less(as_dtype(count, aval_of(wide).dtype), ddof, aval_of(wide).dtype)
+    degrees_of_freedom = _subtract_ddof(as_dtype(count, aval_of(wide).dtype), ddof, aval_of(wide).dtype)
     variance = select(gt(degrees_of_freedom, 0), div(wide, degrees_of_freedom), as_dtype(math.nan, aval_of(wide).dtype))
-    if kind_of(work_dtype) in "iu":  # which cannot hold NaN
+    if dtype_kind(work_dtype) in "iu":  # which cannot hold NaN
         variance = select(gt(degrees_of_freedom, 0), variance, as_dtype(0, aval_of(wide).dtype))
-    return reductions.kept(as_dtype(variance, real_dtype(work_dtype) if dtype is None else work_dtype), axes, keepdims)
+    return reductions.keep_reduced_axes(
+        as_dtype(variance, real_dtype(work_dtype) if dtype is None else work_dtype), axes, keepdims
+    )
 
 
 def nanstd(
@@ -180,6 +188,6 @@ def nanstd(
 ) -> Any:  # fmt: skip
     """Return the standard deviation of the elements that are not NaN; see :func:`var`."""
     if out is not None:
-        raise no_out("nanstd")
-    dtype = inexact_or_none(dtype, "nanstd")
+        raise reject_out("nanstd")
+    dtype = requested_inexact_dtype(dtype, "nanstd")
     return sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean))

@@ -15,29 +15,31 @@ from ..operations.shapes import expand_dims, squeeze
 from ..trace.values import aval_of
 from .creation import asarray
 
-_NAMES = r"\((?:\s*\w+\s*(?:,\s*\w+\s*)*,?)?\s*\)"
-_SIGNATURE = re.compile(rf"\s*{_NAMES}(?:\s*,\s*{_NAMES})*\s*->\s*{_NAMES}(?:\s*,\s*{_NAMES})*\s*")
+_CORE_PATTERN = r"\((?:\s*\w+\s*(?:,\s*\w+\s*)*,?)?\s*\)"
+_SIGNATURE_PATTERN = re.compile(
+    rf"\s*{_CORE_PATTERN}(?:\s*,\s*{_CORE_PATTERN})*\s*->\s*{_CORE_PATTERN}(?:\s*,\s*{_CORE_PATTERN})*\s*"
+)
 
 
-class Signature(NamedTuple):
+class CoreSignature(NamedTuple):
     """Names of the core axes of each operand and of each result, as in ``(n,m),(m)->(n)``."""
 
     operands: tuple[tuple[str, ...], ...]
     results: tuple[tuple[str, ...], ...]
 
 
-def parse_signature(text: str) -> Signature:
+def parse_signature(text: str) -> CoreSignature:
     """Return the axis names in a signature; raise ValueError for an invalid one.
 
     >>> parse_signature("(n,m),(m)->(n)")
     CoreSignature(operands=(('n', 'm'), ('m',)), results=(('n',),))
     """
-    if not _SIGNATURE.fullmatch(text):
+    if not _SIGNATURE_PATTERN.fullmatch(text):
         raise ValueError(f"not a signature of vectorize: {text!r}; write for instance '(n,m),(m)->(n)'")
     operands, results = (
         tuple(tuple(re.findall(r"\w+", names)) for names in re.findall(r"\([^)]*\)", side)) for side in text.split("->")
     )
-    return Signature(operands, results)
+    return CoreSignature(operands, results)
 
 
 def vectorize(
@@ -73,20 +75,25 @@ def vectorize(
             by_position = dict(zip(positions, mapped, strict=True))
             return pyfunc(*(by_position.get(i, x) for i, x in enumerate(args)), **kwargs)
 
-        return _mapped(call_with_mapped, [asarray(args[i]) for i in positions], parsed, about)
+        return _map_leading_axes(call_with_mapped, [asarray(args[i]) for i in positions], parsed, about)
 
     return wrapper
 
 
-def _mapped(function: Callable[..., Any], operands: Sequence[Any], signature: Signature | None, about: str) -> Any:
-    """Apply a function with vmap over the axes before the core axes."""
+def _map_leading_axes(
+    function: Callable[..., Any], operands: Sequence[Any], signature: CoreSignature | None, about: str
+) -> Any:
+    """Apply a function with vmap over the axes before the core axes.
+
+    ``signature`` None stands for a function of scalars; ``about`` is the text that error messages end with.
+    """
     cores: tuple[tuple[str, ...], ...] = ((),) * len(operands)
     if signature is not None:
         cores = signature.operands
         if len(cores) != len(operands):
             raise TypeError(f"expected {len(cores)} positional arguments, got {len(operands)}{about}")
     sizes = _core_sizes([aval_of(x).shape for x in operands], cores, about)
-    checked = function if signature is None else _checked(function, signature, sizes, about)
+    checked = function if signature is None else _check_results(function, signature, sizes, about)
     shapes = [aval_of(x).shape[: aval_of(x).ndim - len(core)] for x, core in zip(operands, cores, strict=True)]
     try:
         lead = np.broadcast_shapes(*shapes)
@@ -98,7 +105,7 @@ def _mapped(function: Callable[..., Any], operands: Sequence[Any], signature: Si
     ]
     unmapped_axes = []
     for axis in reversed(range(len(lead))):
-        in_axes = tuple(0 if _size_at(shape, len(lead), axis) != 1 else None for shape in shapes)
+        in_axes = tuple(0 if _broadcast_axis_size(shape, len(lead), axis) != 1 else None for shape in shapes)
         if all(in_axis is None for in_axis in in_axes):
             unmapped_axes.append(axis)
         else:
@@ -107,27 +114,35 @@ def _mapped(function: Callable[..., Any], operands: Sequence[Any], signature: Si
     return tree.map(lambda y: expand_dims(y, tuple(unmapped_axes)), results) if unmapped_axes else results
 
 
-def _size_at(shape: Sequence[int], rank: int, axis: int) -> int:
+def _broadcast_axis_size(shape: Sequence[int], rank: int, axis: int) -> int:
     """Return the size of an axis after the shape is padded to a rank with leading axes of size 1."""
     return 1 if axis < rank - len(shape) else shape[axis - rank + len(shape)]
 
 
 def _core_sizes(shapes: Sequence[tuple[int, ...]], cores: Sequence[tuple[str, ...]], about: str) -> dict[str, int]:
-    """Return the sizes of the named axes; raise ValueError if they conflict."""
+    """Return the sizes of the named core axes; raise ValueError if they conflict.
+
+    ``cores`` has the names of the last axes of each of ``shapes``; ``about`` is the text that error messages end
+    with.
+    """
     sizes: dict[str, int] = {}
     for shape, core in zip(shapes, cores, strict=True):
         if len(shape) < len(core):
-            raise ValueError(f"an argument of shape {shape} has too few axes for {_shown(core)}{about}")
+            raise ValueError(f"an argument of shape {shape} has too few axes for {_format_core(core)}{about}")
         for name, size in zip(core, shape[len(shape) - len(core) :], strict=True):
             if sizes.setdefault(name, size) != size:
                 raise ValueError(f"the axis {name} has size {sizes[name]} and size {size}{about}")
     return sizes
 
 
-def _checked(
-    function: Callable[..., Any], signature: Signature, sizes: dict[str, int], about: str
+def _check_results(
+    function: Callable[..., Any], signature: CoreSignature, sizes: dict[str, int], about: str
 ) -> Callable[..., Any]:
-    """Return a function that checks its results against the signature."""
+    """Return a function that calls ``function`` and raises an error if its results do not fit the signature.
+
+    ``sizes`` are those of the operands' named axes; ``about`` is the text that error messages end with. The error
+    is TypeError for another number of results, ValueError for another shape.
+    """
 
     def call(*operands: Any) -> Any:
         results = function(*operands)
@@ -142,11 +157,11 @@ def _checked(
         for y, core in zip(results if several else [results], signature.results, strict=True):
             shape = aval_of(y).shape
             if len(shape) != len(core) or any(bound.setdefault(n, k) != k for n, k in zip(core, shape, strict=True)):
-                raise ValueError(f"a result of shape {shape} does not fit {_shown(core)}{about}")
+                raise ValueError(f"a result of shape {shape} does not fit {_format_core(core)}{about}")
         return results
 
     return call
 
 
-def _shown(core: Sequence[str]) -> str:
+def _format_core(core: Sequence[str]) -> str:
     return f"({','.join(core)})"

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.sources import user_line, where_text
+from ..ir.user_frames import user_line, where_text
 from ..records.traits import TRANSCENDENTAL
 from ..xla.mlir.builder import attribute
-from .families import Unary
+from .elementwise import Unary
 
 
 class AccuracyMode(enum.Enum):
-    """Choice of the compiler's implementation of a function."""
+    """Accuracy requested of the compiler: its most accurate implementation of a function, or its default one."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -24,10 +24,10 @@ class AccuracyMode(enum.Enum):
 class Tolerance:
     """Bounds on the error of an elementwise function.
 
-    ``atol`` bounds the absolute error, ``rtol`` the error relative to the exact result, ``ulps`` the error in units
-    in the last place; a bound of zero sets no limit. The compiler takes its fastest implementation that is within
-    the bounds; XLA's CPU compiler has one of each. Raises ValueError where no bound is set, or one is negative or
-    no number.
+    ``atol`` bounds the absolute error, ``rtol`` the error relative to the exact result, ``ulps`` the error in units in
+    the last place; a bound of zero sets no limit. The compiler takes its fastest implementation that is within the
+    bounds; XLA's CPU compiler has only one implementation of each function. Raises ValueError if no bound is set, or if
+    one is negative or not a number.
 
     >>> from xlascope import lax
     >>> print(lax.exp(1.0, accuracy=lax.Tolerance(rtol=1e-3)))
@@ -52,7 +52,10 @@ class Tolerance:
 
 
 def accuracy_of(accuracy: Any) -> Tolerance | AccuracyMode | None:
-    """Return a valid ``accuracy`` argument; raise TypeError unless it is a ``Tolerance``, a mode or None."""
+    """Return a valid ``accuracy`` argument unchanged.
+
+    Raises TypeError unless it is a ``Tolerance``, an ``AccuracyMode`` or None.
+    """
     if accuracy is None or isinstance(accuracy, (Tolerance, AccuracyMode)):
         return accuracy
     raise TypeError(
@@ -72,15 +75,21 @@ def _attributes(accuracy: Tolerance | AccuracyMode) -> dict[str, Any]:
 
 
 class Accurate(Unary):
-    """Elementwise operation on one operand with the requested ``accuracy``; None leaves it to the compiler."""
+    """Base of elementwise operations on one operand with a requested accuracy.
+
+    ``accuracy`` is a ``Tolerance`` or an ``AccuracyMode``; None leaves it to the compiler.
+    """
 
     traits = TRANSCENDENTAL
     accuracy: Tolerance | AccuracyMode | None = None
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return self.emitted(builder, operands, None if self.accuracy is None else _attributes(self.accuracy))
+        return self.emit_hlo(builder, operands, None if self.accuracy is None else _attributes(self.accuracy))
 
     @classmethod
-    def to(cls, accuracy: Any) -> Any:
-        """Return the operation with the accuracy that a user requested."""
+    def with_accuracy(cls, accuracy: Any) -> Any:
+        """Return the operation with the accuracy that a user requested.
+
+        ``accuracy`` is a ``Tolerance``, an ``AccuracyMode`` or None; raises TypeError for anything else.
+        """
         return cls.instance if accuracy is None else cls(accuracy_of(accuracy))

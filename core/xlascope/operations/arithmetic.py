@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_kind
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.jaxpr import Literal
 from ..ir.markers import ZERO
 from ..records.traits import DIVISION
@@ -19,31 +19,38 @@ from .bits import bitwise_and
 from .comparisons import eq, ge
 from .complex_numbers import complex, conj, imag, real, real_dtype
 from .conversion import convert_element_type
-from .families import Binary, Unary, stretch_values
-from .linear import pushed
-from .requirements import is_linear, require_kind
+from .elementwise import Binary, Unary, stretch_values
+from .integer_arguments import whole_number
+from .linear_operation import linear_taylor_rule
+from .operand_checks import is_linear, require_kind
+from .operand_values import as_float, dtype_of, match, shape_of, typed_scalar
+from .operand_values import aval as aval_of_operand
 from .rounding import floor
 from .selection import select
-from .sums import as_result, convolved, neg, same_shape, sum_tangents, unstretch
-from .values import as_float, dtype_of, match, shape_of, typed_scalar
-from .values import aval as aval_of_operand
-from .whole_numbers import whole_number
+from .tangent_arithmetic import (
+    bilinear_taylor_rule,
+    broadcast_to_result,
+    neg,
+    same_shape,
+    sum_tangents,
+    unbroadcast,
+)
 
 
 class Add(Binary, name="add"):
-    """x + y."""
+    """Elementwise sum x + y."""
 
     hlo = "stablehlo.add"
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return as_result(t, z)
+        return broadcast_to_result(t, z)
 
     derivative_right = derivative_left
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents
-        return [unstretch(ct, x.aval) if is_linear(x) else None for x in operands]
+        return [unbroadcast(ct, x.aval) if is_linear(x) else None for x in operands]
 
 
 def add(x: Any, y: Any) -> Any:
@@ -52,22 +59,22 @@ def add(x: Any, y: Any) -> Any:
 
 
 class Sub(Binary, name="sub"):
-    """x - y."""
+    """Elementwise difference x - y."""
 
     hlo = "stablehlo.subtract"
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return as_result(t, z)
+        return broadcast_to_result(t, z)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return as_result(neg(t), z)
+        return broadcast_to_result(neg(t), z)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
         return [
-            unstretch(ct, x.aval) if is_linear(x) else None,
-            unstretch(neg(ct), y.aval) if is_linear(y) else None,
+            unbroadcast(ct, x.aval) if is_linear(x) else None,
+            unbroadcast(neg(ct), y.aval) if is_linear(y) else None,
         ]
 
 
@@ -77,31 +84,30 @@ def sub(x: Any, y: Any) -> Any:
 
 
 class Mul(Binary, name="mul"):
-    """x times y."""
+    """Elementwise product x y."""
 
     hlo = "stablehlo.multiply"
-    taylor_rule = convolved
+    taylor_rule = bilinear_taylor_rule
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(t if same_shape(y, z) else as_result(t, z), y)
+        return mul(t if same_shape(y, z) else broadcast_to_result(t, z), y)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(x, t if same_shape(x, z) else as_result(t, z))
+        return mul(x, t if same_shape(x, z) else broadcast_to_result(t, z))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
         return [
-            unstretch(mul(ct, y), x.aval) if is_linear(x) else None,
-            unstretch(mul(x, ct), y.aval) if is_linear(y) else None,
+            unbroadcast(mul(ct, y), x.aval) if is_linear(x) else None,
+            unbroadcast(mul(x, ct), y.aval) if is_linear(y) else None,
         ]
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     """Return the product x y, elementwise.
 
-    Computed in ``out_dtype`` where it is given, to which both are converted first.
-
-    A product in truth values is true where both factors are. Raises TypeError for operands that are truth values.
+    With ``out_dtype`` both operands are converted to it first; the product in bool is true where both operands are
+    nonzero. Raises TypeError for boolean operands.
     """
     if out_dtype is not None:
         for operand in (x, y):
@@ -113,22 +119,25 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 
 
 class Division(Binary):
-    """Division, whose integer result is defined also where the divisor is zero."""
+    """Base of quotient and remainder, whose results are defined also for integers divided by zero."""
 
     traits = DIVISION
 
     def by_zero(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
-        """Return the result for an integer ``x`` divided by zero, as XLA defines it."""
+        """Return the MLIR value of an integer ``x`` divided by zero, as XLA defines it.
+
+        ``x`` is the MLIR value of the dividend, ``aval`` its type.
+        """
         raise NotImplementedError
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         divisor, aval = builder.inputs[1], builder.outputs[0].aval
-        if kind_of(aval.dtype) not in "iu" or (divisor.__class__ is Literal and divisor.val != 0):
+        if dtype_kind(aval.dtype) not in "iu" or (divisor.__class__ is Literal and divisor.val != 0):
             return super().to_stablehlo(builder, operands)
         # XLA folds a division by a constant zero while it compiles, which would crash the process.
         x, y = stretch_values(builder, operands)
         equal = {"comparison_direction": attribute("#stablehlo<comparison_direction EQ>")}
-        none = shaped(aval.shape, np.dtype(np.bool_))
+        none = make_aval(aval.shape, np.dtype(np.bool_))
         is_zero = builder.emit1("stablehlo.compare", [y, builder.constant(0, aval)], none, equal)
         (safe,) = builder.emit("stablehlo.select", [is_zero, builder.constant(1, aval), y])
         (usual,) = builder.emit(self.hlo, [x, safe])
@@ -136,7 +145,7 @@ class Division(Binary):
 
 
 class Div(Division, name="div"):
-    """x divided by y; the quotient of integers is cut off towards zero."""
+    """Elementwise quotient x / y, rounded toward zero for integers."""
 
     hlo = "stablehlo.divide"
 
@@ -145,10 +154,10 @@ class Div(Division, name="div"):
         return builder.constant(limits.max if limits.min == 0 else -1, aval)  # all bits set
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return div(as_result(t, z) if shape_of(y) != shape_of(z) else t, y)
+        return div(broadcast_to_result(t, z) if shape_of(y) != shape_of(z) else t, y)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(mul(neg(as_result(t, z)), x), integer_pow(y, -2))
+        return mul(mul(neg(broadcast_to_result(t, z)), x), integer_pow(y, -2))
 
     def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         # x = z y, so x_k = z_0 y_k + … + z_k y_0: solved for z_k
@@ -157,16 +166,16 @@ class Div(Division, name="div"):
         lower_terms = sum_tangents([mul(p, q) for p, q in pairs if p is not ZERO and q is not ZERO])
         if lower_terms is ZERO:
             return [ZERO if x[degree] is ZERO else div(x[degree], y[0])]
-        remainder = neg(lower_terms) if x[degree] is ZERO else sub(as_result(x[degree], z[0]), lower_terms)
+        remainder = neg(lower_terms) if x[degree] is ZERO else sub(broadcast_to_result(x[degree], z[0]), lower_terms)
         return [div(remainder, y[0])]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
-        return [unstretch(div(ct, y), x.aval), None]
+        return [unbroadcast(div(ct, y), x.aval), None]
 
 
 def div(x: Any, y: Any) -> Any:
-    """Return the quotient x / y, elementwise; that of integers is cut off towards zero."""
+    """Return the quotient x / y, elementwise, rounded toward zero for integers."""
     return bind1(Div.instance, *match(x, y))
 
 
@@ -178,17 +187,17 @@ def reciprocal(x: Any) -> Any:
 
 
 class Rem(Division, name="rem"):
-    """The remainder of x / y, with the sign of x."""
+    """Elementwise remainder of x / y, with the sign of x."""
 
     hlo = "stablehlo.remainder"
     kinds = "if"
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def by_zero(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
         return x
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return as_result(t, z)
+        return broadcast_to_result(t, z)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         quotient = div(x, y)
@@ -197,12 +206,12 @@ class Rem(Division, name="rem"):
 
 
 def rem(x: Any, y: Any) -> Any:
-    """Return the remainder of x / y with the sign of x, elementwise."""
+    """Return the remainder of x / y, elementwise; it has the sign of x."""
     return bind1(Rem.instance, *match(x, y))
 
 
 class Square(Unary, name="square"):
-    """x times x."""
+    """Elementwise square of x."""
 
     hlo = "stablehlo.multiply"
     kinds = "ifc"
@@ -229,7 +238,7 @@ def square(x: Any) -> Any:
 
 
 class IntegerPow(Unary, name="integer_pow"):
-    """x to an integer power, by repeated squaring."""
+    """Elementwise power with an integer exponent ``y``, by repeated squaring."""
 
     y: int
 
@@ -238,7 +247,7 @@ class IntegerPow(Unary, name="integer_pow"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
-        if self.y < 0 and kind_of(x.dtype) in "iu":
+        if self.y < 0 and dtype_kind(x.dtype) in "iu":
             raise TypeError(
                 f"integer_pow of {x.dtype.name} to the power {self.y}: whole numbers have no negative powers; convert "
                 "with astype(float)"
@@ -272,10 +281,10 @@ def integer_pow(x: Any, y: int) -> Any:
 
 
 class Abs(Unary, name="abs"):
-    """The absolute value.
+    """Elementwise absolute value.
 
-    Its derivative is the sign, and one at zero. The absolute value of a complex number is its length, a real
-    number; it moves by the real part of t times conj(x) / |x|, and by nothing at zero.
+    The derivative is the sign, and 1 at zero. For complex x the result is the modulus |x|, which is real; its tangent
+    is the real part of t conj(x) / |x|, and 0 at zero.
     """
 
     hlo = "stablehlo.abs"
@@ -283,25 +292,25 @@ class Abs(Unary, name="abs"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = super().abstract_eval(operands)
-        return [x if kind_of(x.dtype) != "c" else shaped(x.shape, real_dtype(x.dtype), x.weak_type)]
+        return [x if dtype_kind(x.dtype) != "c" else make_aval(x.shape, real_dtype(x.dtype), x.weak_type)]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         dtype = aval_of_operand(x).dtype
-        if kind_of(dtype) == "c":
+        if dtype_kind(dtype) == "c":
             length = select(eq(y, 0), typed_scalar(1, real_dtype(dtype)), y)
             return real(mul(t, div(conj(x), convert_element_type(length, dtype))))
         return mul(t, select(ge(x, 0), typed_scalar(1, dtype), typed_scalar(-1, dtype)))
 
 
 def abs(x: Any) -> Any:
-    """Return the absolute value, elementwise."""
+    """Return the absolute value, elementwise; for complex x, the modulus."""
     return bind1(Abs.instance, x)
 
 
 class Sign(Unary, name="sign"):
-    """-1, 0 or 1, which is constant almost everywhere.
+    """Elementwise sign: -1, 0 or 1, with a derivative of zero.
 
-    Of a complex value x / |x|, which moves by i sign(x) Im(conj(sign(x)) t) / |x|, and by nothing at zero.
+    For complex x it is x / |x|, whose tangent is i sign(x) Im(conj(sign(x)) t) / |x|, and 0 at zero.
     """
 
     hlo = "stablehlo.sign"
@@ -309,13 +318,13 @@ class Sign(Unary, name="sign"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (aval,) = builder.in_avals
-        if kind_of(aval.dtype) != "u":
+        if dtype_kind(aval.dtype) != "u":
             return super().to_stablehlo(builder, operands)
         return builder.emit("stablehlo.minimum", [*operands, builder.constant(1, aval)])  # type: ignore[no-any-return]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         dtype = aval_of_operand(x).dtype
-        if kind_of(dtype) != "c":
+        if dtype_kind(dtype) != "c":
             return ZERO
         length, real_of = abs(x), real_dtype(dtype)
         rotation = div(imag(mul(conj(y), t)), select(eq(length, 0), typed_scalar(1, real_of), length))
@@ -323,5 +332,5 @@ class Sign(Unary, name="sign"):
 
 
 def sign(x: Any) -> Any:
-    """Return -1, 0 or 1, elementwise; of a complex value x / |x|."""
+    """Return -1, 0 or 1 according to the sign, elementwise; for complex x, x / |x|."""
     return bind1(Sign.instance, x)

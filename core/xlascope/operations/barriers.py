@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.avals import ShapedArray
-from ..ir.effects import KEPT, Effects
+from ..ir.effects import KEEP_ALIVE, Effects
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import KEEPS_ORDER, MOVES, PERMUTES, SIMPLE, Trait
 from ..trace.bind import bind, bind1
 from ..xla.mlir.builder import attribute
 from . import sharding_rules
-from .families import Flat, Unary
-from .linear import Linear
-from .requirements import is_linear
+from .elementwise import PiecewiseConstant, Unary
+from .linear_operation import Linear
+from .operand_checks import is_linear
 
 
 class OptimizationBarrier(Operation, name="optimization_barrier"):
-    """The operands, which the compiler may neither reorder nor look through."""
+    """Identity on several operands, which the compiler may neither reorder nor optimize across."""
 
     traits = MOVES | {Trait.BARRIER}
-    takes_keys = True
-    lowered_alike = True
+    accepts_keys = True
+    has_uniform_lowering = True
 
-    sharding_rule = sharding_rules.each_alike
+    sharding_rule = sharding_rules.pass_through
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(operands)
@@ -34,28 +34,28 @@ class OptimizationBarrier(Operation, name="optimization_barrier"):
         return builder.barrier(operands)  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        return bind(self, *primals), _barrier_of_moving(tangents)
+        return bind(self, *primals), _barrier_nonzero(tangents)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        passed = _barrier_of_moving([ct if is_linear(x) else ZERO for ct, x in zip(cotangents, operands, strict=True)])
+        passed = _barrier_nonzero([ct if is_linear(x) else ZERO for ct, x in zip(cotangents, operands, strict=True)])
         return [ct if is_linear(x) else None for ct, x in zip(passed, operands, strict=True)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *operands), list(axes)
 
 
-def _barrier_of_moving(values: Sequence[Any]) -> list[Any]:
-    """Apply a barrier to the nonzero tangents or cotangents."""
+def _barrier_nonzero(values: Sequence[Any]) -> list[Any]:
+    """Return tangents or cotangents with the nonzero ones behind one barrier; ZERO stays ZERO."""
     nonzero = [v for v in values if v is not ZERO]
     passed = iter(bind(OptimizationBarrier(), *nonzero) if nonzero else [])
     return [ZERO if v is ZERO else next(passed) for v in values]
 
 
 class Copy(Linear, name="copy"):
-    """The operand in a new array."""
+    """Copy of the operand in a new array."""
 
     traits = KEEPS_ORDER | PERMUTES
-    takes_keys = True
+    accepts_keys = True
 
     batch_rule = Unary.batch_rule
 
@@ -71,7 +71,7 @@ class Copy(Linear, name="copy"):
 
 
 def optimization_barrier(operands: Sequence[Any]) -> list[Any]:
-    """Return the operands behind a barrier, in order."""
+    """Return the operands, in order, behind a barrier that the compiler does not optimize across."""
     return bind(OptimizationBarrier(), *operands) if operands else []
 
 
@@ -80,11 +80,11 @@ def copy(x: Any) -> Any:
     return bind1(Copy(), x)
 
 
-class StopGradient(Flat, name="stop_gradient"):
-    """x, with a derivative of zero."""
+class StopGradient(PiecewiseConstant, name="stop_gradient"):
+    """Identity with a derivative of zero."""
 
     traits = SIMPLE | KEEPS_ORDER
-    takes_keys = True
+    accepts_keys = True
 
     hlo = "stablehlo.optimization_barrier"
     kinds = "bifc"
@@ -100,22 +100,22 @@ def stop_gradient(x: Any) -> Any:
 
 
 class DceSink(Operation, name="dce_sink"):
-    """Operation without results that keeps its operand, and what that depends on, in the program.
+    """Operation without results that keeps its operand, and what that depends on, in the jaxpr.
 
-    The compiler still removes unused values, unless ``prevent_mlir_dce`` is set: then the operand goes into an
-    opaque call.
+    The compiler still removes unused values, unless ``prevent_mlir_dce`` is set: then the operand is passed to a custom
+    call with a side effect.
     """
 
-    takes_keys = True
-    lowered_alike = True
+    accepts_keys = True
+    has_uniform_lowering = True
 
     prevent_mlir_dce: bool
 
-    sharding_rule = sharding_rules.whole
+    sharding_rule = sharding_rules.replicate
 
     @property
     def effects(self) -> Effects:
-        return frozenset([KEPT])
+        return frozenset([KEEP_ALIVE])
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return []
@@ -139,5 +139,8 @@ class DceSink(Operation, name="dce_sink"):
 
 
 def dce_sink(x: Any, prevent_mlir_dce: bool) -> None:
-    """Keep ``x`` in the program even though its value is unused."""
+    """Keep ``x`` in the jaxpr even though its value is unused.
+
+    With ``prevent_mlir_dce`` it is also kept in the compiled program.
+    """
     bind(DceSink(prevent_mlir_dce), x)

@@ -12,12 +12,12 @@ from ..trace.bind import bind_inexact
 from . import bessel_fits as fits
 from .arithmetic import abs, add, div, mul, sign, sub
 from .comparisons import lt
-from .computed import emit_formula
+from .elementwise import Unary
 from .exponentials import sqrt
 from .extremes import max, min
-from .families import Unary
+from .formula_operations import emit_formula
+from .operand_values import dtype_of
 from .selection import select
-from .values import dtype_of
 
 
 def _chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
@@ -30,12 +30,12 @@ def _chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
 
 
 def i0e_formula(x: Any) -> Any:
-    """Return e^-|x| I0(x): a fit in x up to 8, and beyond 8 a fit in 1/x of the function times √x."""
+    """Return e^-|x| I0(x), from a Chebyshev fit in x up to 8 and from one in 1/x beyond."""
     x = abs(x)
     near, beyond = min(x, 8.0), max(x, 8.0)
-    small = _chebyshev(sub(mul(near, 0.25), 1.0), fits.SMALL)
+    small = _chebyshev(sub(mul(near, 0.25), 1.0), fits.I0E_COEFFICIENTS_UP_TO_8)
     root = sqrt(beyond)
-    large = div(_chebyshev(sub(div(16.0, beyond), 1.0), fits.LARGE), root)
+    large = div(_chebyshev(sub(div(16.0, beyond), 1.0), fits.I0E_COEFFICIENTS_ABOVE_8), root)
     return select(lt(x, 8.0), small, select(lt(beyond, math.inf), large, div(1.0, root)))
 
 

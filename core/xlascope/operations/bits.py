@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bits_of, kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_bits, dtype_kind
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..records.traits import SIMPLE
 from ..trace.bind import bind1
 from ..xla.mlir.builder import attribute
 from ..xla.mlir.narrow_types import CARRIERS
-from .families import Binary, Flat, Unary, stretch_values
-from .linear import Linear
-from .requirements import require_kind
-from .values import match
-from .whole_numbers import whole_number
+from .elementwise import Binary, PiecewiseConstant, Unary, stretch_values
+from .integer_arguments import whole_number
+from .linear_operation import Linear
+from .operand_checks import require_kind
+from .operand_values import match
 
 
 class _Bitwise(Binary):
-    """Logical operation on booleans, bitwise on integers, without derivative."""
+    """Base of logical operations on booleans and bitwise ones on integers; their derivatives are zero."""
 
     kinds = "bi"
 
@@ -33,7 +33,7 @@ class _Bitwise(Binary):
 
 
 class And(_Bitwise, name="and"):
-    """x and y."""
+    """Elementwise logical and of booleans, bitwise and of integers."""
 
     hlo = "stablehlo.and"
 
@@ -44,7 +44,7 @@ def bitwise_and(x: Any, y: Any) -> Any:
 
 
 class Or(_Bitwise, name="or"):
-    """x or y."""
+    """Elementwise logical or of booleans, bitwise or of integers."""
 
     hlo = "stablehlo.or"
 
@@ -55,7 +55,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
 
 
 class Xor(_Bitwise, name="xor"):
-    """Exclusive or of x and y."""
+    """Elementwise exclusive or of booleans, bitwise exclusive or of integers."""
 
     hlo = "stablehlo.xor"
 
@@ -65,17 +65,23 @@ def bitwise_xor(x: Any, y: Any) -> Any:
     return bind1(Xor.instance, *match(x, y))
 
 
-def _own_bits(builder: Any, operands: Sequence[Any], avals: Sequence[ShapedArray] | None = None) -> Sequence[Any]:
-    """Return the operand with the bits of its carrier type that are outside of its own type set to zero."""
+def _clear_carrier_bits(
+    builder: Any, operands: Sequence[Any], avals: Sequence[ShapedArray] | None = None
+) -> Sequence[Any]:
+    """Return an operand with the bits of its carrier type that its own type does not have set to zero.
+
+    ``operands`` is a sequence of one MLIR value, as is the result; ``avals`` has its type, None means the operand of
+    the current equation. A value without carrier type is returned unchanged.
+    """
     (x,), (aval,) = operands, avals or builder.in_avals
     if aval.dtype not in CARRIERS:
         return operands
-    carrier = shaped(aval.shape, CARRIERS[aval.dtype])
-    mask = builder.constant(2 ** bits_of(aval.dtype) - 1, carrier)
+    carrier = make_aval(aval.shape, CARRIERS[aval.dtype])
+    mask = builder.constant(2 ** dtype_bits(aval.dtype) - 1, carrier)
     return [builder.emit1("stablehlo.and", [x, mask], carrier)]
 
 
-class Not(Flat, name="not"):
+class Not(PiecewiseConstant, name="not"):
     """Logical not of booleans, bitwise not of integers."""
 
     hlo = "stablehlo.not"
@@ -88,53 +94,53 @@ def bitwise_not(x: Any) -> Any:
 
 
 class ShiftLeft(_Bitwise, name="shift_left"):
-    """x with its bits shifted up by y."""
+    """x with its bits shifted left by y."""
 
     hlo = "stablehlo.shift_left"
     kinds = "i"
 
 
 def shift_left(x: Any, y: Any) -> Any:
-    """Return ``x`` with its bits shifted up by ``y``."""
+    """Return ``x`` with its bits shifted left by ``y``."""
     return bind1(ShiftLeft.instance, *match(x, y))
 
 
 class ShiftRightLogical(_Bitwise, name="shift_right_logical"):
-    """x with its bits shifted down by y, filled with zeros."""
+    """x with its bits shifted right by y, filled with zeros."""
 
     hlo = "stablehlo.shift_right_logical"
     kinds = "i"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         x, y = stretch_values(builder, operands)
-        return builder.emit(self.hlo, [*_own_bits(builder, [x], builder.out_avals), y])  # type: ignore[no-any-return]
+        return builder.emit(self.hlo, [*_clear_carrier_bits(builder, [x], builder.out_avals), y])  # type: ignore[no-any-return]
 
 
 def shift_right_logical(x: Any, y: Any) -> Any:
-    """Return ``x`` with its bits shifted down by ``y``, filled with zeros."""
+    """Return ``x`` with its bits shifted right by ``y``, filled with zeros."""
     return bind1(ShiftRightLogical.instance, *match(x, y))
 
 
 class ShiftRightArithmetic(_Bitwise, name="shift_right_arithmetic"):
-    """x with its bits shifted down by y, filled with the sign bit."""
+    """x with its bits shifted right by y, filled with the sign bit."""
 
     hlo = "stablehlo.shift_right_arithmetic"
     kinds = "i"
 
 
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
-    """Return ``x`` with its bits shifted down by ``y``, filled with the sign bit."""
+    """Return ``x`` with its bits shifted right by ``y``, filled with the sign bit."""
     return bind1(ShiftRightArithmetic.instance, *match(x, y))
 
 
-class PopulationCount(Flat, name="population_count"):
-    """The number of bits that are set."""
+class PopulationCount(PiecewiseConstant, name="population_count"):
+    """Elementwise number of bits that are set."""
 
     hlo = "stablehlo.popcnt"
     kinds = "i"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return super().to_stablehlo(builder, _own_bits(builder, operands))
+        return super().to_stablehlo(builder, _clear_carrier_bits(builder, operands))
 
 
 def population_count(x: Any) -> Any:
@@ -142,8 +148,8 @@ def population_count(x: Any) -> Any:
     return bind1(PopulationCount.instance, x)
 
 
-class CountLeadingZeros(Flat, name="clz"):
-    """The number of zero bits above the highest bit that is set."""
+class CountLeadingZeros(PiecewiseConstant, name="clz"):
+    """Elementwise number of zero bits above the highest bit that is set."""
 
     hlo = "stablehlo.count_leading_zeros"
     kinds = "i"
@@ -151,17 +157,20 @@ class CountLeadingZeros(Flat, name="clz"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (aval,) = builder.in_avals
         if aval.dtype not in CARRIERS:
-            return [self._counted(builder, operands[0], aval)]
-        (counted,) = super().to_stablehlo(builder, _own_bits(builder, operands))
-        carrier = shaped(aval.shape, CARRIERS[aval.dtype])
-        above = builder.constant(8 - bits_of(aval.dtype), carrier)
+            return [self._emit_unsigned_count(builder, operands[0], aval)]
+        (counted,) = super().to_stablehlo(builder, _clear_carrier_bits(builder, operands))
+        carrier = make_aval(aval.shape, CARRIERS[aval.dtype])
+        above = builder.constant(8 - dtype_bits(aval.dtype), carrier)
         return [builder.emit1("stablehlo.subtract", [counted, above], carrier)]
 
-    def _counted(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
-        """Count in the unsigned type: XLA folds the count of a negative int32 constant to -32."""
+    def _emit_unsigned_count(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
+        """Return the number of leading zeros of the MLIR value ``x``, counted in the unsigned type of the same width.
+
+        XLA folds the count of a negative int32 constant to -32. ``aval`` is the type of ``x`` and of the result.
+        """
         if aval.dtype.kind == "u":
             return builder.emit1(self.hlo, [x], aval)
-        bits = shaped(aval.shape, np.dtype(f"uint{bits_of(aval.dtype)}"))
+        bits = make_aval(aval.shape, np.dtype(f"uint{dtype_bits(aval.dtype)}"))
         return builder.bitcast(builder.emit1(self.hlo, [builder.bitcast(x, aval, bits)], bits), bits, aval)
 
 
@@ -171,7 +180,7 @@ def clz(x: Any) -> Any:
 
 
 class NextAfter(Binary, name="nextafter"):
-    """The neighbour of x in the direction of y among the numbers of the dtype."""
+    """Next representable number after x in the direction of y."""
 
     hlo = "chlo.next_after"
     kinds = "f"
@@ -183,21 +192,21 @@ class NextAfter(Binary, name="nextafter"):
 
 
 def nextafter(x1: Any, x2: Any) -> Any:
-    """Return the neighbour of ``x1`` in the direction of ``x2``, elementwise."""
+    """Return the next representable number after ``x1`` in the direction of ``x2``, elementwise."""
     return bind1(NextAfter.instance, *match(x1, x2))
 
 
 class MulHi(Binary, name="mulhi"):
-    """The upper half of the bits of the product of two integers."""
+    """Upper half of the bits of the product of two integers, elementwise."""
 
     kinds = "i"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (out,) = builder.out_avals
-        bits = bits_of(out.dtype)
+        bits = dtype_bits(out.dtype)
         if bits == 64:
             return builder.emit("chlo.mulhi", stretch_values(builder, operands))  # type: ignore[no-any-return]
-        wide = shaped(out.shape, np.dtype(f"{'u' if kind_of(out.dtype) == 'u' else ''}int{max(2 * bits, 8)}"))
+        wide = make_aval(out.shape, np.dtype(f"{'u' if dtype_kind(out.dtype) == 'u' else ''}int{max(2 * bits, 8)}"))
         x, y = (builder.emit1("stablehlo.convert", [v], wide) for v in stretch_values(builder, operands))
         product = builder.emit1("stablehlo.multiply", [x, y], wide)
         upper = builder.emit1("stablehlo.shift_right_logical", [product, builder.constant(bits, wide)], wide)
@@ -220,7 +229,7 @@ def mulhi(x: Any, y: Any, /) -> Any:
 
 
 class ReducePrecision(Linear, name="reduce_precision"):
-    """Floats rounded to ``exponent_bits`` and ``mantissa_bits``; tangents and cotangents are rounded too."""
+    """Floats rounded to ``exponent_bits`` and ``mantissa_bits``, in their dtype; tangents are rounded too."""
 
     traits = SIMPLE
     exponent_bits: int
@@ -250,7 +259,7 @@ class ReducePrecision(Linear, name="reduce_precision"):
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Round floats to ``exponent_bits`` and ``mantissa_bits``.
+    """Round floats to a format of ``exponent_bits`` and ``mantissa_bits``; the dtype does not change.
 
     >>> import numpy as np
     >>> print(reduce_precision(np.float32(1.2345), 5, 3))

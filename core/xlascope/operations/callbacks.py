@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from .. import tree
-from ..dtypes import canonical
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import to_canonical_dtype
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.effects import DEBUG, IO, ORDERED_DEBUG, ORDERED_IO, Effects
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
@@ -26,8 +26,8 @@ from ..trace.bind import bind
 from ..trace.source import where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from ..xla.arrays.transfers import put
-from ..xla.running.places import place_of
+from ..xla.arrays.transfers import put_on_device
+from ..xla.execution.placement import placement_of
 from . import sharding_rules
 from .shapes import expand_dims, mapped_in_front, moveaxis
 
@@ -35,14 +35,16 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 
 
 class HostFunction:
-    """A user's function of trees, as the flat function of NumPy arrays that a program calls.
+    """User's function of pytrees, wrapped as the function of flat NumPy arrays that a program calls.
 
-    ``structure`` and ``static`` (by position) rebuild the arguments. ``avals`` and ``out_structure`` are the types
-    and the tree structure that it has to return; with ``out_structure`` None its result is ignored. ``call_site``
-    is the source line of the call that created the operation.
+    ``api_name`` names the function that the user called, such as ``pure_callback``; ``function`` is the callback.
+    ``structure`` is the treedef of its ``(args, kwargs)``, and ``static`` maps positions of leaves to those that are
+    not operands. ``avals`` and ``out_structure`` are the types and the treedef that it has to return (else TypeError);
+    with ``out_structure`` None its result is ignored. ``call_site`` is the source line of the call that created the
+    operation.
     """
 
-    __slots__ = ("avals", "function", "out_structure", "place", "static", "structure", "what", "wide")
+    __slots__ = ("api_name", "avals", "call_site", "function", "out_structure", "static", "structure", "wide")
 
     def __init__(
         self,
@@ -54,13 +56,13 @@ class HostFunction:
         out_structure: Any,
         call_site: SourceRange | None,
     ) -> None:
-        self.what = api_name
+        self.api_name = api_name
         self.function = function
         self.structure = structure
         self.static = static
         self.avals = tuple(avals)
         self.out_structure = out_structure
-        self.place = call_site
+        self.call_site = call_site
         self.wide = enable_x64.value  # record the tracing thread's setting: it is thread-local
 
     @property
@@ -71,14 +73,17 @@ class HostFunction:
     def __repr__(self) -> str:
         return self.name
 
-    def returning(self, avals: Sequence[ShapedArray]) -> HostFunction:
-        """Return the same function for results of other types."""
+    def with_avals(self, avals: Sequence[ShapedArray]) -> HostFunction:
+        """Return a copy whose results have to have the types ``avals``."""
         clone = copy.copy(self)
         clone.avals = tuple(avals)
         return clone
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
-        """Call the function outside of any trace; add a note with the call site to its exceptions."""
+        """Call the function outside of any trace and return the leaves of its result as NumPy arrays.
+
+        A note with the call site is added to exceptions.
+        """
         previous = STATE.trace, STATE.origin, STATE.axes
         was_in_trace, was_wide = in_trace.value, enable_x64.swap_local(self.wide)
         STATE.trace, STATE.origin, STATE.axes = None, None, ()
@@ -86,7 +91,7 @@ class HostFunction:
         try:
             return self._call(operands)
         except BaseException as error:
-            note = f"raised in {self.name}, which {self.what}{where_text(self.place)} calls"
+            note = f"raised in {self.name}, which {self.api_name}{where_text(self.call_site)} calls"
             if note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
             raise
@@ -96,6 +101,7 @@ class HostFunction:
             enable_x64.set_local(was_wide)
 
     def _call(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """Call the function on the rebuilt arguments; return the leaves of its result, checked against ``avals``."""
         values = iter(operands)
         leaves = [self.static[i] if i in self.static else next(values) for i in range(len(operands) + len(self.static))]
         args, kwargs = self.structure.unflatten(leaves)
@@ -105,23 +111,26 @@ class HostFunction:
         results, structure = tree.flatten(returned)
         if structure != self.out_structure:
             raise TypeError(
-                f"{self.what}: the callback {self.name} has to return what result_shape_dtypes says, a tree of "
+                f"{self.api_name}: the callback {self.name} has to return what result_shape_dtypes says, a tree of "
                 f"structure {self.out_structure}; it returned one of structure {structure}"
             )
         return tuple(self._result(y, aval) for y, aval in zip(results, self.avals, strict=True))
 
     def _result(self, y: Any, aval: ShapedArray) -> Any:
         value = np.asarray(y)
-        if value.dtype.kind == "O" or canonical(value.dtype) != aval.dtype or value.shape != aval.shape:
+        if value.dtype.kind == "O" or to_canonical_dtype(value.dtype) != aval.dtype or value.shape != aval.shape:
             raise TypeError(
-                f"{self.what}: the callback {self.name} has to return what result_shape_dtypes says, "
+                f"{self.api_name}: the callback {self.name} has to return what result_shape_dtypes says, "
                 f"{aval.str_short()}; it returned {value.dtype.name}[{','.join(map(str, value.shape))}]"
             )
         return np.asarray(value, aval.dtype, order="C")
 
 
-class EachExample:
-    """Callback that is called once for each example of a batch; mapped operands have the batch axis in front."""
+class PerExampleCallback:
+    """Function of batched NumPy arrays that calls ``function`` once per example and stacks the results.
+
+    ``mapped`` says which operands have a batch axis, which is their axis 0; ``size`` is the batch size.
+    """
 
     __slots__ = ("avals", "function", "mapped", "size")
 
@@ -129,13 +138,13 @@ class EachExample:
         self.function = function
         self.mapped = tuple(mapped)
         self.size = size
-        self.avals = tuple(_batched(a, size) for a in function.avals)  # type: ignore[attr-defined]
+        self.avals = tuple(_batched_aval(a, size) for a in function.avals)  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         return f"{self.function} for each of {self.size}"
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
-        """Return the results for all examples, in order."""
+        """Return the results of all examples, stacked along axis 0."""
         example_results = [
             self.function(*(x[i, ...] if is_mapped else x for x, is_mapped in zip(operands, self.mapped, strict=True)))
             for i in range(self.size)
@@ -147,12 +156,15 @@ class EachExample:
         return results
 
 
-def _batched(aval: ShapedArray, size: int) -> ShapedArray:
-    return shaped((size, *aval.shape), aval.dtype)
+def _batched_aval(aval: ShapedArray, size: int) -> ShapedArray:
+    return make_aval((size, *aval.shape), aval.dtype)
 
 
 class Callback(Operation):
-    """Operation whose results a Python function returns."""
+    """Base of operations whose results are computed by a Python function.
+
+    ``callback`` is a :class:`HostFunction` or a :class:`PerExampleCallback`; ``pure`` says that it has no side effects.
+    """
 
     traits = PYTHON
     callback: Any
@@ -160,59 +172,70 @@ class Callback(Operation):
     pure: ClassVar[bool] = False
     multiple_results: ClassVar[bool] = True
 
-    sharding_rule = sharding_rules.whole
+    sharding_rule = sharding_rules.replicate
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(self.callback.avals)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        with_token = builder.passes_token(self.effects)
-        if builder.manual is not None and builder.manual.partial and not self.pure:
+        with_token = builder.needs_token(self.effects)
+        if builder.manual is not None and builder.manual.is_partial and not self.pure:
             raise NotImplementedError(
-                f"{self.name}{where_text(_place(self))} is inside a shard_map that leaves mesh axes to the compiler, "
+                f"{self.name}{where_text(_call_site(self))} is inside a shard_map that leaves mesh axes to the "
+                "compiler, "
                 "where only pure_callback is supported. Let axis_names of shard_map be all axes of the mesh, or call "
                 "Python outside of shard_map"
             )
         return builder.call_python(self.callback, operands, with_token=with_token, pure=self.pure)  # type: ignore[no-any-return]
 
     def host_rule(self, *operands: Any) -> list[Any]:
-        """Call the function immediately, outside of any trace."""
+        """Call the function immediately, outside of any trace, and return its results as arrays.
+
+        They are put on the operands' device if that is committed.
+        """
         arrays = [np.asarray(x, aval_of(x).dtype) for x in operands]
-        placement = place_of(operands)
+        placement = placement_of(operands)
         device = placement.device if placement.committed else None
         results = self.callback(*arrays)
-        return [put(y, aval, device) for y, aval in zip(results, self.callback.avals, strict=True)]
+        return [put_on_device(y, aval, device) for y, aval in zip(results, self.callback.avals, strict=True)]
 
-    def of(self, callback: Any) -> Operation:
-        """Return the same operation with another function."""
+    def with_callback(self, callback: Any) -> Operation:
+        """Return the same operation with ``callback`` as its function."""
         raise NotImplementedError
 
-    def for_each_example(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Batch by calling the function for one example after the other."""
-        size, batched = _in_front(operands, axes)
-        operation = self.of(EachExample(self.callback, [a is not NOT_MAPPED for a in axes], size))
+    def batch_per_example(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Batch by calling the function for one example after the other.
+
+        ``axes`` are the operands' batch axes. Returns the results and their batch axes, all 0.
+        """
+        size, batched = _batch_to_front(operands, axes)
+        operation = self.with_callback(PerExampleCallback(self.callback, [a is not NOT_MAPPED for a in axes], size))
         return bind(operation, *batched), [0] * len(self.callback.avals)
 
 
-def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> tuple[int, list[Any]]:
-    """Return the batch size, and the operands with their mapped axes in front."""
+def _batch_to_front(operands: Sequence[Any], axes: Sequence[Any]) -> tuple[int, list[Any]]:
+    """Return the batch size, and the operands with their batch axes (``axes``) moved to the front."""
     size = next(aval_of(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
     return size, [x if a is NOT_MAPPED else moveaxis(x, a, 0) for x, a in zip(operands, axes, strict=True)]
 
 
 class PureCallback(Callback, name="pure_callback", by_identity=True):
-    """Callback without side effects: it may be called again, or removed where its results are unused."""
+    """Callback without side effects: it may be called again, or removed where its results are unused.
+
+    ``vmap_method`` is one of ``VMAP_METHODS``; with None vmap raises NotImplementedError.
+    """
 
     vmap_method: str | None
 
     pure = True
 
-    def of(self, callback: Any) -> Operation:
+    def with_callback(self, callback: Any) -> Operation:
         return PureCallback(callback, self.vmap_method)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> NoReturn:
         raise ValueError(
-            f"Pure callbacks do not support JVP: Python code cannot be differentiated{where_text(_place(self))}. Say "
+            "Pure callbacks do not support JVP: Python code cannot be "
+            f"differentiated{where_text(_call_site(self))}. Say "
             "what the derivative is with custom_jvp or custom_vjp around the callback"
         )
 
@@ -220,22 +243,25 @@ class PureCallback(Callback, name="pure_callback", by_identity=True):
         method = self.vmap_method
         if method is None:
             raise NotImplementedError(
-                f"vmap of pure_callback{where_text(_place(self))} needs to know how: give vmap_method as one of "
+                f"vmap of pure_callback{where_text(_call_site(self))} needs to know how: give vmap_method as one of "
                 f"{', '.join(map(repr, VMAP_METHODS))}"
             )
         if method.startswith("sequential"):
-            return self.for_each_example(operands, axes)
-        size, batched = _in_front(operands, axes)
+            return self.batch_per_example(operands, axes)
+        size, batched = _batch_to_front(operands, axes)
         if method == "expand_dims":
             batched = [expand_dims(x, (0,)) if a is NOT_MAPPED else x for x, a in zip(batched, axes, strict=True)]
         elif method == "broadcast_all":
             batched = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
-        function = self.callback.returning([_batched(a, size) for a in self.callback.avals])
-        return bind(self.of(function), *batched), [0] * len(function.avals)
+        function = self.callback.with_avals([_batched_aval(a, size) for a in self.callback.avals])
+        return bind(self.with_callback(function), *batched), [0] * len(function.avals)
 
 
 class IOCallback(Callback, name="io_callback", by_identity=True):
-    """Callback with side effects: it is called exactly once, also where its results are unused."""
+    """Callback with side effects: it is called exactly once, even if its results are unused.
+
+    With ``ordered`` calls happen in program order, and vmap raises ValueError.
+    """
 
     ordered: bool
 
@@ -243,26 +269,30 @@ class IOCallback(Callback, name="io_callback", by_identity=True):
     def effects(self) -> Effects:
         return frozenset([ORDERED_IO if self.ordered else IO])
 
-    def of(self, callback: Any) -> Operation:
+    def with_callback(self, callback: Any) -> Operation:
         return IOCallback(callback, self.ordered)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> NoReturn:
         raise ValueError(
-            f"IO callbacks do not support JVP: Python code cannot be differentiated{where_text(_place(self))}. Put "
+            f"IO callbacks do not support JVP: Python code cannot be differentiated{where_text(_call_site(self))}. Put "
             "stop_gradient around the arguments, or say what the derivative is with custom_jvp or custom_vjp"
         )
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         if self.ordered:
             raise ValueError(
-                f"Cannot `vmap` ordered IO callbacks{where_text(_place(self))}: the examples of a batch have no order. "
+                f"Cannot `vmap` ordered IO callbacks{where_text(_call_site(self))}: the examples of a batch "
+                "have no order. "
                 "Use ordered=False, or a loop (lax.map, lax.scan)"
             )
-        return self.for_each_example(operands, axes)
+        return self.batch_per_example(operands, axes)
 
 
 class DebugCallback(Callback, name="debug_callback", by_identity=True):
-    """Callback that inspects values: it returns nothing, and is called for each example of a batch separately."""
+    """Callback that inspects values and returns nothing; under vmap it is called once per example.
+
+    With ``ordered`` calls happen in program order.
+    """
 
     ordered: bool
 
@@ -270,17 +300,17 @@ class DebugCallback(Callback, name="debug_callback", by_identity=True):
     def effects(self) -> Effects:
         return frozenset([ORDERED_DEBUG if self.ordered else DEBUG])
 
-    def of(self, callback: Any) -> Operation:
+    def with_callback(self, callback: Any) -> Operation:
         return DebugCallback(callback, self.ordered)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *primals), []
 
-    batch_rule = Callback.for_each_example
+    batch_rule = Callback.batch_per_example
 
 
-def _place(operation: Callback) -> SourceRange | None:
+def _call_site(operation: Callback) -> SourceRange | None:
     function = operation.callback
-    while isinstance(function, EachExample):
+    while isinstance(function, PerExampleCallback):
         function = function.function
-    return function.place  # type: ignore[no-any-return]
+    return function.call_site  # type: ignore[no-any-return]

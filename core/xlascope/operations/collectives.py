@@ -20,19 +20,19 @@ from . import reductions
 from .arithmetic import div, mul
 from .comparisons import eq
 from .conversion import convert_element_type
-from .linear import Linear
-from .requirements import require_kind
+from .linear_operation import Linear
+from .operand_checks import require_kind
+from .operand_values import dtype_of
 from .shapes import reduce_sum
-from .values import dtype_of
 
 
-class Collective(Linear):
-    """Operation that crosses the named ``axes``; linear in its operand, unless a subclass says otherwise."""
+class CollectiveOperation(Linear):
+    """Base of operations across the named ``axes``; linear in the operand, unless a subclass says otherwise."""
 
     traits = KERNEL
     axes: tuple[Hashable, ...]
 
-    surrounded = True
+    is_context_dependent = True
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         manual = builder.manual
@@ -43,31 +43,41 @@ class Collective(Linear):
                 "compiled. Call it inside the function that is mapped over that axis, such as "
                 f"vmap(f, axis_name={self.axes[0]!r})."
             )
-        return [self.across_devices(builder, *operands)]
+        return [self.lower_on_mesh(builder, *operands)]
 
-    def across_devices(self, builder: Any, *operands: Any) -> Any:
-        """Emit the operation where the axes are those of a mesh; return the MLIR value of the result."""
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
+        """Emit the operation across mesh axes, in a shard_map or pmap; return the MLIR value of the result."""
         raise NotImplementedError
 
-    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
-        """Rewrite as collectives that cross one axis each, in their plainest form; return None if this is one."""
+    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
+        """Bind equivalent collectives over one axis each, and return the results.
+
+        Returns None if :meth:`carry_out` can compute this operation as it is.
+        """
         return None
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
     ) -> tuple[list[Any], list[Any]]:
-        """Return results and their mapped axes, for operands mapped over ``axes``, of that name and size."""
+        """Compute the collective over one mapped axis; return the results and their batch axes.
+
+        ``axes`` are the batch axes of the operands (NOT_MAPPED for an operand that all examples share); ``name`` and
+        ``size`` are those of the mapped axis.
+        """
         raise NotImplementedError
 
 
 def axis_names_of(program: ClosedJaxpr) -> frozenset[Hashable]:
-    """Return the names of the axes that a program crosses, those in nested programs included."""
+    """Return the names of the axes that the collectives of a program cross, nested programs included.
+
+    Axes that an operation binds for its own nested program are left out. The result is cached in the program.
+    """
     axis_names = program.derived.get("axis names")
     if axis_names is None:
         names: set[Hashable] = set()
         for raw in program.jaxpr.raw:
             operation = raw[0]
-            if isinstance(operation, Collective):
+            if isinstance(operation, CollectiveOperation):
                 names.update(operation.axes)
             for body in operation.bodies():
                 names |= axis_names_of(body) - operation.binds_axes
@@ -75,16 +85,16 @@ def axis_names_of(program: ClosedJaxpr) -> frozenset[Hashable]:
     return axis_names
 
 
-class _Reduction(Collective):
-    """Collective that reduces over all examples."""
+class _AllReduce(CollectiveOperation):
+    """Base of collectives that combine the operands of all examples into one value, the same for all of them."""
 
     kinds: ClassVar[str]
     #: The StableHLO operation that combines the operands of devices.
     hlo: ClassVar[str]
 
-    def across_devices(self, builder: Any, *operands: Any) -> Any:
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
         (x,) = operands
-        return across.reduced(builder, x, builder.out_avals[0], self.axes, self.hlo)
+        return across.all_reduce(builder, x, builder.out_avals[0], self.axes, self.hlo)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -95,32 +105,32 @@ class _Reduction(Collective):
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
     ) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        combined = self.shared(x, size) if axis is NOT_MAPPED else self.combined(x, axis)
+        combined = self.reduce_unmapped(x, size) if axis is NOT_MAPPED else self.reduce_mapped(x, axis)
         remaining = tuple(axis_name for axis_name in self.axes if axis_name != name)
         return [bind1(type(self)(remaining), combined) if remaining else combined], [NOT_MAPPED]
 
-    def combined(self, x: Any, axis: int) -> Any:
-        """Reduce the examples along an axis."""
+    def reduce_mapped(self, x: Any, axis: int) -> Any:
+        """Return ``x`` reduced along ``axis``, its batch axis."""
         raise NotImplementedError
 
-    def shared(self, x: Any, size: int) -> Any:
-        """Reduce ``size`` copies of the same value."""
+    def reduce_unmapped(self, x: Any, size: int) -> Any:
+        """Return the reduction of ``size`` examples that are all equal to ``x``."""
         return x
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *operands), list(axes)
 
 
-class PSum(_Reduction, name="psum"):
-    """The sum over all examples."""
+class PSum(_AllReduce, name="psum"):
+    """Sum over all examples."""
 
     kinds = "ifc"
     hlo = "stablehlo.add"
 
-    def combined(self, x: Any, axis: int) -> Any:
+    def reduce_mapped(self, x: Any, axis: int) -> Any:
         return reduce_sum(x, (axis,))
 
-    def shared(self, x: Any, size: int) -> Any:
+    def reduce_unmapped(self, x: Any, size: int) -> Any:
         return mul(x, size)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
@@ -128,8 +138,8 @@ class PSum(_Reduction, name="psum"):
         return [bind1(self, *cotangents)]
 
 
-class _Extreme(_Reduction):
-    """The largest or smallest value over all examples; equal extremes share the derivative."""
+class _AllReduceExtreme(_AllReduce):
+    """Maximum or minimum over all examples; its tangent is the mean of those of equal extremes."""
 
     kinds = "bifc"
 
@@ -138,24 +148,24 @@ class _Extreme(_Reduction):
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
-        chosen = convert_element_type(eq(x, y), dtype_of(x))
+        is_extreme = convert_element_type(eq(x, y), dtype_of(x))
         total = PSum(self.axes)
-        return [y], [div(bind1(total, mul(t, chosen)), bind1(total, chosen))]
+        return [y], [div(bind1(total, mul(t, is_extreme)), bind1(total, is_extreme))]
 
 
-class PMax(_Extreme, name="pmax"):
-    """The largest over all examples."""
+class PMax(_AllReduceExtreme, name="pmax"):
+    """Maximum over all examples."""
 
     hlo = "stablehlo.maximum"
 
-    def combined(self, x: Any, axis: int) -> Any:
+    def reduce_mapped(self, x: Any, axis: int) -> Any:
         return bind1(reductions.ReduceMax((axis,)), x)
 
 
-class PMin(_Extreme, name="pmin"):
-    """The smallest over all examples."""
+class PMin(_AllReduceExtreme, name="pmin"):
+    """Minimum over all examples."""
 
     hlo = "stablehlo.minimum"
 
-    def combined(self, x: Any, axis: int) -> Any:
+    def reduce_mapped(self, x: Any, axis: int) -> Any:
         return bind1(reductions.ReduceMin((axis,)), x)

@@ -7,23 +7,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
 from ..xla.mlir.builder import attribute
-from .families import Binary, stretch_values
-from .values import match
+from .elementwise import Binary, stretch_values
+from .operand_values import match
 
 
-class _Comparison(Binary):
-    """A boolean from two operands."""
+class _ElementwiseComparison(Binary):
+    """Base of comparisons of two operands; ``direction`` is StableHLO's name of the comparison."""
 
     direction: ClassVar[str]
     kinds = "bifc"
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (z,) = super().abstract_eval(operands)
-        return [shaped(z.shape, np.dtype("bool"))]
+        return [make_aval(z.shape, np.dtype("bool"))]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         direction = attribute(f"#stablehlo<comparison_direction {self.direction}>")
@@ -37,8 +37,8 @@ class _Comparison(Binary):
     derivative_right = derivative_left
 
 
-class Eq(_Comparison, name="eq"):
-    """x == y."""
+class Eq(_ElementwiseComparison, name="eq"):
+    """Elementwise comparison x == y."""
 
     direction = "EQ"
 
@@ -48,8 +48,8 @@ def eq(x: Any, y: Any) -> Any:
     return bind1(Eq.instance, *match(x, y))
 
 
-class Ne(_Comparison, name="ne"):
-    """x != y."""
+class Ne(_ElementwiseComparison, name="ne"):
+    """Elementwise comparison x != y."""
 
     direction = "NE"
 
@@ -59,8 +59,8 @@ def ne(x: Any, y: Any) -> Any:
     return bind1(Ne.instance, *match(x, y))
 
 
-class Lt(_Comparison, name="lt"):
-    """x < y."""
+class Lt(_ElementwiseComparison, name="lt"):
+    """Elementwise comparison x < y."""
 
     direction = "LT"
     kinds = "bif"
@@ -71,8 +71,8 @@ def lt(x: Any, y: Any) -> Any:
     return bind1(Lt.instance, *match(x, y))
 
 
-class Le(_Comparison, name="le"):
-    """x <= y."""
+class Le(_ElementwiseComparison, name="le"):
+    """Elementwise comparison x <= y."""
 
     direction = "LE"
     kinds = "bif"
@@ -83,8 +83,8 @@ def le(x: Any, y: Any) -> Any:
     return bind1(Le.instance, *match(x, y))
 
 
-class Gt(_Comparison, name="gt"):
-    """x > y."""
+class Gt(_ElementwiseComparison, name="gt"):
+    """Elementwise comparison x > y."""
 
     direction = "GT"
     kinds = "bif"
@@ -95,8 +95,8 @@ def gt(x: Any, y: Any) -> Any:
     return bind1(Gt.instance, *match(x, y))
 
 
-class Ge(_Comparison, name="ge"):
-    """x >= y."""
+class Ge(_ElementwiseComparison, name="ge"):
+    """Elementwise comparison x >= y."""
 
     direction = "GE"
     kinds = "bif"

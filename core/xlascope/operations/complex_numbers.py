@@ -12,45 +12,45 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_kind
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import SIMPLE
 from ..trace.bind import bind1
 from ..xla.mlir.builder import attribute
 from . import sharding_rules
-from .families import align, stretch_values
-from .linear import Linear
-from .requirements import is_linear, require_kind, stretched
+from .elementwise import align, stretch_values
+from .linear_operation import Linear
+from .operand_checks import broadcast_shape, is_linear, require_kind
+from .operand_values import aval, match, typed_scalar
 from .shapes import zeros_of
-from .sums import neg, unstretch
-from .values import aval, match, typed_scalar
+from .tangent_arithmetic import neg, unbroadcast
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of the parts of a complex dtype; any other dtype unchanged.
+    """Return the dtype of the real part of a complex dtype; any other dtype unchanged.
 
     >>> real_dtype(np.dtype("complex64"))
     dtype('float32')
     """
-    return np.zeros((), dtype).real.dtype if kind_of(dtype) == "c" else dtype
+    return np.zeros((), dtype).real.dtype if dtype_kind(dtype) == "c" else dtype
 
 
 def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the complex dtype with parts of a real dtype; a complex dtype unchanged."""
-    return dtype if kind_of(dtype) == "c" else np.dtype("complex128" if dtype.itemsize == 8 else "complex64")
+    """Return complex128 for a real dtype of 8 bytes, complex64 for others; a complex dtype unchanged."""
+    return dtype if dtype_kind(dtype) == "c" else np.dtype("complex128" if dtype.itemsize == 8 else "complex64")
 
 
-class _Part(Linear):
-    """The real or the imaginary part."""
+class _ComplexPart(Linear):
+    """Base of the operations that return the real or the imaginary part."""
 
     traits = SIMPLE
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_kind(self.name, x.dtype, "c")
-        return [shaped(x.shape, real_dtype(x.dtype), x.weak_type)]
+        return [make_aval(x.shape, real_dtype(x.dtype), x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit(f"stablehlo.{self.name}", operands)  # type: ignore[no-any-return]
@@ -59,8 +59,8 @@ class _Part(Linear):
         return [bind1(self, *operands)], list(axes)
 
 
-class Real(_Part, name="real"):
-    """The real part of a complex value."""
+class Real(_ComplexPart, name="real"):
+    """Elementwise real part of a complex value."""
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents
@@ -72,8 +72,8 @@ def real(x: Any) -> Any:
     return bind1(Real.instance, x)
 
 
-class Imag(_Part, name="imag"):
-    """The imaginary part of a complex value."""
+class Imag(_ComplexPart, name="imag"):
+    """Elementwise imaginary part of a complex value."""
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # the real part of c·t, for c = -i·ct, is ct times the imaginary part of t
@@ -87,7 +87,7 @@ def imag(x: Any) -> Any:
 
 
 class Complex(Operation, name="complex"):
-    """The complex value x + iy."""
+    """Elementwise complex value x + iy."""
 
     traits = SIMPLE
     sharding_rule = sharding_rules.elementwise
@@ -99,21 +99,21 @@ class Complex(Operation, name="complex"):
                 f"complex takes a real and an imaginary part of one dtype, float32 or float64, got {x.dtype.name} and "
                 f"{y.dtype.name}; convert with astype"
             )
-        shape = stretched(self.name, x.shape, y.shape)
-        return [shaped(shape, complex_dtype(x.dtype), x.weak_type and y.weak_type)]
+        shape = broadcast_shape(self.name, x.shape, y.shape)
+        return [make_aval(shape, complex_dtype(x.dtype), x.weak_type and y.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.complex", stretch_values(builder, operands))  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moved = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
-        return [bind1(self, *primals)], [bind1(self, *moved)]
+        out_tangents = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        return [bind1(self, *primals)], [bind1(self, *out_tangents)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
         return [
-            unstretch(real(ct), x.aval) if is_linear(x) else None,
-            unstretch(imag(neg(ct)), y.aval) if is_linear(y) else None,
+            unbroadcast(real(ct), x.aval) if is_linear(x) else None,
+            unbroadcast(imag(neg(ct)), y.aval) if is_linear(y) else None,
         ]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -121,18 +121,19 @@ class Complex(Operation, name="complex"):
 
 
 def complex(x: Any, y: Any) -> Any:
-    """Return the complex value with the parts ``x`` and ``y``, of dtype float32 or float64, elementwise."""
+    """Return the complex value x + iy, elementwise; ``x`` and ``y`` are float32 or float64."""
     return bind1(Complex.instance, *match(x, y))
 
 
-def extreme(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
-    """Emit a maximum or minimum (``name``), of complex values by real parts first, then by imaginary parts.
+def emit_extreme(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
+    """Return the MLIR value of the elementwise maximum or minimum of ``x`` and ``y``.
 
-    XLA's own operations compare only the real parts of complex values.
+    ``name`` is the StableHLO operation, ``aval`` the type of operands and result. Complex values are compared by real
+    parts first, then by imaginary parts; XLA's own operations compare only the real parts.
     """
-    if kind_of(aval.dtype) != "c":
+    if dtype_kind(aval.dtype) != "c":
         return builder.emit1(name, [x, y], aval)
-    truth, part = shaped(aval.shape, np.dtype("bool")), shaped(aval.shape, real_dtype(aval.dtype))
+    truth, part = make_aval(aval.shape, np.dtype("bool")), make_aval(aval.shape, real_dtype(aval.dtype))
 
     def emit_comparison(direction: str, part_of: str) -> Any:
         parts = [builder.emit1(f"stablehlo.{part_of}", [value], part) for value in (x, y)]
@@ -145,7 +146,7 @@ def extreme(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
 
 
 class Conj(Linear, name="conj"):
-    """The complex conjugate, complex also for a real operand; ``input_dtype`` is the operand's dtype."""
+    """Complex conjugate, complex also for a real operand; ``input_dtype`` is the operand's dtype."""
 
     traits = SIMPLE
     input_dtype: np.dtype[Any]
@@ -157,19 +158,19 @@ class Conj(Linear, name="conj"):
                 f"conj takes operands of dtype float32 or float64, or complex ones, got {x.dtype.name}; convert with "
                 "astype"
             )
-        return [shaped(x.shape, complex_dtype(x.dtype), x.weak_type)]
+        return [make_aval(x.shape, complex_dtype(x.dtype), x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,), (aval_x,) = operands, builder.in_avals
-        if kind_of(aval_x.dtype) != "c":
+        if dtype_kind(aval_x.dtype) != "c":
             return builder.emit("stablehlo.convert", [x])  # type: ignore[no-any-return]
-        part = shaped(aval_x.shape, real_dtype(aval_x.dtype))
+        part = make_aval(aval_x.shape, real_dtype(aval_x.dtype))
         inside = builder.emit1("stablehlo.negate", [builder.emit1("stablehlo.imag", [x], part)], part)
         return builder.emit("stablehlo.complex", [builder.emit1("stablehlo.real", [x], part), inside])  # type: ignore[no-any-return]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents
-        if kind_of(self.input_dtype) == "c":
+        if dtype_kind(self.input_dtype) == "c":
             return [conj(ct)]
         return [real(ct)]
 
@@ -178,5 +179,5 @@ class Conj(Linear, name="conj"):
 
 
 def conj(x: Any) -> Any:
-    """Return the complex conjugate, elementwise; of a real value the complex value with that real part."""
+    """Return the complex conjugate, elementwise; for a real value, the complex value with that real part."""
     return bind1(Conj(aval(x).dtype), x)

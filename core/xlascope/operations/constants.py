@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import MOVES
@@ -15,13 +15,16 @@ from ..trace.bind import bind
 
 
 class Constant(Operation, name="constant", by_identity=True):
-    """Constant array made by a rule; operations that hold programs pass operands to them and no constants."""
+    """Array ``value`` as an operation without operands.
+
+    Rules use it in the programs that operations hold, because these programs take operands but no constants.
+    """
 
     traits = MOVES
     value: Any
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        return [shaped(tuple(self.value.shape), np.dtype(self.value.dtype))]
+        return [make_aval(tuple(self.value.shape), np.dtype(self.value.dtype))]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return [builder.constant(np.asarray(self.value), self.abstract_eval(())[0])]

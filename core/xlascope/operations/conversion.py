@@ -7,32 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bits_of, iinfo, kind_of
-from ..ir.avals import ShapedArray, shaped
-from ..ir.explicit import unclear
+from ..dtypes import dtype_bits, dtype_kind, iinfo
+from ..ir.avals import ShapedArray, make_aval
+from ..ir.explicit_sharding import unclear
 from ..ir.markers import ZERO
-from ..ir.requested_dtypes import requested_dtype
-from ..ir.sources import user_line, where_text
+from ..ir.requested_dtypes import resolve_requested_dtype
+from ..ir.user_frames import user_line, where_text
 from ..key_types import is_key
 from ..records.traits import MOVES, SIMPLE
 from ..trace.bind import bind1
 from ..xla.mlir.builder import attribute
 from .complex_numbers import real_dtype
-from .families import Flat, Unary
-from .linear import pushed
-from .requirements import require_kind
+from .elementwise import PiecewiseConstant, Unary
+from .linear_operation import linear_taylor_rule
+from .operand_checks import require_kind
+from .operand_values import aval as aval_of_operand
 from .shapes import moveaxis
-from .values import aval as aval_of_operand
 
 
 class ConvertElementType(Unary, name="convert_element_type"):
-    """The elements in another dtype; linear between floating-point types, flat otherwise."""
+    """Elements converted to ``new_dtype``; ``weak_type`` is that of the result.
+
+    The conversion is linear between floating-point types; to integers and booleans its derivative is zero.
+    """
 
     traits = SIMPLE | MOVES
     new_dtype: np.dtype[Any]
     weak_type: bool
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     hlo = "stablehlo.convert"
     cost = 0
@@ -41,35 +44,39 @@ class ConvertElementType(Unary, name="convert_element_type"):
         (x,) = operands
         if is_key(self.new_dtype):
             raise TypeError(f"{x.str_short()} cannot be converted to {self.new_dtype}: random.wrap_key_data makes keys")
-        return [shaped(x.shape, self.new_dtype, self.weak_type)]
+        return [make_aval(x.shape, self.new_dtype, self.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,), (aval,) = operands, builder.in_avals
         (out,) = builder.out_avals
-        if kind_of(out.dtype) == "b" and kind_of(aval.dtype) != "b":  # XLA's convert to i1 keeps the lowest bit
+        if dtype_kind(out.dtype) == "b" and dtype_kind(aval.dtype) != "b":  # XLA's convert to i1 keeps the lowest bit
             direction = attribute("#stablehlo<comparison_direction NE>")
             zero = builder.constant(0, aval)
             return builder.emit("stablehlo.compare", [x, zero], {"comparison_direction": direction})  # type: ignore[no-any-return]
-        if kind_of(aval.dtype) == "c" and kind_of(out.dtype) != "c":
-            aval = shaped(aval.shape, real_dtype(aval.dtype))
+        if dtype_kind(aval.dtype) == "c" and dtype_kind(out.dtype) != "c":
+            aval = make_aval(aval.shape, real_dtype(aval.dtype))
             x = builder.emit1("stablehlo.real", [x], aval)
-        if kind_of(aval.dtype) == "f" and kind_of(out.dtype) in "iu" and bits_of(out.dtype) < 8:
-            x = _within(builder, x, aval, out.dtype)
+        if dtype_kind(aval.dtype) == "f" and dtype_kind(out.dtype) in "iu" and dtype_bits(out.dtype) < 8:
+            x = _clamp_to_range(builder, x, aval, out.dtype)
         return builder.emit(self.hlo, [x])  # type: ignore[no-any-return]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return ZERO if kind_of(self.new_dtype) in "biu" else convert_element_type(t, self.new_dtype)
+        return ZERO if dtype_kind(self.new_dtype) in "biu" else convert_element_type(t, self.new_dtype)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x,) = cotangents, operands
         return [convert_element_type(ct, x.aval.dtype)]
 
 
-def _within(builder: Any, x: Any, aval: ShapedArray, dtype: np.dtype[Any]) -> Any:
-    """Clamp floats to the range of an integer type narrower than its carrier, as XLA does for wider ones."""
+def _clamp_to_range(builder: Any, x: Any, aval: ShapedArray, dtype: np.dtype[Any]) -> Any:
+    """Return floats clamped to the range of ``dtype``, an integer type of less than 8 bits.
+
+    XLA clamps conversions to wider integers by itself. ``x`` is an MLIR value of type ``aval``; the result is float32
+    if that has at most 8 bits.
+    """
     wide = aval
-    if bits_of(aval.dtype) <= 8:  # some of these have no negative numbers, or no large enough ones
-        wide = shaped(aval.shape, np.dtype("float32"))
+    if dtype_bits(aval.dtype) <= 8:  # some of these have no negative numbers, or no large enough ones
+        wide = make_aval(aval.shape, np.dtype("float32"))
         x = builder.emit1("stablehlo.convert", [x], wide)
     limits = iinfo(dtype)
     least, most = (builder.constant(int(limit), wide) for limit in (limits.min, limits.max))
@@ -77,18 +84,27 @@ def _within(builder: Any, x: Any, aval: ShapedArray, dtype: np.dtype[Any]) -> An
 
 
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
-    """Return the elements of ``operand`` as ``new_dtype`` (32-bit for 64-bit types unless enable_x64 is set)."""
+    """Return ``operand`` converted to ``new_dtype``; 64-bit types become 32-bit unless enable_x64 is set.
+
+    With ``weak_type`` the result is weakly typed, as a Python scalar is: in an expression it adopts the dtype of the
+    other operand. By default the result is strongly typed, even if ``operand`` is not. Raises ValueError if
+    ``new_dtype`` is None.
+    """
     if new_dtype is None:
-        raise _no_dtype("convert_element_type")
-    dtype = requested_dtype(new_dtype)
+        raise _missing_dtype_error("convert_element_type")
+    dtype = resolve_requested_dtype(new_dtype)
     aval = aval_of_operand(operand)
     if aval.dtype == dtype and aval.weak_type == weak_type and getattr(operand, "aval", None) is aval:
         return operand
     return bind1(ConvertElementType(dtype, weak_type), operand)
 
 
-class BitcastConvertType(Flat, name="bitcast_convert_type"):
-    """The same bits read as another dtype; a last axis holds the narrower elements that make one wider one."""
+class BitcastConvertType(PiecewiseConstant, name="bitcast_convert_type"):
+    """Bits of the operand reinterpreted as ``new_dtype``.
+
+    A narrower dtype appends an axis with the parts of each element; a wider one combines the elements of the last axis,
+    which is removed.
+    """
 
     traits = SIMPLE | MOVES
     new_dtype: np.dtype[Any]
@@ -107,11 +123,11 @@ class BitcastConvertType(Flat, name="bitcast_convert_type"):
         if x.dtype != self.new_dtype:
             require_kind(self.name, x.dtype, "if")
             require_kind(self.name, self.new_dtype, "if")
-        return [shaped(self._shape(x), self.new_dtype)]
+        return [make_aval(self._shape(x), self.new_dtype)]
 
     def _shape(self, x: ShapedArray) -> tuple[int, ...]:
         """Return the result's shape: a narrower type appends an axis, a wider type removes the last one."""
-        old, new = bits_of(x.dtype), bits_of(self.new_dtype)
+        old, new = dtype_bits(x.dtype), dtype_bits(self.new_dtype)
         if old == new:
             return x.shape
         if old > new:
@@ -133,16 +149,19 @@ class BitcastConvertType(Flat, name="bitcast_convert_type"):
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
-    """Return the bits of ``operand`` read as ``new_dtype``, in the same shape, or with a last axis more or less.
+    """Return the bits of ``operand`` reinterpreted as ``new_dtype``.
+
+    A narrower dtype appends an axis with the parts of each element; a wider one combines the elements of the last axis,
+    which is removed. Raises ValueError if that axis has another size than the ratio of the widths.
 
     >>> import numpy as np
     >>> print(bitcast_convert_type(np.float32(1), np.uint8))
     [  0   0 128  63]
     """
     if new_dtype is None:
-        raise _no_dtype("bitcast_convert_type")
-    return bind1(BitcastConvertType(requested_dtype(new_dtype)), operand)
+        raise _missing_dtype_error("bitcast_convert_type")
+    return bind1(BitcastConvertType(resolve_requested_dtype(new_dtype)), operand)
 
 
-def _no_dtype(name: str) -> ValueError:
+def _missing_dtype_error(name: str) -> ValueError:
     return ValueError(f"{name} takes new_dtype, the dtype to convert to, got None{where_text(user_line())}")

@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir.sources import user_line, where_text
+from ..dtypes import dtype_kind
+from ..ir.user_frames import user_line, where_text
 
 
 def check_groups(name: str, x: Sequence[int], w: Sequence[int], numbers: Any) -> None:
-    """Raise ValueError unless the sizes of batch and features fit the numbers of groups."""
+    """Raise ValueError unless the sizes of batch and features fit the numbers of groups.
+
+    ``x`` and ``w`` are the shapes of lhs and rhs; ``numbers`` is the operation, with its dimension numbers and group
+    counts. ``name`` is the operation's name, for the message.
+    """
     (batch, feature, *_), (out_axis, in_axis, *_), _ = numbers.dimension_numbers
     features, batches = numbers.feature_group_count, numbers.batch_group_count
     where = where_text(user_line())
@@ -41,12 +45,15 @@ def check_groups(name: str, x: Sequence[int], w: Sequence[int], numbers: Any) ->
         )
 
 
-def check_sum_type(name: str, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> None:
-    """Raise TypeError unless sums of products of ``dtype`` can be made in ``wanted``."""
+def check_sum_type(name: str, dtype: np.dtype[Any], result: np.dtype[Any]) -> None:
+    """Raise TypeError unless ``wanted`` is a valid preferred_element_type for operands of ``dtype``.
+
+    ``name`` is the operation's name, for the message.
+    """
     kinds = {"b": "b", "i": "iuf", "u": "iuf", "f": "f", "c": "c"}
-    if kind_of(wanted) not in kinds[kind_of(dtype)]:
+    if dtype_kind(result) not in kinds[dtype_kind(dtype)]:
         raise TypeError(
-            f"preferred_element_type of {name} is {wanted.name}, which operands of {dtype.name} are not summed in"
+            f"preferred_element_type of {name} is {result.name}, which operands of {dtype.name} are not summed in"
         )
-    if kind_of(wanted) == kind_of(dtype) and wanted.itemsize < dtype.itemsize:
-        raise TypeError(f"preferred_element_type of {name}, {wanted.name}, is narrower than the operands' {dtype.name}")
+    if dtype_kind(result) == dtype_kind(dtype) and result.itemsize < dtype.itemsize:
+        raise TypeError(f"preferred_element_type of {name}, {result.name}, is narrower than the operands' {dtype.name}")

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+from .operand_values import aval
 from .shapes import moveaxis, reshape
-from .values import aval
 
 
-def regrouped(x: Any, source: int, target: int, groups: int) -> Any:
-    """Move the leading factor ``groups`` of one axis's size to the front of another axis."""
+def move_groups(x: Any, source: int, target: int, groups: int) -> Any:
+    """Move the leading factor ``groups`` of the size of axis ``source`` to the front of axis ``target``.
+
+    With g groups, sizes g·s and t become s and g·t.
+    """
     if groups == 1:
         return x
     shape = list(aval(x).shape)
     split = [*shape[:source], groups, shape[source] // groups, *shape[source + 1 :]]
-    moved = moveaxis(reshape(x, split), source, target)
+    transposed = moveaxis(reshape(x, split), source, target)
     shape[source] //= groups
     shape[target] *= groups
-    return reshape(moved, shape)
+    return reshape(transposed, shape)
 
 
-def merged(x: Any, axis: int, target: int, groups: int) -> Any:
-    """Merge a mapped axis into axis ``target`` (counted without it), within its groups and outside their parts."""
+def merge_batch_axis(x: Any, axis: int, target: int, groups: int) -> Any:
+    """Merge the batch axis ``axis`` of ``x`` into axis ``target`` of the other axes.
+
+    ``target`` is divided into ``groups`` equal groups. In the result its elements are ordered by group, then by
+    example, then by position in the group.
+    """
     x = moveaxis(x, axis, 0)
     size, *shape = aval(x).shape
     if groups > 1:
@@ -31,8 +38,11 @@ def merged(x: Any, axis: int, target: int, groups: int) -> Any:
     return reshape(x, shape)
 
 
-def parted(x: Any, axis: int, size: int, groups: int) -> Any:
-    """Invert :func:`merge_batch_axis`, with the mapped axis in front."""
+def split_batch_axis(x: Any, axis: int, size: int, groups: int) -> Any:
+    """Undo :func:`merge_batch_axis` for a batch of ``size`` examples; the batch axis is put in front.
+
+    ``axis`` is the axis to split, and ``groups`` the number of groups along it.
+    """
     shape = list(aval(x).shape)
     part_size = shape[axis] // size
     split = [*shape[:axis], groups, size, part_size // groups, *shape[axis + 1 :]]

@@ -31,7 +31,10 @@ class ScatterDimensionNumbers(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def check_gather(n: GatherDimensionNumbers, sizes: Shape, operand: Shape, indices: Shape) -> None:
-    """Raise TypeError unless blocks of those sizes can be taken from the operand's shape at the indices."""
+    """Raise TypeError unless the dimension numbers and slice sizes of a gather fit its operands.
+
+    ``sizes`` are the slice sizes; ``operand`` and ``indices`` are the shapes of the operands.
+    """
     _require(isinstance(n, GatherDimensionNumbers), f"gather takes GatherDimensionNumbers, got {n!r}")
     _require(len(indices) > 0, "gather takes indices whose last axis holds the coordinates, got a scalar")
     rank = len(operand)
@@ -59,7 +62,10 @@ def check_gather(n: GatherDimensionNumbers, sizes: Shape, operand: Shape, indice
 
 @functools.lru_cache(maxsize=4096)
 def check_scatter(name: str, n: ScatterDimensionNumbers, operand: Shape, indices: Shape, updates: Shape) -> None:
-    """Raise TypeError unless the updates fit into the operand's shape at the indices."""
+    """Raise TypeError unless the dimension numbers of a scatter fit its operands.
+
+    ``operand``, ``indices`` and ``updates`` are the shapes of the operands, ``name`` is the operation's name.
+    """
     _require(isinstance(n, ScatterDimensionNumbers), f"{name} takes ScatterDimensionNumbers, got {n!r}")
     _require(len(indices) > 0, f"{name} takes indices whose last axis holds the coordinates, got a scalar")
     rank = len(operand)
@@ -88,12 +94,17 @@ def check_scatter(name: str, n: ScatterDimensionNumbers, operand: Shape, indices
 
 
 def _check_batching(name: str, axes: Shape, of_indices: Shape, dropped: Shape, operand: Shape, indices: Shape) -> None:
+    """Raise TypeError unless the batching axes of operand and indices correspond.
+
+    ``axes`` and ``of_indices`` are the batching axes, ``dropped`` are those of the operand that the operation drops;
+    ``operand`` and ``indices`` are shapes.
+    """
     _check_axes(name, "operand_batching_dims", axes, len(operand))
     _check_axes(name, "the batching dims of the indices", of_indices, len(indices) - 1, ordered=False)
     _require(not {*axes} & {*dropped}, f"{name}: axes {axes} are batching dims and cannot be dropped too ({dropped})")
-    sizes, wanted = [operand[a] for a in axes], [indices[a] for a in of_indices]
+    sizes, index_sizes = [operand[a] for a in axes], [indices[a] for a in of_indices]
     _require(
-        sizes == wanted,
+        sizes == index_sizes,
         f"{name} takes batching dims of equal sizes, got {axes} of shape {operand} and {of_indices} of indices of "
         f"shape {indices}",
     )

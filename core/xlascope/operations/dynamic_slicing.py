@@ -7,32 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.arrays.transfers import integer_array
-from ..xla.mlir.builder import integers
+from ..xla.mlir.builder import int64_array
 from . import indexing, sharding_rules
 from .extremes import clamp
 from .indexing import batched_gather, mapped_size, stacked_indices
-from .linear import pushed
-from .requirements import is_linear, require_index_scalars, type_of
+from .integer_arguments import whole_numbers
+from .linear_operation import linear_taylor_rule
+from .operand_checks import is_linear, require_index_scalars, type_of
+from .operand_values import aval, shape_of
 from .shapes import mapped_in_front, moveaxis, zeros_of
-from .values import aval, shape_of
-from .whole_numbers import whole_numbers
 
 
 class DynamicSlice(Operation, name="dynamic_slice"):
-    """A block of size slice_sizes at computed indices, moved inside where it would leave the operand."""
+    """Block of size ``slice_sizes`` at indices that are operands, clamped so that it lies in the first operand."""
 
-    takes_keys = True
+    accepts_keys = True
 
     slice_sizes: tuple[int, ...]
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
-    sharding_rule = sharding_rules.resized
+    sharding_rule = sharding_rules.resize
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, *starts = operands
@@ -42,11 +42,11 @@ class DynamicSlice(Operation, name="dynamic_slice"):
             raise TypeError(
                 f"cannot take a block of size {self.slice_sizes} at {len(starts)} indices from shape {x.shape}"
             )
-        return [shaped(self.slice_sizes, x.dtype, x.weak_type)]
+        return [make_aval(self.slice_sizes, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit(  # type: ignore[no-any-return]
-            "stablehlo.dynamic_slice", operands, {"slice_sizes": integers(self.slice_sizes)}
+            "stablehlo.dynamic_slice", operands, {"slice_sizes": int64_array(self.slice_sizes)}
         )
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -68,29 +68,29 @@ class DynamicSlice(Operation, name="dynamic_slice"):
 
 
 def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
-    """Return a block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``.
+    """Return the block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``.
 
-    A block that would leave the operand is moved inside.
+    The indices are clamped so that the block lies within the operand.
     """
     sizes = whole_numbers(slice_sizes, "slice_sizes of dynamic_slice")
     return bind1(DynamicSlice(sizes), operand, *_index_scalars(start_indices))
 
 
 def _index_scalars(indices: Sequence[Any]) -> list[Any]:
-    return [integer_array(i, _INDEX)[()] if i.__class__ is int else i for i in indices]
+    return [integer_array(i, _INDEX_DTYPE)[()] if i.__class__ is int else i for i in indices]
 
 
-_INDEX = np.dtype("int32")
+_INDEX_DTYPE = np.dtype("int32")
 
 
 class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
-    """The operand with a block replaced, at computed indices."""
+    """First operand with a block replaced by the second, at indices that are operands too."""
 
-    takes_keys = True
+    accepts_keys = True
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
-    sharding_rule = sharding_rules.updated
+    sharding_rule = sharding_rules.update
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, update, *starts = operands
@@ -98,7 +98,7 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
         fits = len(starts) == x.ndim == update.ndim and x.dtype == update.dtype
         if not fits or any(size > have for size, have in zip(update.shape, x.shape, strict=True)):
             raise TypeError(f"cannot put {update} at {len(starts)} indices into {x}")
-        return [shaped(x.shape, x.dtype, x.weak_type and update.weak_type)]
+        return [make_aval(x.shape, x.dtype, x.weak_type and update.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.dynamic_update_slice", operands)  # type: ignore[no-any-return]
@@ -109,8 +109,8 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
         z = bind1(self, *primals)
         if tx is ZERO and tu is ZERO:
             return [z], [ZERO]
-        moved = [zeros_of(aval(v)) if t is ZERO else t for v, t in ((x, tx), (update, tu))]
-        return [z], [bind1(self, *moved, *starts)]
+        out_tangents = [zeros_of(aval(v)) if t is ZERO else t for v, t in ((x, tx), (update, tu))]
+        return [z], [bind1(self, *out_tangents, *starts)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, update, *starts) = cotangents, operands
@@ -137,5 +137,8 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
-    """Return ``operand`` with the block that begins at ``start_indices`` replaced by ``update``."""
+    """Return ``operand`` with the block that begins at ``start_indices`` replaced by ``update``.
+
+    The indices are clamped so that the block lies within the operand.
+    """
     return bind1(DynamicUpdateSlice(), operand, update, *_index_scalars(start_indices))

@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..key_types import is_key
 from ..trace.bind import bind, bind1
 from ..xla.lowering import collectives as across
-from ..xla.mlir.builder import integers
+from ..xla.mlir.builder import int64_array
 from . import collectives, indexing
 from .arithmetic import add, mul
 from .comparisons import eq
 from .dynamic_slicing import dynamic_slice
 from .indexing import gather
+from .operand_checks import require_axes, require_kind
+from .operand_values import aval, shape_of
 from .random_keys import random_wrap
-from .requirements import require_axes, require_kind
 from .selection import select
 from .shapes import (
     broadcast_in_dim,
@@ -35,10 +36,9 @@ from .shapes import (
     zeros_of,
 )
 from .slicing import slice_in_dim
-from .values import aval, shape_of
 
 
-class _Exchange(collectives.Collective):
+class _Exchange(collectives.CollectiveOperation):
     """Collective that moves elements between examples; ``sizes`` are the sizes of its axes, in row-major order."""
 
     sizes: tuple[int, ...]
@@ -55,7 +55,7 @@ class AllGather(_Exchange, name="all_gather"):
     The axis is a new one, or (``tiled``) the operands are concatenated along the existing one.
     """
 
-    takes_keys = True
+    accepts_keys = True
 
     all_gather_dimension: int
     tiled: bool
@@ -68,24 +68,24 @@ class AllGather(_Exchange, name="all_gather"):
             shape[at] *= self.count
         else:
             shape.insert(at, self.count)
-        return [shaped(tuple(shape), x.dtype, x.weak_type)]
+        return [make_aval(tuple(shape), x.dtype, x.weak_type)]
 
-    def across_devices(self, builder: Any, *operands: Any) -> Any:
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
         (x,), (out,), at = operands, builder.out_avals, self.all_gather_dimension
         if not self.tiled:
             shape = list(out.shape)
             shape[at] = 1
-            x = builder.emit1("stablehlo.reshape", [x], shaped(tuple(shape), out.dtype))
-        return across.gathered(builder, x, out, self.axes, at)
+            x = builder.emit1("stablehlo.reshape", [x], make_aval(tuple(shape), out.dtype))
+        return across.all_gather(builder, x, out, self.axes, at)
 
-    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1 and not self.tiled:
             return None
         (x,) = operands
         at = self.all_gather_dimension
         for name, size in zip(reversed(self.axes), reversed(self.sizes), strict=True):
             x = bind1(AllGather((name,), (size,), at, False), x)
-        return [_merged(x, at, len(self.axes) + self.tiled)]
+        return [_merge_axes(x, at, len(self.axes) + self.tiled)]
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
@@ -100,14 +100,14 @@ class AllGather(_Exchange, name="all_gather"):
         return [bind1(back, *cotangents)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moved = AllGather(self.axes, self.sizes, self.all_gather_dimension + 1, self.tiled)
-        return [bind1(moved, _in_front(operands, axes))], [0]
+        batched = AllGather(self.axes, self.sizes, self.all_gather_dimension + 1, self.tiled)
+        return [bind1(batched, _batch_to_front(operands, axes))], [0]
 
 
 class ReduceScatter(_Exchange, name="reduce_scatter"):
-    """The sum over all examples, of which each keeps its part along ``scatter_dimension``.
+    """Sum over all examples, divided among them along ``scatter_dimension``.
 
-    The part is one element, whose axis is removed, or (``tiled``) one block.
+    Each example gets one element, whose axis is removed, or (``tiled``) one block.
     """
 
     scatter_dimension: int
@@ -116,23 +116,23 @@ class ReduceScatter(_Exchange, name="reduce_scatter"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_kind("psum_scatter", x.dtype, "ifc")
-        shape = _parted("psum_scatter", x.shape, self.scatter_dimension, self)
-        return [shaped(shape, x.dtype, x.weak_type)]
+        shape = _scattered_shape("psum_scatter", x.shape, self.scatter_dimension, self)
+        return [make_aval(shape, x.dtype, x.weak_type)]
 
-    def across_devices(self, builder: Any, *operands: Any) -> Any:
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
         (x,), (out,), at = operands, builder.out_avals, self.scatter_dimension
         shape = list(out.shape)
         if not self.tiled:
             shape.insert(at, 1)
-        block = across.scattered(builder, x, shaped(tuple(shape), out.dtype), self.axes, at)
+        block = across.reduce_scatter(builder, x, make_aval(tuple(shape), out.dtype), self.axes, at)
         return block if self.tiled else builder.emit1("stablehlo.reshape", [block], out)
 
-    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1 and not self.tiled:
             return None
         (x,) = operands
         at = self.scatter_dimension
-        x = _split(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
+        x = _split_axis(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
         for name, size in zip(self.axes, self.sizes, strict=True):
             x = bind1(ReduceScatter((name,), (size,), at, False), x)
         return [x]
@@ -148,17 +148,18 @@ class ReduceScatter(_Exchange, name="reduce_scatter"):
         return [bind1(AllGather(self.axes, self.sizes, self.scatter_dimension, self.tiled), *cotangents)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moved = ReduceScatter(self.axes, self.sizes, self.scatter_dimension + 1, self.tiled)
-        return [bind1(moved, _in_front(operands, axes))], [0]
+        batched = ReduceScatter(self.axes, self.sizes, self.scatter_dimension + 1, self.tiled)
+        return [bind1(batched, _batch_to_front(operands, axes))], [0]
 
 
 class AllToAll(_Exchange, name="all_to_all"):
-    """Exchange: example i gets part i along ``split_axis`` of every example's operand, put along ``concat_axis``.
+    """Exchange: example i gets part i along ``split_axis`` of the operand of every example.
 
-    The parts form a new axis in place of the split one, or (``tiled``) blocks one after the other.
+    The parts form a new axis ``concat_axis`` and the split axis is removed, or (``tiled``) blocks are concatenated
+    along the existing axis.
     """
 
-    takes_keys = True
+    accepts_keys = True
 
     split_axis: int
     concat_axis: int
@@ -168,38 +169,38 @@ class AllToAll(_Exchange, name="all_to_all"):
         (x,) = operands
         for axis in (self.split_axis, self.concat_axis):  # which may be one
             require_axes(self.name, (axis,), x.shape)
-        shape = list(_parted(self.name, x.shape, self.split_axis, self))
+        shape = list(_scattered_shape(self.name, x.shape, self.split_axis, self))
         if self.tiled:
             shape[self.concat_axis] *= self.count
         else:
             shape.insert(self.concat_axis, self.count)
-        return [shaped(tuple(shape), x.dtype, x.weak_type)]
+        return [make_aval(tuple(shape), x.dtype, x.weak_type)]
 
-    def across_devices(self, builder: Any, *operands: Any) -> Any:
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
         (x,), (out,), (operand_aval,) = operands, builder.out_avals, builder.in_avals
         split, to = self.split_axis, self.concat_axis
         if self.tiled:
-            return across.exchanged(builder, x, out, self.axes, split, to)
+            return across.all_to_all(builder, x, out, self.axes, split, to)
         # A new axis of size 1 receives the parts; the split axis, of which one part remains, is removed.
         new = to if to <= split else to + 1
         split += new <= split
         wide = [*operand_aval.shape[:new], 1, *operand_aval.shape[new:]]
-        x = builder.emit1("stablehlo.reshape", [x], shaped(tuple(wide), out.dtype))
+        x = builder.emit1("stablehlo.reshape", [x], make_aval(tuple(wide), out.dtype))
         wide[new], wide[split] = self.count, 1
-        parts = across.exchanged(builder, x, shaped(tuple(wide), out.dtype), self.axes, split, new)
+        parts = across.all_to_all(builder, x, make_aval(tuple(wide), out.dtype), self.axes, split, new)
         return builder.emit1("stablehlo.reshape", [parts], out)
 
-    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1 and not self.tiled:
             return None
         (x,) = operands
         at, to = self.split_axis, self.concat_axis
-        x = _split(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
+        x = _split_axis(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
         # Each step removes the next split axis and puts a new axis behind those already in front.
         for step, (name, size) in enumerate(zip(self.axes, self.sizes, strict=True)):
             x = bind1(AllToAll((name,), (size,), at + step, step, False), x)
-        x = moveaxis(_merged(x, 0, len(self.axes)), 0, to)
-        return [_merged(x, to, 2) if self.tiled else x]
+        x = moveaxis(_merge_axes(x, 0, len(self.axes)), 0, to)
+        return [_merge_axes(x, to, 2) if self.tiled else x]
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
@@ -214,31 +215,31 @@ class AllToAll(_Exchange, name="all_to_all"):
         return [bind1(AllToAll(self.axes, self.sizes, self.concat_axis, self.split_axis, self.tiled), *cotangents)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moved = AllToAll(self.axes, self.sizes, self.split_axis + 1, self.concat_axis + 1, self.tiled)
-        return [bind1(moved, _in_front(operands, axes))], [0]
+        batched = AllToAll(self.axes, self.sizes, self.split_axis + 1, self.concat_axis + 1, self.tiled)
+        return [bind1(batched, _batch_to_front(operands, axes))], [0]
 
 
 class PPermute(_Exchange, name="ppermute"):
     """Permutation: example ``target`` gets the operand of ``source``, for each pair of ``perm``; others get zeros."""
 
-    takes_keys = True
+    accepts_keys = True
 
     perm: tuple[tuple[int, int], ...]
 
-    def across_devices(self, builder: Any, *operands: Any) -> Any:
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
         (x,) = operands
-        return across.permuted(builder, x, builder.out_avals[0], self.axes, self.perm)
+        return across.collective_permute(builder, x, builder.out_avals[0], self.axes, self.perm)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(operands)
 
-    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1:
             return None
         (x,) = operands
         example_index = bind1(AxisIndex(self.axes, self.sizes))
         everything = bind1(AllGather(self.axes, self.sizes, 0, False), x)
-        return [_row(self._permuted(everything), example_index)]
+        return [_take_row(self._permute(everything), example_index)]
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
@@ -246,24 +247,24 @@ class PPermute(_Exchange, name="ppermute"):
         (x,), (axis,) = operands, axes
         if axis is NOT_MAPPED and len(self.perm) == size:
             return [x], [NOT_MAPPED]
-        return [self._permuted(mapped_in_front(x, axis, size))], [0]
+        return [self._permute(mapped_in_front(x, axis, size))], [0]
 
-    def _permuted(self, x: Any) -> Any:
-        """Permute the examples along axis 0."""
+    def _permute(self, x: Any) -> Any:
+        """Return ``x``, which has the examples along axis 0, permuted by ``perm``; zeros where there is no source."""
         source = np.full((self.count,), -1, np.int32)
         for start, target in self.perm:
             source[target] = start
         shape = shape_of(x)
-        moved = gather(
+        received = gather(
             x,
             np.maximum(source, 0)[:, None],
             indexing.GatherDimensionNumbers(tuple(range(1, len(shape))), (0,), (0,)),
             (min(self.count, 1), *shape[1:]),
         )
         if (source >= 0).all():
-            return moved
+            return received
         receives = broadcast_in_dim(source >= 0, shape, (0,))
-        return select(receives, moved, _zeros_like(moved))
+        return select(receives, received, _zeros_like(received))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         back = tuple((target, source) for source, target in self.perm)
@@ -274,28 +275,28 @@ class PPermute(_Exchange, name="ppermute"):
 
 
 class PBroadcast(_Exchange, name="pbroadcast"):
-    """The operand of example ``source``, for all examples."""
+    """Operand of example ``source``, broadcast to all examples."""
 
-    takes_keys = True
+    accepts_keys = True
 
     source: int
 
-    def across_devices(self, builder: Any, *operands: Any) -> Any:
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
         (x,), (out,) = operands, builder.out_avals
-        expanded = builder.emit1("stablehlo.reshape", [x], shaped((1, *out.shape), out.dtype))
-        every = across.gathered(builder, expanded, shaped((self.count, *out.shape), out.dtype), self.axes, 0)
+        expanded = builder.emit1("stablehlo.reshape", [x], make_aval((1, *out.shape), out.dtype))
+        gathered = across.all_gather(builder, expanded, make_aval((self.count, *out.shape), out.dtype), self.axes, 0)
         limits = {
-            "start_indices": integers((self.source, *[0] * len(out.shape))),
-            "limit_indices": integers((self.source + 1, *out.shape)),
-            "strides": integers([1] * (len(out.shape) + 1)),
+            "start_indices": int64_array((self.source, *[0] * len(out.shape))),
+            "limit_indices": int64_array((self.source + 1, *out.shape)),
+            "strides": int64_array([1] * (len(out.shape) + 1)),
         }
-        row = builder.emit1("stablehlo.slice", [every], shaped((1, *out.shape), out.dtype), limits)
+        row = builder.emit1("stablehlo.slice", [gathered], make_aval((1, *out.shape), out.dtype), limits)
         return builder.emit1("stablehlo.reshape", [row], out)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(operands)
 
-    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1:
             return None
         (x,) = operands
@@ -314,9 +315,9 @@ class PBroadcast(_Exchange, name="pbroadcast"):
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # Only the source contributes to the results, and to every one of them.
         total = bind1(collectives.PSum(self.axes), *cotangents)
-        chosen = eq(bind1(AxisIndex(self.axes, self.sizes)), self.source)
-        chosen = full(shape_of(total), chosen)
-        return [select(chosen, total, zeros_of(aval(total)))]
+        is_source = eq(bind1(AxisIndex(self.axes, self.sizes)), self.source)
+        is_source = full(shape_of(total), is_source)
+        return [select(is_source, total, zeros_of(aval(total)))]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *operands), list(axes)
@@ -331,15 +332,15 @@ def _zeros_like(x: Any) -> Any:
 
 
 class AxisIndex(_Exchange, name="axis_index"):
-    """The index of the example along the axes."""
+    """Index of the current example along the axes, an int32, in row-major order."""
 
-    def across_devices(self, builder: Any, *operands: Any) -> Any:
-        return across.own_place(builder, self.axes)
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
+        return across.axis_index(builder, self.axes)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        return [shaped((), np.dtype(np.int32))]
+        return [make_aval((), np.dtype(np.int32))]
 
-    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1:
             return None
         index: Any = np.int32(0)
@@ -359,40 +360,44 @@ class AxisIndex(_Exchange, name="axis_index"):
         return bind(self), [NOT_MAPPED]
 
 
-def _parted(name: str, shape: tuple[int, ...], axis: int, operation: Any) -> tuple[int, ...]:
-    """Return the shape of each example's part along an axis; raise ValueError when there are no equal parts."""
+def _scattered_shape(name: str, shape: tuple[int, ...], axis: int, operation: Any) -> tuple[int, ...]:
+    """Return the shape of the part that each example gets along an axis.
+
+    The part is a block if ``operation.tiled``, otherwise one element. Raises ValueError if there are no equal parts;
+    ``name`` is the name of the collective, for the message.
+    """
     require_axes(name, (axis,), shape)
     names, count, size = operation.axes, operation.count, shape[axis]
-    named = f"the axis {names[0]!r}" if len(names) == 1 else f"the axes {names} together"
+    text = f"the axis {names[0]!r}" if len(names) == 1 else f"the axes {names} together"
     if operation.tiled:
         if count and size % count:
-            raise ValueError(f"{name}: axis {axis} of shape {shape} has no {count} equal parts, as many as {named} has")
+            raise ValueError(f"{name}: axis {axis} of shape {shape} has no {count} equal parts, as many as {text} has")
         return (*shape[:axis], size // count if count else size, *shape[axis + 1 :])
     if size != count:
         fix = ". Use tiled=True to give each example a block" if count and size % count == 0 else ""
-        raise ValueError(f"{name}: axis {axis} of shape {shape} has size {size}, but {named} has size {count}{fix}")
+        raise ValueError(f"{name}: axis {axis} of shape {shape} has size {size}, but {text} has size {count}{fix}")
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> Any:
+def _batch_to_front(operands: Sequence[Any], axes: Sequence[Any]) -> Any:
     """Return the only operand, with its mapped axis in front."""
     (x,), (axis,) = operands, axes
     return moveaxis(x, axis, 0)
 
 
-def _merged(x: Any, axis: int, count: int) -> Any:
+def _merge_axes(x: Any, axis: int, count: int) -> Any:
     """Merge ``count`` axes from ``axis`` on into one."""
     shape = shape_of(x)
     return reshape(x, (*shape[:axis], math.prod(shape[axis : axis + count]), *shape[axis + count :]))
 
 
-def _split(x: Any, axis: int, sizes: Sequence[int]) -> Any:
-    """Split an axis into several of those sizes."""
+def _split_axis(x: Any, axis: int, sizes: Sequence[int]) -> Any:
+    """Split an axis into several axes of the given sizes."""
     shape = shape_of(x)
     return reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
 
 
-def _row(x: Any, index: Any) -> Any:
+def _take_row(x: Any, index: Any) -> Any:
     """Return the element at a computed index along axis 0."""
     shape = shape_of(x)
     starts = [index, *[np.int32(0)] * (len(shape) - 1)]

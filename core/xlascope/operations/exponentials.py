@@ -17,14 +17,14 @@ from .arithmetic import add, div, integer_pow, mul, sub
 from .bits import bitwise_and
 from .comparisons import eq
 from .conversion import convert_element_type
-from .families import Binary
+from .elementwise import Binary
+from .operand_values import dtype_of, match
 from .selection import select
-from .sums import as_result
-from .values import dtype_of, match
+from .tangent_arithmetic import broadcast_to_result
 
 
 class Exp(Accurate, name="exp"):
-    """e to the power x."""
+    """Elementwise exponential, e to the power x."""
 
     hlo = "stablehlo.exponential"
     is_undefined_at_nan = True
@@ -34,12 +34,12 @@ class Exp(Accurate, name="exp"):
 
 
 def exp(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return ``e`` to the power ``x``, as exact as ``accuracy`` says."""
-    return bind_inexact(Exp.to(accuracy), x)
+    """Return ``e`` to the power ``x``, with the requested ``accuracy``."""
+    return bind_inexact(Exp.with_accuracy(accuracy), x)
 
 
 class Exp2(Accurate, name="exp2"):
-    """2 to the power x."""
+    """Elementwise power of 2, 2 to the power x."""
 
     hlo = "stablehlo.exponential"
     is_undefined_at_nan = True
@@ -54,12 +54,12 @@ class Exp2(Accurate, name="exp2"):
 
 
 def exp2(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return 2 to the power ``x``, as exact as ``accuracy`` says."""
-    return bind_inexact(Exp2.to(accuracy), x)
+    """Return 2 to the power ``x``, with the requested ``accuracy``."""
+    return bind_inexact(Exp2.with_accuracy(accuracy), x)
 
 
 class Expm1(Accurate, name="expm1"):
-    """e to the power x, minus one, exact near zero."""
+    """e to the power x, minus one, accurate near zero."""
 
     hlo = "stablehlo.exponential_minus_one"
     is_undefined_at_nan = True
@@ -69,12 +69,12 @@ class Expm1(Accurate, name="expm1"):
 
 
 def expm1(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return ``e`` to the power ``x``, minus one, exact near zero and elsewhere as exact as ``accuracy`` says."""
-    return bind_inexact(Expm1.to(accuracy), x)
+    """Return ``e`` to the power ``x``, minus one, accurate near zero, elsewhere with the requested ``accuracy``."""
+    return bind_inexact(Expm1.with_accuracy(accuracy), x)
 
 
 class Log(Accurate, name="log"):
-    """The natural logarithm."""
+    """Elementwise natural logarithm."""
 
     hlo = "stablehlo.log"
 
@@ -83,17 +83,17 @@ class Log(Accurate, name="log"):
 
 
 def log(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the natural logarithm, as exact as ``accuracy`` says.
+    """Return the natural logarithm, with the requested ``accuracy``.
 
     >>> from xlascope import lax
     >>> print(lax.log(2))
     0.6931472
     """
-    return bind_inexact(Log.to(accuracy), x)
+    return bind_inexact(Log.with_accuracy(accuracy), x)
 
 
 class Log1p(Accurate, name="log1p"):
-    """The natural logarithm of 1 + x, exact near zero."""
+    """The natural logarithm of 1 + x, accurate near zero."""
 
     hlo = "stablehlo.log_plus_one"
 
@@ -102,12 +102,12 @@ class Log1p(Accurate, name="log1p"):
 
 
 def log1p(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the natural logarithm of 1 + x, exact near zero and elsewhere as exact as ``accuracy`` says."""
-    return bind_inexact(Log1p.to(accuracy), x)
+    """Return the natural logarithm of 1 + x, accurate near zero, elsewhere with the requested ``accuracy``."""
+    return bind_inexact(Log1p.with_accuracy(accuracy), x)
 
 
 class Logistic(Accurate, name="logistic"):
-    """The sigmoid 1 / (1 + e^-x); its derivative is y (1 - y)."""
+    """Elementwise sigmoid 1 / (1 + e^-x); its derivative is y (1 - y)."""
 
     hlo = "stablehlo.logistic"
     is_undefined_at_nan = True
@@ -117,12 +117,12 @@ class Logistic(Accurate, name="logistic"):
 
 
 def logistic(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the sigmoid 1 / (1 + e^-x), as exact as ``accuracy`` says."""
-    return bind_inexact(Logistic.to(accuracy), x)
+    """Return the sigmoid 1 / (1 + e^-x), with the requested ``accuracy``."""
+    return bind_inexact(Logistic.with_accuracy(accuracy), x)
 
 
 class Sqrt(Accurate, name="sqrt"):
-    """The square root; sqrt' = 1 / (2 sqrt)."""
+    """Elementwise square root; sqrt' = 1 / (2 sqrt)."""
 
     traits = DIVISION
     hlo = "stablehlo.sqrt"
@@ -132,12 +132,12 @@ class Sqrt(Accurate, name="sqrt"):
 
 
 def sqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the square root, as exact as ``accuracy`` says."""
-    return bind_inexact(Sqrt.to(accuracy), x)
+    """Return the square root, with the requested ``accuracy``."""
+    return bind_inexact(Sqrt.with_accuracy(accuracy), x)
 
 
 class Rsqrt(Accurate, name="rsqrt"):
-    """One over the square root; its derivative is -y / (2 x)."""
+    """Elementwise reciprocal of the square root; its derivative is -y / (2 x)."""
 
     traits = DIVISION
     hlo = "stablehlo.rsqrt"
@@ -147,17 +147,17 @@ class Rsqrt(Accurate, name="rsqrt"):
 
 
 def rsqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return one over the square root, as exact as ``accuracy`` says.
+    """Return one over the square root, with the requested ``accuracy``.
 
     >>> from xlascope import lax
     >>> print(lax.rsqrt(4.0))
     0.5
     """
-    return bind_inexact(Rsqrt.to(accuracy), x)
+    return bind_inexact(Rsqrt.with_accuracy(accuracy), x)
 
 
 class Cbrt(Accurate, name="cbrt"):
-    """The cube root; its derivative is 1 / (3 y²)."""
+    """Elementwise cube root; its derivative is 1 / (3 y²)."""
 
     hlo = "stablehlo.cbrt"
     kinds = "f"
@@ -167,12 +167,12 @@ class Cbrt(Accurate, name="cbrt"):
 
 
 def cbrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the cube root, as exact as ``accuracy`` says."""
-    return bind_inexact(Cbrt.to(accuracy), x)
+    """Return the cube root, with the requested ``accuracy``."""
+    return bind_inexact(Cbrt.with_accuracy(accuracy), x)
 
 
 class Pow(Binary, name="pow"):
-    """x to the power y."""
+    """Elementwise power, x to the power y."""
 
     traits = TRANSCENDENTAL
     hlo = "stablehlo.power"
@@ -184,16 +184,16 @@ class Pow(Binary, name="pow"):
         value = y.val if isinstance(y, Literal) else y
         if not isinstance(value, np.generic | float) or value == 0:
             exponent = select(bitwise_and(eq(x, 0.0), eq(y, 0.0)), 1.0, exponent)
-        return mul(as_result(t, z), mul(y, pow(x, exponent)))
+        return mul(broadcast_to_result(t, z), mul(y, pow(x, exponent)))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         # log(x) x^y; where x is 0 the limit for positive y is 0
         base = select(eq(x, 0.0), 1.0, x)
-        return mul(as_result(t, z), mul(log(base), z))
+        return mul(broadcast_to_result(t, z), mul(log(base), z))
 
 
 def pow(x: Any, y: Any) -> Any:
-    """Return ``x`` to the power ``y``, elementwise; a floating-point ``x`` also to integer powers."""
+    """Return ``x`` to the power ``y``, elementwise; ``y`` may be an integer if ``x`` is floating-point or complex."""
     x, y = match(x, y)
     base_dtype = dtype_of(x)
     if is_differentiable(base_dtype) and is_integer(dtype_of(y)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import SIMPLE
@@ -13,56 +13,59 @@ from ..trace.bind import bind1
 from . import bits, sharding_rules
 from .arithmetic import mul
 from .comparisons import eq, gt, lt
-from .complex_numbers import extreme
-from .families import Binary, align, stretch_values
-from .linear import pushed
-from .requirements import require_kind, stretched
+from .complex_numbers import emit_extreme
+from .elementwise import Binary, align, stretch_values
+from .linear_operation import linear_taylor_rule
+from .operand_checks import broadcast_shape, require_kind
+from .operand_values import aval, match, typed_scalar
 from .selection import select
-from .sums import as_result, sum_tangents
-from .values import aval, match, typed_scalar
+from .tangent_arithmetic import broadcast_to_result, sum_tangents
 
 
-class _Extreme(Binary):
-    """The larger or smaller operand, complex ones by their real parts first; equal ones get half the derivative."""
+class _BinaryExtreme(Binary):
+    """Elementwise maximum or minimum; for equal operands the derivative is half of each tangent.
+
+    Complex values are compared by real parts first.
+    """
 
     kinds = "bifc"
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (aval,) = builder.out_avals
         x, y = stretch_values(builder, operands)
-        return [extreme(builder, self.hlo, x, y, aval)]
+        return [emit_extreme(builder, self.hlo, x, y, aval)]
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(as_result(t, z), _share(x, y, z))
+        return mul(broadcast_to_result(t, z), _tangent_share(x, y, z))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(as_result(t, z), _share(y, x, z))
+        return mul(broadcast_to_result(t, z), _tangent_share(y, x, z))
 
 
-class Max(_Extreme, name="max"):
-    """The larger of x and y; NaN if either is."""
+class Max(_BinaryExtreme, name="max"):
+    """Elementwise maximum of x and y; NaN if either is."""
 
     hlo = "stablehlo.maximum"
 
 
 def max(x: Any, y: Any) -> Any:
-    """Return the larger of x and y, elementwise."""
+    """Return the larger of x and y, elementwise; complex values are compared by real parts first."""
     return bind1(Max.instance, *match(x, y))
 
 
-class Min(_Extreme, name="min"):
-    """The smaller of x and y; NaN if either is."""
+class Min(_BinaryExtreme, name="min"):
+    """Elementwise minimum of x and y; NaN if either is."""
 
     hlo = "stablehlo.minimum"
 
 
 def min(x: Any, y: Any) -> Any:
-    """Return the smaller of x and y, elementwise."""
+    """Return the smaller of x and y, elementwise; complex values are compared by real parts first."""
     return bind1(Min.instance, *match(x, y))
 
 
-def _share(x: Any, y: Any, z: Any) -> Any:
+def _tangent_share(x: Any, y: Any, z: Any) -> Any:
     dtype = aval(z).dtype
     return select(
         eq(x, z),
@@ -72,10 +75,10 @@ def _share(x: Any, y: Any, z: Any) -> Any:
 
 
 class Clamp(Operation, name="clamp"):
-    """x limited to the range from low to high."""
+    """Elementwise clamping of x to the range from low to high."""
 
     traits = SIMPLE
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     sharding_rule = sharding_rules.elementwise
 
@@ -85,8 +88,8 @@ class Clamp(Operation, name="clamp"):
             names = f"{low.dtype.name}, {x.dtype.name} and {high.dtype.name}"
             raise TypeError(f"clamp takes operands of one dtype, got {names}")
         require_kind(self.name, x.dtype, "bif")
-        shape = stretched(self.name, stretched(self.name, x.shape, low.shape), high.shape)
-        return [shaped(shape, x.dtype, x.weak_type)]
+        shape = broadcast_shape(self.name, broadcast_shape(self.name, x.shape, low.shape), high.shape)
+        return [make_aval(shape, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.clamp", stretch_values(builder, operands))  # type: ignore[no-any-return]
@@ -101,12 +104,12 @@ class Clamp(Operation, name="clamp"):
         zero = typed_scalar(0, aval(z).dtype)
         parts = []
         if t_low is not ZERO:
-            parts.append(select(gt(low, x), as_result(t_low, z), zero))
+            parts.append(select(gt(low, x), broadcast_to_result(t_low, z), zero))
         if t_x is not ZERO:
             inside = bind1(bits.And.instance, gt(x, low), lt(x, high))
-            parts.append(select(inside, as_result(t_x, z), zero))
+            parts.append(select(inside, broadcast_to_result(t_x, z), zero))
         if t_high is not ZERO:
-            parts.append(select(lt(high, x), as_result(t_high, z), zero))
+            parts.append(select(lt(high, x), broadcast_to_result(t_high, z), zero))
         return [z], [sum_tangents(parts)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -114,7 +117,7 @@ class Clamp(Operation, name="clamp"):
 
 
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """Limit ``x`` to the range from ``min`` to ``max``; complex values in the order of :func:`max`."""
+    """Limit ``x`` to the range from ``min`` to ``max``, elementwise; complex values are ordered as by :func:`max`."""
     low, _ = match(min, x)
     high, _ = match(max, x)
     if aval(x).dtype.kind == "c" and aval(low).dtype == aval(high).dtype == aval(x).dtype:

@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, kind_of
-from ..ir.avals import ShapedArray, shaped
-from ..ir.sources import user_line, where_text
+from ..dtypes import dtype_kind, to_canonical_dtype
+from ..ir.avals import ShapedArray, make_aval
+from ..ir.user_frames import user_line, where_text
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
-from ..trace.gate import unchanged
-from ..xla.mlir.builder import attribute, integers
+from ..trace.operand_coercion import pass_through
+from ..xla.mlir.builder import attribute, int64_array
 from .arithmetic import mul
 from .complex_numbers import complex_dtype, conj, real, real_dtype
 from .conversion import convert_element_type
-from .linear import Linear
+from .integer_arguments import whole_numbers
+from .linear_operation import Linear
+from .operand_values import aval, typed_scalar
 from .shapes import moveaxis
 from .slicing import pad
-from .values import aval, typed_scalar
-from .whole_numbers import whole_numbers
 
 
 class FftType(enum.IntEnum):
@@ -59,17 +59,18 @@ class Fft(Linear, name="fft"):
         self._check(x)
         lead = x.shape[: x.ndim - len(self.fft_lengths)]
         if self.fft_type is FftType.RFFT:
-            return [shaped((*lead, *_halved(self.fft_lengths)), complex_dtype(x.dtype))]
+            return [make_aval((*lead, *_half_lengths(self.fft_lengths)), complex_dtype(x.dtype))]
         if self.fft_type is FftType.IRFFT:
-            return [shaped((*lead, *self.fft_lengths), real_dtype(x.dtype))]
-        return [shaped(x.shape, x.dtype)]
+            return [make_aval((*lead, *self.fft_lengths), real_dtype(x.dtype))]
+        return [make_aval(x.shape, x.dtype)]
 
     def _check(self, x: ShapedArray) -> None:
+        """Raise ValueError unless the operand's dtype and last axes fit the type of transform and its lengths."""
         lengths, kind = self.fft_lengths, self.fft_type
-        wanted = ("float32", "float64") if kind is FftType.RFFT else ("complex64", "complex128")
-        if x.dtype.name not in wanted:
+        dtype_names = ("float32", "float64") if kind is FftType.RFFT else ("complex64", "complex128")
+        if x.dtype.name not in dtype_names:
             raise ValueError(
-                f"{kind.name} input must be {' or '.join(wanted)}, got {x.dtype.name}{where_text(user_line())}; "
+                f"{kind.name} input must be {' or '.join(dtype_names)}, got {x.dtype.name}{where_text(user_line())}; "
                 "convert with astype"
             )
         if not 1 <= len(lengths) <= 3:
@@ -78,7 +79,7 @@ class Fft(Linear, name="fft"):
             raise ValueError(
                 f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths {lengths}"
             )
-        sizes = _halved(lengths) if kind is FftType.IRFFT else lengths
+        sizes = _half_lengths(lengths) if kind is FftType.IRFFT else lengths
         if x.shape[x.ndim - len(lengths) :] != sizes:
             raise ValueError(
                 f"{kind.name} with fft_lengths {lengths} takes an operand whose last axes have the sizes {sizes}, got "
@@ -90,10 +91,10 @@ class Fft(Linear, name="fft"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (out,) = builder.out_avals
         if 0 in builder.in_avals[0].shape or 0 in out.shape:
-            return [builder.broadcast(builder.constant(0, shaped((), out.dtype)), out)]
+            return [builder.broadcast(builder.constant(0, make_aval((), out.dtype)), out)]
         kind = attribute(f"#stablehlo<fft_type {self.fft_type.name}>")
         return builder.emit(  # type: ignore[no-any-return]
-            "stablehlo.fft", operands, {"fft_type": kind, "fft_length": integers(self.fft_lengths)}
+            "stablehlo.fft", operands, {"fft_type": kind, "fft_length": int64_array(self.fft_lengths)}
         )
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
@@ -105,9 +106,9 @@ class Fft(Linear, name="fft"):
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents
         if self.fft_type is FftType.RFFT:
-            return [_transposed_real(ct, self.fft_lengths)]
+            return [_transpose_rfft(ct, self.fft_lengths)]
         if self.fft_type is FftType.IRFFT:
-            return [_transposed_inverse(ct, self.fft_lengths)]
+            return [_transpose_irfft(ct, self.fft_lengths)]
         return [bind1(self, ct)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -115,11 +116,11 @@ class Fft(Linear, name="fft"):
         return [bind1(self, moveaxis(x, axis, 0))], [0]
 
 
-def _halved(lengths: tuple[int, ...]) -> tuple[int, ...]:
+def _half_lengths(lengths: tuple[int, ...]) -> tuple[int, ...]:
     return (*lengths[:-1], lengths[-1] // 2 + 1)
 
 
-def _transposed_real(ct: Any, lengths: tuple[int, ...]) -> Any:
+def _transpose_rfft(ct: Any, lengths: tuple[int, ...]) -> Any:
     # The half of the result that is given is the first part of the complex transform of x. Transposed: the cotangent
     # with zeros for the other part, transformed, and of that the real part, since x is real.
     type_ = aval(ct)
@@ -129,7 +130,7 @@ def _transposed_real(ct: Any, lengths: tuple[int, ...]) -> Any:
     return real(bind1(Fft(FftType.FFT, lengths), padded))
 
 
-def _transposed_inverse(ct: Any, lengths: tuple[int, ...]) -> Any:
+def _transpose_irfft(ct: Any, lengths: tuple[int, ...]) -> Any:
     # x[j] = 1/N Re Σ w[k] X[k] ω^(-jk), where w counts X[k] twice if its conjugate stands for another element. The
     # pairing Re Σ c[k] t[k] of cotangent and tangent asks for c[k] = w[k]/N Σ ct[j] ω^(-jk), a conjugate since ct is
     # real.
@@ -157,25 +158,29 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     >>> print(lax.fft(jnp.array([1.0, 0.0, 0.0, 0.0]), "rfft", (4,)))
     [1.+0.j 1.+0.j 1.+0.j]
     """
-    kind = _type_of(fft_type)
+    kind = _parse_fft_type(fft_type)
     lengths = whole_numbers(fft_lengths, "fft_lengths of fft")
     type_ = aval(x)
-    if kind is FftType.RFFT and kind_of(type_.dtype) == "c":
+    if kind is FftType.RFFT and dtype_kind(type_.dtype) == "c":
         raise ValueError(f"only real valued inputs supported for rfft, got {type_.dtype.name}; take their real part")
-    dtype = _floating(type_.dtype) if kind is FftType.RFFT else complex_dtype(_floating(type_.dtype))
+    dtype = _inexact_dtype(type_.dtype) if kind is FftType.RFFT else complex_dtype(_inexact_dtype(type_.dtype))
     if not lengths:
-        return unchanged(x) if dtype == type_.dtype else convert_element_type(x, dtype)
+        return pass_through(x) if dtype == type_.dtype else convert_element_type(x, dtype)
     return bind1(Fft(kind, lengths), x if dtype == type_.dtype else convert_element_type(x, dtype))
 
 
-def _floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _inexact_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the floating-point or complex dtype to compute in: float32 for integers up to 32 bits."""
-    if kind_of(dtype) in "fc":
+    if dtype_kind(dtype) in "fc":
         return dtype
-    return np.dtype("float32") if dtype.itemsize <= 4 else canonical(float)
+    return np.dtype("float32") if dtype.itemsize <= 4 else to_canonical_dtype(float)
 
 
-def _type_of(fft_type: Any) -> FftType:
+def _parse_fft_type(fft_type: Any) -> FftType:
+    """Return an ``FftType`` given itself or its name.
+
+    Raises ValueError for an unknown name, TypeError for anything else.
+    """
     if isinstance(fft_type, FftType):
         return fft_type
     if not isinstance(fft_type, str):

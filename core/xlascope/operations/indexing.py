@@ -9,26 +9,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dtypes import iinfo, is_differentiable, kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_kind, iinfo, is_differentiable
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
-from ..xla.mlir.builder import attribute, integers
+from ..xla.mlir.builder import attribute, int64_array
 from . import arithmetic, sharding_rules
 from .comparisons import eq
 from .dimension_numbers import GatherDimensionNumbers as GatherDimensionNumbers
 from .dimension_numbers import ScatterDimensionNumbers as ScatterDimensionNumbers
 from .dimension_numbers import check_gather, check_scatter
-from .linear import pushed
-from .requirements import is_linear, require_indices, require_kind
+from .integer_arguments import whole_numbers
+from .linear_operation import linear_taylor_rule
+from .operand_checks import is_linear, require_indices, require_kind
+from .operand_values import aval, shape_of, typed_scalar
 from .selection import select
 from .shapes import broadcasted_iota, full, mapped_in_front, moveaxis, reshape, zeros_of
 from .slicing import concatenate
-from .sums import sum_tangents
-from .values import aval, shape_of, typed_scalar
-from .whole_numbers import whole_numbers
+from .tangent_arithmetic import sum_tangents
 
 
 class Gather(Operation, name="gather"):
@@ -38,7 +38,7 @@ class Gather(Operation, name="gather"):
     (NaN where it is None, see :func:`default_fill`), "promise_in_bounds" promises that there are none.
     """
 
-    takes_keys = True
+    accepts_keys = True
 
     dimension_numbers: GatherDimensionNumbers
     slice_sizes: tuple[int, ...]
@@ -47,9 +47,9 @@ class Gather(Operation, name="gather"):
     indices_are_sorted: bool = False
     unique_indices: bool = False
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
-    sharding_rule = sharding_rules.gathered
+    sharding_rule = sharding_rules.gather
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, indices = operands
@@ -61,7 +61,7 @@ class Gather(Operation, name="gather"):
         batch = iter(indices.shape[:-1])
         rank = len(numbers.offset_dims) + indices.ndim - 1
         shape = tuple(next(window) if axis in numbers.offset_dims else next(batch) for axis in range(rank))
-        return [shaped(shape, x.dtype, x.weak_type)]
+        return [make_aval(shape, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         numbers = self.dimension_numbers
@@ -72,7 +72,7 @@ class Gather(Operation, name="gather"):
             f"start_indices_batching_dims = {list(numbers.start_indices_batching_dims)}, "
             f"start_index_map = {list(numbers.start_index_map)}, index_vector_dim = {builder.in_avals[1].ndim - 1}>"
         )
-        attributes = {"dimension_numbers": attribute(text), "slice_sizes": integers(self.slice_sizes)}
+        attributes = {"dimension_numbers": attribute(text), "slice_sizes": int64_array(self.slice_sizes)}
         if self.indices_are_sorted:
             attributes["indices_are_sorted"] = attribute("true")
         blocks = builder.emit("stablehlo.gather", operands, attributes)
@@ -81,15 +81,18 @@ class Gather(Operation, name="gather"):
         (out,) = builder.out_avals
         fill = default_fill(out.dtype) if self.fill_value is None else self.fill_value
         filling = builder.constant(np.asarray(fill).astype(out.dtype), out)
-        return builder.emit("stablehlo.select", [self._inside(builder, operands[1]), *blocks, filling])  # type: ignore[no-any-return]
+        return builder.emit("stablehlo.select", [self._is_inside(builder, operands[1]), *blocks, filling])  # type: ignore[no-any-return]
 
-    def _inside(self, builder: Any, indices: Any) -> Any:
-        """Return whether each element of the result comes from a block that lies in the operand."""
+    def _is_inside(self, builder: Any, indices: Any) -> Any:
+        """Return an MLIR boolean for each element of the result: whether its block lies within the operand.
+
+        ``indices`` is the MLIR value of the indices.
+        """
         x, index_aval = builder.in_avals
         (out,) = builder.out_avals
         limits = [x.shape[axis] - self.slice_sizes[axis] for axis in self.dimension_numbers.start_index_map]
-        low, high = bounds_of_indices(builder, index_aval, limits)
-        truth = shaped(index_aval.shape, np.dtype("bool"))
+        low, high = index_bounds(builder, index_aval, limits)
+        truth = make_aval(index_aval.shape, np.dtype("bool"))
         above, below = (
             builder.emit1("stablehlo.compare", [indices, bound], truth, {"comparison_direction": attribute(direction)})
             for bound, direction in (
@@ -98,17 +101,17 @@ class Gather(Operation, name="gather"):
             )
         )
         is_coordinate_inside = builder.emit1("stablehlo.and", [above, below], truth)
-        scalar, block_aval = shaped((), truth.dtype), shaped(index_aval.shape[:-1], truth.dtype)
+        scalar, block_aval = make_aval((), truth.dtype), make_aval(index_aval.shape[:-1], truth.dtype)
         reduce_op = builder.operation(
             "stablehlo.reduce",
             [is_coordinate_inside, builder.constant(True, scalar)],
-            {"dimensions": integers((index_aval.ndim - 1,))},
+            {"dimensions": int64_array((index_aval.ndim - 1,))},
             [block_aval],
             regions=1,
         )
         builder.fill_region(reduce_op, [scalar] * 2, lambda p, q: [builder.emit1("stablehlo.and", [p, q], scalar)])
         places = [axis for axis in range(out.ndim) if axis not in self.dimension_numbers.offset_dims]
-        return builder.broadcast(reduce_op.results[0], shaped(out.shape, truth.dtype), places)
+        return builder.broadcast(reduce_op.results[0], make_aval(out.shape, truth.dtype), places)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x, indices), (t, _) = primals, tangents
@@ -137,32 +140,36 @@ class Gather(Operation, name="gather"):
         if index_axis is NOT_MAPPED:
             x = moveaxis(x, axis, 0)
             numbers = GatherDimensionNumbers(
-                (0, *_plus(n.offset_dims)),
-                _plus(n.collapsed_slice_dims),
-                _plus(n.start_index_map),
-                _plus(n.operand_batching_dims),
+                (0, *_increment_axes(n.offset_dims)),
+                _increment_axes(n.collapsed_slice_dims),
+                _increment_axes(n.start_index_map),
+                _increment_axes(n.operand_batching_dims),
                 n.start_indices_batching_dims,
             )
-            return [bind1(self._with(numbers, (shape_of(x)[0], *self.slice_sizes)), x, indices)], [0]
+            return [bind1(self._with_numbers(numbers, (shape_of(x)[0], *self.slice_sizes)), x, indices)], [0]
         indices = moveaxis(indices, index_axis, 0)
         if axis is NOT_MAPPED:
             numbers = n._replace(
-                offset_dims=_plus(n.offset_dims), start_indices_batching_dims=_plus(n.start_indices_batching_dims)
+                offset_dims=_increment_axes(n.offset_dims),
+                start_indices_batching_dims=_increment_axes(n.start_indices_batching_dims),
             )
-            return [bind1(self._with(numbers, self.slice_sizes), x, indices)], [0]
+            return [bind1(self._with_numbers(numbers, self.slice_sizes), x, indices)], [0]
         numbers = GatherDimensionNumbers(
-            _plus(n.offset_dims),
-            _plus(n.collapsed_slice_dims),
-            _plus(n.start_index_map),
-            (0, *_plus(n.operand_batching_dims)),
-            (0, *_plus(n.start_indices_batching_dims)),
+            _increment_axes(n.offset_dims),
+            _increment_axes(n.collapsed_slice_dims),
+            _increment_axes(n.start_index_map),
+            (0, *_increment_axes(n.operand_batching_dims)),
+            (0, *_increment_axes(n.start_indices_batching_dims)),
         )
         x = moveaxis(x, axis, 0)
         batch_block_size = min(1, shape_of(x)[0])  # an empty batch has no block to take
-        return [bind1(self._with(numbers, (batch_block_size, *self.slice_sizes)), x, indices)], [0]
+        return [bind1(self._with_numbers(numbers, (batch_block_size, *self.slice_sizes)), x, indices)], [0]
 
-    def _with(self, numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...]) -> Gather:
-        """Return the same operation for a batch, without promises about the order or uniqueness of the indices."""
+    def _with_numbers(self, numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...]) -> Gather:
+        """Return the same operation for a batch, with these dimension numbers and slice sizes.
+
+        Promises about the order and uniqueness of the indices are dropped.
+        """
         return Gather(numbers, slice_sizes, self.mode, self.fill_value)
 
 
@@ -170,18 +177,21 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
     """Return the fill value of a dtype: NaN, the smallest signed integer, the largest unsigned integer, or true."""
     if is_differentiable(dtype):
         return np.asarray(np.nan).astype(dtype)[()]
-    if kind_of(dtype) == "b":
+    if dtype_kind(dtype) == "b":
         return np.True_
     limits = iinfo(dtype)
-    return dtype.type(limits.max if kind_of(dtype) == "u" else limits.min)
+    return dtype.type(limits.max if dtype_kind(dtype) == "u" else limits.min)
 
 
-def bounds_of_indices(builder: Any, index_aval: ShapedArray, limits: Sequence[int]) -> tuple[Any, Any]:
-    """Return zeros and the largest valid indices, as MLIR values of the indices' type."""
+def index_bounds(builder: Any, index_aval: ShapedArray, limits: Sequence[int]) -> tuple[Any, Any]:
+    """Return zeros and the largest valid indices, as MLIR values of the indices' type ``index_aval``.
+
+    ``limits`` are the largest valid coordinates, one for each element along the last axis of the indices.
+    """
     most = int(iinfo(index_aval.dtype).max)
-    row = builder.constant(np.array([min(n, most) for n in limits]), shaped((len(limits),), index_aval.dtype))
+    row = builder.constant(np.array([min(n, most) for n in limits]), make_aval((len(limits),), index_aval.dtype))
     high = builder.broadcast(row, index_aval, (index_aval.ndim - 1,))
-    low = builder.broadcast(builder.constant(0, shaped((), index_aval.dtype)), index_aval)
+    low = builder.broadcast(builder.constant(0, make_aval((), index_aval.dtype)), index_aval)
     return low, high
 
 
@@ -190,16 +200,17 @@ def gather(
 ) -> Any:
     """Return blocks of ``operand`` of size ``slice_sizes`` at ``start_indices``.
 
-    The last axis of ``start_indices`` holds the coordinates.
+    The last axis of ``start_indices`` holds the coordinates; ``dimension_numbers`` says to which axes they belong.
+    Blocks that would leave the operand are moved inside.
     """
     return bind1(Gather(dimension_numbers, whole_numbers(slice_sizes, "slice_sizes of gather")), operand, start_indices)
 
 
 class ScatterFamily(Operation):
-    """Base of operations that merge blocks into the operand at indices.
+    """Base of operations that combine blocks of updates with the operand at indices.
 
-    ``mode`` defines blocks that leave the operand: "drop" leaves them out, "clip" moves them inside.
-    ``unique_indices`` promises that no two fall on one element.
+    ``mode`` defines what happens to blocks that leave the operand: "drop" ignores them, "clip" moves them inside.
+    ``unique_indices`` promises that no two updates fall on one element.
     """
 
     traits = KERNEL
@@ -211,7 +222,7 @@ class ScatterFamily(Operation):
     #: The kinds of dtypes that can be merged.
     kinds: ClassVar[str] = ""
 
-    sharding_rule = sharding_rules.scattered
+    sharding_rule = sharding_rules.scatter
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, indices, updates = operands
@@ -221,13 +232,13 @@ class ScatterFamily(Operation):
         if x.dtype != updates.dtype:
             raise TypeError(f"{self.name} takes an operand and updates of one dtype, got {x} and {updates}")
         check_scatter(self.name, self.dimension_numbers, x.shape, indices.shape, updates.shape)
-        return [shaped(x.shape, x.dtype)]
+        return [make_aval(x.shape, x.dtype)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         n = self.dimension_numbers
         x, indices, updates = operands
         if self.mode == "clip":
-            indices = self._clamped(builder, indices)
+            indices = self._clamp_indices(builder, indices)
         text = (
             f"#stablehlo.scatter<update_window_dims = {list(n.update_window_dims)}, "
             f"inserted_window_dims = {list(n.inserted_window_dims)}, "
@@ -246,22 +257,25 @@ class ScatterFamily(Operation):
             },
             regions=1,
         )
-        scalar = shaped((), builder.out_avals[0].dtype)
+        scalar = make_aval((), builder.out_avals[0].dtype)
         builder.fill_region(scatter_op, [scalar] * 2, lambda old, new: [self.merge(builder, old, new, scalar)])
         return list(scatter_op.results)
 
     def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
-        """Emit the value of an element after an update falls on it."""
+        """Return the MLIR scalar that replaces the element ``old`` when the update ``new`` falls on it.
+
+        ``scalar`` is the type of both.
+        """
         raise NotImplementedError
 
-    def _clamped(self, builder: Any, indices: Any) -> Any:
+    def _clamp_indices(self, builder: Any, indices: Any) -> Any:
         operand, index_aval, updates = builder.in_avals
         n = self.dimension_numbers
         dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
         window_axes = [axis for axis in range(operand.ndim) if axis not in dropped]
         window = dict(zip(window_axes, (updates.shape[axis] for axis in n.update_window_dims), strict=True))
         limits = [operand.shape[axis] - window.get(axis, 1) for axis in n.scatter_dims_to_operand_dims]
-        low, high = bounds_of_indices(builder, index_aval, limits)
+        low, high = index_bounds(builder, index_aval, limits)
         return builder.emit1("stablehlo.clamp", [low, indices, high], index_aval)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -269,17 +283,20 @@ class ScatterFamily(Operation):
         x, indices, updates = (mapped_in_front(v, axis, size) for v, axis in zip(operands, axes, strict=True))
         n = self.dimension_numbers
         numbers = ScatterDimensionNumbers(
-            _plus(n.update_window_dims),
-            _plus(n.inserted_window_dims),
-            _plus(n.scatter_dims_to_operand_dims),
-            (0, *_plus(n.operand_batching_dims)),
-            (0, *_plus(n.scatter_indices_batching_dims)),
+            _increment_axes(n.update_window_dims),
+            _increment_axes(n.inserted_window_dims),
+            _increment_axes(n.scatter_dims_to_operand_dims),
+            (0, *_increment_axes(n.operand_batching_dims)),
+            (0, *_increment_axes(n.scatter_indices_batching_dims)),
         )
         batched = type(self)(numbers, self.mode, unique_indices=self.unique_indices)
         return [bind1(batched, x, indices, updates)], [0]
 
-    def gathered(self, x: Any, indices: Any, updates: ShapedArray) -> Any:
-        """Gather the operand's elements at the positions of the updates; zero where an update is dropped."""
+    def gather_at_updates(self, x: Any, indices: Any, updates: ShapedArray) -> Any:
+        """Return the elements of ``x`` at the positions of the updates, in the shape of the updates.
+
+        ``updates`` is the type of the updates. Elements are zero where an update is dropped.
+        """
         n = self.dimension_numbers
         dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
         window = iter([updates.shape[axis] for axis in n.update_window_dims])
@@ -296,9 +313,9 @@ class ScatterFamily(Operation):
 
 
 class ScatterAdd(ScatterFamily, name="scatter_add"):
-    """Updates added to the operand at indices."""
+    """Operand with updates added to its elements at indices."""
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
         return builder.emit1("stablehlo.add", [old, new], scalar)
@@ -317,16 +334,16 @@ class ScatterAdd(ScatterFamily, name="scatter_add"):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, indices, updates) = cotangents, operands
-        ct_updates = self.gathered(ct, indices, updates.aval) if is_linear(updates) else None
+        ct_updates = self.gather_at_updates(ct, indices, updates.aval) if is_linear(updates) else None
         return [ct if is_linear(x) else None, None, ct_updates]
 
 
 class Scatter(ScatterFamily, name="scatter"):
-    """The operand with elements replaced by updates at indices; by one of them where several have one index."""
+    """Operand with its elements at indices replaced by updates; one of them wins where several have one index."""
 
-    takes_keys = True
+    accepts_keys = True
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
         return new
@@ -341,7 +358,7 @@ class Scatter(ScatterFamily, name="scatter"):
             parts.append(bind1(self, tx, indices, zeros))
         if tu is not ZERO:
             add = ScatterAdd(self.dimension_numbers, self.mode, self.indices_are_sorted, self.unique_indices)
-            parts.append(bind1(add, zeros_of(aval(x)), indices, self._put_only(x, indices, updates, tu)))
+            parts.append(bind1(add, zeros_of(aval(x)), indices, self._mask_overwritten(x, indices, updates, tu)))
         return [bind1(self, x, indices, updates)], [sum_tangents(parts)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
@@ -349,33 +366,36 @@ class Scatter(ScatterFamily, name="scatter"):
         (ct,), (_, indices, updates) = cotangents, operands
         return [bind1(self, ct, indices, zeros_of(aval(updates))), None, None]
 
-    def _put_only(self, x: Any, indices: Any, updates: Any, tangents: Any) -> Any:
-        """Return the tangents of the updates, zero where another update overwrote one.
+    def _mask_overwritten(self, x: Any, indices: Any, updates: Any, tangents: Any) -> Any:
+        """Return the tangents of the updates, zero for each update that another one overwrote.
 
         Scattering distinct numbers in the same way shows which updates remain.
         """
         if self.unique_indices or math.prod(shape_of(indices)[:-1]) <= 1:
             return tangents
         shape = shape_of(updates)
-        counted = broadcasted_iota(np.int32, (math.prod(shape),), 0)
-        numbers = reshape(arithmetic.add(counted, 1), shape)
-        put = bind1(self, full(shape_of(x), np.int32(0)), indices, numbers)
-        wins = eq(self.gathered(put, indices, aval(updates)), numbers)
+        iota = broadcasted_iota(np.int32, (math.prod(shape),), 0)
+        numbers = reshape(arithmetic.add(iota, 1), shape)
+        last_writers = bind1(self, full(shape_of(x), np.int32(0)), indices, numbers)
+        wins = eq(self.gather_at_updates(last_writers, indices, aval(updates)), numbers)
         return select(wins, tangents, typed_scalar(0, aval(tangents).dtype))
 
 
-def _plus(axes: Sequence[int]) -> tuple[int, ...]:
+def _increment_axes(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis + 1 for axis in axes)
 
 
 def mapped_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
-    """Return the batch size of operands mapped over ``axes``."""
+    """Return the batch size of operands whose batch axes are ``axes``; at least one is mapped."""
     sizes = (shape_of(x)[axis] for x, axis in zip(operands, axes, strict=True) if axis is not NOT_MAPPED)
     return int(next(sizes))
 
 
 def stacked_indices(starts: Sequence[Any], axes: Sequence[Any], size: int) -> Any:
-    """Stack scalar indices, each mapped or not, into an array of shape (size, number of indices)."""
+    """Stack scalar indices into an array of shape (size, number of indices).
+
+    ``axes`` are their batch axes, ``size`` is the batch size; indices without batch axis are repeated.
+    """
     columns = [reshape(mapped_in_front(s, axis, size), (size, 1)) for s, axis in zip(starts, axes, strict=True)]
     return concatenate(columns, 1)
 
@@ -383,7 +403,11 @@ def stacked_indices(starts: Sequence[Any], axes: Sequence[Any], size: int) -> An
 def batched_gather(
     x: Any, axis: Any, starts: Sequence[Any], start_axes: Sequence[Any], slice_sizes: tuple[int, ...]
 ) -> tuple[list[Any], list[Any]]:
-    """Return blocks at positions that differ along the mapped axis, as a gather."""
+    """Return a batch of slices at start indices that are mapped, computed as a gather, and its batch axis.
+
+    ``axis`` is the batch axis of ``x``, ``start_axes`` are those of the scalar indices ``starts``. Returns lists of one
+    result and one batch axis, as a batching rule does.
+    """
     size = next(shape_of(s)[0] for s, a in zip(starts, start_axes, strict=True) if a is not NOT_MAPPED)
     indices = stacked_indices(starts, start_axes, size)
     rank = len(slice_sizes)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from ..ir.sources import user_line, where_text
+from ..ir.user_frames import user_line, where_text
 from ..runtime import boot
-from .dot_algorithms import DotAlgorithm, DotAlgorithmPreset, named_algorithm
+from .dot_algorithms import DotAlgorithm, DotAlgorithmPreset, preset_of_algorithm
 
 
 class Precision(enum.Enum):
-    """Precision of products on hardware that offers a choice."""
+    """Precision of products on hardware that offers several."""
 
     DEFAULT = 0
     HIGH = 1
@@ -40,7 +40,7 @@ _NAMES = {
 
 
 def precision_of(precision: Any) -> Precisions:
-    """Return the precision for a user's argument ``precision``; for None that of the setting.
+    """Return the precision that a user's argument ``precision`` stands for; None means the setting.
 
     Raises ValueError, which lists the valid values, for anything else.
 
@@ -52,7 +52,7 @@ def precision_of(precision: Any) -> Precisions:
     if precision is None or isinstance(precision, DotAlgorithmPreset):
         return precision
     if isinstance(precision, DotAlgorithm):
-        return named_algorithm(precision)
+        return preset_of_algorithm(precision)
     if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
         return DotAlgorithmPreset[precision]
     both = precision if isinstance(precision, tuple) and len(precision) == 2 else (precision, precision)
@@ -67,11 +67,11 @@ def precision_of(precision: Any) -> Precisions:
 
 
 def pair_of(precision: Precisions) -> tuple[Precision, Precision] | None:
-    """Return the precisions of the operands; None where they are left to the compiler, or to an algorithm."""
+    """Return the precisions of the two operands; None if the compiler or an algorithm determines them."""
     return None if isinstance(precision, DotAlgorithmPreset) else precision
 
 
 def precision_config(precision: Precisions) -> str:
-    """Return the attribute with the operands' precisions for the compiler."""
+    """Return the text of StableHLO's attribute ``precision_config`` with the operands' precisions."""
     both = pair_of(precision) or (Precision.DEFAULT, Precision.DEFAULT)
     return "[" + ", ".join(f"#stablehlo<precision {p.name}>" for p in both) + "]"

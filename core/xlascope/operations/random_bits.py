@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind
 from . import sharding_rules
-from .families import align, stretch_values
-from .requirements import stretched
+from .elementwise import align, stretch_values
+from .operand_checks import broadcast_shape
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 #: In programs with many draws, draws of at most this many pairs of words are emitted as loops.
-_SMALL = 4096
+_MAX_LOOP_ELEMENTS = 4096
 
 
 class Threefry2x32(Operation, name="threefry2x32"):
@@ -36,20 +36,20 @@ class Threefry2x32(Operation, name="threefry2x32"):
         for x in operands:
             if x.dtype != np.uint32:
                 raise TypeError(f"threefry2x32 takes uint32 operands, got {x}")
-            shape = stretched(self.name, shape, x.shape)
-        return [shaped(shape, np.dtype("uint32"))] * 2
+            shape = broadcast_shape(self.name, shape, x.shape)
+        return [make_aval(shape, np.dtype("uint32"))] * 2
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         aval = builder.out_avals[0]
         key0, key1, x0, x1 = stretch_values(builder, operands)
-        if aval.size <= _SMALL and builder.has_many_draws:
-            return _rolled(builder, aval, key0, key1, x0, x1)
+        if aval.size <= _MAX_LOOP_ELEMENTS and builder.has_many_draws:
+            return _emit_rounds_loop(builder, aval, key0, key1, x0, x1)
 
         def op(name: str, *values: Any) -> Any:
             return builder.emit1(f"stablehlo.{name}", values, aval)
 
         def number(value: int) -> Any:
-            return builder.broadcast(builder.constant(value, shaped((), aval.dtype)), aval)
+            return builder.broadcast(builder.constant(value, make_aval((), aval.dtype)), aval)
 
         keys = (key0, key1, op("xor", op("xor", key0, key1), number(_PARITY)))
         x0, x1 = op("add", x0, key0), op("add", x1, key1)
@@ -73,9 +73,13 @@ class Threefry2x32(Operation, name="threefry2x32"):
         return bind(self, *align(operands, axes)), [0, 0]
 
 
-def _rolled(builder: Any, aval: ShapedArray, key0: Any, key1: Any, x0: Any, x1: Any) -> list[Any]:
-    """Emit the five groups of rounds as a loop, which compiles in a fraction of the time."""
-    scalar = shaped((), aval.dtype)
+def _emit_rounds_loop(builder: Any, aval: ShapedArray, key0: Any, key1: Any, x0: Any, x1: Any) -> list[Any]:
+    """Emit the five groups of rounds as a loop, which compiles in a fraction of the time.
+
+    The key is ``key0`` and ``key1``, the counters are ``x0`` and ``x1``: MLIR values of type ``aval``. Returns the two
+    words of random bits.
+    """
+    scalar = make_aval((), aval.dtype)
 
     def op(name: str, *values: Any, of: ShapedArray = aval) -> Any:
         return builder.emit1(f"stablehlo.{name}", values, of)
@@ -100,9 +104,9 @@ def _rolled(builder: Any, aval: ShapedArray, key0: Any, key1: Any, x0: Any, x1: 
             rotated = op("or", op("shift_left", x1, broadcast(by)), op("shift_right_logical", x1, broadcast(back)))
             x1 = op("xor", x0, rotated)
         first, second, third = keys
-        following = op("add", group, number(1), of=scalar)
-        x1 = op("add", op("add", x1, third), broadcast(following))
-        return [following, op("add", x0, second), x1, second, third, first]
+        next_group = op("add", group, number(1), of=scalar)
+        x1 = op("add", op("add", x1, third), broadcast(next_group))
+        return [next_group, op("add", x0, second), x1, second, third, first]
 
     third = op("xor", op("xor", key0, key1), broadcast(number(_PARITY)))
     start = [number(0), op("add", x0, key0), op("add", x1, key1), key0, key1, third]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_kind
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
-from ..ir.requested_dtypes import requested_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..key_types import is_key
 from ..trace.bind import bind, bind1
 from ..trace.source import here
@@ -20,16 +20,16 @@ from ..trace.values import aval_of
 from ..xla.mlir.builder import attribute
 from . import sharding_rules
 from .dynamic_slicing import dynamic_update_slice
+from .integer_arguments import is_several, whole_numbers
+from .operand_checks import require_one_dtype, require_shape
 from .random_keys import random_unwrap, random_wrap
-from .requirements import require_one_dtype, require_shape
 from .shapes import expand_dims, moveaxis, squeeze
 from .slicing import slice_in_dim
-from .whole_numbers import is_several, whole_numbers
 
-_WORD, _WIDE = np.dtype("uint32"), np.dtype("uint64")
-_BITS = ("uint8", "uint16", "uint32", "uint64")
+_UINT32, _UINT64 = np.dtype("uint32"), np.dtype("uint64")
+_BITS_DTYPES = ("uint8", "uint16", "uint32", "uint64")
 #: XLA's CPU compiler crashes the process for other dtypes.
-_EVEN = ("bfloat16", "float16", "float32", "float64", "int32", "int64", "uint32", "uint64")
+_UNIFORM_DTYPES = ("bfloat16", "float16", "float32", "float64", "int32", "int64", "uint32", "uint64")
 
 
 class RandomAlgorithm(enum.IntEnum):
@@ -47,7 +47,7 @@ class RandomAlgorithm(enum.IntEnum):
 
 
 class RngBitGenerator(Operation, name="rng_bit_generator"):
-    """The next state, and random bits; mapped over states, all bits come from the first one."""
+    """Next state of XLA's generator, and random bits of ``shape``; under vmap all bits come from the first state."""
 
     multiple_results = True
 
@@ -55,29 +55,31 @@ class RngBitGenerator(Operation, name="rng_bit_generator"):
     dtype: np.dtype[Any]
     algorithm: RandomAlgorithm
 
-    sharding_rule = sharding_rules.whole
+    sharding_rule = sharding_rules.replicate
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (key,) = operands
-        if (key.dtype, key.shape) not in ((_WORD, (4,)), (_WIDE, (2,))):
+        if (key.dtype, key.shape) not in ((_UINT32, (4,)), (_UINT64, (2,))):
             raise TypeError(f"rng_bit_generator takes a key of uint32[4] (or uint64[2]), got {key.str_short()}{here()}")
-        if self.dtype.name not in _BITS:
-            raise TypeError(f"rng_bit_generator gives numbers of {', '.join(_BITS)}, got dtype={self.dtype.name}")
+        if self.dtype.name not in _BITS_DTYPES:
+            raise TypeError(
+                f"rng_bit_generator gives numbers of {', '.join(_BITS_DTYPES)}, got dtype={self.dtype.name}"
+            )
         require_shape(self.name, self.shape)
-        return [shaped(key.shape, key.dtype), shaped(self.shape, self.dtype)]
+        return [make_aval(key.shape, key.dtype), make_aval(self.shape, self.dtype)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (key,), (state, drawn) = operands, builder.out_avals
-        wide, pairs = shaped((2,), _WIDE), shaped((2, 2), _WORD)
-        if state.dtype == _WORD:
+        (key,), (state, bits_aval) = operands, builder.out_avals
+        wide, pairs = make_aval((2,), _UINT64), make_aval((2, 2), _UINT32)
+        if state.dtype == _UINT32:
             key = builder.emit1("stablehlo.bitcast_convert", [builder.emit1("stablehlo.reshape", [key], pairs)], wide)
         name = self.algorithm.name.removeprefix("RNG_")
         how = {"rng_algorithm": attribute(f"#stablehlo<rng_algorithm {name}>")}
-        following, bits = builder.operation("stablehlo.rng_bit_generator", [key], how, [wide, drawn]).results
-        if state.dtype == _WORD:
-            following = builder.emit1("stablehlo.bitcast_convert", [following], pairs)
-            following = builder.emit1("stablehlo.reshape", [following], state)
-        return [following, bits]
+        next_state, bits = builder.operation("stablehlo.rng_bit_generator", [key], how, [wide, bits_aval]).results
+        if state.dtype == _UINT32:
+            next_state = builder.emit1("stablehlo.bitcast_convert", [next_state], pairs)
+            next_state = builder.emit1("stablehlo.reshape", [next_state], state)
+        return [next_state, bits]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *primals), [ZERO, ZERO]
@@ -87,8 +89,8 @@ class RngBitGenerator(Operation, name="rng_bit_generator"):
         (keys,), (axis,) = operands, axes
         keys = moveaxis(keys, axis, 0)
         batched_op = RngBitGenerator((aval_of(keys).shape[0], *self.shape), self.dtype, self.algorithm)
-        following, bits = bind(batched_op, squeeze(slice_in_dim(keys, 0, 1), (0,)))
-        return [dynamic_update_slice(keys, expand_dims(following, (0,)), (0, 0)), bits], [0, 0]
+        next_state, bits = bind(batched_op, squeeze(slice_in_dim(keys, 0, 1), (0,)))
+        return [dynamic_update_slice(keys, expand_dims(next_state, (0,)), (0, 0)), bits], [0, 0]
 
 
 def rng_bit_generator(
@@ -101,10 +103,10 @@ def rng_bit_generator(
 ) -> tuple[Any, Any]:
     """Return the next key, and random bits of that shape and unsigned integer dtype, from XLA's generator.
 
-    ``key`` has four words, uint32[4]. The bits depend on the algorithm, and may on the platform; those of JAX's
-    ``rbg`` keys are from here. Mapped over keys (``vmap``), all bits come from the first key, and it alone moves
-    on: other numbers than a loop over the keys gives. Raises TypeError for a key or a dtype of another kind,
-    ValueError for an ``algorithm`` that is none. ``out_sharding`` is accepted for JAX's sake, without effect.
+    ``key`` has four words, uint32[4]. The bits depend on the algorithm and possibly on the platform; JAX's ``rbg`` keys
+    use this generator. Under ``vmap`` over keys all bits come from the first key, and only that key advances, so the
+    numbers differ from those of a loop over the keys. Raises TypeError for a key or a dtype of another kind, ValueError
+    for an unknown ``algorithm``. ``out_sharding`` is accepted for compatibility with JAX and ignored.
 
     >>> import numpy as np
     >>> key, bits = rng_bit_generator(np.arange(4, dtype="uint32"), (2,))
@@ -121,8 +123,8 @@ def rng_bit_generator(
     sizes = _sizes(shape)
     key_dtype: Any = aval_of(key).dtype
     words = random_unwrap(key) if is_key(key_dtype) else key
-    following, bits = bind(RngBitGenerator(sizes, requested_dtype(dtype), generator_algorithm), words)
-    return random_wrap(following, key_dtype.implementation) if is_key(key_dtype) else following, bits
+    next_state, bits = bind(RngBitGenerator(sizes, resolve_requested_dtype(dtype), generator_algorithm), words)
+    return random_wrap(next_state, key_dtype.implementation) if is_key(key_dtype) else next_state, bits
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
@@ -135,7 +137,7 @@ class RngUniform(Operation, name="rng_uniform"):
 
     shape: tuple[int, ...]
 
-    sharding_rule = sharding_rules.whole
+    sharding_rule = sharding_rules.replicate
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         a, b = operands
@@ -145,18 +147,18 @@ class RngUniform(Operation, name="rng_uniform"):
                 "[0, 1) can be multiplied and moved into place"
             )
         require_one_dtype(self.name, a, b)
-        if a.dtype.name not in _EVEN:
-            raise TypeError(f"rng_uniform takes limits of {', '.join(_EVEN)}, got {a.dtype.name}{here()}")
+        if a.dtype.name not in _UNIFORM_DTYPES:
+            raise TypeError(f"rng_uniform takes limits of {', '.join(_UNIFORM_DTYPES)}, got {a.dtype.name}{here()}")
         require_shape(self.name, self.shape)
-        return [shaped(self.shape, a.dtype, a.weak_type and b.weak_type)]
+        return [make_aval(self.shape, a.dtype, a.weak_type and b.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        sizes = builder.constant(np.array(self.shape, np.int64), shaped((len(self.shape),), np.dtype("int64")))
+        sizes = builder.constant(np.array(self.shape, np.int64), make_aval((len(self.shape),), np.dtype("int64")))
         how = {"rng_distribution": attribute("#stablehlo<rng_distribution UNIFORM>")}
         return builder.emit("stablehlo.rng", [*operands, sizes], how)  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        if any(t is not ZERO for t in tangents) and kind_of(aval_of(primals[0]).dtype) == "f":
+        if any(t is not ZERO for t in tangents) and dtype_kind(aval_of(primals[0]).dtype) == "f":
             raise NotImplementedError(
                 f"rng_uniform cannot be differentiated in its limits{here()}: draw with random.uniform, which can"
             )
@@ -173,9 +175,9 @@ class RngUniform(Operation, name="rng_uniform"):
 def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
     """Return numbers distributed uniformly over [a, b), of the limits' dtype, from a generator with hidden state.
 
-    The numbers cannot be reproduced, not even by the same program; those of :mod:`random` can. The limits have no
-    axes and one dtype; of types of 16 bits the upper one may come up, by rounding. Raises TypeError and ValueError
-    for other limits, NotImplementedError for derivatives in them, and where ``vmap`` maps over them.
+    The numbers cannot be reproduced, not even by the same program; those of :mod:`random` can. The limits are scalars
+    of one dtype; for 16-bit types the upper limit may be returned, by rounding. Raises TypeError and ValueError for
+    other limits, NotImplementedError for derivatives in them, and where ``vmap`` maps over them.
 
     >>> rng_uniform(3, 4, (2,))
     Array([3, 3], dtype=int32, weak_type=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, in_words, shaped
+from ..ir.avals import ShapedArray, make_aval, physical_aval
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..key_types import KEY_TYPES, KeyType, is_key
@@ -20,11 +20,11 @@ from .reductions import reduce_and
 from .shapes import expand_dims, moveaxis
 
 
-class _BetweenWords(Operation):
-    """Operation between keys and their words, which are stored as the same array."""
+class _KeyWordsOperation(Operation):
+    """Base of operations between keys and their words, which are stored as the same array."""
 
-    takes_keys = True
-    lowered_alike = True
+    accepts_keys = True
+    has_uniform_lowering = True
 
     def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
         return [(*parts[0], ())[: results[0].ndim]]
@@ -36,8 +36,8 @@ class _BetweenWords(Operation):
         return [bind1(self, *primals)], [ZERO]
 
 
-class RandomWrap(_BetweenWords, name="random_wrap"):
-    """Keys from words along the last axis."""
+class RandomWrap(_KeyWordsOperation, name="random_wrap"):
+    """Typed keys whose words lie along the last axis of the operand."""
 
     impl: KeyType
 
@@ -46,28 +46,28 @@ class RandomWrap(_BetweenWords, name="random_wrap"):
         count = self.impl.words
         if words.dtype != np.uint32 or words.shape[-1:] != (count,):
             raise TypeError(f"{self.impl} is made of {count} words, uint32[..., {count}], got {words.str_short()}")
-        return [shaped(words.shape[:-1], self.impl)]  # type: ignore[arg-type]
+        return [make_aval(words.shape[:-1], self.impl)]  # type: ignore[arg-type]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (words,), (axis,) = operands, axes
         return [bind1(self, moveaxis(words, axis, 0))], [0]
 
 
-class RandomUnwrap(_BetweenWords, name="random_unwrap"):
-    """The words of keys, along a new last axis."""
+class RandomUnwrap(_KeyWordsOperation, name="random_unwrap"):
+    """Words of typed keys, along a new last axis."""
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (keys,) = operands
         if not is_key(keys.dtype):
             raise TypeError(f"random_unwrap takes keys, got {keys.str_short()}")
-        return [in_words(keys)]
+        return [physical_aval(keys)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *operands)], list(axes)
 
 
-class ConsumeKey(_BetweenWords, name="consume_key"):
-    """The same keys, marked as consumed by a function; ``debug_key_reuse`` checks for it."""
+class ConsumeKey(_KeyWordsOperation, name="consume_key"):
+    """Identity on keys that marks them as consumed by the function ``user``; ``debug_key_reuse`` looks for it."""
 
     user: str
 
@@ -78,35 +78,44 @@ class ConsumeKey(_BetweenWords, name="consume_key"):
         return [bind1(self, *operands)], list(axes)
 
 
-def consumed(keys: Any, user: str) -> Any:
-    """Mark keys as consumed by the function of that name."""
+def consume_keys(keys: Any, user: str) -> Any:
+    """Mark keys as consumed by the function named ``user``, and return them.
+
+    Without the setting ``debug_key_reuse`` nothing is recorded.
+    """
     return bind1(ConsumeKey(user), keys) if boot.debug_key_reuse.value else keys
 
 
 def random_wrap(words: Any, impl: str) -> Any:
-    """Return the keys of a generator, one of ``KEY_TYPES``, for words along the last axis."""
+    """Return the typed keys whose words lie along the last axis of ``words``.
+
+    ``impl`` is the name of a generator, a key of ``KEY_TYPES``.
+    """
     return bind1(RandomWrap(KEY_TYPES[impl]), words)
 
 
 def random_unwrap(keys: Any) -> Any:
-    """Return the words of keys, uint32 along a new last axis."""
+    """Return the words of typed keys, uint32 along a new last axis."""
     return bind1(RandomUnwrap(), keys)
 
 
-def fill_of(dtype: Any) -> Any:
-    """Return the fill value of a dtype as an operand (see ``indexing.default_fill``); for keys, words of ones."""
+def fill_value_of(dtype: Any) -> Any:
+    """Return the fill value of a dtype as an operand (see ``indexing.default_fill``).
+
+    For keys it is the key whose words have all bits set.
+    """
     if not is_key(dtype):
         return default_fill(dtype)
     return random_wrap(np.full(dtype.words, 0xFFFFFFFF, np.uint32), dtype.implementation)
 
 
 def are_keys(*operands: Any) -> bool:
-    """Return whether any operand is an array of keys."""
+    """Return whether any operand is an array of typed keys."""
     return any(is_key(aval_of(x).dtype) for x in operands)
 
 
 def same_keys(x: Any, y: Any) -> Any:
-    """Return whether keys of one shape and type are the same, elementwise; a key without axes broadcasts."""
+    """Return whether typed keys of one shape and type are the same, elementwise; a single key broadcasts."""
     words = [random_unwrap(x), random_unwrap(y)]
     rank = max(len(aval_of(array).shape) for array in words)
     equal_words = eq(*(expand_dims(array, tuple(range(rank - len(aval_of(array).shape)))) for array in words))

@@ -7,28 +7,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_kind
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
-from ..xla.mlir.builder import attribute, integers
+from ..xla.mlir.builder import attribute, int64_array
 from . import cumulative, sharding_rules
 from .arithmetic import div, mul
 from .comparisons import eq
-from .complex_numbers import extreme
+from .complex_numbers import emit_extreme
 from .conversion import convert_element_type
-from .linear import pushed
-from .requirements import require_axes, require_kind
+from .integer_arguments import whole_numbers
+from .linear_operation import linear_taylor_rule
+from .operand_checks import require_axes, require_kind
+from .operand_values import aval, highest, lowest, shape_of
 from .shapes import broadcast_in_dim, moveaxis, reduce_region, reduce_sum, reshape, transpose
 from .slicing import pad
-from .values import aval, highest, lowest, shape_of
-from .whole_numbers import whole_numbers
 
 
-class _Reduction(Operation):
-    """Reduction of the elements along axes."""
+class _AxisReduction(Operation):
+    """Base of reductions of the elements along ``axes``."""
 
     traits = KERNEL
     axes: tuple[int, ...]
@@ -36,21 +36,21 @@ class _Reduction(Operation):
     combine: ClassVar[str]
     kinds: ClassVar[str]
 
-    sharding_rule = sharding_rules.reduced
+    sharding_rule = sharding_rules.reduce
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_kind(self.name, x.dtype, self.kinds)
         require_axes(self.name, self.axes, x.shape)
         shape = tuple(size for axis, size in enumerate(x.shape) if axis not in self.axes)
-        return [shaped(shape, x.dtype, x.weak_type)]
+        return [make_aval(shape, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         start = self.start(builder.in_avals[0].dtype)
         return reduce_region(builder, operands[0], self.axes, start, self.combine)
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        """Return the identity element of the reduction."""
+        """Return the identity element of the reduction for ``dtype``."""
         raise NotImplementedError
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
@@ -58,37 +58,37 @@ class _Reduction(Operation):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        moved = type(self)(tuple(a + 1 for a in self.axes))
-        return [bind1(moved, moveaxis(x, axis, 0))], [0]
+        batched = type(self)(tuple(a + 1 for a in self.axes))
+        return [bind1(batched, moveaxis(x, axis, 0))], [0]
 
-    def spread(self, y: Any, x: Any) -> Any:
-        """Broadcast a result along the reduced axes to the operand's shape."""
+    def broadcast_to_operand(self, y: Any, x: Any) -> Any:
+        """Broadcast a result ``y`` along the reduced axes to the shape of the operand ``x``."""
         retained = tuple(axis for axis in range(len(shape_of(x))) if axis not in self.axes)
         return broadcast_in_dim(y, shape_of(x), retained)
 
 
-class _Extreme(_Reduction):
-    """The largest or smallest element; where several are equally extreme they share the derivative."""
+class _ReduceExtreme(_AxisReduction):
+    """Largest or smallest element along axes; the tangent is the mean of those of equal extremes."""
 
     kinds = "bifc"
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         start = self.start(builder.in_avals[0].dtype)
-        return reduce_region(builder, operands[0], self.axes, start, self.combine, extreme)
+        return reduce_region(builder, operands[0], self.axes, start, self.combine, emit_extreme)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
-        chosen = convert_element_type(eq(x, self.spread(y, x)), aval(x).dtype)
-        count = reduce_sum(chosen, self.axes)
-        return [y], [div(reduce_sum(mul(t, chosen), self.axes), count)]
+        is_extreme = convert_element_type(eq(x, self.broadcast_to_operand(y, x)), aval(x).dtype)
+        count = reduce_sum(is_extreme, self.axes)
+        return [y], [div(reduce_sum(mul(t, is_extreme), self.axes), count)]
 
 
-class ReduceMax(_Extreme, name="reduce_max"):
-    """The largest element along axes; NaN if there is one."""
+class ReduceMax(_ReduceExtreme, name="reduce_max"):
+    """Largest element along ``axes``; NaN if there is one."""
 
     combine = "stablehlo.maximum"
 
@@ -97,12 +97,12 @@ class ReduceMax(_Extreme, name="reduce_max"):
 
 
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the largest element along ``axes``."""
+    """Return the largest element along ``axes``, which are removed; NaN if there is one."""
     return bind1(ReduceMax(whole_numbers(axes, "axes of reduce_max")), operand)
 
 
-class ReduceMin(_Extreme, name="reduce_min"):
-    """The smallest element along axes; NaN if there is one."""
+class ReduceMin(_ReduceExtreme, name="reduce_min"):
+    """Smallest element along ``axes``; NaN if there is one."""
 
     combine = "stablehlo.minimum"
 
@@ -111,12 +111,12 @@ class ReduceMin(_Extreme, name="reduce_min"):
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the smallest element along ``axes``."""
+    """Return the smallest element along ``axes``, which are removed; NaN if there is one."""
     return bind1(ReduceMin(whole_numbers(axes, "axes of reduce_min")), operand)
 
 
-class ReduceProd(_Reduction, name="reduce_prod"):
-    """The product along axes."""
+class ReduceProd(_AxisReduction, name="reduce_prod"):
+    """Product along ``axes``."""
 
     combine = "stablehlo.multiply"
     kinds = "ifc"
@@ -137,19 +137,19 @@ class ReduceProd(_Reduction, name="reduce_prod"):
         lead = tuple(shape[axis] for axis in retained)
         flat = (*lead, int(np.prod([shape[axis] for axis in self.axes], dtype=int)))
         values = reshape(transpose(x, front), flat)
-        moved = reshape(transpose(t, front), flat)
+        flat_tangent = reshape(transpose(t, front), flat)
         axis = len(lead)
         exclusive_products = mul(_exclusive_product(values, axis, False), _exclusive_product(values, axis, True))
-        return [y], [reduce_sum(mul(moved, exclusive_products), (axis,))]
+        return [y], [reduce_sum(mul(flat_tangent, exclusive_products), (axis,))]
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the product along ``axes``."""
+    """Return the product of the elements along ``axes``, which are removed."""
     return bind1(ReduceProd(whole_numbers(axes, "axes of reduce_prod")), operand)
 
 
 def _exclusive_product(x: Any, axis: int, reverse: bool) -> Any:
-    """Return the product of all elements before (behind, when reversed) each element along an axis."""
+    """Return, for each element, the product of all before it along ``axis`` (after it with ``reverse``)."""
     size = shape_of(x)[axis]
     if size == 0:
         return x
@@ -160,35 +160,35 @@ def _exclusive_product(x: Any, axis: int, reverse: bool) -> Any:
     return pad(running, unit, config)
 
 
-class _Truth(_Reduction):
-    """Reduction of booleans."""
+class _BooleanReduction(_AxisReduction):
+    """Base of logical reductions of booleans, bitwise ones of integers; their derivatives are zero."""
 
     kinds = "bi"
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (y,) = super().abstract_eval(operands)
-        return [shaped(y.shape, y.dtype)]  # the reduced dtype is no longer weak
+        return [make_aval(y.shape, y.dtype)]  # the reduced dtype is no longer weak
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *primals)], [ZERO]
 
 
-class ReduceAnd(_Truth, name="reduce_and"):
-    """Logical conjunction along axes: true where all elements are."""
+class ReduceAnd(_BooleanReduction, name="reduce_and"):
+    """Logical conjunction along axes: true where all elements are; bitwise for integers."""
 
     combine = "stablehlo.and"
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        return True if kind_of(dtype) == "b" else np.invert(np.zeros((), dtype))
+        return True if dtype_kind(dtype) == "b" else np.invert(np.zeros((), dtype))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
-    """Return whether all elements are true, along ``axes``."""
+    """Return whether all elements are true, along ``axes``; bitwise for integers."""
     return bind1(ReduceAnd(whole_numbers(axes, "axes of reduce_and")), operand)
 
 
-class ReduceOr(_Truth, name="reduce_or"):
-    """Logical disjunction along axes: true where any element is."""
+class ReduceOr(_BooleanReduction, name="reduce_or"):
+    """Logical disjunction along axes: true where any element is; bitwise for integers."""
 
     combine = "stablehlo.or"
 
@@ -197,12 +197,12 @@ class ReduceOr(_Truth, name="reduce_or"):
 
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
-    """Return whether any element is true, along ``axes``."""
+    """Return whether any element is true, along ``axes``; bitwise for integers."""
     return bind1(ReduceOr(whole_numbers(axes, "axes of reduce_or")), operand)
 
 
-class ReduceXor(_Truth, name="reduce_xor"):
-    """Exclusive disjunction along axes: true where an odd number of elements is; of integers, bit by bit."""
+class ReduceXor(_BooleanReduction, name="reduce_xor"):
+    """Exclusive disjunction along axes: true where an odd number of elements is; bitwise for integers."""
 
     combine = "stablehlo.xor"
 
@@ -211,12 +211,12 @@ class ReduceXor(_Truth, name="reduce_xor"):
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
-    """Return whether an odd number of elements is true, along ``axes``; of integers, bit by bit."""
+    """Return whether an odd number of elements is true, along ``axes``; bitwise for integers."""
     return bind1(ReduceXor(whole_numbers(axes, "axes of reduce_xor")), operand)
 
 
 class _ArgExtreme(Operation):
-    """The position of the first extreme element along one axis; of the first NaN if there is one."""
+    """Position of the first largest or smallest element along one axis; of the first NaN if there is one."""
 
     traits = KERNEL
     axes: tuple[int, ...]
@@ -224,7 +224,7 @@ class _ArgExtreme(Operation):
 
     direction: ClassVar[str]
 
-    sharding_rule = sharding_rules.reduced
+    sharding_rule = sharding_rules.reduce
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -236,35 +236,39 @@ class _ArgExtreme(Operation):
         if x.shape[axis] == 0:
             raise ValueError(f"{self.name} along axis {axis} of shape {x.shape}, which has no elements")
         require_kind(self.name, x.dtype, "bif")
-        return [shaped(tuple(size for i, size in enumerate(x.shape) if i != axis), self.index_dtype)]
+        return [make_aval(tuple(size for i, size in enumerate(x.shape) if i != axis), self.index_dtype)]
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        """Return the value that every element beats."""
+        """Return the initial value of the reduction, which is not more extreme than any element."""
         raise NotImplementedError
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,), (aval_x,), (out,) = operands, builder.in_avals, builder.out_avals
-        scalar, index = shaped((), aval_x.dtype), shaped((), self.index_dtype)
+        scalar, index = make_aval((), aval_x.dtype), make_aval((), self.index_dtype)
         positions = builder.emit1(
             "stablehlo.iota",
             [],
-            shaped(aval_x.shape, self.index_dtype),
+            make_aval(aval_x.shape, self.index_dtype),
             {"iota_dimension": attribute(f"{self.axes[0]} : i64")},
         )
         reduce_op = builder.operation(
             "stablehlo.reduce",
             [x, positions, builder.constant(self.start(aval_x.dtype), scalar), builder.constant(0, index)],
-            {"dimensions": integers(self.axes)},
-            [shaped(out.shape, aval_x.dtype), out],
+            {"dimensions": int64_array(self.axes)},
+            [make_aval(out.shape, aval_x.dtype), out],
             regions=1,
         )
-        builder.fill_region(reduce_op, [scalar, index, scalar, index], lambda *v: self._better(builder, *v))
+        builder.fill_region(reduce_op, [scalar, index, scalar, index], lambda *v: self._emit_better(builder, *v))
         return [reduce_op.results[1]]
 
-    def _better(self, builder: Any, x: Any, i: Any, y: Any, j: Any) -> list[Any]:
-        """Emit the more extreme of (x, i) and (y, j); the earlier of equals; NaN beats all."""
-        truth, scalar = shaped((), np.dtype("bool")), shaped((), builder.in_avals[0].dtype)
-        index = shaped((), self.index_dtype)
+    def _emit_better(self, builder: Any, x: Any, i: Any, y: Any, j: Any) -> list[Any]:
+        """Emit the selection of the more extreme of two elements, and return its value and position.
+
+        These are scalar MLIR values: ``x`` at position ``i`` and ``y`` at ``j``. NaN is more extreme than all numbers;
+        of equal elements the earlier one is selected.
+        """
+        truth, scalar = make_aval((), np.dtype("bool")), make_aval((), builder.in_avals[0].dtype)
+        index = make_aval((), self.index_dtype)
 
         def compare(direction: str, lhs: Any, rhs: Any) -> Any:
             attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
@@ -288,12 +292,12 @@ class _ArgExtreme(Operation):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        moved = type(self)((self.axes[0] + 1,), self.index_dtype)
-        return [bind1(moved, moveaxis(x, axis, 0))], [0]
+        batched = type(self)((self.axes[0] + 1,), self.index_dtype)
+        return [bind1(batched, moveaxis(x, axis, 0))], [0]
 
 
 class ArgMax(_ArgExtreme, name="argmax"):
-    """The position of the first largest element along an axis."""
+    """Position of the first largest element along an axis."""
 
     direction = "GT"
 
@@ -302,12 +306,12 @@ class ArgMax(_ArgExtreme, name="argmax"):
 
 
 def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """Return the position of the first largest element along ``axis``."""
+    """Return the position of the first largest element along ``axis``, in ``index_dtype``."""
     return bind1(ArgMax((axis,), np.dtype(index_dtype)), operand)
 
 
 class ArgMin(_ArgExtreme, name="argmin"):
-    """The position of the first smallest element along an axis."""
+    """Position of the first smallest element along an axis."""
 
     direction = "LT"
 
@@ -316,5 +320,5 @@ class ArgMin(_ArgExtreme, name="argmin"):
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """Return the position of the first smallest element along ``axis``."""
+    """Return the position of the first smallest element along ``axis``, in ``index_dtype``."""
     return bind1(ArgMin((axis,), np.dtype(index_dtype)), operand)

@@ -8,45 +8,48 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
-from ..ir.sources import user_line, where_text
+from ..ir.avals import ShapedArray, make_aval
+from ..ir.user_frames import user_line, where_text
 from ..trace.bind import bind1, bind_inexact
-from .families import Flat
+from .elementwise import PiecewiseConstant
 
 
-class Floor(Flat, name="floor"):
-    """The largest integer not above x."""
+class Floor(PiecewiseConstant, name="floor"):
+    """Elementwise floor, the largest integer not above x."""
 
     hlo = "stablehlo.floor"
     kinds = "f"
 
 
 def floor(x: Any) -> Any:
-    """Return the largest integer not above ``x``."""
+    """Return the largest integer not above ``x``, elementwise."""
     return bind_inexact(Floor.instance, x)
 
 
-class Ceil(Flat, name="ceil"):
-    """The smallest integer not below x."""
+class Ceil(PiecewiseConstant, name="ceil"):
+    """Elementwise ceiling, the smallest integer not below x."""
 
     hlo = "stablehlo.ceil"
     kinds = "f"
 
 
 def ceil(x: Any) -> Any:
-    """Return the smallest integer not below ``x``."""
+    """Return the smallest integer not below ``x``, elementwise."""
     return bind_inexact(Ceil.instance, x)
 
 
 class RoundingMethod(enum.IntEnum):
-    """Rounding of halves."""
+    """Rounding of numbers halfway between two integers."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
 
 
-class Round(Flat, name="round"):
-    """The nearest integer; halves go away from zero (rounding_method 0) or to even (1)."""
+class Round(PiecewiseConstant, name="round"):
+    """Elementwise rounding to the nearest integer.
+
+    Halves go away from zero (``rounding_method`` 0) or to even (1).
+    """
 
     rounding_method: int
 
@@ -59,14 +62,14 @@ class Round(Flat, name="round"):
 
 
 def round(x: Any, rounding_method: int = 0) -> Any:
-    """Round to the nearest integer, halves away from zero (0) or to even (1), elementwise.
+    """Round to the nearest integer, elementwise; halves go away from zero (0) or to even (1).
 
     Raises ValueError for other methods.
     """
-    return bind1(Round(_method(rounding_method)), x)
+    return bind1(Round(_parse_rounding_method(rounding_method)), x)
 
 
-def _method(method: Any) -> int:
+def _parse_rounding_method(method: Any) -> int:
     try:
         return int(RoundingMethod(method))
     except (ValueError, TypeError):
@@ -76,15 +79,15 @@ def _method(method: Any) -> int:
         ) from None
 
 
-class IsFinite(Flat, name="is_finite"):
-    """Test for values that are neither infinite nor NaN."""
+class IsFinite(PiecewiseConstant, name="is_finite"):
+    """Elementwise test for values that are neither infinite nor NaN."""
 
     hlo = "stablehlo.is_finite"
     kinds = "f"
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = super().abstract_eval(operands)
-        return [shaped(x.shape, np.dtype("bool"))]
+        return [make_aval(x.shape, np.dtype("bool"))]
 
 
 def is_finite(x: Any) -> Any:

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_kind
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import SIMPLE
 from ..trace.bind import bind1
 from ..xla.mlir.builder import attribute
 from . import sharding_rules
-from .families import align, stretch_values
-from .linear import pushed
-from .requirements import is_linear, stretched
-from .sums import as_result, unstretch
-from .values import aval, match, typed_scalar
+from .elementwise import align, stretch_values
+from .linear_operation import linear_taylor_rule
+from .operand_checks import broadcast_shape, is_linear
+from .operand_values import aval, match, typed_scalar
+from .tangent_arithmetic import broadcast_to_result, unbroadcast
 
 
 class SelectN(Operation, name="select_n"):
@@ -29,37 +29,37 @@ class SelectN(Operation, name="select_n"):
     """
 
     traits = SIMPLE
-    takes_keys = True
+    accepts_keys = True
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         choice, *cases = operands
-        if kind_of(choice.dtype) not in "biu" or not cases:
+        if dtype_kind(choice.dtype) not in "biu" or not cases:
             raise TypeError(
                 f"select_n takes a truth value or an integer that says which case, and at least one case, got {choice} "
                 f"and {len(cases)} cases"
             )
-        if kind_of(choice.dtype) == "b" and len(cases) > 2:
+        if dtype_kind(choice.dtype) == "b" and len(cases) > 2:
             raise TypeError(f"select_n takes two cases for a truth value, got {len(cases)}; choose by an int32")
         if len({case.dtype for case in cases}) > 1:
             names = " and ".join(case.dtype.name for case in cases)
             raise TypeError(f"select_n takes cases of one dtype, got {names}")
         shape = choice.shape
         for case in cases:
-            shape = stretched(self.name, shape, case.shape)
-        return [shaped(shape, cases[0].dtype, all(case.weak_type for case in cases))]
+            shape = broadcast_shape(self.name, shape, case.shape)
+        return [make_aval(shape, cases[0].dtype, all(case.weak_type for case in cases))]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         choice, *cases = stretch_values(builder, operands)
         if len(cases) == 1:
             return cases
-        if kind_of(builder.in_avals[0].dtype) == "b":
+        if dtype_kind(builder.in_avals[0].dtype) == "b":
             return builder.emit("stablehlo.select", [choice, cases[1], cases[0]])  # type: ignore[no-any-return]
-        number = shaped(builder.out_avals[0].shape, builder.in_avals[0].dtype)
-        truth = shaped(number.shape, np.dtype("bool"))
+        number = make_aval(builder.out_avals[0].shape, builder.in_avals[0].dtype)
+        truth = make_aval(number.shape, np.dtype("bool"))
         below = {"comparison_direction": attribute("#stablehlo<comparison_direction LT>")}
         selected = cases[-1]
         for k in range(len(cases) - 1, 0, -1):
@@ -75,8 +75,8 @@ class SelectN(Operation, name="select_n"):
         z = bind1(self, *primals)
         if all(t is ZERO for t in tangents[1:]):
             return [z], [ZERO]
-        moved = [typed_scalar(0, aval(z).dtype) if t is ZERO else as_result(t, z) for t in tangents[1:]]
-        return [z], [bind1(self, choice, *moved)]
+        dense = [typed_scalar(0, aval(z).dtype) if t is ZERO else broadcast_to_result(t, z) for t in tangents[1:]]
+        return [z], [bind1(self, choice, *dense)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (choice, *cases) = cotangents, operands
@@ -84,7 +84,7 @@ class SelectN(Operation, name="select_n"):
         received = []
         for k, case in enumerate(cases):
             selected = bind1(self, choice, *zeros[:k], ct, *zeros[k + 1 :]) if is_linear(case) else None
-            received.append(None if selected is None else unstretch(selected, case.aval))
+            received.append(None if selected is None else unbroadcast(selected, case.aval))
         return [None, *received]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -92,10 +92,11 @@ class SelectN(Operation, name="select_n"):
 
 
 class MaskTangent(Operation, name="mask_tangent"):
-    """The second operand, whose tangent is zero where the first one selects another case than ``case``.
+    """Second operand, whose tangent is zero where the first one selects another case than ``case``.
 
-    Where branches become a selection, their operands pass through it: an example must not get the NaN that the
-    derivative has in a branch that the example does not take.
+    Where the branches of a conditional become a selection, under vmap, their operands pass through this operation: an
+    example must not get the NaN that the derivative has in a branch that the example does not take. ``cases`` is the
+    number of branches.
     """
 
     traits = SIMPLE
@@ -106,38 +107,38 @@ class MaskTangent(Operation, name="mask_tangent"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         choice, x = operands
-        return [shaped(stretched(self.name, choice.shape, x.shape), x.dtype, x.weak_type)]
+        return [make_aval(broadcast_shape(self.name, choice.shape, x.shape), x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return [stretch_values(builder, operands)[1]]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         z = bind1(self, *primals)
-        return [z], [ZERO if tangents[1] is ZERO else self._masked(primals[0], as_result(tangents[1], z))]
+        return [z], [ZERO if tangents[1] is ZERO else self._mask(primals[0], broadcast_to_result(tangents[1], z))]
 
     def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         choice, x = operands
-        return [ZERO if x[degree] is ZERO else self._masked(choice[0], as_result(x[degree], results[0][0]))]
+        return [ZERO if x[degree] is ZERO else self._mask(choice[0], broadcast_to_result(x[degree], results[0][0]))]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (choice, x) = cotangents, operands
-        return [None, unstretch(self._masked(choice, ct), x.aval)]
+        return [None, unbroadcast(self._mask(choice, ct), x.aval)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *align(operands, axes))], [0]
 
-    def _masked(self, choice: Any, t: Any) -> Any:
+    def _mask(self, choice: Any, t: Any) -> Any:
         zero = typed_scalar(0, aval(t).dtype)
         return bind1(SelectN.instance, choice, *[t if k == self.case else zero for k in range(self.cases)])
 
 
 def mask_tangent(which: Any, x: Any, case: int, cases: int) -> Any:
-    """Return ``x``, with a zero tangent where ``which`` selects another of ``cases`` cases than ``case``."""
+    """Return ``x``, with a zero tangent wherever ``which`` is not ``case``; there are ``cases`` cases."""
     return bind1(MaskTangent(case, cases), which, x)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """Return ``on_true`` where ``pred`` holds, ``on_false`` elsewhere."""
+    """Return ``on_true`` where ``pred`` is true, ``on_false`` elsewhere; Python scalars take the other's dtype."""
     on_true, on_false = match(on_true, on_false)
     return bind1(SelectN.instance, pred, on_false, on_true)
 

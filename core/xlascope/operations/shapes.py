@@ -9,25 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KEEPS_ORDER, KERNEL, MOVES, PERMUTES
 from ..trace.bind import bind, bind1
-from ..trace.gate import unchanged
-from ..xla.mlir.builder import attribute, integers
+from ..trace.operand_coercion import pass_through
+from ..xla.mlir.builder import attribute, int64_array
 from . import sharding_rules
-from .linear import Linear
-from .requirements import require_axes, require_kind, require_shape
-from .values import aval
-from .whole_numbers import axis_of, whole_number, whole_numbers
+from .integer_arguments import axis_of, whole_number, whole_numbers
+from .linear_operation import Linear
+from .operand_checks import require_axes, require_kind, require_shape
+from .operand_values import aval
 
 
 class BroadcastInDim(Linear, name="broadcast_in_dim"):
-    """Broadcast to a larger shape: operand axis i becomes result axis broadcast_dimensions[i]."""
+    """Broadcast to ``shape``: axis i of the operand becomes axis ``broadcast_dimensions[i]`` of the result."""
 
     traits = KEEPS_ORDER
-    takes_keys = True
+    accepts_keys = True
 
     shape: tuple[int, ...]
     broadcast_dimensions: tuple[int, ...]
@@ -44,7 +44,7 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
         )
         if not fits:
             raise TypeError(f"cannot broadcast shape {x.shape} to {self.shape} along {self.broadcast_dimensions}")
-        return [shaped(self.shape, x.dtype, x.weak_type)]
+        return [make_aval(self.shape, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return [builder.broadcast(operands[0], builder.out_avals[0], self.broadcast_dimensions)]
@@ -87,7 +87,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     if dimensions.__class__ is not tuple:
         dimensions = whole_numbers(dimensions, "dimensions of expand_dims")
     if not dimensions:
-        return unchanged(array)
+        return pass_through(array)
     rank = len(shape) + len(dimensions)
     new = {d if 0 <= d < rank else axis_of(d, rank, "the dimension of expand_dims") for d in dimensions}
     if len(new) < len(dimensions):
@@ -98,21 +98,21 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 class Reshape(Linear, name="reshape"):
-    """The same elements in row-major order, in another shape."""
+    """Elements of the operand in row-major order, in the shape ``new_sizes``."""
 
     traits = KEEPS_ORDER
-    takes_keys = True
+    accepts_keys = True
 
     new_sizes: tuple[int, ...]
 
-    sharding_rule = sharding_rules.reshaped
+    sharding_rule = sharding_rules.reshape
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_shape(self.name, self.new_sizes)
         if math.prod(self.new_sizes) != x.size:
             raise TypeError(f"cannot reshape shape {x.shape} ({x.size} elements) to {self.new_sizes}")
-        return [shaped(self.new_sizes, x.dtype, x.weak_type)]
+        return [make_aval(self.new_sizes, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.reshape", operands)  # type: ignore[no-any-return]
@@ -134,15 +134,15 @@ def reshape(operand: Any, new_sizes: Sequence[int]) -> Any:
     except TypeError:
         sizes = whole_numbers(new_sizes, "new_sizes of reshape")
     if aval(operand).shape == sizes:
-        return unchanged(operand)
+        return pass_through(operand)
     return bind1(Reshape(sizes), operand)
 
 
 class Squeeze(Linear, name="squeeze"):
-    """Drop axes of size 1."""
+    """Operand without the axes ``dimensions``, which have size 1."""
 
     traits = KEEPS_ORDER
-    takes_keys = True
+    accepts_keys = True
 
     dimensions: tuple[int, ...]
 
@@ -155,7 +155,7 @@ class Squeeze(Linear, name="squeeze"):
         bad = [d for d in self.dimensions if x.shape[d] != 1]
         if bad:
             raise ValueError(f"cannot squeeze axis {bad[0]} of shape {x.shape}: its size is not 1")
-        return [shaped(_without(x.shape, self.dimensions), x.dtype, x.weak_type)]
+        return [make_aval(_drop_axes(x.shape, self.dimensions), x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.reshape", operands)  # type: ignore[no-any-return]
@@ -173,14 +173,14 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     """Drop the axes ``dimensions``, which have size 1."""
     rank = len(aval(array).shape)
     axes = tuple(sorted(axis_of(d, rank, "the dimension of squeeze") for d in dimensions))
-    return bind1(Squeeze(axes), array) if axes else unchanged(array)
+    return bind1(Squeeze(axes), array) if axes else pass_through(array)
 
 
 class Transpose(Linear, name="transpose"):
-    """Permute axes: axis i of the result is axis permutation[i] of the operand."""
+    """Permutation of axes: axis i of the result is axis ``permutation[i]`` of the operand."""
 
     traits = PERMUTES
-    takes_keys = True
+    accepts_keys = True
 
     permutation: tuple[int, ...]
 
@@ -191,11 +191,11 @@ class Transpose(Linear, name="transpose"):
         (x,) = operands
         if sorted(self.permutation) != list(range(x.ndim)):
             raise TypeError(f"{self.permutation} is no permutation of the axes of shape {x.shape}")
-        return [shaped(tuple(x.shape[p] for p in self.permutation), x.dtype, x.weak_type)]
+        return [make_aval(tuple(x.shape[p] for p in self.permutation), x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit(  # type: ignore[no-any-return]
-            "stablehlo.transpose", operands, {"permutation": integers(self.permutation)}
+            "stablehlo.transpose", operands, {"permutation": int64_array(self.permutation)}
         )
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
@@ -214,14 +214,14 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     except TypeError:
         order = whole_numbers(permutation, "permutation of transpose")
     if order == tuple(range(len(aval(operand).shape))):
-        return unchanged(operand)
+        return pass_through(operand)
     return bind1(Transpose(order), operand)
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """Move one axis and keep the order of the others."""
+    """Move axis ``source`` to position ``destination`` and keep the order of the others."""
     if source == destination:
-        return unchanged(x)
+        return pass_through(x)
     rank = len(aval(x).shape)
     order = [axis for axis in range(rank) if axis != source]
     order.insert(destination, source)
@@ -229,7 +229,7 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def mapped_in_front(x: Any, axis: Any, size: int) -> Any:
-    """Return ``x`` with its mapped axis in front, repeated ``size`` times when it has none."""
+    """Return ``x`` with its batch axis ``axis`` in front; if it is NOT_MAPPED, repeated ``size`` times."""
     if axis is NOT_MAPPED:
         shape = aval(x).shape
         return broadcast_in_dim(x, (size, *shape), range(1, len(shape) + 1))
@@ -237,18 +237,18 @@ def mapped_in_front(x: Any, axis: Any, size: int) -> Any:
 
 
 class ReduceSum(Linear, name="reduce_sum"):
-    """Sum over axes."""
+    """Sum over ``axes``."""
 
     traits = KERNEL
     axes: tuple[int, ...]
 
-    sharding_rule = sharding_rules.reduced
+    sharding_rule = sharding_rules.reduce
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_kind(self.name, x.dtype, "ifc")
         require_axes(self.name, self.axes, x.shape)
-        return [shaped(_without(x.shape, self.axes), x.dtype, x.weak_type)]
+        return [make_aval(_drop_axes(x.shape, self.axes), x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return reduce_region(builder, operands[0], self.axes, 0, "stablehlo.add")
@@ -267,15 +267,15 @@ class ReduceSum(Linear, name="reduce_sum"):
 
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the sum of ``operand`` over ``axes``."""
+    """Return the sum of the elements along ``axes``, which are removed."""
     axes = whole_numbers(axes, "axes of reduce_sum")
     if axes:
         return bind1(ReduceSum(axes), operand)
     require_kind("reduce_sum", aval(operand).dtype, "ifc")
-    return unchanged(operand)
+    return pass_through(operand)
 
 
-def _plainly(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
+def _emit_binary(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
     return builder.emit1(name, [x, y], aval)
 
 
@@ -285,22 +285,26 @@ def reduce_region(
     axes: Sequence[int],
     start: Any,
     combine: str,
-    emit: Callable[[Any, str, Any, Any, ShapedArray], Any] = _plainly,
+    emit: Callable[[Any, str, Any, Any, ShapedArray], Any] = _emit_binary,
 ) -> list[Any]:
-    """Emit a ``stablehlo.reduce`` that combines elements with one binary operation, which ``emit`` writes."""
-    scalar = shaped((), builder.in_avals[0].dtype)
+    """Emit a ``stablehlo.reduce`` along ``axes`` of the MLIR value ``value``; return its results.
+
+    ``start`` is the initial value, ``combine`` the StableHLO operation that combines two elements. ``emit`` emits it,
+    from builder, operation, two values and their scalar type.
+    """
+    scalar = make_aval((), builder.in_avals[0].dtype)
     initial = builder.constant(start, scalar)
-    reduce_op = builder.operation("stablehlo.reduce", [value, initial], {"dimensions": integers(axes)}, regions=1)
+    reduce_op = builder.operation("stablehlo.reduce", [value, initial], {"dimensions": int64_array(axes)}, regions=1)
     builder.fill_region(reduce_op, [scalar] * 2, lambda a, b: [emit(builder, combine, a, b, scalar)])
     return list(reduce_op.results)
 
 
-def _without(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
+def _drop_axes(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
 class Iota(Operation, name="iota"):
-    """0, 1, 2, … along one axis, repeated along the others."""
+    """Numbers 0, 1, 2, … along axis ``dimension``, repeated along the others."""
 
     traits = MOVES
     dtype: np.dtype[Any]
@@ -311,7 +315,7 @@ class Iota(Operation, name="iota"):
         require_kind(self.name, self.dtype, "ifc")
         require_shape(self.name, self.shape)
         require_axes(self.name, (self.dimension,), self.shape)
-        return [shaped(self.shape, self.dtype)]
+        return [make_aval(self.shape, self.dtype)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         at = attribute(f"{self.dimension} : i64")
@@ -331,10 +335,10 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
 
 
 def zeros_of(type_: ShapedArray) -> Any:
-    """Return zeros of a type."""
+    """Return an array of zeros of the type ``type_``."""
     return full(type_.shape, np.zeros((), type_.dtype)[()])
 
 
 def full(shape: Sequence[int], fill_value: Any) -> Any:
-    """Return an array of that shape filled with a scalar."""
-    return broadcast_in_dim(fill_value, shape, ()) if len(shape) else unchanged(fill_value)
+    """Return an array of that shape filled with the scalar ``fill_value``, in its dtype."""
+    return broadcast_in_dim(fill_value, shape, ()) if len(shape) else pass_through(fill_value)

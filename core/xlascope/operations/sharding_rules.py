@@ -1,8 +1,9 @@
 """Sharding of results along explicit axes of a mesh: a rule for each family of operations.
 
-Each is a ``sharding_rule``: see ``ir/explicit_sharding.py``. They agree with JAX's where JAX has an answer, and
-answer a few more cases. Nothing is guessed: where results could be sharded in several ways, the user has to
-choose.
+Each is a ``sharding_rule``: see ``ir/explicit_sharding.py``. A rule takes the operation, the partitions of its operands
+(for each axis the mesh axes it is cut along) and the types of operands and results, and returns the partitions of the
+results. The rules agree with JAX's and cover a few more cases. Nothing is guessed: where a result could be sharded in
+several ways they raise ShardingTypeError, and the user has to choose.
 """
 
 from __future__ import annotations
@@ -12,29 +13,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.avals import ShapedArray
-from ..ir.explicit import Parts, unclear
+from ..ir.explicit_sharding import Parts, unclear
 
 Types = Sequence[ShapedArray]
-_MOVED = "Make that axis whole with reshard first, or run this part under auto_axes"
+_RESHARD_HINT = "Make that axis whole with reshard first, or run this part under auto_axes"
 
 
 def elementwise(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition results as their operands are; an unpartitioned or broadcast operand follows the others."""
+    """Partition results as their operands are; operands that are not partitioned follow the others.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     shape = results[0].shape
-    return [merged(operation, parts, operands, shape)] * len(results)
+    return [merge_parts(operation, parts, operands, shape)] * len(results)
 
 
-def merged(
+def merge_parts(
     operation: Any,
     parts: Sequence[Parts],
     operands: Types,
     shape: Sequence[int],
     shapes: Sequence[Sequence[int]] | None = None,
 ) -> Parts:
-    """Merge the partitions of operands of the same rank (or none), axis by axis.
+    """Merge the partitions of operands into that of a result of shape ``shape``, axis by axis.
 
-    ``shapes`` are the sizes of the axes that ``parts`` are about, where these are not all. Raises ShardingTypeError
-    where the operands disagree.
+    Operands of another rank, and axes of another size than the result's, are ignored. ``shapes`` are the sizes of the
+    axes that ``parts`` describe, by default the operands' shapes. Raises ShardingTypeError where operands disagree.
     """
     result: list[tuple[Any, ...]] = [()] * len(shape)
     for operand_parts, sizes in zip(parts, shapes or [aval.shape for aval in operands], strict=True):
@@ -49,68 +53,100 @@ def merged(
     return tuple(result)
 
 
-def same(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition each result as the first operand, which has its shape."""
+def same_as_first(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Partition each result as the first operand, which has its shape.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return [parts[0]] * len(results)
 
 
-def each_alike(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Return the partitions of the operands, which are the results, in order."""
+def pass_through(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Return the partitions of the operands: each result is an operand, in order.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return list(parts)
 
 
-def whole(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Replicate results on each device."""
+def replicate(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Replicate results on each device.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return [((),) * len(aval.shape) for aval in results]
 
 
-def resized(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition results as the first operand, of which some axes have other sizes in the result."""
+def resize(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Partition results as the first operand; they have as many axes, some of other sizes.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return [parts[0]] * len(results)
 
 
 def without_axes(parts: Parts, axes: Sequence[int]) -> Parts:
-    """Return the partitions that remain when axes are dropped."""
+    """Return the partitions of an array without those of ``axes``."""
     return tuple(part for axis, part in enumerate(parts) if axis not in axes)
 
 
-def reduced(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Drop the reduced axes: XLA combines the partial results of the devices."""
+def reduce(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Drop the reduced axes: XLA combines the partial results of the devices.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return [without_axes(parts[0], operation.axes)] * len(results)
 
 
-def along(operation: Any, parts: Sequence[Parts], operands: Types, results: Types, axes: Sequence[int]) -> list[Parts]:
-    """Partition results as the operands; the axes along which the operation works have to be unpartitioned."""
+def along_axes(
+    operation: Any, parts: Sequence[Parts], operands: Types, results: Types, axes: Sequence[int]
+) -> list[Parts]:
+    """Partition results as the operands; the operation works along ``axes``, which must not be partitioned.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     for operand_parts in parts:
         for axis in axes:
             if axis < len(operand_parts) and operand_parts[axis]:
-                raise unclear(operation, operands, f"it goes along axis {axis}, which is cut", _MOVED)
-    result = merged(operation, parts, operands, operands[0].shape)
+                raise unclear(operation, operands, f"it goes along axis {axis}, which is cut", _RESHARD_HINT)
+    result = merge_parts(operation, parts, operands, operands[0].shape)
     return [result] * len(results)
 
 
-def windowed(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition results as the first operand, over which windows slide."""
+def slide_windows(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Partition results as the first operand, over which windows slide.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return [parts[0]] * len(results)
 
 
-def of_stacks(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition stacks of matrices; the matrices themselves have to be unpartitioned."""
+def matrix_stacks(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Partition stacks of matrices; the matrices themselves have to be unpartitioned.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return stacks_of_rank(operation, parts, operands, results, max(len(aval.shape) for aval in operands) - 2)
 
 
 def stacks_of_rank(operation: Any, parts: Sequence[Parts], operands: Types, results: Types, rank: int) -> list[Parts]:
-    """Partition stacks that have ``rank`` axes."""
+    """Partition results with ``rank`` leading stack axes; all other axes have to be unpartitioned.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     for operand_parts in parts:
         if any(operand_parts[rank:]):
-            raise unclear(operation, operands, "a matrix is cut, and has to be whole on a device", _MOVED)
+            raise unclear(operation, operands, "a matrix is cut, and has to be whole on a device", _RESHARD_HINT)
     leading = [operand_parts[:rank] for operand_parts in parts]
-    stack = merged(operation, leading, operands, operands[0].shape[:rank], [x.shape[:rank] for x in operands])
+    stack = merge_parts(operation, leading, operands, operands[0].shape[:rank], [x.shape[:rank] for x in operands])
     return [(*stack, *[()] * (len(aval.shape) - rank)) for aval in results]
 
 
 def broadcast(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Move partitions to the result's axes; new and broadcast axes are unpartitioned."""
+    """Move partitions to the result's axes; new and broadcast axes are unpartitioned.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     ((operand_parts,), (x,)) = parts, operands
     result: list[tuple[Any, ...]] = [()] * len(operation.shape)
     for axis, result_axis in enumerate(operation.broadcast_dimensions):
@@ -119,18 +155,19 @@ def broadcast(operation: Any, parts: Sequence[Parts], operands: Types, results: 
     return [tuple(result)]
 
 
-def reshaped(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+def reshape(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition the result of a reshape.
 
-    An axis that is split passes its mesh axes to the parts, the slowest first; axes that are merged need to be
-    partitioned from the slowest on.
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result. An axis
+    that is split passes its mesh axes on to the new axes, beginning with the slowest one; axes that are merged have to
+    be partitioned from the slowest one on. Otherwise ShardingTypeError is raised.
     """
     ((operand_parts,), (x,), (y,)) = parts, operands, results
     sizes = next(aval.explicit for aval in operands if aval.explicit is not None).mesh.shape
     result: list[tuple[Any, ...]] = [()] * len(y.shape)
-    for ins, outs in _groups(x.shape, y.shape):
-        names = _names_from_slowest([(x.shape[i], operand_parts[i]) for i in ins], sizes)
-        out_parts = None if names is None else _dealt(names, [y.shape[i] for i in outs], sizes)
+    for ins, outs in _matching_axis_groups(x.shape, y.shape):
+        names = _merged_mesh_axes([(x.shape[i], operand_parts[i]) for i in ins], sizes)
+        out_parts = None if names is None else _split_mesh_axes(names, [y.shape[i] for i in outs], sizes)
         if out_parts is None:
             raise unclear(
                 operation,
@@ -143,10 +180,11 @@ def reshaped(operation: Any, parts: Sequence[Parts], operands: Types, results: T
     return [tuple(result)]
 
 
-def _groups(ins: Sequence[int], outs: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def _matching_axis_groups(ins: Sequence[int], outs: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """Return the smallest groups of successive axes, of operand and result, that hold the same elements.
 
-    Axes of size 1 are in no group, nor are any where there are no elements.
+    ``ins`` and ``outs`` are the two shapes; a group is a pair of lists of axes. Axes of size 1 are in no group, and
+    there are no groups if there are no elements.
     """
     if 0 in ins or 0 in outs:
         return []
@@ -167,8 +205,11 @@ def _groups(ins: Sequence[int], outs: Sequence[int]) -> list[tuple[list[int], li
     return groups
 
 
-def _names_from_slowest(axes: Sequence[tuple[int, tuple[Any, ...]]], sizes: Any) -> tuple[Any, ...] | None:
-    """Return the mesh axes that partition merged successive axes; None where the parts are not contiguous."""
+def _merged_mesh_axes(axes: Sequence[tuple[int, tuple[Any, ...]]], sizes: Any) -> tuple[Any, ...] | None:
+    """Return the mesh axes that partition merged successive axes; None where the parts are not contiguous.
+
+    ``axes`` are pairs of the size of an axis and its mesh axes; ``sizes`` are the sizes of the mesh axes by name.
+    """
     names: list[Any] = []
     complete = True
     for size, part in axes:
@@ -179,8 +220,12 @@ def _names_from_slowest(axes: Sequence[tuple[int, tuple[Any, ...]]], sizes: Any)
     return tuple(names)
 
 
-def _dealt(names: Sequence[Any], axes: Sequence[int], sizes: Any) -> list[tuple[Any, ...]] | None:
-    """Distribute mesh axes over the axes that one is split into; return None where a cut goes through an element."""
+def _split_mesh_axes(names: Sequence[Any], axes: Sequence[int], sizes: Any) -> list[tuple[Any, ...]] | None:
+    """Distribute mesh axes over the axes that one axis is split into.
+
+    ``names`` are the mesh axes, ``axes`` the sizes of the new axes, ``sizes`` those of the mesh axes by name. Returns
+    the mesh axes of each new axis, None if they cannot be distributed evenly.
+    """
     remaining, result = list(names), []
     for size in axes:
         part: list[Any] = []
@@ -193,27 +238,34 @@ def _dealt(names: Sequence[Any], axes: Sequence[int], sizes: Any) -> list[tuple[
     return result
 
 
-def concatenated(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+def concatenate(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition the result of a concatenation.
 
-    The axis along which operands are joined has to be partitioned in the same way in all of them.
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result. The axis
+    along which operands are joined has to be partitioned in the same way in all of them.
     """
     axis = operation.dimension
     if len({operand_parts[axis] for operand_parts in parts}) > 1:
         raise unclear(operation, operands, f"along axis {axis}, where they are joined, they are cut in different ways")
     sizes = list(results[0].shape)
     sizes[axis] = -1  # excluded from the comparison of sizes
-    common = merged(operation, parts, operands, sizes)
+    common = merge_parts(operation, parts, operands, sizes)
     return [(*common[:axis], parts[0][axis], *common[axis + 1 :])]
 
 
-def updated(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition the result as the first operand, into which the others are written."""
+def update(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Partition the result as the first operand, into which the others are written.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return [parts[0]] * len(results)
 
 
-def scattered(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition the result as the first operand; the axes that are indexed have to be unpartitioned."""
+def scatter(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Partition the result as the first operand; the axes that are indexed have to be unpartitioned.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     for axis in operation.dimension_numbers.scatter_dims_to_operand_dims:
         if parts[0][axis]:
             raise unclear(
@@ -225,8 +277,11 @@ def scattered(operation: Any, parts: Sequence[Parts], operands: Types, results: 
     return [parts[0]]
 
 
-def gathered(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Keep the partitions of unindexed axes and those of the indices; indexed axes have to be unpartitioned."""
+def gather(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Keep the partitions of unindexed axes and those of the indices; indexed axes have to be unpartitioned.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     numbers = operation.dimension_numbers
     (x_parts, of_indices), (x, _), (result,) = parts, operands, results
     for axis in numbers.start_index_map:
@@ -253,7 +308,10 @@ def gathered(operation: Any, parts: Sequence[Parts], operands: Types, results: T
 
 
 def product(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Keep the partitions of free axes; axes that are summed must not be partitioned in both operands."""
+    """Keep the partitions of free axes; axes that are summed must not be partitioned in both operands.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     (contract_x, contract_y), (batch_x, batch_y) = operation.dimension_numbers
     lhs, rhs = parts[:2]
     for i, j in zip(contract_x, contract_y, strict=True):
@@ -276,15 +334,16 @@ def product(operation: Any, parts: Sequence[Parts], operands: Types, results: Ty
     return [(*batch, *free[0], *free[1])]
 
 
-def convolved(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+def convolve(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Keep the partitions of batch and spatial axes; output features are partitioned as the kernel's.
 
-    Other axes of the kernel have to be unpartitioned.
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result. Other
+    axes of the kernel have to be unpartitioned.
     """
     (lhs_parts, rhs_parts), (lhs, rhs, out) = parts, operation.dimension_numbers
-    cut = lhs_parts[lhs[1]] or rhs_parts[rhs[1]] or any(rhs_parts[axis] for axis in rhs[2:])
-    if cut or ((operation.feature_group_count > 1 or operation.batch_group_count > 1) and rhs_parts[rhs[0]]):
-        raise unclear(operation, operands, "channels that are summed, or places of the kernel, are cut", _MOVED)
+    is_partitioned = lhs_parts[lhs[1]] or rhs_parts[rhs[1]] or any(rhs_parts[axis] for axis in rhs[2:])
+    if is_partitioned or ((operation.feature_group_count > 1 or operation.batch_group_count > 1) and rhs_parts[rhs[0]]):
+        raise unclear(operation, operands, "channels that are summed, or places of the kernel, are cut", _RESHARD_HINT)
     result: list[tuple[Any, ...]] = [()] * len(out)
     for source, target in zip((lhs[0], *lhs[2:]), (out[0], *out[2:]), strict=True):
         result[target] = lhs_parts[source]
@@ -292,6 +351,9 @@ def convolved(operation: Any, parts: Sequence[Parts], operands: Types, results: 
     return [tuple(result)]
 
 
-def second(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition results as the second operand, which has their shape."""
+def same_as_second(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
+    """Partition results as the second operand, which has their shape.
+
+    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    """
     return [parts[1]] * len(results)

@@ -9,35 +9,35 @@ from typing import Any
 import numpy as np
 
 from ..errors import see
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import MOVES, PERMUTES
 from ..trace.bind import bind1
-from ..trace.gate import unchanged
+from ..trace.operand_coercion import pass_through
 from ..trace.source import here
-from ..xla.mlir.builder import attribute, integers
+from ..xla.mlir.builder import attribute, int64_array
 from . import sharding_rules
-from .linear import Linear, pushed
-from .requirements import is_linear, require_axes, type_of
+from .integer_arguments import is_several, whole_numbers
+from .linear_operation import Linear, linear_taylor_rule
+from .operand_checks import is_linear, require_axes, type_of
+from .operand_values import aval
 from .selection import select
 from .shapes import broadcast_in_dim, full, mapped_in_front, moveaxis, reduce_sum, zeros_of
-from .sums import ADD_ANY, neg
-from .values import aval
-from .whole_numbers import is_several, whole_numbers
+from .tangent_arithmetic import ADD_ANY, neg
 
 
 class Concatenate(Operation, name="concatenate"):
-    """Join operands along an axis."""
+    """Operands joined along axis ``dimension``."""
 
     traits = MOVES
-    takes_keys = True
+    accepts_keys = True
 
     dimension: int
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
-    sharding_rule = sharding_rules.concatenated
+    sharding_rule = sharding_rules.concatenate
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         first = operands[0]
@@ -55,15 +55,15 @@ class Concatenate(Operation, name="concatenate"):
                 )
         total = sum(x.shape[self.dimension] for x in operands)
         shape = (*first.shape[: self.dimension], total, *first.shape[self.dimension + 1 :])
-        return [shaped(shape, first.dtype, all(x.weak_type for x in operands))]
+        return [make_aval(shape, first.dtype, all(x.weak_type for x in operands))]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         at = attribute(f"{self.dimension} : i64")
         return builder.emit("stablehlo.concatenate", operands, {"dimension": at})  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moved = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
-        return [bind1(self, *primals)], [bind1(self, *moved)]
+        out_tangents = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        return [bind1(self, *primals)], [bind1(self, *out_tangents)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents
@@ -76,28 +76,28 @@ class Concatenate(Operation, name="concatenate"):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
-        moved = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
-        return [bind1(Concatenate(self.dimension + 1), *moved)], [0]
+        batched = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
+        return [bind1(Concatenate(self.dimension + 1), *batched)], [0]
 
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """Join ``operands`` along axis ``dimension``."""
     if len(operands) == 1:
-        return unchanged(operands[0])
+        return pass_through(operands[0])
     return bind1(Concatenate(dimension), *operands)
 
 
 class Slice(Linear, name="slice"):
-    """The elements from start_indices to limit_indices in steps of strides."""
+    """Elements from ``start_indices`` to ``limit_indices`` (exclusive) in steps of ``strides``, 1 for None."""
 
     traits = MOVES
-    takes_keys = True
+    accepts_keys = True
 
     start_indices: tuple[int, ...]
     limit_indices: tuple[int, ...]
     strides: tuple[int, ...] | None
 
-    sharding_rule = sharding_rules.resized
+    sharding_rule = sharding_rules.resize
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -109,16 +109,16 @@ class Slice(Linear, name="slice"):
         if any(stride < 1 for stride in strides):
             raise TypeError(f"slice takes strides of at least 1, got {self.strides}")
         shape = tuple(-(-(limit - start) // s) for (start, limit, _), s in zip(bounds, strides, strict=True))
-        return [shaped(shape, x.dtype, x.weak_type)]
+        return [make_aval(shape, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit(  # type: ignore[no-any-return]
             "stablehlo.slice",
             operands,
             {
-                "start_indices": integers(self.start_indices),
-                "limit_indices": integers(self.limit_indices),
-                "strides": integers(self.strides or (1,) * len(self.start_indices)),
+                "start_indices": int64_array(self.start_indices),
+                "limit_indices": int64_array(self.limit_indices),
+                "strides": int64_array(self.strides or (1,) * len(self.start_indices)),
             },
         )
 
@@ -151,7 +151,7 @@ def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[in
 
 
 def slice_in_dim(operand: Any, start_index: int, limit_index: int, axis: int = 0, stride: int = 1) -> Any:
-    """Return the elements from ``start_index`` to ``limit_index`` along one axis."""
+    """Return the elements from ``start_index`` to ``limit_index`` (exclusive) along one axis."""
     shape = aval(operand).shape
     start, limit, strides = [0] * len(shape), list(shape), [1] * len(shape)
     start[axis], limit[axis], strides[axis] = start_index, limit_index, stride
@@ -159,7 +159,7 @@ def slice_in_dim(operand: Any, start_index: int, limit_index: int, axis: int = 0
 
 
 class Pad(Operation, name="pad"):
-    """Put a value before, behind and between the elements: (low, high, interior) for each axis.
+    """Operand with a value before, after and between its elements: (low, high, interior) for each axis.
 
     Negative low and high crop.
     """
@@ -167,9 +167,9 @@ class Pad(Operation, name="pad"):
     traits = MOVES
     padding_config: tuple[tuple[int, int, int], ...]
 
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
-    sharding_rule = sharding_rules.resized
+    sharding_rule = sharding_rules.resize
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, value = operands
@@ -183,7 +183,7 @@ class Pad(Operation, name="pad"):
         )
         if any(size < 0 for size in shape):
             raise ValueError(f"pad by {self.padding_config} takes more from shape {x.shape} than there is")
-        return [shaped(shape, x.dtype, x.weak_type and value.weak_type)]
+        return [make_aval(shape, x.dtype, x.weak_type and value.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         low, high, interior = zip(*self.padding_config, strict=True) if self.padding_config else ((), (), ())
@@ -191,15 +191,15 @@ class Pad(Operation, name="pad"):
             "stablehlo.pad",
             operands,
             {
-                "edge_padding_low": integers(low),
-                "edge_padding_high": integers(high),
-                "interior_padding": integers(interior),
+                "edge_padding_low": int64_array(low),
+                "edge_padding_high": int64_array(high),
+                "interior_padding": int64_array(interior),
             },
         )
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moved = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
-        return [bind1(self, *primals)], [bind1(self, *moved)]
+        out_tangents = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        return [bind1(self, *primals)], [bind1(self, *out_tangents)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, value) = cotangents, operands
@@ -230,18 +230,21 @@ class Pad(Operation, name="pad"):
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
-    """Put ``padding_value`` around the elements: (low, high, interior) counts for each axis."""
+    """Put ``padding_value`` around and between the elements: counts (low, high, interior) for each axis.
+
+    Negative low and high crop.
+    """
     try:
         config = tuple((index(a), index(b), index(c)) for a, b, c in padding_config)
     except (TypeError, ValueError):
-        config = _triples(padding_config)
+        config = _check_padding_config(padding_config)
     if all(triple == (0, 0, 0) for triple in config):
-        return unchanged(operand)
+        return pass_through(operand)
     return bind1(Pad(config), operand, padding_value)
 
 
-def _triples(padding_config: Any) -> tuple[tuple[int, int, int], ...]:
-    """Return the (low, high, interior) triples of each axis; raise for anything else."""
+def _check_padding_config(padding_config: Any) -> tuple[tuple[int, int, int], ...]:
+    """Return the (low, high, interior) triples of each axis; raise TypeError or ValueError for anything else."""
     if not is_several(padding_config):
         raise TypeError(f"pad takes (low, high, interior) for each axis, got {padding_config!r}{here()}")
     triples = [whole_numbers(numbers, "numbers (low, high, interior) of pad") for numbers in padding_config]
@@ -251,21 +254,21 @@ def _triples(padding_config: Any) -> tuple[tuple[int, int, int], ...]:
 
 
 class Rev(Linear, name="rev"):
-    """Reverse the order of elements along axes."""
+    """Operand with the order of its elements reversed along ``dimensions``."""
 
     traits = PERMUTES
-    takes_keys = True
+    accepts_keys = True
 
     dimensions: tuple[int, ...]
 
-    sharding_rule = sharding_rules.same
+    sharding_rule = sharding_rules.same_as_first
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         require_axes(self.name, self.dimensions, operands[0].shape)
         return list(operands)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        at = integers(self.dimensions)
+        at = int64_array(self.dimensions)
         return builder.emit("stablehlo.reverse", operands, {"dimensions": at})  # type: ignore[no-any-return]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:

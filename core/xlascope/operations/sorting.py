@@ -7,25 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import is_floating, kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_kind, is_floating
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind
-from ..xla.mlir.builder import attribute, integers
+from ..xla.mlir.builder import attribute, int64_array
 from . import indexing, sharding_rules
 from .complex_numbers import real_dtype
 from .indexing import gather
-from .linear import pushed
-from .requirements import require_axes, require_kind
+from .integer_arguments import axis_of, whole_number
+from .linear_operation import linear_taylor_rule
+from .operand_checks import require_axes, require_kind
+from .operand_values import aval
 from .shapes import broadcasted_iota, expand_dims, mapped_in_front, moveaxis
-from .values import aval
-from .whole_numbers import axis_of, whole_number
 
 
 class Sort(Operation, name="sort"):
-    """Operands of one shape, sorted together along an axis by the first ``num_keys`` of them.
+    """Arrays of one shape, sorted together along an axis by the first ``num_keys`` of them.
 
     -0.0 and 0.0 are equal, NaN comes last.
     """
@@ -36,10 +36,10 @@ class Sort(Operation, name="sort"):
     num_keys: int
 
     multiple_results = True
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
-        return sharding_rules.along(self, parts, operands, results, (self.dimension,))
+        return sharding_rules.along_axes(self, parts, operands, results, (self.dimension,))
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         if len({x.shape for x in operands}) != 1:
@@ -61,20 +61,22 @@ class Sort(Operation, name="sort"):
             },
             regions=1,
         )
-        scalars = [shaped((), x.dtype) for x in builder.in_avals]
+        scalars = [make_aval((), x.dtype) for x in builder.in_avals]
         pairs = [scalar for scalar in scalars for _ in (0, 1)]
-        builder.fill_region(sort_op, pairs, lambda *values: [self._before(builder, values, scalars)])
+        builder.fill_region(sort_op, pairs, lambda *values: [self._emit_less_than(builder, values, scalars)])
         return list(sort_op.results)
 
-    def _before(self, builder: Any, values: Sequence[Any], scalars: Sequence[ShapedArray]) -> Any:
+    def _emit_less_than(self, builder: Any, values: Sequence[Any], scalars: Sequence[ShapedArray]) -> Any:
         # keys in order of importance: first < second, or they are equal and the next key decides
         result = None
         for i in reversed(range(self.num_keys)):
-            for x, y, scalar in reversed(list(_parts(builder, values[2 * i], values[2 * i + 1], scalars[i]))):
-                x, y = (_comparable(builder, v, scalar) for v in (x, y))
-                less = _compare(builder, "LT", x, y, scalar)
+            for x, y, scalar in reversed(
+                list(_comparison_parts(builder, values[2 * i], values[2 * i + 1], scalars[i]))
+            ):
+                x, y = (_canonicalize(builder, v, scalar) for v in (x, y))
+                less = _emit_compare(builder, "LT", x, y, scalar)
                 if result is not None:
-                    equal = _compare(builder, "EQ", x, y, scalar)
+                    equal = _emit_compare(builder, "EQ", x, y, scalar)
                     tied = builder.emit1("stablehlo.and", [equal, result], _TRUTH)
                     less = builder.emit1("stablehlo.or", [less, tied], _TRUTH)
                 result = less
@@ -85,37 +87,40 @@ class Sort(Operation, name="sort"):
         shape = aval(primals[0]).shape
         positions = broadcasted_iota(np.dtype("int32"), shape, self.dimension)
         *results, order = bind(self, *primals, positions)
-        moved = [t if t is ZERO else _along(t, order, self.dimension) for t in tangents]
-        return results, moved
+        out_tangents = [t if t is ZERO else _take_along(t, order, self.dimension) for t in tangents]
+        return results, out_tangents
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
-        moved = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
-        return bind(Sort(self.dimension + 1, self.is_stable, self.num_keys), *moved), [0] * len(operands)
+        batched = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
+        return bind(Sort(self.dimension + 1, self.is_stable, self.num_keys), *batched), [0] * len(operands)
 
 
-_TRUTH = shaped((), np.dtype("bool"))
+_TRUTH = make_aval((), np.dtype("bool"))
 
 
-def _parts(builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Iterator[tuple[Any, Any, ShapedArray]]:
-    """Yield the values by which two elements of a key are compared: of complex ones real, then imaginary parts."""
-    if kind_of(scalar.dtype) != "c":
+def _comparison_parts(builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Iterator[tuple[Any, Any, ShapedArray]]:
+    """Yield the pairs of values, with their type, by which two elements ``x`` and ``y`` of a key are compared.
+
+    These are the elements themselves; of complex ones first the real, then the imaginary parts.
+    """
+    if dtype_kind(scalar.dtype) != "c":
         yield x, y, scalar
         return
-    part = shaped((), real_dtype(scalar.dtype))
+    part = make_aval((), real_dtype(scalar.dtype))
     for name in ("stablehlo.real", "stablehlo.imag"):
         yield builder.emit1(name, [x], part), builder.emit1(name, [y], part), part
 
 
-def _compare(builder: Any, direction: str, x: Any, y: Any, scalar: ShapedArray) -> Any:
+def _emit_compare(builder: Any, direction: str, x: Any, y: Any, scalar: ShapedArray) -> Any:
     attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
     if is_floating(scalar.dtype):
         attributes["compare_type"] = attribute("#stablehlo<comparison_type TOTALORDER>")
     return builder.emit1("stablehlo.compare", [x, y], _TRUTH, attributes)
 
 
-def _comparable(builder: Any, x: Any, scalar: ShapedArray) -> Any:
-    """Map all zeros and all NaNs of a floating-point type to one each, so that the total order is as wanted."""
+def _canonicalize(builder: Any, x: Any, scalar: ShapedArray) -> Any:
+    """Replace all zeros by 0.0 and all NaNs by one NaN, so that the total order treats them alike."""
     if not is_floating(scalar.dtype):
         return x
     zero, nan = builder.constant(0, scalar), builder.constant(np.nan, scalar)
@@ -126,8 +131,8 @@ def _comparable(builder: Any, x: Any, scalar: ShapedArray) -> Any:
     return builder.emit1("stablehlo.select", [is_number, x, nan], scalar)
 
 
-def _along(x: Any, order: Any, axis: int) -> Any:
-    """Return the elements of ``x`` at the positions ``order`` along an axis."""
+def _take_along(x: Any, order: Any, axis: int) -> Any:
+    """Return the elements of ``x`` at the positions ``order``, an array of its shape, along an axis."""
     shape = aval(x).shape
     if 0 in shape:
         return x
@@ -138,17 +143,17 @@ def _along(x: Any, order: Any, axis: int) -> Any:
 
 
 class TopK(Operation, name="top_k"):
-    """The k largest elements along an axis, the largest first, and their positions; NaN counts as the largest."""
+    """The ``k`` largest elements along an axis, in descending order, and their positions; NaN counts as largest."""
 
     traits = KERNEL
     k: int
     axis: int
 
     multiple_results = True
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
-        return sharding_rules.along(self, parts, operands, results, (self.axis,))
+        return sharding_rules.along_axes(self, parts, operands, results, (self.axis,))
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -158,7 +163,7 @@ class TopK(Operation, name="top_k"):
         if not 0 <= self.k <= x.shape[self.axis]:
             raise ValueError(f"top_k of {self.k} elements along axis {self.axis} of shape {x.shape}")
         shape = (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1 :])
-        return [shaped(shape, x.dtype, x.weak_type), shaped(shape, np.dtype("int32"))]
+        return [make_aval(shape, x.dtype, x.weak_type), make_aval(shape, np.dtype("int32"))]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,), (aval_x,), outs = operands, builder.in_avals, builder.out_avals
@@ -172,17 +177,17 @@ class TopK(Operation, name="top_k"):
         inverse = [int(axis) for axis in np.argsort(permutation)]
 
         def emit_transpose(value: Any, aval_: ShapedArray, order: Sequence[int]) -> Any:
-            result = shaped(tuple(aval_.shape[axis] for axis in order), aval_.dtype)
-            return builder.emit1("stablehlo.transpose", [value], result, {"permutation": integers(order)})
+            result = make_aval(tuple(aval_.shape[axis] for axis in order), aval_.dtype)
+            return builder.emit1("stablehlo.transpose", [value], result, {"permutation": int64_array(order)})
 
-        transposed_avals = [shaped(tuple(out.shape[axis] for axis in permutation), out.dtype) for out in outs]
+        transposed_avals = [make_aval(tuple(out.shape[axis] for axis in permutation), out.dtype) for out in outs]
         results = builder.operation("chlo.top_k", [emit_transpose(x, aval_x, permutation)], k, transposed_avals).results
         return [emit_transpose(y, aval_, inverse) for y, aval_ in zip(results, transposed_avals, strict=True)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents
         values, places = bind(self, x)
-        return [values, places], [ZERO if t is ZERO else _along(t, places, self.axis), ZERO]
+        return [values, places], [ZERO if t is ZERO else _take_along(t, places, self.axis), ZERO]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
@@ -190,13 +195,16 @@ class TopK(Operation, name="top_k"):
 
 
 def top_k(operand: Any, k: int, axis: int = -1) -> list[Any]:
-    """Return the ``k`` largest elements along an axis, the largest first, and their positions: a list of the two."""
+    """Return a list: the ``k`` largest elements along an axis, in descending order, and their positions."""
     axis_number = axis_of(axis, len(aval(operand).shape), "axis of top_k")
     return bind(TopK(whole_number(k, "k of top_k"), axis_number), operand)
 
 
 def sort(operands: Sequence[Any], dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> list[Any]:
-    """Sort arrays of one shape together along an axis, by the first ``num_keys`` of them."""
+    """Sort arrays of one shape together along an axis, by the first ``num_keys`` of them.
+
+    Returns a list of the sorted arrays. ``is_stable`` keeps the order of elements with equal keys; NaN comes last.
+    """
     if not operands:
         raise TypeError("sort takes at least one operand")
     axis_number = axis_of(dimension, len(aval(operands[0]).shape), "dimension of sort")

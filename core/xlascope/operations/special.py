@@ -11,18 +11,18 @@ from ..trace.bind import bind1, bind_inexact
 from .arithmetic import add, div, mul, square, sub
 from .bits import bitwise_and
 from .comparisons import eq, lt, ne
+from .elementwise import Binary, Unary
 from .exponentials import exp
-from .families import Binary, Unary
+from .operand_values import as_float, dtype_of, match, shape_of, typed_scalar
 from .rounding import floor
 from .selection import select
 from .shapes import full
-from .sums import as_result, neg
+from .tangent_arithmetic import broadcast_to_result, neg
 from .trigonometry import sin
-from .values import as_float, dtype_of, match, shape_of, typed_scalar
 
 
 class Erf(Unary, name="erf"):
-    """The error function; erf' = 2/√π e^(-x²)."""
+    """Elementwise error function; erf' = 2/√π e^(-x²)."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.erf"
@@ -38,7 +38,7 @@ def erf(x: Any) -> Any:
 
 
 class ErfInv(Unary, name="erf_inv"):
-    """The inverse of the error function; its derivative is √π/2 e^(y²)."""
+    """Elementwise inverse of the error function; its derivative is √π/2 e^(y²)."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.erf_inv"
@@ -54,7 +54,7 @@ def erf_inv(x: Any) -> Any:
 
 
 class Erfc(Unary, name="erfc"):
-    """One minus the error function, exact where that is near one; erfc' = -2/√π e^(-x²)."""
+    """One minus the error function, without cancellation; erfc' = -2/√π e^(-x²)."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.erfc"
@@ -65,12 +65,12 @@ class Erfc(Unary, name="erfc"):
 
 
 def erfc(x: Any) -> Any:
-    """Return one minus the error function, exact where that is near one."""
+    """Return one minus the error function, accurate also where the error function is near one."""
     return bind_inexact(Erfc.instance, x)
 
 
 class Lgamma(Unary, name="lgamma"):
-    """The logarithm of the absolute value of the gamma function; its derivative is digamma."""
+    """Elementwise logarithm of the absolute value of the gamma function; its derivative is digamma."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.lgamma"
@@ -91,7 +91,7 @@ def lgamma(x: Any) -> Any:
 
 
 class Digamma(Unary, name="digamma"):
-    """The derivative of lgamma; its own derivative is the polygamma function of order 1."""
+    """Elementwise derivative of lgamma; its own derivative is the polygamma function of order 1."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.digamma"
@@ -102,10 +102,10 @@ class Digamma(Unary, name="digamma"):
 
 
 def _trigamma(x: Any) -> Any:
-    """Return the derivative of digamma, also where XLA's is inaccurate.
+    """Return the derivative of digamma, accurate also where XLA's polygamma is not.
 
-    XLA's polygamma is NaN at infinity, and has no correct digit from about -9 on. Negative numbers are reflected
-    (DLMF 5.15.6).
+    XLA's polygamma is NaN at infinity, and has no correct digit below about -9. Negative numbers are reflected (DLMF
+    5.15.6).
     """
     half, zero = (full(shape_of(x), typed_scalar(number, dtype_of(x))) for number in (0.5, 0.0))
     negative, at_end = bitwise_and(lt(x, 0.0), ne(x, floor(x))), eq(x, math.inf)
@@ -121,7 +121,7 @@ def digamma(x: Any) -> Any:
 
 
 class Polygamma(Binary, name="polygamma"):
-    """The derivative of order m of digamma at x; ψ(m)' = ψ(m + 1). Constant in m, which is an integer."""
+    """Elementwise derivative of order m of digamma at x; ψ(m)' = ψ(m + 1). Constant in m, which is an integer."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.polygamma"
@@ -131,7 +131,7 @@ class Polygamma(Binary, name="polygamma"):
         return ZERO
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(as_result(t, z), polygamma(add(x, 1.0), y))
+        return mul(broadcast_to_result(t, z), polygamma(add(x, 1.0), y))
 
 
 def polygamma(m: Any, x: Any) -> Any:
@@ -140,7 +140,7 @@ def polygamma(m: Any, x: Any) -> Any:
 
 
 class Zeta(Binary, name="zeta"):
-    """The Hurwitz zeta function, the sum of (q + k)^-x over k; ∂ζ(x, q)/∂q = -x ζ(x + 1, q)."""
+    """Elementwise Hurwitz zeta function, the sum of (q + k)^-x over k; ∂ζ(x, q)/∂q = -x ζ(x + 1, q)."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.zeta"
@@ -150,7 +150,7 @@ class Zeta(Binary, name="zeta"):
         raise NotImplementedError("the derivative of zeta in its first operand; take that for a constant")
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(as_result(t, z), mul(neg(x), zeta(add(x, 1.0), y)))
+        return mul(broadcast_to_result(t, z), mul(neg(x), zeta(add(x, 1.0), y)))
 
 
 def zeta(x: Any, q: Any) -> Any:

@@ -6,33 +6,33 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import MOVES
 from ..trace.bind import bind
-from ..xla.mlir.builder import integers
+from ..xla.mlir.builder import int64_array
 from . import sharding_rules
-from .linear import pushed
-from .requirements import require_axes
+from .integer_arguments import axis_of, whole_numbers
+from .linear_operation import linear_taylor_rule
+from .operand_checks import require_axes
+from .operand_values import aval
 from .shapes import zeros_of
 from .slicing import concatenate
-from .values import aval
-from .whole_numbers import axis_of, whole_numbers
 
 
 class Split(Operation, name="split"):
-    """Consecutive parts of those sizes along an axis; the transpose is one concatenation."""
+    """Consecutive parts of the given ``sizes`` along ``axis``; the transpose is one concatenation."""
 
     traits = MOVES
-    takes_keys = True
+    accepts_keys = True
     multiple_results = True
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     sizes: tuple[int, ...]
     axis: int
 
-    sharding_rule = sharding_rules.resized
+    sharding_rule = sharding_rules.resize
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -42,7 +42,7 @@ class Split(Operation, name="split"):
                 f"the sizes {self.sizes} do not add up to {x.shape[self.axis]}, the size of axis {self.axis}"
             )
         shapes = ((*x.shape[: self.axis], size, *x.shape[self.axis + 1 :]) for size in self.sizes)
-        return [shaped(shape, x.dtype, x.weak_type) for shape in shapes]
+        return [make_aval(shape, x.dtype, x.weak_type) for shape in shapes]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,), (operand_aval,) = operands, builder.in_avals
@@ -55,8 +55,8 @@ class Split(Operation, name="split"):
     def _bounds(self, shape: tuple[int, ...], start: int, limit: int) -> dict[str, Any]:
         starts, limits = [0] * len(shape), list(shape)
         starts[self.axis], limits[self.axis] = start, limit
-        ones = integers((1,) * len(shape))
-        return {"start_indices": integers(starts), "limit_indices": integers(limits), "strides": ones}
+        ones = int64_array((1,) * len(shape))
+        return {"start_indices": int64_array(starts), "limit_indices": int64_array(limits), "strides": ones}
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents
@@ -75,7 +75,7 @@ class Split(Operation, name="split"):
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Split an array into consecutive parts of those sizes along an axis.
+    """Split an array into consecutive parts of the given sizes along an axis.
 
     Raises ValueError for sizes that do not add up to the size of the axis.
 

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..records.traits import CIRCULAR, TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
 from ..xla.mlir.builder import attribute
 from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, mul, square, sub
 from .complex_numbers import real_dtype
+from .elementwise import Binary, Unary
 from .exponentials import rsqrt
-from .families import Binary, Unary
-from .sums import as_result, neg, sum_tangents
-from .values import match
+from .operand_values import match
+from .tangent_arithmetic import broadcast_to_result, neg, sum_tangents
 
 
 class Sin(Accurate, name="sin"):
-    """The sine."""
+    """Elementwise sine."""
 
     traits = CIRCULAR
     hlo = "stablehlo.sine"
@@ -35,12 +35,12 @@ class Sin(Accurate, name="sin"):
 
 
 def sin(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the sine, as exact as ``accuracy`` says."""
-    return bind_inexact(Sin.to(accuracy), x)
+    """Return the sine, with the requested ``accuracy``."""
+    return bind_inexact(Sin.with_accuracy(accuracy), x)
 
 
 class Cos(Accurate, name="cos"):
-    """The cosine."""
+    """Elementwise cosine."""
 
     traits = CIRCULAR
     hlo = "stablehlo.cosine"
@@ -55,12 +55,16 @@ class Cos(Accurate, name="cos"):
         return mul(t, neg(sin(x, accuracy=self.accuracy)))
 
 
-class _Parts:
-    """Parts of a complex a + ib: a, and cosh b and sinh b from e^b - 1 and e^-b - 1, exact near zero."""
+class _ComplexHyperbolicParts:
+    """Values for the sine and cosine of a complex a + ib: a, cosh b and sinh b.
+
+    They are MLIR values of the real type ``part``. cosh b and sinh b are computed from e^b - 1 and e^-b - 1, which is
+    accurate near zero.
+    """
 
     def __init__(self, builder: Any, x: Any, aval: ShapedArray) -> None:
         self.builder, self.aval = builder, aval
-        self.part = shaped(aval.shape, real_dtype(aval.dtype))
+        self.part = make_aval(aval.shape, real_dtype(aval.dtype))
         self.a, b = self.emit("real", x), self.emit("imag", x)
         two = builder.constant(2, self.part)
         up, down = (self.emit("exponential_minus_one", exponent) for exponent in (b, self.emit("negate", b)))
@@ -70,10 +74,13 @@ class _Parts:
     def emit(self, name: str, *values: Any) -> Any:
         return self.builder.emit1(f"stablehlo.{name}", values, self.part)
 
-    def where_a_is_zero(self, value: Any, otherwise: Any) -> Any:
-        """Select ``value`` where a is zero: sin 0 times an infinite cosh b or sinh b is zero, not NaN."""
+    def select_where_a_is_zero(self, value: Any, otherwise: Any) -> Any:
+        """Select ``value`` where a is zero, else ``otherwise``.
+
+        sin 0 times an infinite cosh b or sinh b has to be zero, not NaN.
+        """
         equal = {"comparison_direction": attribute("#stablehlo<comparison_direction EQ>")}
-        truth, zero = shaped(self.aval.shape, np.dtype("bool")), self.builder.constant(0, self.part)
+        truth, zero = make_aval(self.aval.shape, np.dtype("bool")), self.builder.constant(0, self.part)
         is_zero = self.builder.emit1("stablehlo.compare", [self.a, zero], truth, equal)
         return self.builder.emit1("stablehlo.select", [is_zero, value, otherwise], self.part)
 
@@ -82,29 +89,32 @@ class _Parts:
 
 
 def _complex_sine(builder: Any, x: Any, aval: ShapedArray) -> Any:
-    """Return the sine of a + ib, sin a cosh b + i cos a sinh b; a where a is zero keeps the sign."""
-    parts = _Parts(builder, x, aval)
+    """Return the sine of a + ib, sin a cosh b + i cos a sinh b, as an MLIR value.
+
+    Where a is zero the real part is a, which keeps its sign.
+    """
+    parts = _ComplexHyperbolicParts(builder, x, aval)
     emit, a = parts.emit, parts.a
-    real = parts.where_a_is_zero(a, emit("multiply", emit("sine", a), parts.cosh))
+    real = parts.select_where_a_is_zero(a, emit("multiply", emit("sine", a), parts.cosh))
     return parts.complex(real, emit("multiply", emit("cosine", a), parts.sinh))
 
 
 def _complex_cosine(builder: Any, x: Any, aval: ShapedArray) -> Any:
-    """Return the cosine of a + ib: cos a cosh b - i sin a sinh b."""
-    parts = _Parts(builder, x, aval)
+    """Return the cosine of a + ib, cos a cosh b - i sin a sinh b, as an MLIR value."""
+    parts = _ComplexHyperbolicParts(builder, x, aval)
     emit, a = parts.emit, parts.a
     imaginary = emit("multiply", emit("negate", emit("sine", a)), parts.sinh)
-    imaginary = parts.where_a_is_zero(builder.constant(0, parts.part), imaginary)
+    imaginary = parts.select_where_a_is_zero(builder.constant(0, parts.part), imaginary)
     return parts.complex(emit("multiply", emit("cosine", a), parts.cosh), imaginary)
 
 
 def cos(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the cosine, as exact as ``accuracy`` says."""
-    return bind_inexact(Cos.to(accuracy), x)
+    """Return the cosine, with the requested ``accuracy``."""
+    return bind_inexact(Cos.with_accuracy(accuracy), x)
 
 
 class Tan(Accurate, name="tan"):
-    """The tangent; tan' = 1 + tan²."""
+    """Elementwise tangent; tan' = 1 + tan²."""
 
     traits = CIRCULAR
     hlo = "stablehlo.tan"
@@ -114,12 +124,12 @@ class Tan(Accurate, name="tan"):
 
 
 def tan(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the tangent, as exact as ``accuracy`` says."""
-    return bind_inexact(Tan.to(accuracy), x)
+    """Return the tangent, with the requested ``accuracy``."""
+    return bind_inexact(Tan.with_accuracy(accuracy), x)
 
 
 class Asin(Unary, name="asin"):
-    """The inverse sine."""
+    """Elementwise inverse sine."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.asin"
@@ -134,7 +144,7 @@ def asin(x: Any) -> Any:
 
 
 class Acos(Unary, name="acos"):
-    """The inverse cosine."""
+    """Elementwise inverse cosine."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.acos"
@@ -149,7 +159,7 @@ def acos(x: Any) -> Any:
 
 
 class Atan(Unary, name="atan"):
-    """The inverse tangent."""
+    """Elementwise inverse tangent."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.atan"
@@ -164,26 +174,26 @@ def atan(x: Any) -> Any:
 
 
 class Atan2(Binary, name="atan2"):
-    """The angle of the point (y, x)."""
+    """Angle of the point (y, x): the inverse tangent of x / y in the right quadrant, x being the first operand."""
 
     traits = TRANSCENDENTAL
     hlo = "stablehlo.atan2"
     kinds = "fc"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(as_result(t, z), div(y, add(square(x), square(y))))
+        return mul(broadcast_to_result(t, z), div(y, add(square(x), square(y))))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(as_result(t, z), div(neg(x), add(square(x), square(y))))
+        return mul(broadcast_to_result(t, z), div(neg(x), add(square(x), square(y))))
 
 
 def atan2(x: Any, y: Any) -> Any:
-    """Return the angle of the point (y, x), elementwise."""
+    """Return the angle of the point (y, x), elementwise: the inverse tangent of x / y in the right quadrant."""
     return bind1(Atan2.instance, *match(x, y))
 
 
 class Sinh(Unary, name="sinh"):
-    """The hyperbolic sine."""
+    """Elementwise hyperbolic sine."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.sinh"
@@ -199,7 +209,7 @@ def sinh(x: Any) -> Any:
 
 
 class Cosh(Unary, name="cosh"):
-    """The hyperbolic cosine."""
+    """Elementwise hyperbolic cosine."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.cosh"
@@ -215,7 +225,7 @@ def cosh(x: Any) -> Any:
 
 
 class Tanh(Accurate, name="tanh"):
-    """The hyperbolic tangent; tanh' = (1 - tanh) (1 + tanh), which does not cancel where tanh is near one."""
+    """Elementwise hyperbolic tangent; tanh' = (1 - tanh) (1 + tanh), which does not cancel where tanh is near one."""
 
     hlo = "stablehlo.tanh"
 
@@ -224,12 +234,12 @@ class Tanh(Accurate, name="tanh"):
 
 
 def tanh(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
-    """Return the hyperbolic tangent, as exact as ``accuracy`` says."""
-    return bind_inexact(Tanh.to(accuracy), x)
+    """Return the hyperbolic tangent, with the requested ``accuracy``."""
+    return bind_inexact(Tanh.with_accuracy(accuracy), x)
 
 
 class Asinh(Unary, name="asinh"):
-    """The inverse hyperbolic sine."""
+    """Elementwise inverse hyperbolic sine."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.asinh"
@@ -244,7 +254,7 @@ def asinh(x: Any) -> Any:
 
 
 class Acosh(Unary, name="acosh"):
-    """The inverse hyperbolic cosine."""
+    """Elementwise inverse hyperbolic cosine."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.acosh"
@@ -259,7 +269,7 @@ def acosh(x: Any) -> Any:
 
 
 class Atanh(Unary, name="atanh"):
-    """The inverse hyperbolic tangent."""
+    """Elementwise inverse hyperbolic tangent."""
 
     traits = TRANSCENDENTAL
     hlo = "chlo.atanh"

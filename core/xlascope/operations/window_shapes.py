@@ -5,36 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.sources import user_line, where_text
-from .whole_numbers import is_several, whole_numbers
+from ..ir.user_frames import user_line, where_text
+from .integer_arguments import is_several, whole_numbers
 
 Pairs = tuple[tuple[int, int], ...]
-_WORDS = ("SAME", "SAME_LOWER", "VALID")
+_PADDING_WORDS = ("SAME", "SAME_LOWER", "VALID")
 
 
-def dilated(size: int, dilation: int) -> int:
-    """Return the size of an axis with ``dilation - 1`` holes between neighbouring elements."""
+def dilated_size(size: int, dilation: int) -> int:
+    """Return the size of an axis after ``dilation - 1`` holes are put between neighbouring elements."""
     return 0 if size == 0 else (size - 1) * dilation + 1
 
 
 def count_windows(size: int, window: int, stride: int) -> int:
-    """Return the number of windows that fit into an axis, one every ``stride`` elements."""
+    """Return the number of windows of size ``window`` that fit into an axis, one every ``stride`` elements."""
     return max((size - window) // stride + 1, 0)
 
 
-def padding_word(padding: str, name: str) -> str:
-    """Return ``SAME``, ``SAME_LOWER`` or ``VALID``, in upper case; raise ValueError for another word."""
+def parse_padding_word(padding: str, name: str) -> str:
+    """Return ``SAME``, ``SAME_LOWER`` or ``VALID``, in upper case; raise ValueError for another word.
+
+    ``name`` is the argument's name, for the message.
+    """
     word = padding.upper()
-    if word not in _WORDS:
+    if word not in _PADDING_WORDS:
         raise ValueError(f"{name} is 'VALID', 'SAME', 'SAME_LOWER' or (low, high) for each axis, got {padding!r}")
     return word
 
 
-def pads_of(sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int], word: str) -> Pairs:
-    """Return the (low, high) padding of each axis.
+def explicit_padding(sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int], word: str) -> Pairs:
+    """Return the (low, high) padding of each axis for a word of :func:`parse_padding_word`.
 
-    "SAME" gives a window for each ``stride`` elements, rounded up; an odd element of padding goes behind, with
-    "SAME_LOWER" in front.
+    ``sizes`` and ``windows`` are the sizes of axes and windows. "SAME" gives ceil(size / stride) windows; an odd
+    element of padding goes to the end, with "SAME_LOWER" to the front.
     """
     if word == "VALID":
         return ((0, 0),) * len(sizes)
@@ -49,7 +52,8 @@ def pads_of(sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int]
 def padding_pairs(padding: Any, rank: int, name: str) -> Pairs:
     """Return explicit padding, (low, high) for each of ``rank`` axes.
 
-    Raises TypeError for another number of pairs, or numbers that are no integers; ValueError for anything but pairs.
+    ``name`` is the argument's name for messages. Raises TypeError for another number of pairs, or numbers that are not
+    integers; ValueError for anything but pairs.
     """
     if not is_several(padding):
         raise ValueError(f"{name} is 'VALID', 'SAME', 'SAME_LOWER' or (low, high) for each axis, got {padding!r}")
@@ -61,10 +65,11 @@ def padding_pairs(padding: Any, rank: int, name: str) -> Pairs:
     return tuple((low, high) for low, high in pairs)
 
 
-def factors(argument: Any, rank: int, name: str) -> tuple[int, ...]:
-    """Return strides or dilations, one for each axis, 1 where the argument is None.
+def per_axis_factors(argument: Any, rank: int, name: str) -> tuple[int, ...]:
+    """Return strides or dilations, one for each of ``rank`` axes; 1 where the argument is None.
 
-    Raises ValueError for another number of them, or where one is less than 1.
+    ``name`` is the argument's name for messages. Raises ValueError for another number of them, or if one is less than
+    1.
     """
     if argument is None:
         return (1,) * rank
@@ -84,9 +89,13 @@ def window_shape(
     base_dilation: Sequence[int],
     window_dilation: Sequence[int],
 ) -> tuple[int, ...]:
-    """Return the number of windows along each axis."""
+    """Return the number of windows along each axis.
+
+    ``sizes`` and ``windows`` are the sizes of the axes and of the window; ``base_dilation`` dilates the axes,
+    ``window_dilation`` the window.
+    """
     return tuple(
-        count_windows(low + dilated(size, base) + high, dilated(window, dilation), stride)
+        count_windows(low + dilated_size(size, base) + high, dilated_size(window, dilation), stride)
         for size, window, stride, (low, high), base, dilation in zip(
             sizes, windows, strides, padding, base_dilation, window_dilation, strict=True
         )
@@ -98,7 +107,7 @@ def padtype_to_pads(
 ) -> list[tuple[int, int]]:
     """Return the (low, high) padding of each axis for ``"SAME"``, ``"SAME_LOWER"`` or ``"VALID"``.
 
-    Raises TypeError where ``padding`` is no word, ValueError for an unknown one, or where the sequences differ in
+    Raises TypeError if ``padding`` is not a string, ValueError for an unknown one, or if the sequences differ in
     length.
 
     >>> from xlascope import lax
@@ -107,13 +116,13 @@ def padtype_to_pads(
     """
     if not isinstance(padding, str):
         raise TypeError(f"padding of padtype_to_pads is 'VALID', 'SAME' or 'SAME_LOWER', got {padding!r}")
-    word = padding_word(padding, "padding of padtype_to_pads")
+    word = parse_padding_word(padding, "padding of padtype_to_pads")
     sizes = whole_numbers(in_shape, "sizes in in_shape of padtype_to_pads")
     windows = whole_numbers(window_shape, "sizes in window_shape of padtype_to_pads")
     if len(windows) != len(sizes):
         raise ValueError(f"padtype_to_pads takes shapes with equally many axes, got {sizes} and {windows}")
-    strides = factors(window_strides, len(sizes), "window_strides of padtype_to_pads")
-    return list(pads_of(sizes, windows, strides, word))
+    strides = per_axis_factors(window_strides, len(sizes), "window_strides of padtype_to_pads")
+    return list(explicit_padding(sizes, windows, strides, word))
 
 
 def reduce_window_shape_tuple(
@@ -137,9 +146,9 @@ def reduce_window_shape_tuple(
     rank = len(sizes)
     return window_shape(
         sizes,
-        factors(window_dimensions, rank, f"window_dimensions {name}"),
-        factors(window_strides, rank, f"window_strides {name}"),
+        per_axis_factors(window_dimensions, rank, f"window_dimensions {name}"),
+        per_axis_factors(window_strides, rank, f"window_strides {name}"),
         padding_pairs(padding, rank, f"padding {name}"),
-        factors(base_dilation, rank, f"base_dilation {name}"),
-        factors(window_dilation, rank, f"window_dilation {name}"),
+        per_axis_factors(base_dilation, rank, f"base_dilation {name}"),
+        per_axis_factors(window_dilation, rank, f"window_dilation {name}"),
     )

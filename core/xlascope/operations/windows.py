@@ -7,31 +7,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir.avals import ShapedArray, shaped
+from ..dtypes import dtype_kind
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
-from ..xla.mlir.builder import attribute, integers
+from ..xla.mlir.builder import attribute, int64_array
 from . import sharding_rules
-from .complex_numbers import extreme
-from .linear import Linear, pushed
-from .requirements import is_linear, require_kind, type_of
+from .complex_numbers import emit_extreme
+from .linear_operation import Linear, linear_taylor_rule
+from .operand_checks import is_linear, require_kind, type_of
+from .operand_values import aval, highest, lowest, shape_of, typed_scalar
 from .shapes import mapped_in_front, moveaxis
 from .slicing import pad
-from .values import aval, highest, lowest, shape_of, typed_scalar
-from .window_shapes import Pairs, dilated, window_shape
+from .window_shapes import Pairs, dilated_size, window_shape
 
 
 def padding_attribute(padding: Pairs) -> Any:
-    """Return the (low, high) pairs as a StableHLO attribute."""
+    """Return the (low, high) padding of each axis as a StableHLO attribute."""
     pairs = ", ".join(f"[{low}, {high}]" for low, high in padding)
     return attribute(f"dense<{f'[{pairs}]' if padding else ''}> : tensor<{len(padding)}x2xi64>")
 
 
 class Windows(Operation):
-    """Operation that combines the elements of each window sliding over one or several operands of one shape."""
+    """Base of operations that combine the elements of each window sliding over operands of one shape."""
 
     traits = KERNEL
     window_dimensions: tuple[int, ...]
@@ -40,12 +40,15 @@ class Windows(Operation):
     base_dilation: tuple[int, ...]
     window_dilation: tuple[int, ...]
 
-    sharding_rule = sharding_rules.windowed
+    sharding_rule = sharding_rules.slide_windows
 
     def windows(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the number of windows along each axis; raise ValueError where padding crops too much."""
+        """Return the number of windows along each axis of an operand of that shape.
+
+        Raises ValueError if negative padding removes more elements than there are.
+        """
         sizes = zip(shape, self.base_dilation, self.padding, strict=True)
-        if any(low + dilated(size, base) + high < 0 for size, base, (low, high) in sizes):
+        if any(low + dilated_size(size, base) + high < 0 for size, base, (low, high) in sizes):
             raise ValueError(f"{self.name}: padding {self.padding} takes more from shape {shape} than there is")
         return window_shape(
             shape, self.window_dimensions, self.window_strides, self.padding, self.base_dilation, self.window_dilation
@@ -54,19 +57,23 @@ class Windows(Operation):
     def slide(
         self, builder: Any, operands: Sequence[Any], starts: Sequence[Any], write: Callable[..., list[Any]]
     ) -> list[Any]:
-        """Emit the combination, by ``write``, of the elements of each window, starting from scalars ``starts``."""
+        """Emit a ``stablehlo.reduce_window`` of the operands and return its results, one for each operand.
+
+        ``starts`` are the initial scalars. ``write`` emits the combination: it gets the scalars of two elements, one of
+        each operand per element, and returns those of the result.
+        """
         dtypes = [x.dtype for x in builder.in_avals[: len(operands)]]
         shape = builder.out_avals[0].shape
-        results, scalars = [shaped(shape, dtype) for dtype in dtypes], [shaped((), dtype) for dtype in dtypes]
+        results, scalars = [make_aval(shape, dtype) for dtype in dtypes], [make_aval((), dtype) for dtype in dtypes]
         if not all(shape) or not builder.in_avals[0].size:  # a window has to have elements
             return [builder.broadcast(start, result) for start, result in zip(starts, results, strict=True)]
         if not shape:
             return write(*starts, *operands)
         attributes = {
-            "window_dimensions": integers(self.window_dimensions),
-            "window_strides": integers(self.window_strides),
-            "base_dilations": integers(self.base_dilation),
-            "window_dilations": integers(self.window_dilation),
+            "window_dimensions": int64_array(self.window_dimensions),
+            "window_strides": int64_array(self.window_strides),
+            "base_dilations": int64_array(self.base_dilation),
+            "window_dilations": int64_array(self.window_dilation),
             "padding": padding_attribute(self.padding),
         }
         window_op = builder.operation("stablehlo.reduce_window", [*operands, *starts], attributes, results, regions=1)
@@ -74,7 +81,10 @@ class Windows(Operation):
         return list(window_op.results)
 
     def with_axis_in_front(self) -> dict[str, Any]:
-        """Return the parameters for operands with one more leading axis, which no window spans."""
+        """Return the operation's parameters for operands with one more leading axis.
+
+        Along that axis windows have size 1.
+        """
         return {
             "window_dimensions": (1, *self.window_dimensions),
             "window_strides": (1, *self.window_strides),
@@ -84,25 +94,25 @@ class Windows(Operation):
         }
 
 
-class _OneOperand(Windows):
-    """Windowed reduction that starts from its identity element."""
+class _SingleOperandWindows(Windows):
+    """Base of windowed reductions of one operand, which start from the identity element of the reduction."""
 
     combine: ClassVar[str]
     kinds: ClassVar[str]
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        """Return the identity element of the reduction."""
+        """Return the identity element of the reduction for ``dtype``."""
         raise NotImplementedError
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_kind(self.name, x.dtype, self.kinds)
-        return [shaped(self.windows(x.shape), x.dtype, x.weak_type)]
+        return [make_aval(self.windows(x.shape), x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        scalar = shaped((), builder.in_avals[0].dtype)
+        scalar = make_aval((), builder.in_avals[0].dtype)
         start = builder.constant(self.start(scalar.dtype), scalar)
-        return self.slide(builder, operands, [start], lambda x, y: [extreme(builder, self.combine, x, y, scalar)])
+        return self.slide(builder, operands, [start], lambda x, y: [emit_extreme(builder, self.combine, x, y, scalar)])
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return results[0].size * int(np.prod(self.window_dimensions))
@@ -112,18 +122,21 @@ class _OneOperand(Windows):
         return [bind1(type(self)(**self.with_axis_in_front()), moveaxis(x, axis, 0))], [0]
 
 
-class ReduceWindowSum(_OneOperand, name="reduce_window_sum"):
-    """The sum of each window: y[p] = Σ x[s p + d k - low] over the positions k in the window."""
+class ReduceWindowSum(_SingleOperandWindows, name="reduce_window_sum"):
+    """Sum of each window: y[p] = Σ x[s p + d k - low] over the positions k in the window.
+
+    s is the stride, d the dilation of the window and low the padding in front.
+    """
 
     kinds = "ifc"
     jvp = Linear.jvp
-    taylor_rule = pushed
+    taylor_rule = linear_taylor_rule
 
     def start(self, dtype: np.dtype[Any]) -> Any:
         return 0
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        scalar = shaped((), builder.in_avals[0].dtype)
+        scalar = make_aval((), builder.in_avals[0].dtype)
         start = builder.constant(0, scalar)
         add = "stablehlo.add"
         return self.slide(builder, operands, [start], lambda x, y: [builder.emit1(add, [x, y], scalar)])
@@ -144,16 +157,16 @@ class ReduceWindowSum(_OneOperand, name="reduce_window_sum"):
             self.window_dilation,
             strict=True,
         ):
-            before = dilated(window, dilation) - 1 - low
-            padding.append((before, dilated(size, base) + low - dilated(out, stride)))
+            before = dilated_size(window, dilation) - 1 - low
+            padding.append((before, dilated_size(size, base) + low - dilated_size(out, stride)))
         back = ReduceWindowSum(
             self.window_dimensions, self.base_dilation, tuple(padding), self.window_strides, self.window_dilation
         )
         return [bind1(back, ct)]
 
 
-class _WindowExtreme(_OneOperand):
-    """The most extreme element of each window; it alone has the derivative, the first of equals."""
+class _WindowExtreme(_SingleOperandWindows):
+    """Largest or smallest element of each window; the tangent is that of the first of equal extremes."""
 
     kinds = "bifc"
     select: ClassVar[str]
@@ -163,7 +176,7 @@ class _WindowExtreme(_OneOperand):
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
-        if kind_of(aval(x).dtype) == "c":
+        if dtype_kind(aval(x).dtype) == "c":
             raise NotImplementedError(f"the derivative of {self.name} of complex numbers")
         # Fill holes and padding with values that are never selected: select_and_scatter_add supports neither.
         config = [(low, high, base - 1) for (low, high), base in zip(self.padding, self.base_dilation, strict=True)]
@@ -178,27 +191,30 @@ class _WindowExtreme(_OneOperand):
 
 
 class ReduceWindowMax(_WindowExtreme, name="reduce_window_max"):
-    """The largest element of each window."""
+    """Largest element of each window."""
 
     combine = "stablehlo.maximum"
     select = "ge"
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        return complex(-np.inf, -np.inf) if kind_of(dtype) == "c" else lowest(dtype)
+        return complex(-np.inf, -np.inf) if dtype_kind(dtype) == "c" else lowest(dtype)
 
 
 class ReduceWindowMin(_WindowExtreme, name="reduce_window_min"):
-    """The smallest element of each window."""
+    """Smallest element of each window."""
 
     combine = "stablehlo.minimum"
     select = "le"
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        return complex(np.inf, np.inf) if kind_of(dtype) == "c" else highest(dtype)
+        return complex(np.inf, np.inf) if dtype_kind(dtype) == "c" else highest(dtype)
 
 
 class SelectAndGatherAdd(Windows, name="select_and_gather_add"):
-    """The element of the first operand at the position of the extreme element of the second one's window."""
+    """Element of the first operand at the position of the extreme of the second one, for each window.
+
+    ``select_prim`` is "ge" for maxima and "le" for minima.
+    """
 
     select_prim: str
 
@@ -207,25 +223,25 @@ class SelectAndGatherAdd(Windows, name="select_and_gather_add"):
         if t.shape != x.shape:
             raise TypeError(f"{self.name} takes operands of one shape, got {t.shape} and {x.shape}")
         require_kind(self.name, x.dtype, "bif")
-        return [shaped(self.windows(x.shape), t.dtype)]
+        return [make_aval(self.windows(x.shape), t.dtype)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        moved, scalar = (shaped((), x.dtype) for x in builder.in_avals)
+        tangent_scalar, scalar = (make_aval((), x.dtype) for x in builder.in_avals)
         least = lowest(scalar.dtype) if self.select_prim == "ge" else highest(scalar.dtype)
-        starts = [builder.constant(0, moved), builder.constant(least, scalar)]
+        starts = [builder.constant(0, tangent_scalar), builder.constant(least, scalar)]
 
         def choose(t: Any, x: Any, u: Any, y: Any) -> list[Any]:
             first = builder.compare(self.select_prim.upper(), x, y)
             return [
-                builder.emit1("stablehlo.select", [first, t, u], moved),
+                builder.emit1("stablehlo.select", [first, t, u], tangent_scalar),
                 builder.emit1("stablehlo.select", [first, x, y], scalar),
             ]
 
         return [self.slide(builder, operands, starts, choose)[0]]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        (t, x), (moved, _) = primals, tangents  # which element it is does not move
-        return [bind1(self, t, x)], [ZERO if moved is ZERO else bind1(self, moved, x)]
+        (t, x), (tangent, _) = primals, tangents  # which element it is does not move
+        return [bind1(self, t, x)], [ZERO if tangent is ZERO else bind1(self, tangent, x)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (t, x) = cotangents, operands
@@ -239,13 +255,14 @@ class SelectAndGatherAdd(Windows, name="select_and_gather_add"):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         wider = SelectAndGatherAdd(**self.with_axis_in_front(), select_prim=self.select_prim)
-        return [bind1(wider, *_in_front(operands, axes))], [0]
+        return [bind1(wider, *_batch_to_front(operands, axes))], [0]
 
 
 class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
-    """The elements of the first operand, added at the position of the extreme element of each window.
+    """Sums of elements of the first operand, each added at the position of the extreme of a window.
 
-    The first operand has one element for each window of the second, which determines the positions.
+    The first operand has one element for each window of the second, which determines the positions; the result has the
+    second one's shape. ``select_prim`` is "ge" for maxima and "le" for minima.
     """
 
     traits = KERNEL
@@ -254,7 +271,7 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
     padding: Pairs
     select_prim: str
 
-    sharding_rule = sharding_rules.second
+    sharding_rule = sharding_rules.same_as_second
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         source, x = operands
@@ -262,7 +279,7 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
         gather = self._gather()
         if gather.windows(x.shape) != source.shape:
             raise TypeError(f"{self.name} takes an element for each window, {gather.windows(x.shape)}, got {source}")
-        return [shaped(x.shape, source.dtype)]
+        return [make_aval(x.shape, source.dtype)]
 
     def _gather(self) -> SelectAndGatherAdd:
         ones = (1,) * len(self.padding)
@@ -271,15 +288,18 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
         )
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (source, x), (added, scalar) = operands, (shaped((), operand_aval.dtype) for operand_aval in builder.in_avals)
+        (source, x), (added, scalar) = (
+            operands,
+            (make_aval((), operand_aval.dtype) for operand_aval in builder.in_avals),
+        )
         zero = builder.constant(0, added)
         if not all(operand_aval.size for operand_aval in builder.in_avals):
             return [builder.broadcast(zero, builder.out_avals[0])]
         if not self.padding:
             return [source]
         attributes = {
-            "window_dimensions": integers(self.window_dimensions),
-            "window_strides": integers(self.window_strides),
+            "window_dimensions": int64_array(self.window_dimensions),
+            "window_strides": int64_array(self.window_strides),
             "padding": padding_attribute(self.padding),
         }
         scatter_op = builder.operation("stablehlo.select_and_scatter", [x, source, zero], attributes, regions=2)
@@ -289,8 +309,8 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
         return list(scatter_op.results)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        (source, x), (moved, _) = primals, tangents  # which element it is does not move
-        return [bind1(self, source, x)], [ZERO if moved is ZERO else bind1(self, moved, x)]
+        (source, x), (tangent, _) = primals, tangents  # which element it is does not move
+        return [bind1(self, source, x)], [ZERO if tangent is ZERO else bind1(self, tangent, x)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (source, x) = cotangents, operands
@@ -299,9 +319,9 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         sizes, strides = (1, *self.window_dimensions), (1, *self.window_strides)
         wider = SelectAndScatterAdd(sizes, strides, ((0, 0), *self.padding), self.select_prim)
-        return [bind1(wider, *_in_front(operands, axes))], [0]
+        return [bind1(wider, *_batch_to_front(operands, axes))], [0]
 
 
-def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> list[Any]:
+def _batch_to_front(operands: Sequence[Any], axes: Sequence[Any]) -> list[Any]:
     size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
     return [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]

@@ -7,6 +7,6 @@
 The names are in ``__init__.pyi``.
 """
 
-from ..names import lazy
+from ..names import make_lazy_attributes
 
-__getattr__, __dir__, __all__ = lazy(__name__)
+__getattr__, __dir__, __all__ = make_lazy_attributes(__name__)

@@ -9,28 +9,28 @@ import numpy as np
 from ..api import jit
 from ..numpy.axes import whole_number
 from ..operations.arithmetic import abs
-from ..operations.out_shardings import out_sharded
+from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import expand_dims, reduce_sum
-from .continuous import Shape, real_of
+from .continuous import Shape, require_float_dtype
 from .continuous import exponential as _exponential
 from .counts import rademacher_values
 from .gammas import gamma_values
-from .keys import checked, shape_of
-from .parts import parts
+from .keys import check_key, shape_of
+from .sampler_helpers import split_key
 
 
-@out_sharded
+@with_out_sharding
 def generalized_normal(key: Any, p: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Draw from the generalized normal distribution, with a density proportional to exp(-|x|^p).
 
     >>> import xlascope as xs
     >>> x = xs.random.generalized_normal(xs.random.PRNGKey(0), 1.5, (3,))
     """
-    sizes, real = shape_of(shape, "generalized_normal"), real_of(dtype, "generalized_normal")
-    return _generalized_normal(checked(key, "generalized_normal"), p, sizes, real)
+    sizes, real = shape_of(shape, "generalized_normal"), require_float_dtype(dtype, "generalized_normal")
+    return _generalized_normal(check_key(key, "generalized_normal"), p, sizes, real)
 
 
-@out_sharded
+@with_out_sharding
 def ball(key: Any, d: int, p: Any = 2, shape: Shape = (), dtype: Any = float) -> Any:
     """Draw points uniformly from the ball of ``d`` dimensions whose points have a ``p``-norm of at most 1.
 
@@ -42,7 +42,7 @@ def ball(key: Any, d: int, p: Any = 2, shape: Shape = (), dtype: Any = float) ->
     (5, 3)
     """
     sizes = (*shape_of(shape, "ball"), whole_number(d, "d"))
-    return _ball(checked(key, "ball"), p, shape_of(sizes, "ball"), real_of(dtype, "ball"))
+    return _ball(check_key(key, "ball"), p, shape_of(sizes, "ball"), require_float_dtype(dtype, "ball"))
 
 
 @jit(static_argnums=(2, 3))
@@ -51,7 +51,7 @@ def _generalized_normal(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtyp
 
 
 def _generalized_normal_values(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    of_size, of_side = parts(key, 2)
+    of_size, of_side = split_key(key, 2)
     inverse = 1.0 / p
     size = gamma_values(of_size, inverse, shape, dtype, False) ** inverse
     return rademacher_values(of_side, shape, dtype) * size
@@ -59,7 +59,7 @@ def _generalized_normal_values(key: Any, p: Any, shape: tuple[int, ...], dtype: 
 
 @jit(static_argnums=(2, 3))
 def _ball(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    of_direction, of_length = parts(key, 2)
+    of_direction, of_length = split_key(key, 2)
     last = len(shape) - 1
     x = _generalized_normal_values(of_direction, p, shape, dtype)
     total = reduce_sum(abs(x) ** p, (last,)) + _exponential(of_length, shape[:-1], dtype)

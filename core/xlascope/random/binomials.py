@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
-from ..control.flow.loops import while_loop
-from ..dtypes import canonical, finfo, is_floating
+from ..control.flow.loop_api import while_loop
+from ..dtypes import finfo, is_floating, to_canonical_dtype
 from ..operations.arithmetic import abs
 from ..operations.comparisons import eq, ge, gt, le, lt, ne
 from ..operations.conversion import convert_element_type
@@ -19,12 +19,12 @@ from ..operations.rounding import ceil, floor
 from ..operations.selection import select
 from ..operations.shapes import expand_dims
 from ..trace.values import aval_of
-from .continuous import Shape, real_of, shape_or_broadcast, uniform_values
-from .keys import checked
-from .parts import filled, parts, spread, while_any
+from .continuous import Shape, require_float_dtype, shape_or_broadcast, uniform_values
+from .keys import check_key
+from .sampler_helpers import broadcast_parameter, filled_like, split_key, while_any
 
 #: log(k!) less Stirling's formula for it, (k + 1/2) log(k + 1) - (k + 1) + log(2π)/2, for k = 0, …, 9.
-_BEYOND_STIRLING = (
+_STIRLING_CORRECTIONS = (
     0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.0207906721037650, 0.0166446911898211,
     0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
 )  # fmt: skip
@@ -40,38 +40,45 @@ def binomial(key: Any, n: Any, p: Any, shape: Shape | None = None, dtype: Any = 
     >>> import xlascope as xs
     >>> x = xs.random.binomial(xs.random.PRNGKey(0), 10, 0.3, (3,))
     """
-    sizes, real = shape_or_broadcast(shape, "binomial", n, p), real_of(dtype, "binomial")
-    return _binomial(checked(key, "binomial"), n, p, sizes, real)
+    sizes, real = shape_or_broadcast(shape, "binomial", n, p), require_float_dtype(dtype, "binomial")
+    return _binomial(check_key(key, "binomial"), n, p, sizes, real)
 
 
 @jit(static_argnums=(3, 4))
 def _binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     p_dtype = aval_of(p).dtype
-    draw_dtype = p_dtype if is_floating(p_dtype) else canonical(float)  # independent of the result's dtype
-    n, p = (spread(x, shape, draw_dtype, "binomial") for x in (n, p))
+    draw_dtype = p_dtype if is_floating(p_dtype) else to_canonical_dtype(float)  # independent of the result's dtype
+    n, p = (broadcast_parameter(x, shape, draw_dtype, "binomial") for x in (n, p))
     return convert_element_type(binomial_values(key, n, p, shape, draw_dtype), dtype)
 
 
 def binomial_values(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """Draw the numbers of :func:`binomial`, for use inside other samplers."""
+    """Draw the numbers of :func:`binomial` inside another sampler.
+
+    ``key`` is a result of ``check_key``; ``n`` and ``p`` have the shape and the floating-point dtype of the
+    result.
+    """
     rare = lt(p, 0.5)
     q = select(rare, p, 1.0 - p)  # count the rarer outcome
     no_count, endless = ne(n, n) | lt(n, 0.0), eq(abs(n), np.inf)
     no_chance = ne(q, q) | lt(q, 0.0)
-    q = select(no_chance, filled(q, 0.01), q)
-    few = no_count | le(n * q, 10.0)
+    q = select(no_chance, filled_like(q, 0.01), q)
+    is_small = no_count | le(n * q, 10.0)
     n = floor(n)
-    counted = _counted(key, select(few, n, filled(n, 0)), q)
-    rejected = _by_rejection(key, select(few, filled(n, 1e4), n), select(few, filled(q, 0.5), q))
-    drawn = select(few, counted, rejected)
+    by_counting = _count_successes(key, select(is_small, n, filled_like(n, 0)), q)
+    rejected = _by_rejection(key, select(is_small, filled_like(n, 1e4), n), select(is_small, filled_like(q, 0.5), q))
+    samples = select(is_small, by_counting, rejected)
     wrong = no_count | no_chance
-    drawn = select(wrong, filled(drawn, np.nan), drawn)
-    drawn = select(endless & ~wrong, filled(drawn, np.inf), drawn)
-    return select(rare | wrong | endless, drawn, n - drawn)
+    samples = select(wrong, filled_like(samples, np.nan), samples)
+    samples = select(endless & ~wrong, filled_like(samples, np.inf), samples)
+    return select(rare | wrong | endless, samples, n - samples)
 
 
-def _counted(key: Any, n: Any, q: Any) -> Any:
-    """Count the successes in n trials, by drawing the geometric number of trials to the next success."""
+def _count_successes(key: Any, n: Any, q: Any) -> Any:
+    """Count the successes in ``n`` trials of probability ``q``.
+
+    It draws the geometrically distributed number of trials to the next success, until ``n`` is exceeded.
+    """
     aval = aval_of(n)
     log_failure = log1p(-q)
 
@@ -80,18 +87,21 @@ def _counted(key: Any, n: Any, q: Any) -> Any:
 
     def step(state: Any) -> Any:
         count, successes, trials, key = state
-        now, following = parts(key, 2)
-        u = uniform_values(now, aval.shape, aval.dtype, 0.0, 1.0)
+        subkey, next_key = split_key(key, 2)
+        u = uniform_values(subkey, aval.shape, aval.dtype, 0.0, 1.0)
         successes = select(condition(state), successes + 1.0, successes)
         # Both logarithms are negative; for a certain failure the compiler may produce 0 as well as -0.
-        return count + 1, successes, trials + ceil(abs(log(u) / log_failure)), following
+        return count + 1, successes, trials + ceil(abs(log(u) / log_failure)), next_key
 
-    start = (0, filled(n, 0), filled(n, 0), key)
+    start = (0, filled_like(n, 0), filled_like(n, 0), key)
     return while_loop(while_any(condition, float(finfo(aval.dtype).max)), step, start)[1] - 1.0
 
 
 def _by_rejection(key: Any, n: Any, q: Any) -> Any:
-    """Draw by Hörmann's algorithm BTRS (1993), with its constants and names."""
+    """Draw from the binomial distribution of ``n`` trials of probability ``q``, at most 1/2, with n q above 10.
+
+    The algorithm is Hörmann's BTRS (1993), with its constants and names.
+    """
     aval = aval_of(n)
     spq = sqrt(n * q * (1.0 - q))
     b = 1.15 + 2.53 * spq
@@ -106,8 +116,8 @@ def _by_rejection(key: Any, n: Any, q: Any) -> Any:
         return ~state[2]
 
     def step(state: Any) -> Any:
-        count, drawn, accepted, key = state
-        following, first, second = parts(key, 3)
+        count, samples, accepted, key = state
+        next_key, first, second = split_key(key, 3)
         u = uniform_values(first, aval.shape, aval.dtype, 0.0, 1.0)
         v = uniform_values(second, aval.shape, aval.dtype, 0.0, 1.0)
         u = u - 0.5
@@ -119,22 +129,23 @@ def _by_rejection(key: Any, n: Any, q: Any) -> Any:
             (m + 0.5) * log((m + 1.0) / (r * (n - m + 1.0)))
             + (n + 1.0) * log((n - m + 1.0) / (n - k + 1.0))
             + (k + 0.5) * log(r * (n - k + 1.0) / (k + 1.0))
-            + _beyond_stirling(m)
-            + _beyond_stirling(n - m)
-            - _beyond_stirling(k)
-            - _beyond_stirling(n - k)
+            + _stirling_correction(m)
+            + _stirling_correction(n - m)
+            - _stirling_correction(k)
+            - _stirling_correction(n - k)
         )
         accept = at_once | (~never & le(log(v * alpha / (a / (u_s * u_s) + b)), bound))
-        return count + 1, select(accept, k, drawn), accepted | accept, following
+        return count + 1, select(accept, k, samples), accepted | accept, next_key
 
-    start = (0, filled(n, -1), ne(n, n) & False, key)
+    start = (0, filled_like(n, -1), ne(n, n) & False, key)
     return while_loop(while_any(condition, float(finfo(aval.dtype).max)), step, start)[1]
 
 
-def _beyond_stirling(k: Any) -> Any:
+def _stirling_correction(k: Any) -> Any:
     # From 9 on JAX uses the value for 9 (about 1/1080); the results have to match JAX's.
+    """Return log(k!) minus Hörmann's form of Stirling's approximation: from a table up to 9, above by a series."""
     aval = aval_of(k)
-    table = np.array(_BEYOND_STIRLING).astype(aval.dtype)
+    table = np.array(_STIRLING_CORRECTIONS).astype(aval.dtype)
     small = clamp(np.array(0, aval.dtype)[()], k, np.array(9, aval.dtype)[()])
     next_ = small + 1.0
     series = (1 / 12 - (1 / 360 - 1 / 1260 / (next_ * next_)) / (next_ * next_)) / next_

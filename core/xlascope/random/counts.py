@@ -7,62 +7,62 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
-from ..control.flow.loops import scan
-from ..dtypes import canonical, is_floating, is_integer
-from ..ir.requested_dtypes import requested_dtype
+from ..control.flow.loop_api import scan
+from ..dtypes import is_floating, is_integer, to_canonical_dtype
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..numpy.promotion import common_dtype, to_inexact
 from ..operations.comparisons import eq, lt
 from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
 from ..operations.exponentials import log, log1p
 from ..operations.extremes import clamp
-from ..operations.out_shardings import out_sharded
+from ..operations.out_shardings import with_out_sharding
 from ..operations.rounding import floor
 from ..operations.selection import select
 from ..operations.shapes import moveaxis
 from ..trace.values import aval_of
 from .binomials import binomial_values
-from .continuous import Shape, fitted, shape_or_broadcast, uniform_values
-from .drawing import new_keys
-from .keys import checked, shape_of
-from .parts import filled, spread
-from .rejection import poisson_values
+from .continuous import Shape, convert_parameter, shape_or_broadcast, uniform_values
+from .key_algorithms import new_keys
+from .keys import check_key, shape_of
+from .poisson_sampling import poisson_values
+from .sampler_helpers import broadcast_parameter, filled_like
 
 
-@out_sharded
+@with_out_sharding
 def rademacher(key: Any, shape: Shape = (), dtype: Any = int) -> Any:
     """Draw signs: 1 and -1, each with probability 1/2, as numbers of ``dtype``.
 
     >>> import xlascope as xs
     >>> x = xs.random.rademacher(xs.random.PRNGKey(0), (3,))
     """
-    return _rademacher(checked(key, "rademacher"), shape_of(shape, "rademacher"), requested_dtype(dtype))
+    return _rademacher(check_key(key, "rademacher"), shape_of(shape, "rademacher"), resolve_requested_dtype(dtype))
 
 
-@out_sharded
+@with_out_sharding
 def geometric(key: Any, p: Any, shape: Shape | None = None, dtype: Any = int) -> Any:
     """Draw the number of trials to the first success of probability ``p``, which broadcasts to ``shape``.
 
     >>> import xlascope as xs
     >>> x = xs.random.geometric(xs.random.PRNGKey(0), 0.2, (3,))
     """
-    sizes, integer_dtype = shape_or_broadcast(shape, "geometric", p), integer_of(dtype, "geometric")
-    return _geometric(checked(key, "geometric"), p, sizes, integer_dtype)
+    sizes, integer_dtype = shape_or_broadcast(shape, "geometric", p), require_integer_dtype(dtype, "geometric")
+    return _geometric(check_key(key, "geometric"), p, sizes, integer_dtype)
 
 
-@out_sharded
+@with_out_sharding
 def poisson(key: Any, lam: Any, shape: Shape | None = None, dtype: Any = int) -> Any:
-    """Draw the number of events when ``lam`` are expected; -1 for a negative ``lam``.
+    """Draw from the Poisson distribution with the mean ``lam``; -1 for a negative ``lam``.
 
-    ``lam`` broadcasts to ``shape``. Small numbers are counted (D. Knuth, The Art of Computer Programming 2, 3.4.1),
-    others drawn by rejection (W. Hörmann: "The transformed rejection method for generating Poisson random
+    ``lam`` broadcasts to ``shape``. Small numbers are counted (D. Knuth, The Art of Computer Programming 2,
+    3.4.1), others drawn by rejection (W. Hörmann: "The transformed rejection method for generating Poisson random
     variables", 1993).
 
     >>> import xlascope as xs
     >>> x = xs.random.poisson(xs.random.PRNGKey(0), 3.5, (3,))
     """
-    sizes, integer_dtype = shape_or_broadcast(shape, "poisson", lam), integer_of(dtype, "poisson")
-    return _poisson(checked(key, "poisson"), lam, sizes, integer_dtype)
+    sizes, integer_dtype = shape_or_broadcast(shape, "poisson", lam), require_integer_dtype(dtype, "poisson")
+    return _poisson(check_key(key, "poisson"), lam, sizes, integer_dtype)
 
 
 def multinomial(
@@ -70,8 +70,8 @@ def multinomial(
 ) -> Any:
     """Draw the counts of each category in ``n`` draws with the probabilities ``p`` along its last axis.
 
-    ``p`` broadcasts to ``shape``, ``n`` to ``shape`` without its last axis. The result has ``shape`` and the dtype
-    of floats unless ``dtype`` is another. Categories are drawn one after the other, each from the remaining draws,
+    ``p`` broadcasts to ``shape``, ``n`` to ``shape`` without its last axis. The result has ``shape`` and
+    ``dtype`` (None: the default float). Categories are drawn one after the other, each from the remaining draws,
     in a loop of which ``unroll`` steps are unrolled.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -82,13 +82,13 @@ def multinomial(
     if not aval_of(p).shape:
         raise ValueError("random.multinomial takes p with the probabilities along its last axis, got a scalar")
     sizes = aval_of(p).shape if shape is None else shape_of(shape, "multinomial")
-    result_dtype = requested_dtype(float if dtype is None else dtype)
-    return _multinomial(checked(key, "multinomial"), n, p, sizes, result_dtype, unroll)
+    result_dtype = resolve_requested_dtype(float if dtype is None else dtype)
+    return _multinomial(check_key(key, "multinomial"), n, p, sizes, result_dtype, unroll)
 
 
-def integer_of(dtype: Any, user: str) -> np.dtype[Any]:
-    """Return the requested integer dtype; raise TypeError for another kind."""
-    requested = requested_dtype(dtype)
+def require_integer_dtype(dtype: Any, user: str) -> np.dtype[Any]:
+    """Return the dtype requested from the sampler ``user``; raise TypeError unless it is an integer dtype."""
+    requested = resolve_requested_dtype(dtype)
     if not is_integer(requested):
         raise TypeError(f"random.{user} gives numbers of an integer dtype, got dtype={requested.name}")
     return requested
@@ -103,8 +103,8 @@ def _rademacher(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 def rademacher_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """Draw the numbers of :func:`rademacher`, for use inside other samplers."""
-    up = lt(uniform_values(key, shape, canonical(float), 0.0, 1.0), 0.5)
+    """Draw the numbers of :func:`rademacher` inside another sampler; ``key`` is a result of ``check_key``."""
+    up = lt(uniform_values(key, shape, to_canonical_dtype(float), 0.0, 1.0), 0.5)
     two, unit = (np.array(value).astype(dtype)[()] for value in (2, 1))
     if dtype.kind == "b":
         return up
@@ -113,15 +113,17 @@ def rademacher_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) ->
 
 @jit(static_argnums=(2, 3))
 def _geometric(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    draw_dtype = aval_of(p).dtype if is_floating(aval_of(p).dtype) else canonical(float)
+    draw_dtype = aval_of(p).dtype if is_floating(aval_of(p).dtype) else to_canonical_dtype(float)
     u = uniform_values(key, shape, draw_dtype, 0.0, 1.0)
-    u = select(eq(u, 0.0), filled(u, 1), u)
-    return convert_element_type(floor(log(u) / log1p(-fitted(p, shape, draw_dtype, "geometric"))) + 1.0, dtype)
+    u = select(eq(u, 0.0), filled_like(u, 1), u)
+    return convert_element_type(
+        floor(log(u) / log1p(-convert_parameter(p, shape, draw_dtype, "geometric"))) + 1.0, dtype
+    )
 
 
 @jit(static_argnums=(2, 3))
 def _poisson(key: Any, lam: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return poisson_values(key, spread(lam, shape, np.dtype("float32"), "poisson"), dtype)
+    return poisson_values(key, broadcast_parameter(lam, shape, np.dtype("float32"), "poisson"), dtype)
 
 
 @jit(static_argnums=(3, 4, 5))
@@ -130,17 +132,17 @@ def _multinomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dty
     if not is_floating(draw_dtype):
         raise TypeError(f"random.multinomial takes real numbers and probabilities, got dtype={draw_dtype.name}")
     n, p = (
-        spread(n, shape[:-1], draw_dtype, "multinomial"),
-        moveaxis(spread(p, shape, draw_dtype, "multinomial"), len(shape) - 1, 0),
+        broadcast_parameter(n, shape[:-1], draw_dtype, "multinomial"),
+        moveaxis(broadcast_parameter(p, shape, draw_dtype, "multinomial"), len(shape) - 1, 0),
     )
     remaining = cumsum(p, 0, reverse=True)
-    conditional = p / select(eq(remaining, 0.0), filled(remaining, 1), remaining)
+    conditional = p / select(eq(remaining, 0.0), filled_like(remaining, 1), remaining)
 
     def draw(remaining: Any, inputs: Any) -> Any:
         key, ratio = inputs
         zero, unit = (np.array(value, draw_dtype)[()] for value in (0, 1))
-        drawn = binomial_values(key, remaining, clamp(zero, ratio, unit), shape[:-1], draw_dtype)
-        return remaining - drawn, drawn
+        count = binomial_values(key, remaining, clamp(zero, ratio, unit), shape[:-1], draw_dtype)
+        return remaining - count, count
 
-    _, drawn = scan(draw, n, (new_keys(key, (shape[-1],)), conditional), unroll=unroll)
-    return convert_element_type(moveaxis(drawn, 0, len(shape) - 1), dtype)
+    _, counts = scan(draw, n, (new_keys(key, (shape[-1],)), conditional), unroll=unroll)
+    return convert_element_type(moveaxis(counts, 0, len(shape) - 1), dtype)

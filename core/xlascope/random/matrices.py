@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
-from ..dtypes import kind_of
-from ..ir.requested_dtypes import requested_dtype
+from ..dtypes import dtype_kind
+from ..ir.requested_dtypes import resolve_requested_dtype
 from ..numpy.axes import whole_number
 from ..numpy.contractions import einsum
 from ..numpy.linalg.decompositions import cholesky, eigh, qr, svd
@@ -16,24 +16,24 @@ from ..numpy.promotion import common_dtype, to_inexact
 from ..numpy.repeating import diagonal
 from ..operations.arithmetic import sign
 from ..operations.exponentials import sqrt
-from ..operations.out_shardings import out_sharded
+from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import expand_dims, moveaxis
 from ..trace.values import aval_of
-from .continuous import Shape, real_of
+from .continuous import Shape, require_float_dtype
 from .continuous import normal as _normal
-from .keys import checked, shape_of
+from .keys import check_key, shape_of
 
 _METHODS = ("cholesky", "eigh", "svd")
 
 
-@out_sharded
+@with_out_sharding
 def multivariate_normal(
     key: Any, mean: Any, cov: Any, shape: Shape | None = None, dtype: Any = None, method: str = "cholesky"
 ) -> Any:
     """Draw vectors of normal numbers with the means ``mean`` (…, n) and the covariances ``cov`` (…, n, n).
 
-    The result has ``shape``, to which the axes before broadcast, with the axis of n behind it, in the common
-    floating-point dtype of mean and covariances unless ``dtype`` is another. ``method`` is the factorization of the
+    The result has the shape ``(*shape, n)``; the leading axes of mean and covariances broadcast to ``shape``. Its
+    dtype is ``dtype`` (None: the common floating-point dtype of both). ``method`` is the factorization of the
     covariances: "cholesky" (the fastest; they have to be positive definite), "eigh" or "svd" (they may be
     singular). Raises ValueError for another one, and for shapes that do not fit.
 
@@ -50,16 +50,18 @@ def multivariate_normal(
     count = means.shape[-1]
     if covariances.shape[-2:] != (count, count):
         raise ValueError(f"{name}: cov has shape {covariances.shape}, expected (…, {count}, {count}) for that mean")
-    result_dtype = to_inexact(common_dtype([means, covariances])[0]) if dtype is None else requested_dtype(dtype)
+    result_dtype = (
+        to_inexact(common_dtype([means, covariances])[0]) if dtype is None else resolve_requested_dtype(dtype)
+    )
     batch_shape = np.broadcast_shapes(means.shape[:-1], covariances.shape[:-2])
     sizes = batch_shape if shape is None else shape_of(shape, "multivariate_normal")
     if np.broadcast_shapes(batch_shape, sizes) != sizes:
         raise ValueError(f"{name}: mean and cov are stacks of shape {batch_shape}, which does not broadcast to {sizes}")
-    real = real_of(result_dtype, "multivariate_normal")
-    return _multivariate_normal(checked(key, "multivariate_normal"), mean, cov, (*sizes, count), real, method)
+    real = require_float_dtype(result_dtype, "multivariate_normal")
+    return _multivariate_normal(check_key(key, "multivariate_normal"), mean, cov, (*sizes, count), real, method)
 
 
-@out_sharded
+@with_out_sharding
 def orthogonal(key: Any, n: int, shape: Shape = (), dtype: Any = float, m: int | None = None) -> Any:
     """Draw uniformly distributed orthogonal matrices; for a complex ``dtype`` unitary ones.
 
@@ -74,11 +76,11 @@ def orthogonal(key: Any, n: int, shape: Shape = (), dtype: Any = float, m: int |
     """
     rows = whole_number(n, "n")
     columns = rows if m is None else whole_number(m, "m")
-    requested = requested_dtype(dtype)
-    if kind_of(requested) != "c":
-        real_of(requested, "orthogonal")
+    requested = resolve_requested_dtype(dtype)
+    if dtype_kind(requested) != "c":
+        require_float_dtype(requested, "orthogonal")
     sizes = shape_of((*shape_of(shape, "orthogonal"), rows, columns), "orthogonal")
-    return _orthogonal(checked(key, "orthogonal"), sizes, requested)
+    return _orthogonal(check_key(key, "orthogonal"), sizes, requested)
 
 
 @jit(static_argnums=(3, 4, 5))

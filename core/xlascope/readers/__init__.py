@@ -4,6 +4,6 @@ None of them starts a backend. XLA promises no stability of these formats. A rea
 :class:`FormatError` for input of an unknown form and never returns less than the input holds.
 """
 
-from ..names import lazy
+from ..names import make_lazy_attributes
 
-__getattr__, __dir__, __all__ = lazy(__name__)
+__getattr__, __dir__, __all__ = make_lazy_attributes(__name__)

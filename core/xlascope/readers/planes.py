@@ -14,29 +14,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..records.events import Peaks
-from .memory.wire_format import fields
+from .memory.wire_format import iter_fields
 
 #: Lines of a device that TensorBoard's tools derive from the others, and lines without runs of kernels.
-DERIVED = frozenset(
+DERIVED_LINES = frozenset(
     {
         *("Steps", "Framework Ops", "Framework Name Scope", "TensorFlow Ops", "TensorFlow Name Scope", "Source code"),
         *("XLA Modules", "XLA TraceMe", "Launch Stats", "CUPTI overhead", "Source Code", "python"),
     }
 )
-OPERATIONS, ASYNCHRONOUS, MODULES = "XLA Ops", "Async XLA Ops", "XLA Modules"
+OPS_LINE, ASYNC_OPS_LINE, MODULES_LINE = "XLA Ops", "Async XLA Ops", "XLA Modules"
 
 _STREAM = re.compile(r"(Stream #\d+)")
 _MODULE = re.compile(r"(.+)\((\d+)\)$")
-_COPIED = re.compile(r"\bsize:(\d+)")
+_COPY_SIZE = re.compile(r"\bsize:(\d+)")
 
 # Fields of the messages XSpace, XPlane, XEventMetadata, XStat and of a map's entry.
 _PLANES, _NAME, _EVENTS, _STATS_OF_PLANE = 1, 2, 4, 5
 _STATS, _VALUE = 5, 2
-_STAT, _DOUBLE, _UNSIGNED, _SIGNED = 1, 2, 3, 4
+_STAT_ID, _DOUBLE, _UNSIGNED, _SIGNED = 1, 2, 3, 4
 
 
 class ModuleRun(NamedTuple):
-    """Call of a program on a TPU. Times in seconds from the start of the window."""
+    """Call of a program on a TPU: XLA's number of the call, and its times in seconds from the start of the window."""
 
     module: str
     program_id: int
@@ -45,7 +45,7 @@ class ModuleRun(NamedTuple):
     end: float
 
 
-class OwnFigures(NamedTuple):
+class XlaFigures(NamedTuple):
     """XLA's figures for one run of a kernel; None where there are none."""
 
     flops: float | None
@@ -67,7 +67,7 @@ def device_of(plane: str) -> str:
 
 
 def stream_of(device: str, line: str) -> str:
-    """Return the name of a device's queue, ``""`` for threads of a host.
+    """Return the stream of a device that a line of the profile stands for, ``""`` for threads of a host.
 
     >>> stream_of("gpu:0", "Stream #134(Compute,MemcpyD2D)"), stream_of("cpu:0", "tf_XLAEigen/1")
     ('Stream #134', '')
@@ -78,20 +78,20 @@ def stream_of(device: str, line: str) -> str:
     return match[1] if match else line
 
 
-def is_told_elsewhere(device: str, line: str) -> bool:
-    """Return whether a line repeats the events of other lines, so that its kernels would count twice."""
+def is_derived_line(device: str, line: str) -> bool:
+    """Return whether a line of a profile repeats the events of other lines, or contains no runs of kernels."""
     if device.startswith("cpu:"):
         return False
-    return line in DERIVED or (line in (OPERATIONS, ASYNCHRONOUS) and not device.startswith("tpu:"))
+    return line in DERIVED_LINES or (line in (OPS_LINE, ASYNC_OPS_LINE) and not device.startswith("tpu:"))
 
 
 def copied_bytes(facts: Mapping[str, Any]) -> int | None:
-    """Return the bytes of a GPU's copy, or None.
+    """Return the bytes of a GPU's copy from an event's statistics, or None if they are not reported.
 
     >>> copied_bytes({"memcpy_details": "kind_src:pinned kind_dst:device size:4096 dest:0 async:1"})
     4096
     """
-    match = _COPIED.search(str(facts.get("memcpy_details", "")))
+    match = _COPY_SIZE.search(str(facts.get("memcpy_details", "")))
     return int(match[1]) if match else None
 
 
@@ -107,10 +107,10 @@ def operation_name(event: str) -> str:
 def module_runs(lines: Iterable[Any]) -> list[ModuleRun]:
     """Return the calls of programs in a TPU's lines, in order."""
     runs: list[ModuleRun] = []
-    for event in (event for line in lines if line.name == MODULES for event in line.events):
-        named = _MODULE.match(event.name)
+    for event in (event for line in lines if line.name == MODULES_LINE for event in line.events):
+        match = _MODULE.match(event.name)
         facts = dict(event.stats)
-        module, number = (named[1], int(named[2])) if named else (event.name, -1)
+        module, number = (match[1], int(match[2])) if match else (event.name, -1)
         run = facts.get("run_id")
         runs.append(
             ModuleRun(
@@ -125,13 +125,16 @@ def module_runs(lines: Iterable[Any]) -> list[ModuleRun]:
 
 
 def peaks_of(plane: Any) -> Peaks | None:
-    """Return the peak performance that the plane of a device reports, or None."""
+    """Return the peak performance that a device's plane of a profile reports, or None if it reports none."""
     facts = dict(plane.stats)
-    flops, bandwidth = _number(facts, "peak_teraflops_per_second"), _number(facts, "peak_hbm_bw_gigabytes_per_second")
-    clock, memory, cores = (_number(facts, name) for name in ("clock_rate", "memory_size", "core_count"))
+    flops, bandwidth = (
+        _positive_number(facts, "peak_teraflops_per_second"),
+        _positive_number(facts, "peak_hbm_bw_gigabytes_per_second"),
+    )
+    clock, memory, cores = (_positive_number(facts, name) for name in ("clock_rate", "memory_size", "core_count"))
     peaks = Peaks(
         flops=flops * 1e12 if flops else None,
-        bytes_per_second=bandwidth * 1e9 if bandwidth else _number(facts, "memory_bandwidth"),
+        bytes_per_second=bandwidth * 1e9 if bandwidth else _positive_number(facts, "memory_bandwidth"),
         memory=int(memory) if memory else None,
         cores=int(cores) if cores else None,
         clock=clock * 1e3 if clock else None,  # kilohertz
@@ -139,51 +142,58 @@ def peaks_of(plane: Any) -> Peaks | None:
     return None if peaks == Peaks() else peaks
 
 
-def _number(facts: Mapping[str, Any], name: str) -> float | None:
+def _positive_number(facts: Mapping[str, Any], name: str) -> float | None:
     value = facts.get(name)
     return float(value) if isinstance(value, (int, float)) and value > 0 else None
 
 
-def own_figures(data: bytes) -> dict[str, dict[str, OwnFigures]]:
-    """Return XLA's figures for the kernels of each TPU, by event name; jaxlib's parser leaves them out."""
+def read_xla_figures(data: bytes) -> dict[str, dict[str, XlaFigures]]:
+    """Return XLA's figures for the kernels of each TPU, by device and event name; ``data`` is the serialized profile.
+
+    jaxlib's parser leaves them out.
+    """
     figures = {}
-    for number, plane in fields(data):
+    for number, plane in iter_fields(data):
         if number == _PLANES and isinstance(plane, bytes) and b"/device:TPU:" in plane:
-            content = list(fields(plane))
-            name = next((_text(value) for field, value in content if field == _NAME), "")
+            content = list(iter_fields(plane))
+            name = next((_decode_text(value) for field, value in content if field == _NAME), "")
             if name.startswith("/device:TPU:"):
-                figures[device_of(name)] = dict(_figures(content))
+                figures[device_of(name)] = dict(_iter_figures(content))
     return figures
 
 
-def _figures(plane: list[tuple[int, int | bytes]]) -> Iterator[tuple[str, OwnFigures]]:
-    names = {number: _text(message.get(_NAME, b"")) for number, message, _ in _entries(plane, _STATS_OF_PLANE)}
-    for _, message, stats in _entries(plane, _EVENTS):
-        values = {names.get(number, ""): value for number, value in map(_stat, stats)}
-        figures = OwnFigures(values.get("flops"), values.get("bytes_accessed"))
-        if figures != OwnFigures(None, None):
-            yield _text(message.get(_NAME, b"")), figures
+def _iter_figures(plane: list[tuple[int, int | bytes]]) -> Iterator[tuple[str, XlaFigures]]:
+    """Yield (event name, XLA's figures) of the kernels in a TPU's plane that have figures."""
+    names = {
+        number: _decode_text(message.get(_NAME, b""))
+        for number, message, _ in _iter_map_entries(plane, _STATS_OF_PLANE)
+    }
+    for _, message, stats in _iter_map_entries(plane, _EVENTS):
+        values = {names.get(number, ""): value for number, value in map(_parse_stat, stats)}
+        figures = XlaFigures(values.get("flops"), values.get("bytes_accessed"))
+        if figures != XlaFigures(None, None):
+            yield _decode_text(message.get(_NAME, b"")), figures
 
 
-def _entries(
+def _iter_map_entries(
     plane: list[tuple[int, int | bytes]], field: int
 ) -> Iterator[tuple[int, dict[int, int | bytes], list[bytes]]]:
-    """Yield the values of a map: their numbers, fields and statistics."""
+    """Yield (key, fields, serialized statistics) of each value of a map of a plane; ``field`` is the map's number."""
     for number, entry in plane:
         if number == field and isinstance(entry, bytes):
-            for inner, value in fields(entry):
+            for inner, value in iter_fields(entry):
                 if inner == _VALUE and isinstance(value, bytes):
-                    content = list(fields(value))
+                    content = list(iter_fields(value))
                     message = dict(content)
                     key = message.get(1, 0)
                     stats = [stat for part, stat in content if part == _STATS and isinstance(stat, bytes)]
                     yield key if isinstance(key, int) else 0, message, stats
 
 
-def _stat(data: bytes) -> tuple[int, float | None]:
-    """Return a statistic's number and its value, None if that is not a number."""
-    message = dict(fields(data))
-    number = message.get(_STAT, 0)
+def _parse_stat(data: bytes) -> tuple[int, float | None]:
+    """Return the number of a statistic's name, and its value; None if that is not a number."""
+    message = dict(iter_fields(data))
+    number = message.get(_STAT_ID, 0)
     value: float | None = None
     for field in (_UNSIGNED, _SIGNED, _DOUBLE):
         content = message.get(field)
@@ -194,5 +204,5 @@ def _stat(data: bytes) -> tuple[int, float | None]:
     return (number if isinstance(number, int) else 0), value
 
 
-def _text(value: int | bytes) -> str:
+def _decode_text(value: int | bytes) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""

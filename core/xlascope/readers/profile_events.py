@@ -18,17 +18,17 @@ from jaxlib import _profile_data
 from ..records.events import Peaks
 from .format_error import FormatError
 from .planes import (
-    ASYNCHRONOUS,
-    OPERATIONS,
+    ASYNC_OPS_LINE,
+    OPS_LINE,
     ModuleRun,
-    OwnFigures,
+    XlaFigures,
     copied_bytes,
     device_of,
-    is_told_elsewhere,
+    is_derived_line,
     module_runs,
     operation_name,
-    own_figures,
     peaks_of,
+    read_xla_figures,
     stream_of,
 )
 
@@ -38,17 +38,18 @@ class TooManyEventsError(FormatError):
 
 
 #: The run of an event that has none: GPUs report kernels in order, without the number of the call.
-NO_RUN = -1
+UNKNOWN_RUN = -1
 
 
 @dataclass(slots=True)
 class Event:
-    """Run of one kernel. Times in seconds from the start of the window.
+    """Run of one kernel; times are seconds from the start of the window.
 
-    ``ended`` says that the end was recorded: on a CPU the profiler reports a loop when it has dispatched its
-    first iteration. On a GPU an instruction, or a CUDA graph of many (``in_graph``), can launch several kernels:
-    these share one number, ``launch``, if the profiler reports it (otherwise 0). ``function`` is the kernel's
-    name there.
+    ``children`` are the seconds of kernels that it ran. ``ended`` says that the end was recorded: on a CPU the
+    profiler reports a loop when it has dispatched its first iteration. On a GPU an instruction, or a CUDA graph of
+    many (``in_graph``), can launch several kernels: these share one number, ``launch``, if the profiler reports it
+    (otherwise 0). ``function`` is the name of the kernel's function, ``kernel`` that of the instruction, and ``run``
+    the number of the call.
     """
 
     module: str
@@ -60,16 +61,16 @@ class Event:
     start: float
     end: float
     children: float = 0.0
-    over: bool = True
+    ended: bool = True
     stream: str = ""
     bytes: int | None = None
-    figures: OwnFigures | None = None
+    figures: XlaFigures | None = None
     launch: int = 0
     in_graph: bool = False
     function: str = ""
 
     @property
-    def own(self) -> float:
+    def self_seconds(self) -> float:
         """Return the time of the kernel itself, without the kernels that it ran."""
         return max(self.end - self.start - self.children, 0.0)
 
@@ -86,18 +87,18 @@ class Transfer(NamedTuple):
 
 
 #: How devices' profilers name copies between host and device, and between devices (``MemcpyH2D``).
-_COPY = "Memcpy"
+_COPY_PREFIX = "Memcpy"
 
 #: XLA:CPU marks the end of a kernel, on the thread that finished it, by an event of this name.
-_END = "end: "
-_MARKED = "cpu:"
+_END_PREFIX = "end: "
+_MARKED_PLATFORM = "cpu:"
 
 
 class Events(NamedTuple):
-    """Content of a window: kernel runs in the order they began, copies, and durations of function calls in seconds.
+    """Content of a window: kernel runs in the order they began, copies, durations of calls, and peaks of devices.
 
-    A call lasts from when the host makes it until it returns; its program may still run after that. Calls are
-    listed by function name.
+    A call lasts from when the host makes it until it returns; its program may still run after that. Calls are listed
+    by function name. Durations are in seconds.
     """
 
     kernels: list[Event]
@@ -107,17 +108,17 @@ class Events(NamedTuple):
 
 
 #: How jaxlib names a call of a jitted function: ``PjitFunction(update)``.
-_CALL = "PjitFunction("
+_CALL_PREFIX = "PjitFunction("
 
 
 class _Line(NamedTuple):
-    """Thread of a host or queue of a device, with the data needed to interpret its events."""
+    """Thread of a host or stream of a device in a profile, with the data needed to interpret its events."""
 
     device: str
     name: str
     thread: int
     module_runs: Sequence[ModuleRun] = ()
-    figures: Mapping[str, OwnFigures] = MappingProxyType({})
+    figures: Mapping[str, XlaFigures] = MappingProxyType({})
 
     @property
     def stream(self) -> str:
@@ -125,14 +126,14 @@ class _Line(NamedTuple):
 
 
 #: Module and instruction of each kernel whose events have only a name.
-Named = Mapping[str, tuple[str, str]]
+KernelNames = Mapping[str, tuple[str, str]]
 
 
-def read_events(data: bytes, limit: int, kernel_names: Named = MappingProxyType({})) -> Events:
-    """Return the events of a serialized ``XSpace``; raise TooManyEventsError beyond the limit.
+def read_events(data: bytes, limit: int, kernel_names: KernelNames = MappingProxyType({})) -> Events:
+    """Return the events of a serialized ``XSpace``; raise TooManyEventsError if there are more than ``limit``.
 
-    ``kernel_names`` gives the module and instruction of GPU kernels that ran in a CUDA graph, where XLA's
-    annotations are missing.
+    ``kernel_names`` gives the module and instruction of GPU kernels that ran in a CUDA graph, where XLA's annotations
+    are missing.
     """
     try:
         profile = _profile_data.ProfileData.from_serialized_xspace(data)
@@ -143,30 +144,36 @@ def read_events(data: bytes, limit: int, kernel_names: Named = MappingProxyType(
     events = Events([], [], defaultdict(list), {})
     ends: dict[str, list[float]] = defaultdict(list)
     host: set[str] = set()  # names of events that are not kernels: reading an event's statistics is expensive
-    for number, (line, raw) in enumerate(_raw_events(profile, data, events.peaks)):
+    for number, (line, raw) in enumerate(_iter_raw_events(profile, data, events.peaks)):
         if number >= limit:
             raise TooManyEventsError("a profile", f"expected at most {limit:,} events, there are more")
         name: str = raw.name
-        if name.startswith(_END):
-            ends[name[len(_END) :]].append(raw.end_ns * 1e-9)
-        elif name.startswith(_CALL):
-            events.calls[name[len(_CALL) : -1]].append((raw.end_ns - raw.start_ns) * 1e-9)
+        if name.startswith(_END_PREFIX):
+            ends[name[len(_END_PREFIX) :]].append(raw.end_ns * 1e-9)
+        elif name.startswith(_CALL_PREFIX):
+            events.calls[name[len(_CALL_PREFIX) : -1]].append((raw.end_ns - raw.start_ns) * 1e-9)
         elif name not in host:
-            _sort(line, raw, name, kernel_names, events, host)
+            _classify_event(line, raw, name, kernel_names, events, host)
     events.kernels.sort(key=lambda event: (event.start, -event.end))
-    _one_program(events.kernels)
+    _fill_program_ids(events.kernels)
     _subtract_children(events.kernels)
-    _extend(events.kernels, ends)
+    _extend_to_end_marks(events.kernels, ends)
     return events
 
 
-def _sort(line: _Line, raw: Any, name: str, kernel_names: Named, events: Events, host: set[str]) -> None:
-    """Add one event to the kernels or the copies, or ignore it."""
+def _classify_event(
+    line: _Line, raw: Any, name: str, kernel_names: KernelNames, events: Events, host: set[str]
+) -> None:
+    """Add one event to the kernels or the copies in ``events``, or ignore it.
+
+    ``raw`` is jaxlib's event. The name of an event of the host that is neither is added to ``host``, whose names the
+    caller skips.
+    """
     facts: dict[str, Any] = dict(raw.stats)
-    event = _event(line, raw, name, facts, kernel_names)
+    event = _parse_event(line, raw, name, facts, kernel_names)
     if event:
         events.kernels.append(event)
-    elif line.stream and (name.startswith(_COPY) or line.name == ASYNCHRONOUS):  # host events are skipped
+    elif line.stream and (name.startswith(_COPY_PREFIX) or line.name == ASYNC_OPS_LINE):  # host events are skipped
         figures = line.figures.get(name)
         size = copied_bytes(facts)
         if size is None and figures is not None and figures.bytes_accessed is not None:
@@ -178,10 +185,13 @@ def _sort(line: _Line, raw: Any, name: str, kernel_names: Named, events: Events,
         host.add(name)
 
 
-def _raw_events(profile: Any, data: bytes, peaks: dict[str, Peaks]) -> Iterator[tuple[_Line, Any]]:
-    """Yield every event with its line; store the peaks of each device in ``peaks``."""
+def _iter_raw_events(profile: Any, data: bytes, peaks: dict[str, Peaks]) -> Iterator[tuple[_Line, Any]]:
+    """Yield every event of jaxlib's parsed profile with its line; store the peaks of each device in ``peaks``.
+
+    ``data`` is the serialized profile, which holds figures that jaxlib's parser leaves out.
+    """
     thread = 0
-    figures: dict[str, dict[str, OwnFigures]] | None = None
+    figures: dict[str, dict[str, XlaFigures]] | None = None
     for plane in profile.planes:
         device = device_of(plane.name)
         lines = list(plane.lines)
@@ -191,9 +201,9 @@ def _raw_events(profile: Any, data: bytes, peaks: dict[str, Peaks]) -> Iterator[
         runs: list[ModuleRun] = []
         if device.startswith("tpu:"):
             runs = module_runs(lines)
-            figures = own_figures(data) if figures is None else figures
+            figures = read_xla_figures(data) if figures is None else figures
         for line in lines:
-            if is_told_elsewhere(device, line.name):
+            if is_derived_line(device, line.name):
                 continue
             thread += 1
             profile_line = _Line(device, line.name, thread, runs, (figures or {}).get(device, {}))
@@ -201,14 +211,17 @@ def _raw_events(profile: Any, data: bytes, peaks: dict[str, Peaks]) -> Iterator[
                 yield profile_line, event
 
 
-def _event(line: _Line, raw: Any, name: str, facts: dict[str, Any], kernel_names: Named) -> Event | None:
-    """Return the run of a kernel, identified by XLA's annotations, by its name or by when it ran."""
+def _parse_event(line: _Line, raw: Any, name: str, facts: dict[str, Any], kernel_names: KernelNames) -> Event | None:
+    """Return the run of a kernel, identified by XLA's annotations, by its name or by when it ran; None if it is none.
+
+    ``facts`` are the statistics of jaxlib's event ``raw``.
+    """
     if "hlo_op" not in facts or "hlo_module" not in facts:
         if "kernel_details" in facts and name in kernel_names:
             module, kernel = kernel_names[name]
             facts = {**facts, "hlo_module": module, "hlo_op": kernel}
-        elif line.name == OPERATIONS:
-            run = _run_at(line.module_runs, raw.start_ns * 1e-9)
+        elif line.name == OPS_LINE:
+            run = _find_run(line.module_runs, raw.start_ns * 1e-9)
             if run is None:
                 return None
             annotations = {"hlo_module": run.module, "program_id": run.program_id, "run_id": run.run}
@@ -217,7 +230,7 @@ def _event(line: _Line, raw: Any, name: str, facts: dict[str, Any], kernel_names
             return None
     platform, _, number = line.device.partition(":")
     try:
-        program_id, run_id = int(facts.get("program_id", -1)), int(facts.get("run_id", _run_unsaid(line)))
+        program_id, run_id = int(facts.get("program_id", -1)), int(facts.get("run_id", _default_run(line)))
     except (TypeError, ValueError):
         raise FormatError("a profile", f"expected numbers as program_id and run_id, found {facts!r:.200}") from None
     return Event(
@@ -243,17 +256,17 @@ def _launch_of(facts: Mapping[str, Any]) -> int:
     return number if isinstance(number, int) else 0
 
 
-def _run_unsaid(line: _Line) -> int:
-    return NO_RUN if line.stream else 0
+def _default_run(line: _Line) -> int:
+    return UNKNOWN_RUN if line.stream else 0
 
 
-def _run_at(runs: Sequence[ModuleRun], time: float) -> ModuleRun | None:
-    """Return the call of a program that was running at a time, or None."""
+def _find_run(runs: Sequence[ModuleRun], time: float) -> ModuleRun | None:
+    """Return the call of a program that was running at a time, or None; ``runs`` are sorted by start."""
     index = bisect.bisect_right(runs, time, key=lambda run: run.start) - 1
     return runs[index] if index >= 0 and time < runs[index].end else None
 
 
-def _one_program(events: Iterable[Event]) -> None:
+def _fill_program_ids(events: Iterable[Event]) -> None:
     """Assign events without a program id to the only program of their module in the window."""
     program_ids: dict[str, set[int]] = defaultdict(set)
     for event in events:
@@ -265,7 +278,10 @@ def _one_program(events: Iterable[Event]) -> None:
 
 
 def _subtract_children(events: Iterable[Event]) -> None:
-    """Add up the time of nested kernels on each thread (a while runs its body)."""
+    """Store in ``children`` of each event the seconds of kernels nested in it on its thread (a while runs its body).
+
+    ``events`` are sorted by start.
+    """
     open_events: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         stack = open_events[event.thread]
@@ -276,23 +292,24 @@ def _subtract_children(events: Iterable[Event]) -> None:
         stack.append(event)
 
 
-def _extend(events: Iterable[Event], ends: dict[str, list[float]]) -> None:
+def _extend_to_end_marks(events: Iterable[Event], ends: dict[str, list[float]]) -> None:
     """Extend each kernel to its end mark, at most to the next kernel of its run, since other threads share its work.
 
-    The mark alone would be too late: the thread that finishes a kernel first runs those that waited for it.
+    The mark alone would be too late: the thread that finishes a kernel first runs those that waited for it. ``ends``
+    are the times of the end marks by kernel.
     """
     marks = {kernel: deque(sorted(times)) for kernel, times in ends.items()}
     runs: dict[tuple[str, int, str], list[tuple[Event, float]]] = defaultdict(list)
     for event in events:
-        mark = _first_after(marks.get(event.kernel), event)
-        event.over = mark is not None or not event.device.startswith(_MARKED)
+        mark = _pop_mark(marks.get(event.kernel), event)
+        event.ended = mark is not None or not event.device.startswith(_MARKED_PLATFORM)
         runs[event.module, event.run, event.device].append((event, event.end if mark is None else mark))
     for run in runs.values():
         for (event, mark), (following, _) in itertools.pairwise(run):
             event.end = max(event.end, min(mark, following.start))
 
 
-def _first_after(marks: deque[float] | None, event: Event) -> float | None:
+def _pop_mark(marks: deque[float] | None, event: Event) -> float | None:
     """Remove and return the end mark of an event; earlier marks belong to kernels whose start was not recorded."""
     while marks:
         mark = marks.popleft()

@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ..records.events import DeviceTime, KernelTime, Span
+from .call_numbering import number_calls
+from .cuda_graphs import attribute_launches
 from .format_error import KNOWN
-from .graph_launches import attribute_launches
-from .hlo.entry import Schedules
-from .numbered_calls import number_calls
-from .planes import OwnFigures
-from .profile_events import NO_RUN, Event, Events, Transfer, read_events
+from .hlo.schedules import Schedules
+from .planes import XlaFigures
+from .profile_events import UNKNOWN_RUN, Event, Events, Transfer, read_events
 
 #: Message for a window in which something ran, but no event is a kernel's.
-UNTOLD = (
+NO_KERNEL_EVENTS = (
     f"expected events of the profiler with hlo_module and hlo_op, found none (this reader knows the form of {KNOWN})"
 )
 
-_NO_WORD = re.compile(r"\W")
+_NON_WORD = re.compile(r"\W")
 NO_SCHEDULES: Mapping[str, Schedules] = MappingProxyType({})
 
 
@@ -49,7 +49,7 @@ class ModuleProfile:
     devices: tuple[DeviceTime, ...]
     seconds: float = 0.0
     runs: int = 0
-    calling: float = 0.0
+    call_seconds: float = 0.0
 
 
 #: Unique labels of modules that share a name, by name and program id.
@@ -77,38 +77,42 @@ def read_profile(
     ()
     """
     modules: dict[tuple[str, int], list[Event]] = defaultdict(list)
-    window = read_events(data, limit, _by_kernel_names(schedules))
+    window = read_events(data, limit, _map_kernel_names(schedules))
     for event in window.kernels:
         name = labels.get((event.module, event.program_id), event.module)
         modules[name, event.program_id].append(event)
     return tuple(
-        _module_profile(name, number, events, window, schedules.get(name, ()))
+        _build_module_profile(name, number, events, window, schedules.get(name, ()))
         for (name, number), events in modules.items()
     )
 
 
-def _by_kernel_names(schedules: Mapping[str, Schedules]) -> dict[str, tuple[str, str]]:
-    """Return module and instruction by GPU kernel name: ``loop_add_fusion_2`` is ``loop_add_fusion.2``."""
+def _map_kernel_names(schedules: Mapping[str, Schedules]) -> dict[str, tuple[str, str]]:
+    """Return (module, instruction) by GPU kernel name: ``loop_add_fusion_2`` is ``loop_add_fusion.2``.
+
+    Names that several modules have are left out.
+    """
     by_kernel: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for module, (entry, *_) in ((module, schedule) for module, schedule in schedules.items() if schedule):
         for name in entry:
-            by_kernel[_NO_WORD.sub("_", name)].append((module, name))
+            by_kernel[_NON_WORD.sub("_", name)].append((module, name))
     return {kernel: instructions[0] for kernel, instructions in by_kernel.items() if len(instructions) == 1}
 
 
-def _module_profile(
+def _build_module_profile(
     module: str,
     program_id: int,
     events: list[Event],
     window: Events,
     schedules: Schedules,
 ) -> ModuleProfile:
+    """Return the profile of one module from its events; ``window`` has the copies and calls of all modules."""
     attribute_launches(events, schedules)
-    entries = _expected(events, schedules)
-    if any(event.run == NO_RUN for event in events):
+    entries = _expected_kernels(events, schedules)
+    if any(event.run == UNKNOWN_RUN for event in events):
         number_calls(events, schedules)
-    runs = _runs(events)
-    complete_runs = _whole_runs(runs, entries)
+    runs = _group_by_run(events)
+    complete_runs = _find_complete_runs(runs, entries)
     example = (
         sorted(complete_runs, key=_duration)[(len(complete_runs) - 1) // 2]
         if complete_runs
@@ -123,15 +127,18 @@ def _module_profile(
         program_id=program_id,
         observed_calls=len(complete_runs),
         step=statistics.median(durations) if durations else 0.0,
-        devices=tuple(_device_time(device, complete_runs, example, window) for device in devices),
+        devices=tuple(_build_device_time(device, complete_runs, example, window) for device in devices),
         seconds=sum(durations),
         runs=len(events),
-        calling=statistics.median(_calling(module, window.calls) or [0.0]),
+        call_seconds=statistics.median(_call_durations(module, window.calls) or [0.0]),
     )
 
 
-def _expected(events: Iterable[Event], schedules: Schedules) -> frozenset[str]:
-    """Return the kernels that every call must show: those of the entry, or the visible ones if a graph hides some."""
+def _expected_kernels(events: Iterable[Event], schedules: Schedules) -> frozenset[str]:
+    """Return the kernels that every complete call must show: those of the entry computation.
+
+    If a CUDA graph hides some of them, only those that the window shows count.
+    """
     entries = frozenset(schedules[0] if schedules else ())
     scheduled = {name for schedule in schedules for name in schedule}
     if any(event.in_graph and event.kernel not in scheduled for event in events):
@@ -139,18 +146,21 @@ def _expected(events: Iterable[Event], schedules: Schedules) -> frozenset[str]:
     return entries
 
 
-def _calling(module: str, calls: Mapping[str, list[float]]) -> list[float]:
-    """Return the durations of calls of a module's function.
+def _call_durations(module: str, calls: Mapping[str, list[float]]) -> list[float]:
+    """Return the seconds of the calls of a module's function; ``calls`` are those of all functions by name.
 
     ``jit_my_step.3`` is a module of a function ``my_step``, ``jit__lambda_`` one of a ``<lambda>``.
     """
     name = module.partition(".")[0].removeprefix("jit_")
     return [
-        seconds for function, durations in calls.items() if _NO_WORD.sub("_", function) == name for seconds in durations
+        seconds
+        for function, durations in calls.items()
+        if _NON_WORD.sub("_", function) == name
+        for seconds in durations
     ]
 
 
-def _runs(events: Iterable[Event]) -> list[list[Event]]:
+def _group_by_run(events: Iterable[Event]) -> list[list[Event]]:
     """Return the events of each call, in the order of the first events."""
     by_run: dict[int, list[Event]] = defaultdict(list)
     for event in events:
@@ -158,28 +168,29 @@ def _runs(events: Iterable[Event]) -> list[list[Event]]:
     return list(by_run.values())
 
 
-def _whole_runs(runs: list[list[Event]], entries: frozenset[str]) -> list[list[Event]]:
-    """Return the calls that were recorded from begin to end, on every device that they use.
+def _find_complete_runs(runs: list[list[Event]], entries: frozenset[str]) -> list[list[Event]]:
+    """Return those calls that were recorded from begin to end, on every device that they use.
 
-    An entry kernel that no call between two others shows is one that the profiler does not report.
+    ``runs`` are the events of each call, ``entries`` the kernels that every call must show. An entry kernel that no
+    call between two others shows is one that the profiler does not report.
     """
     between = runs[1:-1]
     if not entries:
         return between
     if between:
         entries &= {event.kernel for run in between for event in run}
-    most = max(len(_by_device(run)) for run in runs)
+    most = max(len(_group_by_device(run)) for run in runs)
     return [
         run
         for run in runs
-        if len(by_device := _by_device(run)) == most
+        if len(by_device := _group_by_device(run)) == most
         and all(
-            entries <= {event.kernel for event in device_events if event.over} for device_events in by_device.values()
+            entries <= {event.kernel for event in device_events if event.ended} for device_events in by_device.values()
         )
     ]
 
 
-def _by_device(run: Iterable[Event]) -> dict[str, list[Event]]:
+def _group_by_device(run: Iterable[Event]) -> dict[str, list[Event]]:
     groups: dict[str, list[Event]] = defaultdict(list)
     for event in run:
         groups[event.device].append(event)
@@ -190,35 +201,37 @@ def _duration(run: Iterable[Event]) -> float:
     return max(event.end for event in run) - min(event.start for event in run)
 
 
-def _device_time(device: str, complete_runs: list[list[Event]], example: list[Event], window: Events) -> DeviceTime:
-    """Return the record of a device over the complete calls.
+def _build_device_time(
+    device: str, complete_runs: list[list[Event]], example: list[Event], window: Events
+) -> DeviceTime:
+    """Return the times of a device over the complete calls.
 
     ``example`` is one call on all devices; its spans count from its start on whichever device began first.
     """
-    began, ended = min(event.start for event in example), max(event.end for event in example)
+    start, end = min(event.start for event in example), max(event.end for event in example)
     device_events = sorted(
         (event for run in complete_runs for event in run if event.device == device), key=lambda event: event.start
     )
     return DeviceTime(
         device=device,
-        busy=_union(device_events),
+        busy=_covered_time(device_events),
         kernels=_kernel_times(device_events),
         spans=tuple(
-            Span(event.kernel, event.start - began, event.end - event.start, event.stream, event.bytes)
+            Span(event.kernel, event.start - start, event.end - event.start, event.stream, event.bytes)
             for event in example
             if event.device == device
         ),
         transfers=tuple(
-            _copy(copy, began)
+            _to_span(copy, start)
             for copy in window.transfers
-            if copy.device == device and copy.start < ended and copy.end > began
+            if copy.device == device and copy.start < end and copy.end > start
         ),
         whole=bool(complete_runs),
         peaks=window.peaks.get(device),
     )
 
 
-def _copy(copy: Transfer, began: float) -> Span:
+def _to_span(copy: Transfer, began: float) -> Span:
     """Return a copy as a span of the step; the bytes are unknown if the copy began before the step."""
     start = max(copy.start, began)
     return Span(copy.name, start - began, copy.end - start, copy.stream, copy.bytes if copy.start >= began else None)
@@ -226,9 +239,9 @@ def _copy(copy: Transfer, began: float) -> Span:
 
 def _kernel_times(events: Iterable[Event]) -> tuple[KernelTime, ...]:
     self_times: dict[str, list[float]] = defaultdict(list)
-    figures: dict[str, OwnFigures] = {}
+    figures: dict[str, XlaFigures] = {}
     for event in events:
-        self_times[event.kernel].append(event.own)
+        self_times[event.kernel].append(event.self_seconds)
         if event.figures is not None:
             figures[event.kernel] = event.figures
     return tuple(
@@ -237,7 +250,7 @@ def _kernel_times(events: Iterable[Event]) -> tuple[KernelTime, ...]:
     )
 
 
-def _union(events: Iterable[Event]) -> float:
+def _covered_time(events: Iterable[Event]) -> float:
     """Return the time covered by at least one of the events, which are sorted by start."""
     total, until = 0.0, 0.0
     for event in events:

@@ -40,7 +40,7 @@ from .store import from_json as from_json
 from .store import load as load
 from .store import save as save
 from .store import to_json as to_json
-from .watching import Subscription as Subscription
-from .watching import next_program as next_program
-from .watching import publish as publish
-from .watching import watch as watch
+from .subscriptions import Subscription as Subscription
+from .subscriptions import next_program as next_program
+from .subscriptions import publish as publish
+from .subscriptions import watch as watch

@@ -10,10 +10,10 @@ from .paths import EquationPath
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Array read by a kernel from another one, ``kernel``, which wrote it as its result number ``result``.
+    """Array that a kernel reads: result number ``result`` of the kernel named ``kernel``.
 
-    ``type_text`` and ``bytes`` are those of the array as it was written; the reader may use only a part of it. An
-    array that a TPU keeps on the chip has 0 bytes.
+    ``type_text`` and ``bytes`` are type and size of the array as it was written; the reader may use only a
+    part of it. An array that a TPU keeps on the chip has 0 bytes.
     """
 
     kernel: str
@@ -26,10 +26,9 @@ class Read:
 class Collective:
     """Collective operation of a kernel: XLA's ``kind`` (``all-reduce``), among groups of ``devices`` devices.
 
-    ``operand_bytes`` is what each device puts in, ``result_bytes`` what each of them gets, whole shapes without
-    layout, in one run. ``devices`` is 0 where that could not be read. ``groups`` are the devices that communicate
-    with each other, as indices into ``Compiled.devices``; they are left out where the program is for more than
-    64.
+    In one run each device puts in ``operand_bytes`` and gets ``result_bytes``, the sizes of whole shapes
+    without layout. ``devices`` is 0 where that could not be read. ``groups`` are the devices that communicate
+    with each other, as indices into ``Compiled.devices``; empty for a program for more than 64 devices.
     """
 
     kind: str
@@ -46,20 +45,20 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Top-level instruction of the optimized HLO, which runs as a unit.
+    """Kernel of a compiled program: a top-level instruction of the optimized HLO, which runs as a unit.
 
-    ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot or
-    convolution that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation alone.
-    ``equations`` are the paths of the equations whose HLO ended up inside, as far as that is proved; ``moves``
-    those of the equations whose results it copies, for one that only copies. ``instructions`` counts the HLO
-    instructions inside (parameters and constants excluded) and ``unknown`` those of them that no equation is
-    known for. ``bytes_saved`` counts the intermediate results inside it that were neither written nor read back
-    (our estimate). ``reads`` are the results of other kernels that it reads. ``layout`` is the result's type with
-    XLA's layout where that is not plain row-major, ``launch`` how a GPU starts the kernel (grid, block, shared
-    memory), and ``estimated_seconds`` the estimated time of a run, by ``Compiled.estimated_by``;
-    ``estimated_cycles`` are the TPU compiler's own estimate. ``collective`` describes its communication across
-    devices, None for one without any. ``repeats`` is the number of repeats, compiled once as a loop, that its
-    equations belong to: a run computes those of one.
+    ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot
+    or convolution that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation
+    alone. ``equations`` are the paths of the equations that it is proved to compute; ``moves``, for a kernel
+    that only copies, those of the equations whose results it copies. ``instructions`` counts its HLO
+    instructions (parameters and constants excluded) and ``unknown`` those of them that no equation is known
+    for. ``bytes_saved`` is the estimated size of the intermediate results that are neither written to memory
+    nor read back. ``reads`` are the results of other kernels that it reads. ``layout`` is the result's type
+    with XLA's layout where that is not plain row-major, ``launch`` how a GPU starts the kernel (grid, block,
+    shared memory), and ``estimated_seconds`` the estimated time of a run, by ``Compiled.estimated_by``;
+    ``estimated_cycles`` are the TPU compiler's own estimate. ``collective`` describes its communication
+    across devices, None for one without any. ``repeats`` is the number of repeats that were compiled once, as
+    a loop: a run computes the equations of one of them.
     """
 
     name: str
@@ -87,10 +86,10 @@ class Buffer:
     """Array in the compiler's memory plan: its address, and its live range in kernels.
 
     ``maker`` names the HLO instruction that defines it, ``equations`` are those whose result it holds;
-    ``argument`` is the index of the program's constant or input (``jaxpr.constants``, then ``jaxpr.inputs``), -1
-    for others. It is at ``offset`` in the allocation number ``allocation``. ``first`` and ``last`` are positions
-    in ``Compiled.kernels``: it is live from the one up to and including the other. Buffers that share an address
-    and a time are one array under several names (a loop's carry).
+    ``argument`` is the index of the program's constant or input (``jaxpr.constants``, then ``jaxpr.inputs``),
+    -1 for other arrays. It is at ``offset`` in the allocation number ``allocation``. It is live from kernel
+    ``first`` to kernel ``last`` (included), both indices into ``Compiled.kernels``. Buffers that share an
+    address and a time are one array under several names (a loop's carry).
     """
 
     maker: str
@@ -106,9 +105,10 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Compiler's memory statistics, in bytes; ``peak`` is XLA's own number (on a CPU it omits temporaries).
+    """Compiler's memory statistics in bytes.
 
-    ``buffers`` is its memory plan, empty where the back end does not report it.
+    ``peak`` is XLA's own number (on a CPU it omits temporaries). ``buffers`` is the memory plan, empty where
+    the compiler does not report it.
     """
 
     arguments: int

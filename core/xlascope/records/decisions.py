@@ -12,8 +12,9 @@ from .paths import EquationPath
 class FusionDecision:
     """One step of a fusion pass: it fused ``producer`` into ``consumer``, giving ``result``, or refused to.
 
-    Names are those of HLO instructions. ``reason`` is XLA's text and ``plain`` our explanation (``""`` for none);
-    the times are XLA's estimates for the unit fused and not fused, in seconds, None where the pass makes none.
+    Names are those of HLO instructions. ``reason`` is XLA's text and ``plain`` our explanation (``""`` for
+    none); ``fused_seconds`` and ``unfused_seconds`` are XLA's estimates of the time of both with and without
+    fusion, None where the pass makes none.
     """
 
     step: int
@@ -32,14 +33,14 @@ class FusionDecision:
 class Explained:
     """Separate compilation that recorded the compiler's fusion decisions and their reasons.
 
-    ``target`` is what it was compiled for (``cpu``, ``gpu:h100``), ``module`` names what was compiled (the whole
-    program, or which part of it), ``before`` is its HLO just before the first of those decisions, and
-    ``decisions`` are in chronological order. ``complete`` is False when the budget ended first, and ``note`` says
-    what is missing or cannot be compared.
+    ``target`` is what it was compiled for (``cpu``, ``gpu:h100``), ``module`` names what was compiled (the
+    whole program, or which part of it), ``before`` is its HLO just before the first of those decisions, and
+    ``decisions`` are in chronological order. ``complete`` is False when the time budget ended first, and
+    ``note`` says what is missing or cannot be compared.
 
     For a question about two equations, ``edge`` is their paths, ``outcome`` the result (``never``: no pass
-    considered the pair; ``gone``: one of them had no instruction any more; ``different``: the program that ran
-    was fused differently here, so that no reason can be given), ``about`` the steps that concern them, the
+    considered the pair; ``gone``: one of them had no instruction any more; ``different``: the program that
+    ran was fused differently, so that no reason can be given), ``about`` the steps that concern them, the
     deciding one last, and ``answer`` a summary in a sentence or two.
     """
 
@@ -63,10 +64,11 @@ class Explained:
 class Pass:
     """Compiler pass that changed the program.
 
-    ``added``, ``removed`` and ``changed`` count instructions by name, in the whole module; ``instructions``
-    counts those afterwards. ``diff`` is a unified diff without context, shortened where it says so. ``gone`` are
-    the paths of the equations that have no instruction any more, and ``lines`` has for each line of ``diff`` the
-    paths of the equations in its metadata (empty without such metadata).
+    ``added``, ``removed`` and ``changed`` count instructions of the whole module, matched by name;
+    ``instructions`` is their number after the pass. ``diff`` is a unified diff without context; if it is
+    shortened, it says so. ``gone`` are the paths of the equations that have no instruction any more, and
+    ``lines`` has for each line of ``diff`` the paths of the equations in its metadata (empty without such
+    metadata).
     """
 
     step: int
@@ -83,10 +85,11 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Program pass by pass, from a separate compilation for ``target``, without passes that changed nothing.
+    """Record of a program after each compiler pass, from a separate compilation for ``target``.
 
-    ``first`` is the HLO before the first pass, and ``seen`` are the paths of the equations that had an
-    instruction after any pass. ``complete`` is False when the budget ended first.
+    Passes that changed nothing are left out. ``first`` is the HLO before the first pass, and ``seen`` are the
+    paths of the equations that had an instruction after any pass. ``complete`` is False when the time budget
+    ended first.
     """
 
     program: int

@@ -25,7 +25,7 @@ Origin = Literal["", "first", "again", "operation"]
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Begin of a stage of a program, which the strip shows while it lasts."""
+    """Begin of a stage of a program; the strip shows the stage while it lasts."""
 
     program: int
     function: str
@@ -58,18 +58,21 @@ class Traced:
     traits: dict[str, tuple[Trait, ...]] = field(default_factory=dict)
 
     def has(self, equation: Equation | None, trait: Trait) -> bool:
-        """Return whether an equation's operation has a trait; False for None."""
+        """Return whether the operation of an equation has a trait; False if the equation is None."""
         return equation is not None and trait in self.traits.get(equation.operation, ())
 
     @property
     def is_operation(self) -> bool:
-        """Return whether this is a single operation, or a program that was not traced."""
+        """Return whether this is an operation outside of any jitted function, or a program that was not traced."""
         return self.origin == "operation" or (not self.origin and self.seconds == 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """Call of a traced function that passed through Python because jaxlib's call cache missed."""
+    """Call of a traced function that went through Python because jaxlib's call cache missed.
+
+    ``reason`` says why, ``fix`` how to avoid it.
+    """
 
     program: int
     function: str
@@ -81,7 +84,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """Lowering of a jaxpr to StableHLO."""
+    """Lowering of a jaxpr to StableHLO; ``operations`` is the number of lowered equations, bodies included."""
 
     program: int
     function: str
@@ -97,8 +100,8 @@ class Compiled:
     ``flops`` and ``bytes_accessed`` are XLA's estimates, None without one.
 
     ``target`` names what it was compiled for ahead of time (``gpu:h100``), ``""`` for a local device. Such a
-    program is not measured: ``estimated_seconds`` is the estimate of one run, by ``estimated_by``. ``notes`` list
-    the parts of XLA's output that could not be read.
+    program is not measured: ``estimated_seconds`` is the estimate of one run, by ``estimated_by``. ``notes``
+    list what could not be read in XLA's output.
 
     ``quick`` marks a version that was compiled quickly, to answer the first calls while XLA compiles the
     optimized one, which has a record of its own.
@@ -106,9 +109,9 @@ class Compiled:
     ``kept`` are the equations whose results are materialized, where XLA would compute them again in several
     kernels.
 
-    Of a program that several devices share, ``mesh`` describes the mesh (``x=4, y=2``); ``inputs_lie`` and
-    ``outputs_lie`` are PartitionSpecs of the jaxpr's constants and inputs, and of its outputs, as XLA reports
-    them.
+    For a program that is partitioned among devices, ``mesh`` describes the mesh (``x=4, y=2``);
+    ``inputs_lie`` and ``outputs_lie`` are the PartitionSpecs of the jaxpr's constants and inputs, and of its
+    outputs, as XLA reports them.
     """
 
     program: int
@@ -144,8 +147,9 @@ class Compiled:
 class Continued:
     """Compilation that goes on after the call that requested it.
 
-    Either the call was interrupted, and the program's next call uses the result; or the call was answered by a
-    version compiled quickly, which the result replaces. ``seconds`` is how long it took, None while it lasts.
+    Either the call was interrupted, and the program's next call uses the result; or the call was answered by
+    a version compiled quickly, which the result replaces. ``seconds`` is how long it took, None while it is
+    in progress.
     """
 
     program: int
@@ -156,10 +160,10 @@ class Continued:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One run of one kernel: seconds from the start of the step shown.
+    """One run of one kernel; ``start`` is in seconds from the start of the step shown.
 
-    ``stream`` is the queue of a GPU or TPU that it ran on, ``""`` where there are none; ``bytes`` is the size of
-    a copy, None where it is not known.
+    ``stream`` is the queue of a GPU or TPU that it ran on, ``""`` where there are none; ``bytes`` is the size
+    of a copy, None where it is not known.
     """
 
     kernel: str
@@ -187,8 +191,8 @@ class KernelTime:
 class Peaks:
     """Peak performance of a GPU or TPU from its profile; None for what is not in the profile.
 
-    ``flops`` per second, ``bytes_per_second`` to and from its memory of ``memory`` bytes, ``cores`` at ``clock``
-    hertz.
+    ``flops`` are per second; ``bytes_per_second`` is the rate to and from its memory of ``memory`` bytes; it
+    has ``cores`` cores at ``clock`` hertz.
     """
 
     flops: float | None = None
@@ -202,11 +206,11 @@ class Peaks:
 class DeviceTime:
     """Activity of one device during the complete calls that the profiler observed.
 
-    ``busy`` is the time during which at least one kernel of this program ran; ``kernels`` sums self times, both
-    over exactly the calls observed; ``spans`` is one whole representative step (the median one), start to end;
-    ``transfers`` are the copies between host and device, or between devices, during that step, with the
-    profiler's names. With ``whole=False`` no window has contained a complete call: ``spans`` are a part of a
-    step, and nothing is summed or ranked.
+    ``busy`` is the time during which at least one kernel of this program ran; ``kernels`` sums self times;
+    both count exactly the observed calls. ``spans`` are the kernels of one representative step (the one of
+    median time), from start to end; ``transfers`` are the copies between host and device, or between devices,
+    during that step, with the profiler's names. With ``whole=False`` no window has contained a complete call:
+    ``spans`` are then a part of a step, and nothing is summed or ranked.
     """
 
     device: str
@@ -222,17 +226,17 @@ class DeviceTime:
 class Executed:
     """Measurement of a program's runs.
 
-    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock). ``step`` is the time
-    of one call, 0.0 while none has finished, and ``clock`` its source: the host's clock, from calls outside of
-    profiler windows, or the profiler's, where only that can separate the calls from the time between them. With
-    ``at_most`` neither can: it is the time from call to call.
+    ``calls`` and ``seconds`` are number and time of all calls since the program was first seen (host clock).
+    ``step`` is the time of one call, 0.0 while none has finished, and ``clock`` its source: the host's clock,
+    from calls outside of profiler windows, or the profiler's, where only that separates the calls from the
+    time between them. With ``at_most`` neither does, and ``step`` is the time from call to call.
 
-    ``observed_calls`` counts the calls that the profiler saw from begin to end, ``window`` is the number of its
-    seconds that they stand for, idle time between them included; what ``devices`` hold is of these calls,
-    inflated by being observed: a share of it times ``step`` is a time. ``profiling`` is the processor time that
-    the first whole profile cost, once. ``module`` is the ``Compiled.module`` whose calls these are: for a trace
-    that was compiled for several devices or placements, one of them, while ``calls`` counts all. ``notes`` list
-    what could not be read from the profile, or observed.
+    ``observed_calls`` is the number of calls that the profiler saw from begin to end, and ``window`` the
+    seconds that they took, idle time between them included. ``devices`` has the measurements of these calls,
+    which observation makes slower: to get a time, multiply ``step`` by a share of them. ``profiling`` is the
+    processor time that the first whole profile took, once. ``module`` is the ``Compiled.module`` that was
+    called: if a trace was compiled for several devices or placements, it is one of these, while ``calls``
+    counts all. ``notes`` list what could not be observed, or read from the profile.
     """
 
     program: int
@@ -252,9 +256,10 @@ class Executed:
 
     @property
     def running(self) -> float:
-        """Return the device time of the calls in seconds, or else their time by the host's clock; 0.0 if unknown.
+        """Return the device time of all calls in seconds, or else their time by the host's clock; 0.0 if unknown.
 
-        The host notices the end of a call late while it prepares the next program.
+        The host's clock alone may be too long: the host notices the end of a call late while it prepares the
+        next program.
         """
         busy = [device.busy for device in self.devices if device.whole]
         if not self.observed_calls or not busy:
@@ -264,9 +269,10 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Measured peak performance of the device that a program ran on, by ``source``, at ``time``.
+    """Measured peak performance of the device that a program ran on.
 
-    ``flops`` are floating-point operations per second (float32), ``bytes_per_second`` bytes read and written.
+    ``flops`` are floating-point operations per second (float32), ``bytes_per_second`` bytes read and written;
+    ``source`` says how they were measured.
     """
 
     program: int

@@ -26,12 +26,12 @@ class Measure:
 class Finding:
     """Problem of a program, and how to fix it.
 
-    ``rule`` names the rule that found it, ``sentence`` describes the problem, with its numbers, and ``action``
-    the one thing to do. ``source`` is the user's line (None where it is not known), ``kernel`` the kernel and
-    ``equation`` the equation where it occurs. ``share`` is the attributable fraction of the cost, from 0 to 1, by
-    which findings are ordered; ``seconds`` is the attributable time (0.0 for memory): per call, or in total for
-    the time of tracing and compiling. ``what_if`` is a change to try, a kind of :func:`xlascope.inspect.what_if`
-    and its values (``("dtype", "bfloat16")``); empty where there is none.
+    ``rule`` names the rule that found it, ``sentence`` describes the problem, with its numbers, and
+    ``action`` what to do. ``source`` is the user's line (None where it is not known), ``kernel`` the kernel
+    and ``equation`` the equation where it occurs. ``share`` is the fraction of the cost attributable to it,
+    from 0 to 1, by which findings are ordered; ``seconds`` is the attributable time (0.0 for memory): per
+    call, or in total for the time of tracing and compiling. ``what_if`` is a change to try, a kind of
+    :func:`xlascope.inspect.what_if` and its values (``("dtype", "bfloat16")``); empty where there is none.
     """
 
     rule: str

@@ -37,7 +37,9 @@ _LIKE_ONE = re.compile(r"\(*[be]\d[-,by\d]*\)*")
 
 
 def equation_path(name: str) -> EquationPath | None:
-    """Return the path of the equation that an ``op_name`` belongs to, the first of several; None without any.
+    """Return the path of the equation that an HLO instruction belongs to, by its ``op_name``; None if it names none.
+
+    Of several equations it is the first.
 
     >>> equation_path("jit(update)/e12/jit(loss)/e4/dot_general")
     '12/4'
@@ -51,6 +53,8 @@ def equation_path(name: str) -> EquationPath | None:
 
 def equation_paths(name: str) -> list[EquationPath]:
     """Return the paths of the equations that an ``op_name`` belongs to: several if they were compiled together.
+
+    ``name`` must not be a merged name; see :func:`merged_names`.
 
     >>> equation_paths("jit(f)/e3-13by5,20/jit(block)/e4/tanh")
     ['3/4', '8/4', '13/4', '20/4']
@@ -75,7 +79,9 @@ def equation_paths(name: str) -> list[EquationPath]:
 
 
 def stacked_paths(op_name: str) -> list[EquationPath]:
-    """Return the equations whose values an instruction of that name copies into or out of a stack.
+    """Return the paths of equations whose values an instruction copies into or out of a rerolled loop's stack.
+
+    The list is empty for an instruction that is no such copy.
 
     >>> stacked_paths("jit(f)/loop/stack(e3-13by5)"), equation_paths("jit(f)/loop/stack(e3-13by5)")
     (['3', '8', '13'], [])
@@ -84,7 +90,9 @@ def stacked_paths(op_name: str) -> list[EquationPath]:
 
 
 def stack_of(numbers: Sequence[int]) -> str:
-    """Return the segment for copies of the values of equations, which may have no numbers.
+    """Return the name segment for copies of values into or out of a stack.
+
+    ``numbers`` are the indices of the equations whose values are copied, which may be unknown (empty).
 
     >>> stack_of([3, 8, 13]), stack_of([])
     ('stack(e3-13by5)', 'stack')
@@ -97,7 +105,7 @@ REPEATS = "/loop/repeats"
 
 
 def _numbers(terms: str) -> Iterable[str]:
-    """Return the numbers in a segment of equations."""
+    """Return the indices, as texts, that the terms of a segment stand for: ``"3,8-18by5"`` for 3, 8, 13, 18."""
     if "," not in terms and "-" not in terms:
         return (terms,)
     expanded: list[str] = []
@@ -109,7 +117,7 @@ def _numbers(terms: str) -> Iterable[str]:
 
 
 def segment_of(numbers: Sequence[int]) -> str:
-    """Return the segment of equations with those numbers, in order.
+    """Return the name segment of equations with those indices, which are in order.
 
     >>> segment_of([4]), segment_of([3, 8]), segment_of([0, 3, 8, 13, 18])
     ('e4', 'e3,8', 'e0,3-18by5')
@@ -129,7 +137,7 @@ def segment_of(numbers: Sequence[int]) -> str:
 
 
 def absolute_paths(op_name: str) -> list[EquationPath]:
-    """Return the equations in an instruction's name; none for a name that is relative to a body.
+    """Return the paths of all equations in an ``op_name``; none for a name that is relative to a body.
 
     Bodies that are not inlined have such names, and so have the combiners of reductions and sorts.
 
@@ -141,7 +149,7 @@ def absolute_paths(op_name: str) -> list[EquationPath]:
 
 
 def repeats_in(op_name: str) -> int:
-    """Return the number of equations compiled together, of which one is computed per run of such an instruction.
+    """Return how many equations were compiled together into an instruction, which computes one of them per run.
 
     >>> repeats_in("jit(f)/e3-58by5/tanh"), repeats_in("jit(f)/e1/add;jit(f)/e2/add")
     (12, 1)
@@ -165,8 +173,8 @@ def merged_names(op_name: str) -> list[str]:
 
 
 def _alternatives(name: str) -> list[str]:
-    """Return the names in parentheses at the end of a name, each with the prefix before them."""
-    start = _opening(name)
+    """Return the names that a merged name in parentheses stands for, each with the prefix before the parentheses."""
+    start = _find_opening_parenthesis(name)
     if start < 0 or name[start - 1 : start] not in ("", "/"):
         return [name]
     parts, depth = [""], 0
@@ -179,8 +187,8 @@ def _alternatives(name: str) -> list[str]:
     return [option for part in parts for option in _alternatives(name[:start] + part)] if len(parts) > 1 else [name]
 
 
-def _opening(name: str) -> int:
-    """Return the index of the parenthesis that the last character closes; -1 if it closes none."""
+def _find_opening_parenthesis(name: str) -> int:
+    """Return the index of the parenthesis that the last character closes; -1 if the last character is no ``)``."""
     depth = 0
     for at in range(len(name) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(name[at], 0)
@@ -189,23 +197,23 @@ def _opening(name: str) -> int:
     return -1
 
 
-def scoped(prefix: str, scope: str, segment: str) -> str:
-    """Return the name of an equation, ``segment``, in scopes (``layer/norm``), which come first for sorting.
+def scoped_name(prefix: str, scope: str, segment: str) -> str:
+    """Return the name of an equation: ``prefix``, then its scopes (``layer/norm``), then its own ``segment``.
 
     A scope whose name looks like an equation's is put in parentheses.
 
-    >>> scoped("jit(f)/", "layer/e3", "e4")
+    >>> scoped_name("jit(f)/", "layer/e3", "e4")
     'jit(f)/layer/(e3)/e4'
     >>> equation_path("jit(f)/layer/(e3)/e4/sin")
     '4'
     """
-    return f"{prefix}{harmless(scope)}/{segment}"
+    return f"{prefix}{escape_scope(scope)}/{segment}"
 
 
-def harmless(scope: str) -> str:
-    """Escape scopes whose names look like those of equations.
+def escape_scope(scope: str) -> str:
+    """Return a scope with names that look like those of equations in parentheses.
 
-    >>> harmless("layer/e3")
+    >>> escape_scope("layer/e3")
     'layer/(e3)'
     """
     return "/".join(f"({name})" if _LIKE_ONE.fullmatch(name) else name for name in scope.split("/"))

@@ -19,11 +19,11 @@ class Step(NamedTuple):
 
 
 class EquationPath(str):
-    """Equation indices from the outermost program, joined by ``/``: ``12/4`` is equation 4 in that of equation 12.
+    """Equation indices from the outermost program, joined by ``/``: ``12/4`` is equation 4 in the body of equation 12.
 
     Where an equation holds several bodies (a cond's branches), an index in a later one is prefixed with the
-    body's number: ``12/1.4``. An equation has one path, so paths are equal as texts are. They are in the order of
-    the program: by number, and an equation before what is inside of it. The constructor checks nothing;
+    body's number: ``12/1.4``. An equation has one path, so paths compare equal as strings. Their order is
+    that of the program: by index, and an equation before those inside it. The constructor checks nothing;
     :meth:`parse` does.
 
     >>> sorted([EquationPath("10"), EquationPath("9/1.0"), EquationPath("9/2"), EquationPath("9")])
@@ -46,12 +46,12 @@ class EquationPath(str):
 
     @staticmethod
     def meant_by(text: str) -> bool:
-        """Return whether a text is meant as a path rather than a kernel's name, which does not begin with a digit."""
+        """Return whether a text looks like a path, that is, begins with a digit, which a kernel's name does not."""
         return text[:1].isdigit()
 
     @staticmethod
     def innermost(paths: Iterable[str]) -> EquationPath:
-        """Return the innermost equation that is, or holds, all of these; :data:`PROGRAM` where only the program does.
+        """Return the path of the innermost equation that is, or holds, all of these; :data:`PROGRAM` if there is none.
 
         >>> EquationPath.innermost(["2/1/5", "2/1/7/0"]), EquationPath.innermost(["1", "12"])
         ('2/1', '')
@@ -94,7 +94,7 @@ class EquationPath(str):
         return EquationPath(self + "/" + step if self else step)  # adding is faster than formatting a subclass of str
 
     def within(self, outer: str) -> bool:
-        """Return whether an equation holds this one, at any depth.
+        """Return whether the equation ``outer`` holds this one, at any depth.
 
         >>> EquationPath("12/4").within("12"), EquationPath("12").within("12"), EquationPath("12").within("1")
         (True, False, False)
@@ -102,7 +102,7 @@ class EquationPath(str):
         return self.startswith(outer + "/") if outer else bool(self)
 
     def relative_to(self, outer: str) -> EquationPath:
-        """Return the path relative to an equation that holds this one; raise ValueError, naming both, for others.
+        """Return the path relative to ``outer``, an equation that holds this one; raise ValueError if it does not.
 
         >>> EquationPath("12/1.4/0").relative_to("12")
         '1.4/0'

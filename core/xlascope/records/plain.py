@@ -14,7 +14,7 @@ _ACTING_BUT_LINES = re.compile(_ACTING.pattern.replace(r"\x00-\x1f", r"\x00-\x08
 def plain(text: str, most: int = 200, keep: str = "") -> str:
     r"""Return a text as one line of at most ``most`` characters, with control characters replaced by ``�``.
 
-    ``keep`` may name one that stays.
+    ``keep`` has control characters that are not replaced.
 
     >>> plain("loss\x1b[31m\n" + "x" * 300, 12)
     'loss�[31m�x…'

@@ -48,8 +48,8 @@ class SourceText:
 class Variable:
     """Variable of a jaxpr: its name, its type, and for arguments and results the user's name for it.
 
-    ``label`` is such as ``params[0][1]`` for an argument, ``""`` where nothing is known. ``lies`` is the sharding
-    that the program itself requests, as a PartitionSpec (``P(x, None)``), ``""`` for none.
+    ``label`` is that name, such as ``params[0][1]``, or ``""``. ``lies`` is the sharding that the program
+    itself requests, as a PartitionSpec (``P(x, None)``), ``""`` for none.
     """
 
     name: str
@@ -75,13 +75,13 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Equation: operation, operands, results, and origin.
+    """Equation of a jaxpr as data: operation, operands, results, and origin.
 
-    ``parameters`` is text (``axes=(0,)``); ``inputs`` are variable names or literal texts; ``role`` is the phase
-    that it belongs to; ``transposes`` is the path of the forward equation whose derivative a tangent or backward
-    equation computes; ``flops`` is our own estimate (0 for data movement); ``bodies`` are the programs it holds
-    (a nested jit's, a scan's); ``scope`` are the names of the scopes (``named_scope``) around it in its program,
-    joined by ``/``.
+    ``parameters`` is text (``axes=(0,)``); ``inputs`` are variable names or literal texts; ``role`` is the
+    phase that it belongs to; ``transposes`` is the path of the forward equation whose derivative a tangent or
+    backward equation computes; ``flops`` is our own estimate (0 for data movement); ``bodies`` are the
+    programs it holds (a nested jit's, a scan's); ``scope`` are the names of the scopes (``named_scope``)
+    around it in its program, joined by ``/``.
     """
 
     path: EquationPath
@@ -98,13 +98,13 @@ class Equation:
 
     @property
     def name(self) -> str:
-        """Return the name of the function an equation calls (``jit[name=relu …]`` gives ``relu``), or its operation."""
+        """Return the name of the function that an equation calls (``jit[name=relu …]``: ``relu``), or its operation."""
         return self.bodies[0].name if len(self.bodies) == 1 and self.bodies[0].name else self.operation
 
 
 @dataclass(frozen=True, slots=True)
 class Jaxpr:
-    """Jaxpr as data. ``variables`` holds those of this level only, in order of appearance."""
+    """Jaxpr as data; ``variables`` has its variables by name, in order of appearance, without those of bodies."""
 
     name: str
     constants: tuple[str, ...]
@@ -115,7 +115,10 @@ class Jaxpr:
 
     @property
     def by_names(self) -> bool:
-        """Return whether equations have names alone and no operands, so that their work cannot be counted."""
+        """Return whether no equation has operands or results, as in a program of which only names are known.
+
+        The work of such equations cannot be counted.
+        """
         return bool(self.equations) and not any(equation.inputs or equation.outputs for equation in self.walk())
 
     def walk(self) -> Iterator[Equation]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """Collectives of one kind in one run of a program: their number, and what each device puts in and gets.
+    """Collectives of one kind in one run of a program.
 
-    ``sent_bytes`` is the minimum that each device has to send, whatever the algorithm.
+    ``runs`` is their number; each device puts in ``operand_bytes`` and gets ``result_bytes``. ``sent_bytes``
+    is the minimum that each device has to send, whatever the algorithm.
     """
 
     kind: str
@@ -21,12 +22,13 @@ class Exchanged:
 
 @dataclass(frozen=True, slots=True)
 class ScaledTo:
-    """Program compiled for one target. None of it is measured.
+    """Program compiled for one target, with estimates of its time.
 
-    ``mesh`` describes the mesh (``data=16, model=4``), ``computing`` is the minimum time of its kernels in
-    seconds, ``communicating`` that of its collectives; each comes with the source of the estimate. Without an
-    estimate the time is None and the source is the reason. ``flops`` and ``memory`` are those of one device,
-    ``seconds`` is the compile time. ``error`` is the reason why all of this is missing.
+    ``mesh`` describes the mesh (``data=16, model=4``). ``computing`` is the minimum time of its kernels in
+    seconds, ``communicating`` that of its collectives; ``computing_by`` and ``communicating_by`` are the
+    sources of these estimates, or the reasons why the time is None. ``flops`` and ``memory`` are those of one
+    device, ``seconds`` is the compile time. ``error`` is the reason why all of this is missing, ``""``
+    otherwise. Nothing is measured.
     """
 
     target: str

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Part of a run spent on a program, or on ``programs`` small ones together, in which case ``program`` is None.
+    """Part of a watched run that was spent on one program, or on several small ones together.
 
-    ``running`` is the seconds of its ``calls`` (``Executed.running``), 0.0 where none was measured; ``made``
-    those of tracing, lowering and compiling it, nested traces included. ``kept`` says whether its records are
-    among those of the run.
+    ``program`` is None for several, whose number is ``programs``. ``running`` is the time of its ``calls`` in
+    seconds (``Executed.running``), 0.0 if it was not measured; ``made`` is the time for tracing, lowering and
+    compiling it, nested traces included. ``kept`` says whether its records were saved with those of the run.
     """
 
     program: int | None
@@ -27,13 +27,15 @@ class Share:
 class ScriptRun:
     """Watched run of a script or a part of one.
 
-    ``function`` is the script's name, ``command`` its command line, in ``folder``; ``seconds`` is how long it has
-    run, and ``ended`` how it ended: ``""`` while it runs, ``ended``, ``exit status 3``, ``KeyboardInterrupt``,
-    ``SIGTERM``. ``process`` tells it from others of the same job (``3 of 8``). ``versions`` are those of Python
-    and of the packages that matter here, ``devices`` those that programs were compiled for.
+    ``function`` is the script's name, ``command`` its command line, in ``folder``; ``seconds`` is how long it
+    has run, and ``ended`` how it ended: ``""`` while it runs, ``ended``, ``exit status 3``,
+    ``KeyboardInterrupt``, ``SIGTERM``. ``process`` is its number among the processes of a job (``3 of 8``).
+    ``versions`` are those of Python and of relevant packages, ``devices`` those that programs were compiled
+    for.
 
     ``making`` is the time during which something was traced, lowered or compiled. ``shares`` are the programs
-    with most time, the most first, and last the sum of all others. ``notes`` say what could not be watched.
+    that took most time, in descending order, and last the sum of all others. ``notes`` say what could not be
+    watched.
     """
 
     program: int | None

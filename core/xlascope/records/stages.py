@@ -15,9 +15,9 @@ class Stages:
     """Collected records of one program.
 
     ``compiled`` is the compilation that was measured, or else the latest one. A program is compiled again for
-    other devices or placements, as another module: ``compilations`` has all of them, by module. ``asked`` has the
-    answers to questions about the program (compilations for other targets, decisions, passes), by kind, target
-    and module, and the latest record of each kind that is not named here.
+    other devices or placements, as another module: ``compilations`` has all of them, by module. ``asked`` has
+    the records that were made on request (compilations for other targets, fusion decisions, passes), by
+    class, target and module, and the latest record of each class that has no attribute here.
 
     >>> from xlascope.records import Started
     >>> stages = Stages.of([Started(1, "f", "trace", 0.0), Started(1, "f", "lower", 0.5)])
@@ -42,14 +42,14 @@ class Stages:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Stages:
-        """Gather the records of one program."""
+        """Return the collection of these records, which are all of one program."""
         stages = cls()
         for record in records:
             stages.receive(record)
         return stages
 
     def receive(self, record: Record) -> bool:
-        """Add a record; return whether it contains more than times and measurements."""
+        """Store a record; return whether it changes more than times and measurements."""
         match record:
             case Started():
                 self.active = record
@@ -91,7 +91,10 @@ class Stages:
         return self.compiled is not before
 
     def same(self, record: Record) -> Record | None:
-        """Return the stored record of the same stage and module; None where there is none."""
+        """Return the stored record that ``record`` would replace: the trace, or a compilation of the same module.
+
+        None if there is none, and for records of other classes.
+        """
         match record:
             case Traced():
                 return self.traced

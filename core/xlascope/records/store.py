@@ -30,7 +30,7 @@ def to_json(record: Record) -> dict[str, Any]:
     >>> to_json(Started(program=1, function="update", stage="trace", time=0.5))
     {'kind': 'Started', 'program': 1, 'function': 'update', 'stage': 'trace', 'time': 0.5}
     """
-    return {"kind": type(record).__name__, **encoded(record)}
+    return {"kind": type(record).__name__, **to_json_value(record)}
 
 
 def from_json(data: dict[str, Any]) -> Record:
@@ -59,17 +59,17 @@ def save(records: Iterable[Record], file: str | os.PathLike[str]) -> None:
 
 
 def text_of(record: Record) -> str:
-    """Return a record as JSON text, for :func:`document`."""
+    """Return a record as JSON text, of which :func:`document` makes a file."""
     return json.dumps(to_json(record))
 
 
 def document(texts: Iterable[str]) -> bytes:
-    """Return the content of a file of records from their JSON texts, which callers may cache."""
+    """Return the content of a file of records, given the JSON text of each (:func:`text_of`)."""
     return f'{{"xlascope_records": {VERSION}, "records": [{", ".join(texts)}]}}'.encode()
 
 
 def write_whole(data: bytes, file: str | os.PathLike[str]) -> None:
-    """Write a file atomically: a reader never sees half of it."""
+    """Write data to a file atomically: a reader never sees half of it."""
     target = Path(os.path.realpath(file))
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -83,7 +83,7 @@ def write_whole(data: bytes, file: str | os.PathLike[str]) -> None:
 def load(file: str | os.PathLike[str]) -> tuple[Record, ...]:
     """Read the records that :func:`save` wrote.
 
-    Raises ValueError, naming the file, when it is damaged, holds something else, or has another version.
+    Raises ValueError, naming the file, when it is damaged, has other content, or has another version.
     """
     try:
         return tuple(map(from_json, _content(Path(file).read_bytes())))
@@ -94,6 +94,7 @@ def load(file: str | os.PathLike[str]) -> tuple[Record, ...]:
 
 
 def _content(data: bytes) -> list[dict[str, Any]]:
+    """Return the records in a file's content, as JSON dicts; raise ValueError if it is no such file of this version."""
     try:
         document = json.loads(data)
     except ValueError as error:
@@ -111,14 +112,14 @@ _KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(Record)}
 _Decoder = Callable[[Any], Any]
 
 
-def encoded(value: Any) -> Any:
-    """Convert a part of a record to JSON: dataclasses to dicts, tuples to lists, non-finite floats to text."""
+def to_json_value(value: Any) -> Any:
+    """Convert a value of a record's field to JSON: dataclasses to dicts, tuples to lists, non-finite floats to text."""
     if is_dataclass(value):
-        return {name: encoded(getattr(value, name)) for name in _names(value.__class__)}
+        return {name: to_json_value(getattr(value, name)) for name in _names(value.__class__)}
     if isinstance(value, tuple):
-        return [encoded(item) for item in value]
+        return [to_json_value(item) for item in value]
     if isinstance(value, dict):
-        return {key: encoded(item) for key, item in value.items()}
+        return {key: to_json_value(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)  # JSON cannot represent these
     return value
@@ -131,7 +132,10 @@ def _names(kind: type) -> tuple[str, ...]:
 
 @functools.cache
 def _decoder(hint: Any) -> _Decoder:
-    """Return the function that converts JSON to a value of a type (the annotation of a field)."""
+    """Return the function that converts JSON to a value of the type ``hint``, the annotation of a field.
+
+    It raises ValueError for other data.
+    """
     if isinstance(hint, type) and is_dataclass(hint):
         return functools.partial(_decode_dataclass, hint)
     if hint is EquationPath:
@@ -151,6 +155,7 @@ def _decoder(hint: Any) -> _Decoder:
 
 
 def _decode_dataclass(kind: type, data: Any) -> Any:
+    """Return an object of the dataclass ``kind`` from a JSON dict; raise ValueError naming an invalid field."""
     content = _expect(dict, data)
     unknown = set(content).difference(_names(kind))
     if unknown:

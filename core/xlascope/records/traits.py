@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Trait(StrEnum):
-    """Fact about an operation."""
+    """Fact about an operation that readers of records need, such as whether it is elementwise."""
 
     #: Each element of the result is computed from the elements of the operands at the same index.
     ELEMENTWISE = "elementwise"

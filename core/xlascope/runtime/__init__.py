@@ -3,4 +3,4 @@
 The first import checks that the loaded jaxlib is supported, before anything of jaxlib is touched.
 """
 
-from . import jaxlib_version  # noqa: F401
+from . import version_check  # noqa: F401

@@ -15,8 +15,8 @@ from typing import Any
 
 from jaxlib import _jax, utils, weakref_lru_cache  # noqa: F401  (the import order is the point)
 
-from . import beside, post_hooks
-from .quiet_log import quiet_log
+from . import jax_coexistence, post_hooks
+from .xla_log_level import set_xla_log_level
 
 __all__ = [
     "DTYPE_PROMOTIONS",
@@ -80,7 +80,7 @@ __all__ = [
     "watch_calls",
 ]
 
-quiet_log()
+set_xla_log_level()
 
 Configuration = _jax.config.Config
 
@@ -108,18 +108,23 @@ _TRUE, _FALSE = ("1", "true", "yes", "on", "y", "t"), ("0", "false", "no", "off"
 
 
 def from_environment(name: str, default: Any, allowed: Sequence[Any] | None = None) -> Any:
-    """Return the value of ``XLASCOPE_NAME`` (or else ``JAX_NAME``), converted to the type of the default.
+    """Return the value of the environment variable ``XLASCOPE_NAME``, or else ``JAX_NAME``; ``default`` without either.
 
-    Raises ValueError, which lists the valid values, for an invalid one.
+    ``name`` is the setting's name in lower case. The text is converted to the type of the default. Raises
+    ValueError for an invalid value, or one that is not among those ``allowed``, which the message lists.
     """
     for variable in (f"XLASCOPE_{name.upper()}", f"JAX_{name.upper()}"):
         text = os.environ.get(variable)
         if text is not None:
-            return _parsed(variable, text, default, allowed)
+            return _parse_value(variable, text, default, allowed)
     return default
 
 
-def _parsed(variable: str, text: str, default: Any, allowed: Sequence[Any] | None) -> Any:
+def _parse_value(variable: str, text: str, default: Any, allowed: Sequence[Any] | None) -> Any:
+    """Return the text of an environment variable converted to the type of ``default``, or raise ValueError.
+
+    ``allowed`` are the valid texts, None for any.
+    """
     if isinstance(default, bool):
         if text.strip().lower() in _TRUE + _FALSE:
             return text.strip().lower() in _TRUE
@@ -137,13 +142,20 @@ def _parsed(variable: str, text: str, default: Any, allowed: Sequence[Any] | Non
 
 
 def _state(name: str, default: Any, *, in_key: bool = False, allowed: Sequence[Any] | None = None) -> Any:
-    """Create the state of a setting, initialized from the environment."""
+    """Create the state of a setting, initialized from the environment.
+
+    ``in_key`` says whether the state is part of the key of jaxlib's call cache, ``allowed`` are the valid
+    values.
+    """
     value = from_environment(name, default, allowed)
     return _configuration(name, value, in_key)
 
 
 def _configuration(name: str, value: Any, in_key: bool) -> Any:
-    """Create a jaxlib configuration state, outside of the "trace context", which concerns jax's traces alone."""
+    """Create a jaxlib configuration state; ``in_key`` says whether it is part of the key of jaxlib's call cache.
+
+    It is outside of jaxlib's "trace context", which concerns jax's traces alone.
+    """
     return Configuration(name, value, include_in_jit_key=in_key, include_in_trace_context=False)
 
 
@@ -174,22 +186,25 @@ keep = _state("keep", "auto", allowed=KEPT)
 reroll = _state("reroll", "auto", allowed=REROLLED)
 
 
-class _InBlock:
-    """Marker for a summary on a thread whose blocks set any of its states, which have to be read one by one."""
+class _ReadStates:
+    """Class of the value of a summary on a thread where a ``with`` block sets any of its states.
+
+    The states then have to be read one by one.
+    """
 
     def __repr__(self) -> str:
         return "IN_BLOCK"
 
 
-_IN_BLOCK = _InBlock()
+_READ_STATES = _ReadStates()
 
 
-class _Summary:
-    """State that summarizes several, so that code that depends on them all reads one.
+class _StateSummary:
+    """State that summarizes several states, so that code that depends on all of them reads only one.
 
-    It is false while the states have their initial values; where it is true, :meth:`get_value` returns what they
-    are. The values of blocks and of the process are not combined before that: either may change while the other
-    stays.
+    ``combine(values)`` makes the summary of the states' values. ``state`` is false while the states have
+    their initial values; where it is true, :meth:`get_value` returns the summary. Values of blocks and of the
+    process are not combined before that, because either may change while the other stays.
     """
 
     def __init__(self, name: str, states: Sequence[Any], combine: Callable[[tuple[Any, ...]], Any]) -> None:
@@ -198,32 +213,32 @@ class _Summary:
         start = combine(tuple(state.value for state in states))
         self.state = _configuration(name, start, in_key=False)
 
-    def read(self) -> Any:
+    def get_value(self) -> Any:
         """Return the combined value of the states on this thread."""
         summary = self.state.value
-        return self.combine(tuple(state.value for state in self.states)) if summary is _IN_BLOCK else summary
+        return self.combine(tuple(state.value for state in self.states)) if summary is _READ_STATES else summary
 
     def note_process(self) -> None:
         self.state.set_global(self.combine(tuple(state.get_global() for state in self.states)))
 
     def note_blocks(self, watched: bool) -> None:
         is_set = watched or any(state.get_local() is not UNSET for state in self.states)
-        self.state.set_local(_IN_BLOCK if is_set else UNSET)
+        self.state.set_local(_READ_STATES if is_set else UNSET)
 
 
-_of_traces = (
+_trace_states = (
     *(threefry_partitionable, default_matmul_precision, numpy_rank_promotion, numpy_dtype_promotion),
     *(debug_key_reuse, default_prng_impl, enable_custom_prng, legacy_prng_key),
 )
 #: The mesh that is current on a thread: PartitionSpecs in a program are over it.
 context_mesh = _configuration("context_mesh", None, in_key=False)
-_of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution, keep, reroll, context_mesh)
-_at_first = tuple(state.value for state in _of_traces)
+_call_states = (*_trace_states, default_device, debug_nans, debug_infs, no_execution, keep, reroll, context_mesh)
+_initial_values = tuple(state.value for state in _trace_states)
 
 
-def _named_changes(values: tuple[Any, ...]) -> tuple[str, ...]:
-    named = zip(_of_traces, values, _at_first, strict=True)
-    return tuple(f"{state.name}={value}" for state, value, first in named if value != first)
+def _format_changes(values: tuple[Any, ...]) -> tuple[str, ...]:
+    settings = zip(_trace_states, values, _initial_values, strict=True)
+    return tuple(f"{state.name}={value}" for state, value, first in settings if value != first)
 
 
 #: Cache keys of calls, as two states, since jaxlib's call cache spends 15 ns a call on each state in its key: the
@@ -232,9 +247,9 @@ def _named_changes(values: tuple[Any, ...]) -> tuple[str, ...]:
 process_changes = _configuration("process_changes", 0, in_key=True)
 said_by_blocks = _configuration("said_by_blocks", (), in_key=True)
 
-_trace_settings = _Summary("trace_settings", _of_traces, _named_changes)
-_checked_calls = _Summary("checked_calls", (debug_nans, debug_infs, debug_key_reuse, no_execution), any)
-_checked_traces = _Summary("checked_traces", (no_tracing, check_tracer_leaks, enable_checks, log_compiles), any)
+_trace_settings = _StateSummary("trace_settings", _trace_states, _format_changes)
+_checked_calls = _StateSummary("checked_calls", (debug_nans, debug_infs, debug_key_reuse, no_execution), any)
+_checked_traces = _StateSummary("checked_traces", (no_tracing, check_tracer_leaks, enable_checks, log_compiles), any)
 #: Whether traces depend on a setting with other than its initial value; :func:`settings_of_traces` says which.
 trace_settings = _trace_settings.state
 #: Whether the results of calls may have to be checked; :func:`calls_are_checked` says whether they have to.
@@ -243,39 +258,39 @@ checked_calls = _checked_calls.state
 checked_traces = _checked_traces.state
 
 #: The settings that traces depend on, as ``name=value`` for each with other than its initial value.
-settings_of_traces = _trace_settings.read
+settings_of_traces = _trace_settings.get_value
 #: Whether the results of calls are checked; if so, every call goes through Python.
-calls_are_checked = _checked_calls.read
+calls_are_checked = _checked_calls.get_value
 
-_of_repeated_calls = frozenset({*_of_calls, enable_x64, disable_jit})
-_changing = threading.RLock()
-_numbers = itertools.count(1)
+_cached_call_states = frozenset({*_call_states, enable_x64, disable_jit})
+_change_lock = threading.RLock()
+_change_numbers = itertools.count(1)
 
 
 def set_for_process(state: Any, value: Any) -> None:
-    """Set a state for the whole process, and update everything that depends on it."""
-    with _changing:
-        changes = state in _of_repeated_calls and state.get_global() != value
+    """Set a state for the whole process, and update the summaries and the keys of cached calls that depend on it."""
+    with _change_lock:
+        changes = state in _cached_call_states and state.get_global() != value
         if changes:  # entries cached from here on are never found: they may mix old and new settings
-            process_changes.set_global(next(_numbers))
+            process_changes.set_global(next(_change_numbers))
         try:
             state.set_global(value)
         finally:
             for summary in (_trace_settings, _checked_calls, _checked_traces):
                 summary.note_process()
             if changes:
-                process_changes.set_global(next(_numbers))
+                process_changes.set_global(next(_change_numbers))
 
 
 def forget_calls() -> None:
-    """Invalidate all cached calls: the default placement of uncommitted values has changed."""
-    with _changing:
+    """Invalidate all entries of jaxlib's call cache, after a change of the placement of uncommitted values."""
+    with _change_lock:
         for _ in range(2):  # and even again
-            process_changes.set_global(next(_numbers))
+            process_changes.set_global(next(_change_numbers))
 
 
 def unchanged_since(changes: int) -> bool:
-    """Return whether no process-wide setting has changed since :data:`process_changes` had that value.
+    """Return whether no process-wide setting has changed since :data:`process_changes` had the value ``changes``.
 
     What is derived from settings may be cached under them only if so; ``changes`` is read before the settings
     are.
@@ -284,8 +299,11 @@ def unchanged_since(changes: int) -> bool:
 
 
 def note_blocks(watched: bool) -> None:
-    """Update everything that depends on this thread's blocks. ``watched``: check the blocks at each call and trace."""
-    _note_said()
+    """Update what depends on the settings of this thread's ``with`` blocks: summaries and keys of cached calls.
+
+    ``watched`` says that the blocks have to be checked at each call and trace, as those of asyncio tasks.
+    """
+    _update_block_values()
     _trace_settings.note_blocks(False)
     _checked_calls.note_blocks(watched)
     _checked_traces.note_blocks(watched)
@@ -298,31 +316,31 @@ in_trace = _configuration("in_trace", False, in_key=True)
 #: Called as ``(function, args, kwargs, out)`` after every jitted call, the C++ ones included, when it is not None.
 post_hook = _configuration("post_hook", None, in_key=False)
 
-with beside.still_imports():  # jax, where it is, has set these; and where it comes it will
-    if not beside.here():
+with jax_coexistence.hold_import_lock():  # jax, where it is, has set these; and where it comes it will
+    if not jax_coexistence.is_present():
         _jax.jax_jit.set_enable_x64_state(enable_x64)
         _jax.jax_jit.set_disable_jit_state(disable_jit)
         _jax.jax_jit.set_post_hook_state(post_hook)
 
 
 def same_width() -> bool:
-    """Return whether jaxlib's C++ converts operands to the width that our own settings say."""
-    return beside.same_switch("enable_x64", enable_x64.value)
+    """Return whether jaxlib's C++ converts operands to the width (32 or 64 bits) that our ``enable_x64`` says."""
+    return jax_coexistence.same_switch("enable_x64", enable_x64.value)
 
 
 def watch_calls(hook: Callable[[Any, Any, Any, Any], None] | None) -> None:
-    """Set ``hook`` as :data:`post_hook` in the whole process; None removes it."""
+    """Call ``hook(function, args, kwargs, out)`` after every jitted call in the process; None removes the hook."""
     post_hook.set_global(hook)
     _share_post_hook()
 
 
 def _share_post_hook() -> None:
-    """Combine our hook with jax's, which occupies the slot where jax is in the process."""
-    if beside.post_hook_of_jax() is not None:
-        post_hooks.listen("xlascope", post_hook.get_global())
+    """Set our hook beside jax's in jaxlib's slot, if jax is in the process."""
+    if jax_coexistence.post_hook_of_jax() is not None:
+        post_hooks.set_hook("xlascope", post_hook.get_global())
 
 
-beside.on_import("jax._src.api", _share_post_hook)
+jax_coexistence.on_import("jax._src.api", _share_post_hook)
 
 
 #: Our own registry: jax has its own registrations, and other nodes for some of our types.
@@ -340,11 +358,11 @@ FlattenedIndexKey = _jax.pytree.FlattenedIndexKey
 
 
 def note_mesh(mesh: Any) -> None:
-    """Set the mesh of calls on this thread; None for none."""
+    """Set the current mesh of this thread, which calls depend on; None for no mesh."""
     context_mesh.set_local(UNSET if mesh is None else mesh)
-    _note_said()
+    _update_block_values()
 
 
-def _note_said() -> None:
-    values = tuple([state.get_local() for state in _of_calls])
+def _update_block_values() -> None:
+    values = tuple([state.get_local() for state in _call_states])
     said_by_blocks.set_local(UNSET if all(value is UNSET for value in values) else values)

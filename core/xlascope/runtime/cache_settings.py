@@ -15,7 +15,11 @@ from .boot import Configuration
 _YES, _NO = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 
-def _folder(value: Any) -> str | None:
+def _to_folder(value: Any) -> str | None:
+    """Convert a value of ``compilation_cache_dir`` to an absolute path; None or "" to None.
+
+    Raises ValueError for a URL and for a home folder that does not exist.
+    """
     if value is None or value == "":
         return None
     path = os.fspath(value)
@@ -29,7 +33,7 @@ def _folder(value: Any) -> str | None:
     return os.path.abspath(expanded)
 
 
-def _switch(value: Any) -> bool | None:
+def _to_switch(value: Any) -> bool | None:
     """Convert a value to True, False or None; None enables the cache if a folder is set."""
     if value is None or isinstance(value, bool):
         return value
@@ -39,7 +43,9 @@ def _switch(value: Any) -> bool | None:
     return text in _YES
 
 
-def _number(name: str, number_type: type) -> Callable[[Any], Any]:
+def _make_number_converter(name: str, number_type: type) -> Callable[[Any], Any]:
+    """Return the converter of a setting's values to ``number_type``, which raises ValueError for other values."""
+
     def convert(value: Any) -> Any:
         try:
             if isinstance(value, bool):
@@ -53,15 +59,16 @@ def _number(name: str, number_type: type) -> Callable[[Any], Any]:
 
 #: Converters of values by setting, which raise ValueError for invalid ones.
 CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    "enable_compilation_cache": _switch,
-    "compilation_cache_dir": _folder,
-    "compilation_cache_max_size": _number("compilation_cache_max_size", int),
-    "persistent_cache_min_compile_time_secs": _number("persistent_cache_min_compile_time_secs", float),
-    "persistent_cache_min_entry_size_bytes": _number("persistent_cache_min_entry_size_bytes", int),
+    "enable_compilation_cache": _to_switch,
+    "compilation_cache_dir": _to_folder,
+    "compilation_cache_max_size": _make_number_converter("compilation_cache_max_size", int),
+    "persistent_cache_min_compile_time_secs": _make_number_converter("persistent_cache_min_compile_time_secs", float),
+    "persistent_cache_min_entry_size_bytes": _make_number_converter("persistent_cache_min_entry_size_bytes", int),
 }
 
 
-def _state(name: str, default: Any) -> Any:
+def _make_state(name: str, default: Any) -> Any:
+    """Create the state of a setting, initialized from the environment; a variable with an invalid value only warns."""
     value = default
     for variable in (f"XLASCOPE_{name.upper()}", f"JAX_{name.upper()}"):
         text = os.environ.get(variable)
@@ -75,13 +82,13 @@ def _state(name: str, default: Any) -> Any:
     return Configuration(name, value, include_in_jit_key=False, include_in_trace_context=False)
 
 
-enable_compilation_cache = _state("enable_compilation_cache", None)
-compilation_cache_dir = _state("compilation_cache_dir", None)
+enable_compilation_cache = _make_state("enable_compilation_cache", None)
+compilation_cache_dir = _make_state("compilation_cache_dir", None)
 #: Bytes; least recently used entries are evicted first. Negative: no bound.
-compilation_cache_max_size = _state("compilation_cache_max_size", 2 << 30)
+compilation_cache_max_size = _make_state("compilation_cache_max_size", 2 << 30)
 #: Programs that compile faster are not cached. Loading takes 1% of the compile time and storing less, so all are.
-persistent_cache_min_compile_time_secs = _state("persistent_cache_min_compile_time_secs", 0.0)
-persistent_cache_min_entry_size_bytes = _state("persistent_cache_min_entry_size_bytes", 0)
+persistent_cache_min_compile_time_secs = _make_state("persistent_cache_min_compile_time_secs", 0.0)
+persistent_cache_min_entry_size_bytes = _make_state("persistent_cache_min_entry_size_bytes", 0)
 
 #: The settings by name.
 STATES = {

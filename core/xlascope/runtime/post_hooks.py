@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxlib import _jax
 
-from . import beside
+from . import jax_coexistence
 
 Hook = Callable[[Any, Any, Any, Any], None]
 
@@ -19,33 +19,35 @@ _hooks: dict[str, Hook] = {}
 
 
 @cache
-def _state() -> Any:
+def _hook_state() -> Any:
     return _jax.config.Config("post_hooks", None, include_in_jit_key=False, include_in_trace_context=False)
 
 
-def listening(owner: str) -> Hook | None:
-    """Return the hook that was set under a name."""
+def get_hook(owner: str) -> Hook | None:
+    """Return the hook that ``owner`` has set with :func:`set_hook`; None without one."""
     return _hooks.get(owner)
 
 
-def listen(owner: str, hook: Hook | None) -> None:
-    """Set a hook to call after each call in this process, followed by jax's own; None removes it.
+def set_hook(owner: str, hook: Hook | None) -> None:
+    """Set the hook of ``owner``, which runs after each call in this process, before jax's; None removes it.
 
-    Nothing happens in a process without jax: jaxlib's slot belongs to our engine there.
+    Hooks take ``(function, args, kwargs, out)``. In a process without jax they are not called: jaxlib's slot
+    belongs to our engine there.
     """
     if hook is None:
         _hooks.pop(owner, None)
     else:
         _hooks[owner] = hook
-    jax_state = beside.post_hook_of_jax()
+    jax_state = jax_coexistence.post_hook_of_jax()
     if jax_state is None:
         return
     if _hooks:
-        _state().set_global(_together(tuple(_hooks.values()), jax_state))
-    _jax.jax_jit.set_post_hook_state(_state() if _hooks else jax_state)
+        _hook_state().set_global(_combine_hooks(tuple(_hooks.values()), jax_state))
+    _jax.jax_jit.set_post_hook_state(_hook_state() if _hooks else jax_state)
 
 
-def _together(hooks: tuple[Hook, ...], jax_state: Any) -> Hook:
+def _combine_hooks(hooks: tuple[Hook, ...], jax_state: Any) -> Hook:
+    """Return a hook that calls all of ``hooks``, and then jax's hook, which is the value of ``jax_state``."""
     if len(hooks) == 1:
         (only,) = hooks
 

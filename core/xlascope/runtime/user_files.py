@@ -1,7 +1,7 @@
 """Cache folder of the user, and small facts that are stored in it.
 
 Nothing that is read here is executed; code that loads native libraries checks their owner first
-(`xla/system/own_files.py`).
+(`xla/system/private_files.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ def cache_folder() -> Path | None:
 
 
 def read_fact(kind: str, name: str) -> Any:
-    """Return what was stored under a name, None where nothing was or it cannot be read."""
+    """Return the JSON value that :func:`write_fact` stored; None if there is none or it cannot be read.
+
+    ``kind`` is the name of a subfolder of the cache folder, ``name`` that of the file in it.
+    """
     folder = cache_folder()
     if folder is None:
         return None
@@ -32,8 +35,11 @@ def read_fact(kind: str, name: str) -> Any:
         return None
 
 
-def keep_fact(kind: str, name: str, fact: Any) -> None:
-    """Store a JSON value under a name; do nothing where the folder cannot be written."""
+def write_fact(kind: str, name: str, fact: Any) -> None:
+    """Store a JSON value in the user's cache folder; do nothing if the folder cannot be written.
+
+    ``kind`` is the name of a subfolder, ``name`` that of the file in it, without extension.
+    """
     folder = cache_folder()
     if folder is None:
         return

@@ -6,43 +6,50 @@ from typing import Any
 
 import ml_dtypes
 
-from ..numpy.promotion import as_dtype, fitted, to_common_inexact
+from ..numpy.promotion import as_dtype, promote_args
+from ..numpy.promotion import promote_dtypes_inexact as _promote_dtypes_inexact
 from ..numpy.shaping import shape_of
-from ..trace.gate import array_of
+from ..trace.operand_coercion import to_array
 from ..trace.source import here
 from ..trace.values import aval_of
 
 
-def floats(*xs: Any) -> list[Any]:
-    """Promote arrays to a common inexact dtype; raise ValueError unless their shapes broadcast."""
-    return [array_of(x) for x in fitted(xs, as_floats=True)]
+def promote_args_inexact(*xs: Any) -> list[Any]:
+    """Return arrays in a common inexact dtype; raise ValueError unless their shapes broadcast."""
+    return [to_array(x) for x in promote_args(xs, as_floats=True)]
 
 
-def floats_of_any_shape(*xs: Any) -> list[Any]:
-    """Promote arrays to a common inexact dtype, whatever their shapes."""
-    return [array_of(x) for x in to_common_inexact(xs)]
+def promote_dtypes_inexact(*xs: Any) -> list[Any]:
+    """Return arrays in a common inexact dtype, whatever their shapes."""
+    return [to_array(x) for x in _promote_dtypes_inexact(xs)]
 
 
-def strong(x: Any) -> Any:
+def to_strong_type(x: Any) -> Any:
     """Return an array with the same dtype that is not weakly typed."""
-    return array_of(as_dtype(x, aval_of(x).dtype))
+    return to_array(as_dtype(x, aval_of(x).dtype))
 
 
-def epsilon(dtype: Any) -> float:
+def machine_epsilon(dtype: Any) -> float:
     """Return the machine epsilon of an inexact dtype."""
     return float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
 
 
-def square(name: str, a: Any) -> int:
-    """Return the size of square matrices; raise ValueError for other shapes."""
+def require_square(name: str, a: Any) -> int:
+    """Return n for matrices of shape ``(…, n, n)``; raise ValueError for other shapes.
+
+    ``name`` is the function's name, for the message.
+    """
     shape = shape_of(a)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ValueError(f"{name} takes square matrices, shape (..., n, n), got shape {shape}{here()}")
     return shape[-1]
 
 
-def one_of(name: str, value: Any, *allowed: Any) -> Any:
-    """Return an option if it is among the allowed ones; raise ValueError listing them otherwise."""
+def require_one_of(name: str, value: Any, *allowed: Any) -> Any:
+    """Return ``value`` if it is among the allowed options; raise ValueError, which lists them, otherwise.
+
+    ``name`` is the argument's name, for the message.
+    """
     if not isinstance(value, (str, int, type(None))) or value not in allowed:
         raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {value!r}{here()}")
     return value

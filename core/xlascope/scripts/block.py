@@ -6,12 +6,12 @@ import os
 import sys
 from types import TracebackType
 
-from .about import About
-from .durations import duration
-from .files import Files
-from .progress import How, Progress
-from .seen import Seen
-from .watched import Watched
+from .durations import parse_duration
+from .output_files import OutputFiles
+from .progress import Progress, ProgressMode
+from .recorder import ScriptRecorder
+from .run_info import RunInfo
+from .watcher import ScriptWatcher
 
 
 class watch:  # noqa: N801 -- it is called like a function
@@ -38,32 +38,36 @@ class watch:  # noqa: N801 -- it is called like a function
     """
 
     def __init__(
-        self, output: str | os.PathLike[str] | None = None, *, every: float | str | None = None, progress: How = "off"
+        self,
+        output: str | os.PathLike[str] | None = None,
+        *,
+        every: float | str | None = None,
+        progress: ProgressMode = "off",
     ) -> None:
-        self._every = None if every is None else duration(every)
+        self._every = None if every is None else parse_duration(every)
         self._progress = progress
         script = os.path.basename(sys.argv[0] if sys.argv else "") or "session"
-        self._about = About(script, (os.path.basename(sys.executable), *sys.argv))
-        self._files = Files.named(output, script, self._about.rank)
-        self._watched: Watched | None = None
+        self._info = RunInfo(script, (os.path.basename(sys.executable), *sys.argv))
+        self._files = OutputFiles.from_name(output, script, self._info.rank)
+        self._watcher: ScriptWatcher | None = None
         self.html, self.json = self._files.html, self._files.json
 
     def __enter__(self) -> watch:
-        if self._watched is not None:
+        if self._watcher is not None:
             raise RuntimeError("this block is watched already: make another xlascope.watch(...) for another block")
-        self._files.check()
-        info = About(self._about.script, self._about.command)
-        recorder = Seen()
-        self._watched = Watched(info, self._files, recorder, Progress(recorder, self._progress), self._every)
-        self._watched.begin()
+        self._files.check_writable()
+        info = RunInfo(self._info.script, self._info.command)
+        recorder = ScriptRecorder()
+        self._watcher = ScriptWatcher(info, self._files, recorder, Progress(recorder, self._progress), self._every)
+        self._watcher.begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        watcher = self._watched
+        watcher = self._watcher
         assert watcher is not None
-        watcher.settle()
+        watcher.stop_watching()
         if error is not None and not isinstance(error, SystemExit):
-            watcher.fail(error)
+            watcher.record_failure(error)
         watcher.finish("ended" if kind is None else kind.__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..inspect.quiet import inspecting
-from ..inspect.running.live import Sampler
+from ..inspect.inspection_scope import inspecting
+from ..inspect.running.profile_sampler import Sampler
 
 __all__ = ["Sampler", "inspecting"]

@@ -6,13 +6,20 @@ import argparse
 import atexit
 import sys
 
-from .about import About
-from .durations import duration
-from .files import Files
+from .durations import parse_duration
+from .output_files import OutputFiles
 from .progress import Progress
-from .running import NoScriptError, Script, hide_us, of_file, of_module, of_text
-from .seen import Seen
-from .watched import Watched
+from .recorder import ScriptRecorder
+from .run_info import RunInfo
+from .script_loader import (
+    NoScriptError,
+    Script,
+    hide_own_frames,
+    script_from_code,
+    script_from_file,
+    script_from_module,
+)
+from .watcher import ScriptWatcher
 
 _NAME = "python -m xlascope watch"
 
@@ -21,7 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options: ours come before the script, everything after it belongs to the script."""
     parser.usage = f"{_NAME} [options] (SCRIPT | -m MODULE | -c CODE) [ARGUMENT ...]"
     parser.add_argument("-o", "--output", metavar="NAME", help="write NAME.html and NAME.json (default: the script's)")
-    parser.add_argument("--every", type=_duration, metavar="TIME", help="write them anew while it runs: 60s, 5min, 1h")
+    parser.add_argument(
+        "--every", type=_parse_duration, metavar="TIME", help="write them anew while it runs: 60s, 5min, 1h"
+    )
     parser.add_argument("--progress", choices=("auto", "line", "plain", "off"), default="auto", help="on stderr")
     parser.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="a module, as in python -m"
@@ -32,95 +41,95 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(parser=parser)
 
 
-def _duration(text: str) -> float:
+def _parse_duration(text: str) -> float:
     try:
-        return duration(text)
+        return parse_duration(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def main(chosen: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> int:
     """Run the script; whatever ends the script ends this process."""
     try:
-        script = _script(chosen)
+        script = _load_script(options)
     except NoScriptError as error:
         print(f"{_NAME}: {error}", file=sys.stderr)
         return error.status
-    info = About(script.name, _command(chosen), home=script.folder)
-    files = Files.named(chosen.output, _stem(script), info.rank)
+    info = RunInfo(script.name, _command_words(options), script_folder=script.folder)
+    files = OutputFiles.from_name(options.output, _output_stem(script), info.rank)
     try:
-        files.check()
+        files.check_writable()
     except OSError as error:
         print(f"{_NAME}: {error}", file=sys.stderr)
         return 2
-    recorder = Seen()
-    watcher = Watched(info, files, recorder, Progress(recorder, chosen.progress), chosen.every)
-    return _run(script, watcher)
+    recorder = ScriptRecorder()
+    watcher = ScriptWatcher(info, files, recorder, Progress(recorder, options.progress), options.every)
+    return _run_watched(script, watcher)
 
 
-def _run(script: Script, watcher: Watched) -> int:
-    """Run a watched script; files are written last, after its threads and its exit handlers."""
-    exit_report = _Ended(watcher)
-    atexit.register(exit_report.tell)
+def _run_watched(script: Script, watcher: ScriptWatcher) -> int:
+    """Run a script under a watcher and return the exit status; its files are written at exit, after all its threads."""
+    exit_report = _ExitReport(watcher)
+    atexit.register(exit_report.report)
     watcher.begin()
     try:
         script.run()
     except NoScriptError as error:
-        exit_report.how = str(error)
+        exit_report.reason = str(error)
         print(f"{_NAME}: {error}", file=sys.stderr)
         return error.status
     except SystemExit as error:
-        exit_report.how = _status(error)
+        exit_report.reason = _exit_status_text(error)
         raise
     except BaseException as error:
-        exit_report.how = type(error).__name__
-        watcher.fail(error)
-        hide_us()
+        exit_report.reason = type(error).__name__
+        watcher.record_failure(error)
+        hide_own_frames()
         raise
     finally:
         watcher.progress.clear()
-        watcher.settle_unless_threads_run()
+        watcher.stop_unless_threads_run()
     return 0
 
 
-class _Ended:
-    """The reason why the script ended, reported at exit."""
+class _ExitReport:
+    """Exit handler that stops watching and writes the files; ``reason`` says how the script ended."""
 
-    def __init__(self, watcher: Watched) -> None:
-        self.how = "ended"
-        self._watched = watcher
+    def __init__(self, watcher: ScriptWatcher) -> None:
+        self.reason = "ended"
+        self._watcher = watcher
 
-    def tell(self) -> None:
-        self._watched.settle()
-        self._watched.finish(self.how)
+    def report(self) -> None:
+        self._watcher.stop_watching()
+        self._watcher.finish(self.reason)
 
 
-def _status(error: SystemExit) -> str:
+def _exit_status_text(error: SystemExit) -> str:
     code = error.code
     if code is None or code == 0:
         return "ended"
     return f"exit status {code}" if isinstance(code, int) else "exit status 1"
 
 
-def _script(chosen: argparse.Namespace) -> Script:
-    for words, load_script in ((chosen.module, of_module), (chosen.code, of_text)):
+def _load_script(options: argparse.Namespace) -> Script:
+    for words, load_script in ((options.module, script_from_module), (options.code, script_from_code)):
         if words is not None:
             if not words:
-                chosen.parser.error("argument expected for -m or -c")
+                options.parser.error("argument expected for -m or -c")
             return load_script(words[0], words[1:])
-    if chosen.script is None:
-        chosen.parser.error("which script? Example: python -m xlascope watch train.py --epochs 3")
-    return of_file(chosen.script, chosen.arguments)
+    if options.script is None:
+        options.parser.error("which script? Example: python -m xlascope watch train.py --epochs 3")
+    return script_from_file(options.script, options.arguments)
 
 
-def _command(chosen: argparse.Namespace) -> tuple[str, ...]:
+def _command_words(options: argparse.Namespace) -> tuple[str, ...]:
     """Return the command that runs the script without watching."""
-    if chosen.module is not None:
-        return ("python", "-m", *chosen.module)
-    if chosen.code is not None:
-        return ("python", "-c", *chosen.code)
-    return ("python", chosen.script, *chosen.arguments)
+    if options.module is not None:
+        return ("python", "-m", *options.module)
+    if options.code is not None:
+        return ("python", "-c", *options.code)
+    return ("python", options.script, *options.arguments)
 
 
-def _stem(script: Script) -> str:
+def _output_stem(script: Script) -> str:
     return "code" if script.name == "-c" else script.name.rpartition(".")[2] if script.argv[0] == "-m" else script.name

@@ -6,41 +6,45 @@ import sys
 from typing import Literal, TextIO
 
 from ..records.plain import plain
-from .seen import Seen
+from .recorder import ScriptRecorder
 
 #: The interval between updates on a terminal, and the intervals between lines elsewhere, of which the last repeats.
-BLINK = 1.0
-RARELY = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+TERMINAL_INTERVAL_SECONDS = 1.0
+LOG_INTERVALS_SECONDS = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 _WORDS = {"trace": "tracing", "lower": "lowering", "compile": "compiling", "run": "running"}
 _CLEAR = "\r\x1b[K"
 
-How = Literal["auto", "line", "plain", "off"]
+ProgressMode = Literal["auto", "line", "plain", "off"]
 
 
 class Progress:
-    """The progress output. ``mode`` selects the form; ``auto`` checks whether the stream is a terminal."""
+    """Progress output of a run on a stream, by default standard error.
 
-    def __init__(self, recorder: Seen, mode: How = "auto", stream: TextIO | None = None) -> None:
-        self._seen = recorder
+    ``mode`` is ``line`` (one line, overwritten), ``plain`` (a line now and then), ``off``, or ``auto``: ``line`` on a
+    terminal and ``plain`` elsewhere.
+    """
+
+    def __init__(self, recorder: ScriptRecorder, mode: ProgressMode = "auto", stream: TextIO | None = None) -> None:
+        self._recorder = recorder
         self._stream = stream if stream is not None else sys.stderr
         terminal = self._stream is not None and self._stream.isatty()
-        self._how = ("line" if terminal else "plain") if mode == "auto" else mode
+        self._mode = ("line" if terminal else "plain") if mode == "auto" else mode
         self._next = 0.0
         self._number = 0
         self._shown = False
 
     def tick(self, elapsed: float) -> None:
-        """Update the output, if it is due after ``elapsed`` seconds."""
-        if self._how == "off" or elapsed < self._next:
+        """Update the output if that is due; ``elapsed`` are the seconds since the run began."""
+        if self._mode == "off" or elapsed < self._next:
             return
-        if self._how == "line":
-            self._next = elapsed + BLINK
-            self._write(f"{_CLEAR}{line(self._seen, elapsed)}\r")
+        if self._mode == "line":
+            self._next = elapsed + TERMINAL_INTERVAL_SECONDS
+            self._write(f"{_CLEAR}{format_progress(self._recorder, elapsed)}\r")
             self._shown = True
             return
         if self._next:
-            self._write(f"{line(self._seen, elapsed)}\n")
-        self._next = elapsed + RARELY[min(self._number, len(RARELY) - 1)]
+            self._write(f"{format_progress(self._recorder, elapsed)}\n")
+        self._next = elapsed + LOG_INTERVALS_SECONDS[min(self._number, len(LOG_INTERVALS_SECONDS) - 1)]
         self._number += 1
 
     def clear(self) -> None:
@@ -49,9 +53,9 @@ class Progress:
             self._write(_CLEAR)
             self._shown = False
 
-    def say(self, text: str) -> None:
+    def print_message(self, text: str) -> None:
         """Print a message that stays."""
-        if self._how != "off":
+        if self._mode != "off":
             self.clear()
             self._write(f"xlascope: {text}\n")
 
@@ -65,26 +69,28 @@ class Progress:
             AttributeError,
             RuntimeError,
         ):  # the stream is closed or busy; this must not disturb the script
-            self._how = "off"
+            self._mode = "off"
 
 
-def line(recorder: Seen, elapsed: float) -> str:
-    """Format the progress in one line: time, number of programs, the active stage, the main program.
+def format_progress(recorder: ScriptRecorder, elapsed: float) -> str:
+    """Return the progress as one line: time, number of programs, the active stage, the main program.
+
+    ``elapsed`` are the seconds since the run began.
 
     >>> format_progress(ScriptRecorder(), 65.2)
     'xlascope 1:05: no program yet'
     """
     parts = [
-        f"{recorder.programs:,} program{'s' if recorder.programs != 1 else ''}"
-        if recorder.programs
+        f"{recorder.program_count:,} program{'s' if recorder.program_count != 1 else ''}"
+        if recorder.program_count
         else "no program yet"
     ]
-    if recorder.making >= 0.05:
-        parts.append(f"{recorder.making:.1f} s making them")
-    active = recorder.active
+    if recorder.build_seconds >= 0.05:
+        parts.append(f"{recorder.build_seconds:.1f} s making them")
+    active = recorder.active_stage
     if active is not None and active.stage != "run":
         parts.append(f"{_WORDS[active.stage]} {plain(active.function, 24)}")
-    main = recorder.main
+    main = recorder.main_program
     if main is not None and main.stages.executed is not None:
         run = main.stages.executed
         step_time = f", {run.step * 1e3:.3g} ms each" if run.step else ""

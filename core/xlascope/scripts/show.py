@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from ..analysis.script_text import run_text
-from ..inspect.drawing import drawing_of
-from ..inspect.writing import check_suffix
+from ..inspect.files import check_suffix
+from ..inspect.renderers import find_renderer
 from ..records.store import load, save, write_whole
 
 
@@ -19,19 +19,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def main(chosen: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> int:
     """Draw the file, or print a summary of its run."""
     try:
-        suffix = check_suffix(chosen.output) if chosen.output is not None else ""
-        loaded = load(chosen.file)
+        suffix = check_suffix(options.output) if options.output is not None else ""
+        loaded = load(options.file)
         if suffix == "":
             print(run_text(loaded))
         elif suffix == ".txt":
-            write_whole(f"{run_text(loaded)}\n".encode(), chosen.output)
+            write_whole(f"{run_text(loaded)}\n".encode(), options.output)
         elif suffix == ".json":
-            save(loaded, chosen.output)
+            save(loaded, options.output)
         else:
-            drawing_of(suffix[1:])(loaded, chosen.output)
+            find_renderer(suffix[1:])(loaded, options.output)
     except (OSError, ValueError) as error:
         print(f"python -m xlascope show: {error}", file=sys.stderr)
         return 1

@@ -21,27 +21,27 @@ _NAMES = ("SIGTERM", "SIGHUP")
 
 
 class Signals:
-    """A handler that calls ``on_terminate(name)`` on a signal, which then ends the process as it would have.
+    """Handler of signals that end a process: it calls ``on_terminate(name)`` first.
 
     Only signals without another handler are handled; a handler installed later replaces this one.
     """
 
     def __init__(self, on_terminate: Callable[[str], None]) -> None:
-        self._ending = on_terminate
+        self._on_terminate = on_terminate
         self._process = os.getpid()
-        self._met: list[signal.Signals] = []
+        self._handled: list[signal.Signals] = []
         self._pipe: tuple[int, int] | None = None
 
-    def meet(self) -> None:
+    def install(self) -> None:
         """Install the handlers; does nothing outside the main thread, where Python does not allow it."""
         if threading.current_thread() is not threading.main_thread():
             return
         for name in _NAMES:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, self._answer)
-                self._met.append(number)
-        if self._met:
+                signal.signal(number, self._handle)
+                self._handled.append(number)
+        if self._handled:
             read, write = os.pipe()
             for end in (read, write):
                 os.set_blocking(end, False)
@@ -50,12 +50,12 @@ class Signals:
                 signal.set_wakeup_fd(previous)
             self._pipe = read, write
 
-    def leave(self) -> None:
+    def uninstall(self) -> None:
         """Uninstall the handlers."""
-        for number in self._met:
-            if signal.getsignal(number) == self._answer:
+        for number in self._handled:
+            if signal.getsignal(number) == self._handle:
                 signal.signal(number, signal.SIG_DFL)
-        self._met = []
+        self._handled = []
         if self._pipe is not None:
             previous = signal.set_wakeup_fd(-1)
             if previous not in (-1, self._pipe[1]):
@@ -64,34 +64,34 @@ class Signals:
                 os.close(end)
             self._pipe = None
 
-    def waiting(self) -> signal.Signals | None:
-        """Return a signal that has arrived and is handled here, whatever the main thread does, or None."""
+    def find_pending(self) -> signal.Signals | None:
+        """Return a handled signal that has arrived although the main thread may be blocked, or None."""
         if self._pipe is None or os.getpid() != self._process:
             return None
         try:
             received = os.read(self._pipe[0], 64)
         except OSError:
             return None
-        handled = (number for number in self._met if number in received)
-        return next((number for number in handled if signal.getsignal(number) == self._answer), None)
+        handled = (number for number in self._handled if number in received)
+        return next((number for number in handled if signal.getsignal(number) == self._handle), None)
 
     def block(self) -> set[int] | None:
-        """Block the handled signals on this thread; return the previously blocked ones, None if nothing was done."""
-        return set(signal.pthread_sigmask(signal.SIG_BLOCK, self._met)) if self._met else None
+        """Block the handled signals on this thread; return those that were blocked before, None if none is handled."""
+        return set(signal.pthread_sigmask(signal.SIG_BLOCK, self._handled)) if self._handled else None
 
-    def end(self, number: int) -> None:
-        """Call ``on_terminate``, then end the process by the signal."""
+    def terminate(self, number: int) -> None:
+        """Call ``on_terminate`` with the signal's name, then end the process by the signal."""
         with contextlib.suppress(Exception):
-            self._ending(signal.Signals(number).name)
+            self._on_terminate(signal.Signals(number).name)
         if threading.current_thread() is threading.main_thread():
             signal.signal(number, signal.SIG_DFL)
         else:  # signal.signal() works only on the main thread, which does not respond
             ctypes.CDLL(None).signal(int(number), 0)
         os.kill(os.getpid(), number)
 
-    def _answer(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         if os.getpid() != self._process:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
-        self.end(number)
+        self.terminate(number)

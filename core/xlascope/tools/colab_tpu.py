@@ -13,13 +13,13 @@ from typing import Any
 
 from ..errors import XlascopeError
 from ..xla.devices.backend import default_backend, devices
-from ..xla.platforms.hardware import tpu_chips
+from ..xla.platforms.hardware_detection import count_tpu_chips
 
 _ANY_TPU = "v5e-1 TPU, or any other TPU that it offers"
 
 
 class NoTPUError(XlascopeError, RuntimeError):
-    """There is no TPU here that programs can run on."""
+    """Error for a machine without a TPU that programs can run on."""
 
 
 def setup_tpu(tpu_driver_version: str | None = None) -> None:
@@ -38,15 +38,15 @@ def setup_tpu(tpu_driver_version: str | None = None) -> None:
     try:
         tpus = devices("tpu")
     except RuntimeError as error:
-        raise NoTPUError(_missing(str(error))) from None
+        raise NoTPUError(_no_tpu_message(str(error))) from None
     if not tpus:
-        raise NoTPUError(_missing("libtpu finds none"))
+        raise NoTPUError(_no_tpu_message("libtpu finds none"))
     backend = default_backend()
     suffix = "" if backend == "tpu" else f"; programs run on {backend} all the same, by settings.platforms or default"
-    print(f"{in_words(tpus)}: {', '.join(_name(device) for device in tpus)}{suffix}")
+    print(f"{format_devices(tpus)}: {', '.join(_device_name(device) for device in tpus)}{suffix}")
 
 
-def in_words(device_list: list[Any]) -> str:
+def format_devices(device_list: list[Any]) -> str:
     """Return devices as text: ``8 TPU devices (TPU v5 lite)``."""
     counted = Counter((str(device.platform), str(device.device_kind)) for device in device_list)
     return ", ".join(
@@ -54,19 +54,19 @@ def in_words(device_list: list[Any]) -> str:
     )
 
 
-def _name(device: Any) -> str:
+def _device_name(device: Any) -> str:
     return f"{device.platform}:{device.id}"
 
 
-def _missing(reason: str) -> str:
+def _no_tpu_message(reason: str) -> str:
     """Return the error message for a machine without a usable TPU; ``reason`` is the error of the search."""
-    head = f"no TPU here; programs run on {in_words(devices())}"
+    head = f"no TPU here; programs run on {format_devices(devices())}"
     if "COLAB_TPU_ADDR" in os.environ:
         return (
             f"{head}. COLAB_TPU_ADDR is set: that is a TPU elsewhere on the network, of a kind that is gone. "
             f"Choose Runtime → Change runtime type → {_ANY_TPU}"
         )
-    chips = tpu_chips()
+    chips = count_tpu_chips()
     if chips:
         return (
             f"{head}. The machine has {chips} TPU chip{'s' * (chips > 1)}, and none can be used: {reason}. pip install "

@@ -1,6 +1,6 @@
 """Ten calls of the engine that together exercise every interface to jaxlib.
 
-``runtime/untried.py`` runs this in a separate process for an untested jaxlib. The name of each call is
+``runtime/untested_jaxlib.py`` runs this in a separate process for an untested jaxlib. The name of each call is
 printed before it runs, so that a call that crashes the process is known. A wrong result is an error as well.
 """
 
@@ -25,7 +25,7 @@ def main() -> None:
         call()
 
 
-def _require(actual: Any, expected: Any) -> None:
+def _check_close(actual: Any, expected: Any) -> None:
     actual = np.asarray(actual)
     if not np.allclose(actual, expected, rtol=1e-4):
         raise AssertionError(f"the result is {actual}, not {expected}")
@@ -33,7 +33,7 @@ def _require(actual: Any, expected: Any) -> None:
 
 def _arrays() -> None:
     x = jnp.asarray(np.arange(6.0, dtype=np.float32).reshape(2, 3))
-    _require(x, [[0, 1, 2], [3, 4, 5]])
+    _check_close(x, [[0, 1, 2], [3, 4, 5]])
     if (x.shape, str(x.dtype), len(x.devices())) != ((2, 3), "float32", 1):
         raise AssertionError(f"the array says {x.shape}, {x.dtype}, {x.devices()}")
 
@@ -41,24 +41,24 @@ def _arrays() -> None:
 def _calls() -> None:
     f: Any = jit(lambda x, scale: {"y": x * scale})
     for scale in (2.0, 3.0, np.float32(4.0)):  # the second call takes jaxlib's C++ fast path
-        _require(f(jnp.ones(3), scale)["y"], [scale] * 3)
+        _check_close(f(jnp.ones(3), scale)["y"], [scale] * 3)
 
 
 def _derivatives() -> None:
     gradient = vmap(grad(lambda x: jnp.sin(x) ** 2))
     x = np.linspace(0.0, 1.0, 4, dtype=np.float32)
-    _require(jit(gradient)(x), np.sin(2 * x))
+    _check_close(jit(gradient)(x), np.sin(2 * x))
 
 
 def _loops() -> None:
     total, partial_sums = jit(lambda x: lax.scan(lambda c, a: (c + a, c), 0.0, x))(jnp.arange(4.0))
-    _require(total, 6.0)
-    _require(partial_sums, [0, 0, 1, 3])
+    _check_close(total, 6.0)
+    _check_close(partial_sums, [0, 0, 1, 3])
 
 
 def _factorizations() -> None:
     matrix = np.array([[4.0, 2.0], [2.0, 5.0]], np.float32)
-    _require(jnp.linalg.cholesky(matrix), [[2, 0], [1, 2]])
+    _check_close(jnp.linalg.cholesky(matrix), [[2, 0], [1, 2]])
 
 
 def _trees() -> None:
@@ -71,13 +71,13 @@ def _trees() -> None:
 def _callbacks() -> None:
     shape = ShapeDtypeStruct((2,), np.float32)
     f: Any = jit(lambda x: pure_callback(lambda v: np.asarray(v) + 1, shape, x))
-    _require(f(jnp.ones(2)), [2, 2])
+    _check_close(f(jnp.ones(2)), [2, 2])
 
 
 def _executables() -> None:
     f: Any = jit(lambda x: x @ x)
     compiled = f.lower(jnp.ones((2, 2))).compile()
-    _require(compiled(jnp.ones((2, 2))), 2.0)
+    _check_close(compiled(jnp.ones((2, 2))), 2.0)
     if "ENTRY" not in compiled.as_text() or compiled.memory_analysis().argument_size_in_bytes != 16:
         raise AssertionError("the optimized program does not say what it is")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..xla.system.own_files import ForeignFileError
-from ..xla.targets.installing import HOW, PLATFORMS, InstallError, compiler_of, install
+from ..xla.system.private_files import ForeignFileError
+from ..xla.targets.compiler_install import INSTALL_COMMAND, PLATFORMS, InstallError, find_compiler, install_compiler
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,23 +21,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def main(chosen: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> int:
     """Install or list compilers, and return the exit status."""
-    if chosen.install is not None:
-        for platform in chosen.install or PLATFORMS:
+    if options.install is not None:
+        for platform in options.install or PLATFORMS:
             try:
-                install(platform)
+                install_compiler(platform)
             except InstallError as error:
                 print(f"the compiler for {platform} cannot be installed: {error}", file=sys.stderr)
                 return 1
     for platform in PLATFORMS:
-        print(f"{platform}: {_told(platform)}")
+        print(f"{platform}: {_describe_compiler(platform)}")
     return 0
 
 
-def _told(platform: str) -> str:
+def _describe_compiler(platform: str) -> str:
     try:
-        compiler = compiler_of(platform)
+        compiler = find_compiler(platform)
     except ForeignFileError as error:
         return f"not used: {error}"
-    return f"not here: {HOW}" if compiler is None else f"{compiler.distribution} {compiler.version}, {compiler.library}"
+    return (
+        f"not here: {INSTALL_COMMAND}"
+        if compiler is None
+        else f"{compiler.distribution} {compiler.version}, {compiler.library}"
+    )

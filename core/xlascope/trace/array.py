@@ -6,14 +6,14 @@ from typing import Any
 
 from ..ir.jaxpr import Var
 from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.array_patching import is_xlascope_array
 from ..xla.devices.backend import ArrayImpl
-from ..xla.devices.faces import is_ours
 from . import tracer
-from .provenance import Ended
+from .provenance import EndedTrace
 
 
 def _is_tracer(x: Any) -> bool:
-    return isinstance(x, tracer.Tracer) or (isinstance(x, Var) and isinstance(x._trace, Ended))
+    return isinstance(x, tracer.TracerBase) or (isinstance(x, Var) and isinstance(x._trace, EndedTrace))
 
 
 class _TracerMeta(type):
@@ -21,7 +21,7 @@ class _TracerMeta(type):
         return _is_tracer(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is cls or issubclass(subclass, tracer.Tracer)
+        return subclass is cls or issubclass(subclass, tracer.TracerBase)
 
 
 class Tracer(metaclass=_TracerMeta):
@@ -40,10 +40,10 @@ class Tracer(metaclass=_TracerMeta):
 
 class _ArrayMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return is_ours(instance) or instance.__class__ is KeyArray or _is_tracer(instance)
+        return is_xlascope_array(instance) or instance.__class__ is KeyArray or _is_tracer(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is cls or issubclass(subclass, (ArrayImpl, KeyArray, tracer.Tracer))
+        return subclass is cls or issubclass(subclass, (ArrayImpl, KeyArray, tracer.TracerBase))
 
 
 class Array(metaclass=_ArrayMeta):

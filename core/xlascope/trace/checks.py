@@ -13,22 +13,24 @@ from ..errors import UnexpectedTracerError
 from ..ir.checker import check_jaxpr
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Origin, Var
 from ..ir.operation import Operation
-from ..runtime import blocks, boot
+from ..runtime import boot, setting_blocks
 from ..xla.system.logs import log_compilation
-from .provenance import ended_text
+from .provenance import describe_ended_origin
 from .source import user_line, where_text
-from .tracer import Tracer
+from .tracer import TracerBase
 
-_MOST_TOLD = 3
-_OF_RULES = (tuple, list, dict, types.CellType, types.FunctionType, types.MethodType, functools.partial)
+_MAX_LISTED_LEAKS = 3
+_RULE_CONTAINER_TYPES = (tuple, list, dict, types.CellType, types.FunctionType, types.MethodType, functools.partial)
 
 
-def checked(stage: Callable[[], ClosedJaxpr], name: str, is_jit: bool) -> ClosedJaxpr:
-    """Trace a program under the debugging settings; ``is_jit`` says whether to log it as a traced jit function.
+def stage_with_checks(stage: Callable[[], ClosedJaxpr], name: str, is_jit: bool) -> ClosedJaxpr:
+    """Return the program that ``stage()`` traces, under the debugging settings.
 
-    Raises RuntimeError under ``no_tracing``, UnexpectedTracerError for a value that ``check_tracer_leaks`` finds.
+    ``name`` is the function's name for messages; ``is_jit`` says whether to log the time as that of a jitted
+    function. Raises RuntimeError under ``no_tracing``, UnexpectedTracerError for a value that
+    ``check_tracer_leaks`` finds.
     """
-    blocks.check()
+    setting_blocks.check()
     if boot.no_tracing.value:
         raise RuntimeError(
             f"{name or 'a function'} would have to be traced{where_text(user_line())}, and no_tracing is set"
@@ -40,51 +42,53 @@ def checked(stage: Callable[[], ClosedJaxpr], name: str, is_jit: bool) -> Closed
     if boot.enable_checks.value:
         check_jaxpr(program)
     if boot.check_tracer_leaks.value:
-        raise_leaks(leaked_variables(program), name)
+        raise_leaks(find_leaked_variables(program), name)
     return program
 
 
-def leaked_variables(program: ClosedJaxpr) -> list[tuple[Any, Any]]:
-    """Return the variables of a program that an object outside of it refers to, each with that object."""
-    variables = {id(v): v for v in _variables(program.jaxpr)}
+def find_leaked_variables(program: ClosedJaxpr) -> list[tuple[Any, Any]]:
+    """Return pairs (variable, holder) for the variables of a program to which an object outside of it refers."""
+    variables = {id(v): v for v in _iter_variables(program.jaxpr)}
     gc.collect()  # unreachable objects are not leaks
-    internal_ids = _containers(program.jaxpr)
-    _add_forwards(program.jaxpr, internal_ids)
+    internal_ids = _container_ids(program.jaxpr)
+    _add_equation_ids(program.jaxpr, internal_ids)
     internal_ids.add(id(variables))
     holders = gc.get_referrers(*variables.values())
     internal_ids.add(id(holders))
     leaks: list[tuple[Any, Any]] = []
     internal_ids.add(id(leaks))
     for holder in holders:
-        outside = _outside(holder, internal_ids)
+        outside = _find_outside_holder(holder, internal_ids)
         if outside is not None:
             leaks += [(variable, outside) for variable in gc.get_referents(holder) if id(variable) in variables]
     return leaks
 
 
-def _outside(holder: Any, internal_ids: set[int]) -> Any:
-    """Return the object that holds a value on behalf of a user, looking through tracers; None if there is none.
+def _find_outside_holder(holder: Any, internal_ids: set[int]) -> Any:
+    """Return the object that refers to a value on behalf of the user, or None if the engine itself does.
 
-    Tuples do not count: the engine passes values around in them, and rules of custom functions close over such.
+    ``holder`` is an object that refers to the value: if it is a tracer, the objects that refer to it are
+    examined instead. ``internal_ids`` are the ids of the engine's objects. Tuples do not count: the engine
+    passes values around in them, and rules of custom functions close over such tuples.
     """
     if id(holder) in internal_ids or isinstance(holder, tuple) or _is_harmless(holder):
         return None
-    if not isinstance(holder, Tracer):
+    if not isinstance(holder, TracerBase):
         return holder
     above = gc.get_referrers(holder)
     internal_ids = {*internal_ids, id(above), id(holder)}
-    return next((outer for outer in (_outside(x, internal_ids) for x in above) if outer is not None), None)
+    return next((outer for outer in (_find_outside_holder(x, internal_ids) for x in above) if outer is not None), None)
 
 
 def raise_leaks(leaks: list[tuple[Any, Any]], name: str) -> None:
-    """Raise UnexpectedTracerError that names the leaked values, if there are any."""
+    """Raise UnexpectedTracerError if there are leaks, pairs (variable, holder); ``name`` is the traced function's."""
     if not leaks:
         return
     listing = "".join(
-        f"\n- {value.aval.str_short()}, held by {_holder_text(holder)}.{ended_text(value)}"
-        for value, holder in leaks[:_MOST_TOLD]
+        f"\n- {value.aval.str_short()}, held by {_describe_holder(holder)}.{describe_ended_origin(value)}"
+        for value, holder in leaks[:_MAX_LISTED_LEAKS]
     )
-    more = f"\nand {len(leaks) - _MOST_TOLD} more" if len(leaks) > _MOST_TOLD else ""
+    more = f"\nand {len(leaks) - _MAX_LISTED_LEAKS} more" if len(leaks) > _MAX_LISTED_LEAKS else ""
     raise UnexpectedTracerError(
         f"traced values outlive {name or 'the function'}, to which they belong:{listing}{more}\n"
         "Return such values from the function instead of storing them."
@@ -92,20 +96,23 @@ def raise_leaks(leaks: list[tuple[Any, Any]], name: str) -> None:
 
 
 def raise_leaked_tracers(trace: Any) -> None:
-    """Raise UnexpectedTracerError if a tracer outlives the trace of its vmap, under ``check_tracer_leaks``."""
+    """Raise UnexpectedTracerError if a tracer of a vmap's trace is still referred to, under ``check_tracer_leaks``.
+
+    ``trace`` is the vmap's trace, which has ended.
+    """
     if not boot.check_tracer_leaks.value:
         return
     gc.collect()
-    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer)]
+    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, TracerBase)]
     leaked_ids = {id(leaked), *(id(x) for x in leaked)}
     leaks = []
     for x in leaked:
-        outside = _outside(x, leaked_ids - {id(x)})
+        outside = _find_outside_holder(x, leaked_ids - {id(x)})
         leaks += [] if outside is None else [(x, outside)]
     raise_leaks(leaks, "the function that vmap maps")
 
 
-def _variables(jaxpr: Jaxpr) -> Iterable[Var]:
+def _iter_variables(jaxpr: Jaxpr) -> Iterable[Var]:
     yield from jaxpr.constvars
     yield from jaxpr.invars
     for _, _, outputs, *_ in jaxpr.raw:
@@ -113,7 +120,10 @@ def _variables(jaxpr: Jaxpr) -> Iterable[Var]:
 
 
 def _is_harmless(holder: Any) -> bool:
-    """Return whether an object is part of a program or belongs to a running function, which releases it on return."""
+    """Return whether an object that refers to a traced value is part of a program or of a running function.
+
+    A running function releases the value when it returns.
+    """
     if isinstance(holder, types.CellType):
         closures = [c for c in gc.get_referrers(holder) if type(c) is tuple]
         return not any(isinstance(f, types.FunctionType) for c in closures for f in gc.get_referrers(c))
@@ -128,43 +138,47 @@ def _is_harmless(holder: Any) -> bool:
     return isinstance(holder, (Origin, Jaxpr, types.FrameType, types.GeneratorType))
 
 
-def _containers(jaxpr: Jaxpr) -> set[int]:
-    """Return the ids of the collections in which a program holds its own variables."""
+def _container_ids(jaxpr: Jaxpr) -> set[int]:
+    """Return the ids of the lists and tuples in which a program holds its own variables."""
     ids = {id(jaxpr.constvars), id(jaxpr.invars), id(jaxpr.outvars)}
     for raw in jaxpr.raw:
         ids.update((id(raw[1]), id(raw[2])))
     return ids
 
 
-def _add_forwards(jaxpr: Jaxpr, ids: set[int]) -> None:
-    """Add the ids of objects that equations hold besides their variables.
+def _add_equation_ids(jaxpr: Jaxpr, ids: set[int]) -> None:
+    """Add to ``ids`` the ids of objects that the equations of a program hold besides their variables.
 
-    These are the tracers in origins that stand for the forward value of a derivative, and what the rules of
-    custom functions close over.
+    These are the tracers that origins hold as forward values, and what the rules of custom functions close
+    over.
     """
     for operation, _, _, _, _, origin in jaxpr.raw:
         value = None if origin is None else origin.forward
-        while isinstance(value, Tracer) and id(value) not in ids:
+        while isinstance(value, TracerBase) and id(value) not in ids:
             ids.add(id(value))
             value = value.inner() if hasattr(value, "inner") else None
         for body in operation.bodies():
-            _add_forwards(body.jaxpr, ids)
+            _add_equation_ids(body.jaxpr, ids)
         if operation.composite:
-            _add_rules(operation, ids)
+            _add_rule_ids(operation, ids)
 
 
-def _add_rules(operation: Operation, ids: set[int]) -> None:
-    """Add the ids of the collections and closures in an operation's rules."""
+def _add_rule_ids(operation: Operation, ids: set[int]) -> None:
+    """Add to ``ids`` the ids of the containers and closures that an operation refers to, directly or through others."""
     pending: list[Any] = [operation]
     while pending:
         for x in gc.get_referents(pending.pop()):
-            if isinstance(x, _OF_RULES) and id(x) not in ids and not (isinstance(x, dict) and "__builtins__" in x):
+            if (
+                isinstance(x, _RULE_CONTAINER_TYPES)
+                and id(x) not in ids
+                and not (isinstance(x, dict) and "__builtins__" in x)
+            ):
                 ids.add(id(x))
                 pending.append(x)
 
 
-def _holder_text(holder: Any) -> str:
-    """Describe the object that refers to a leaked value, with its name in a module if it has one."""
+def _describe_holder(holder: Any) -> str:
+    """Return a description of the object that refers to a leaked value, such as ``the list xs of __main__``."""
     if isinstance(holder, dict):
         module = holder.get("__name__")
         if isinstance(module, str) and "__builtins__" in holder:
@@ -175,7 +189,7 @@ def _holder_text(holder: Any) -> str:
     if kind == "dict":
         owner = next((o for o in gc.get_referrers(holder) if getattr(o, "__dict__", None) is holder), None)
         if owner is not None:
-            return _holder_text(owner)
+            return _describe_holder(owner)
     for above in gc.get_referrers(holder):
         if isinstance(above, dict) and isinstance(above.get("__name__"), str) and "__builtins__" in above:
             names = [key for key, value in above.items() if value is holder]

@@ -10,28 +10,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ir.atoms import NO_LINE, Origin, origin_of
+from ..ir.atoms import NO_LINE, Origin, make_origin
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from ..ir.operation import Operation
-from ..ir.sources import is_library
-from ..recent import Recent
+from ..ir.user_frames import is_library
+from ..lru_cache import FastLRUCache
 from ..runtime.boot import checked_traces, in_trace
 from ..xla.arrays.key_array import KeyArray
 from ..xla.devices.backend import ArrayImpl
-from .checks import checked
-from .copies import as_it_is
-from .gate import opened
-from .provenance import Ended, Traced
+from .checks import stage_with_checks
+from .numpy_snapshots import snapshot_array
+from .op_sequence import OpSequence, OpStep
+from .operand_coercion import unwrap_operand
+from .provenance import EndedTrace, TracedFunction
 from .source import with_line
 from .state import STATE
-from .steps import Step, Steps
-from .tracer import Tracer, leaked_error, reaches
+from .tracer import TracerBase, is_enclosing_trace, leaked_error
 from .values import aval_of, scalar_literal
 
 
-class JaxprTracer(Tracer, Var):
-    """Variable of the program being recorded. When its trace ends it becomes a plain ``Var``."""
+class JaxprTracer(TracerBase, Var):
+    """Variable of the program that is being recorded. When its trace ends it becomes a plain ``Var``."""
 
     __slots__ = ()
 
@@ -42,24 +42,24 @@ class JaxprTracer(Tracer, Var):
     __hash__ = object.__hash__
 
 
-_new: Callable[[type[JaxprTracer]], JaxprTracer] = object.__new__
+_new_tracer: Callable[[type[JaxprTracer]], JaxprTracer] = object.__new__
 #: The results of a recorded equation.
-_OUTPUTS = itemgetter(2)
-_literals: Recent[tuple[Any, Any], Literal] = Recent(4096)
+_get_outputs = itemgetter(2)
+_literals: FastLRUCache[tuple[Any, Any], Literal] = FastLRUCache(4096)
 
 
-def _literal(x: np.generic) -> Literal:
-    """Return the literal for a NumPy scalar; equal scalars share one."""
+def _intern_literal(x: np.generic) -> Literal:
+    """Return the literal for a NumPy scalar; scalars of equal type and bits share one literal."""
     aval = aval_of(x)  # 64-bit scalars are narrower without enable_x64
     key = (x.tobytes(), aval)
     literal = _literals.get(key)
     if literal is None:
-        literal = _literals.again(key)
-    return _literals.keep(key, scalar_literal(x, aval)) if literal is None else literal
+        literal = _literals.promote(key)
+    return _literals.insert(key, scalar_literal(x, aval)) if literal is None else literal
 
 
 class JaxprTrace:
-    """Trace that records equations; ``parent`` is the trace that was current when it began."""
+    """Trace that records each operation as an equation; ``parent`` is the trace that was current when it began."""
 
     #: Whether operations end up as equations of a jaxpr, through any number of enclosing traces.
     staging: ClassVar[bool] = True
@@ -74,10 +74,13 @@ class JaxprTrace:
         #: NumPy arrays used in this program and in those nested in it, with the snapshots of their values, by id.
         self.copies: dict[int, tuple[Any, Any]] = {}
         self.alive = True
-        self.traced: Traced | None = None
+        self.traced: TracedFunction | None = None
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Record an operation and return its results. Optimized for speed: most tracing time is spent here."""
+        """Record an operation as an equation and return its results, tracers of this trace.
+
+        Optimized for speed: most tracing time is spent here.
+        """
         inputs: Sequence[Any]
         types: tuple[ShapedArray, ...]
         count = len(operands)
@@ -101,7 +104,7 @@ class JaxprTrace:
             return operation.stage_rule(self, operands)
         outputs = []
         for aval in (memo and memo.get(types)) or operation.result_types(types):
-            out = _new(JaxprTracer)
+            out = _new_tracer(JaxprTracer)
             out.aval = aval
             out._trace = self
             outputs.append(out)
@@ -124,19 +127,23 @@ class JaxprTrace:
     def bind_typed(
         self, operation: Operation, operands: Sequence[Any], avals: Sequence[ShapedArray], origin: Origin
     ) -> list[Any]:
-        """Record an operation whose result types and origin are known, like :meth:`bind`."""
+        """Record an operation like :meth:`bind`, with the given result types (``avals``) and origin."""
         inputs = [x if x.__class__ is JaxprTracer and x._trace is self else self.lift(x) for x in operands]
         outputs = []
         for aval in avals:
-            out = _new(JaxprTracer)
+            out = _new_tracer(JaxprTracer)
             out.aval = aval
             out._trace = self
             outputs.append(out)
         self.equations.append((operation, inputs, outputs, origin.code, origin.lasti, origin))
         return outputs
 
-    def take(self, steps: Steps, values: list[Any], used: Sequence[int]) -> None:
-        """Record operations whose result types are known, and append their results to ``values``."""
+    def emit(self, steps: OpSequence, values: list[Any], used: Sequence[int]) -> None:
+        """Record the operations of a sequence and append their results to ``values``.
+
+        ``values`` are at first the inputs of the sequence; ``used`` are the indices of those inputs that
+        operations use, which are replaced by operands of this program.
+        """
         origin = STATE.origin
         if origin is None:
             frame: Any = sys._getframe(2)  # `user_frame` inlined, because public functions take this path
@@ -147,20 +154,24 @@ class JaxprTrace:
             if origin.lasti == NO_LINE:
                 origin = with_line(origin, 3)
             code, lasti = origin.code, origin.lasti
-        self.take_from(steps, values, used, code, lasti, origin)
+        self.emit_at(steps, values, used, code, lasti, origin)
 
-    def take_from(
-        self, steps: Steps, values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
+    def emit_at(
+        self, steps: OpSequence, values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
     ) -> None:
-        """Record operations like :meth:`emit`, at a known user line and with a known origin, if there is one."""
+        """Record the operations of a sequence like :meth:`emit`, at a given user line.
+
+        ``code`` and ``lasti`` are the line: a code object and the offset of an instruction. ``origin`` is the
+        full origin, if it is not None.
+        """
         for i in used:
             x = values[i]
             if x.__class__ is not JaxprTracer or x._trace is not self:
                 values[i] = self.lift(x)
         record, add = self.equations.append, values.append
-        if steps.single:
+        if steps.is_single_result:
             for operation, operands_in, (aval,) in steps:
-                out = _new(JaxprTracer)
+                out = _new_tracer(JaxprTracer)
                 out.aval = aval
                 out._trace = self
                 record((operation, operands_in(values), [out], code, lasti, origin))
@@ -177,21 +188,21 @@ class JaxprTrace:
         This is a literal for a scalar and a constant variable for an array or an outer tracer.
         """
         if isinstance(x, np.generic):
-            return _literal(x)
+            return _intern_literal(x)
         if x.__class__ is Literal or (x.__class__ is JaxprTracer and x._trace is self):
             return x
-        if isinstance(x, Tracer):
-            if not x._trace.alive or not reaches(x._trace, self):
+        if isinstance(x, TracerBase):
+            if not x._trace.alive or not is_enclosing_trace(x._trace, self):
                 raise leaked_error(x)
-            return self._constant(x)
+            return self._lift_constant(x)
         if isinstance(x, (ArrayImpl, KeyArray)):
-            return self._constant(x)
+            return self._lift_constant(x)
         if isinstance(x, np.ndarray) and x.ndim:
-            return self._constant(as_it_is(x, self))
-        value = opened(x)
+            return self._lift_constant(snapshot_array(x, self))
+        value = unwrap_operand(x)
         return scalar_literal(x, aval_of(x)) if value is x else self.lift(value)
 
-    def _constant(self, x: Any) -> JaxprTracer:
+    def _lift_constant(self, x: Any) -> JaxprTracer:
         variable = self.lifted.get(id(x))
         if variable is None:
             variable = self.lifted[id(x)] = JaxprTracer(aval_of(x), self)
@@ -200,42 +211,48 @@ class JaxprTrace:
         return variable
 
     def end(self, program: ClosedJaxpr | None) -> None:
-        """Turn the tracers into plain variables, so that nothing can be computed with them any more."""
+        """End the trace: turn its tracers into plain variables, so that using them raises an error.
+
+        ``program`` is the recorded program, None if tracing failed.
+        """
         self.alive = False
-        ended = Ended(self.traced.name if self.traced is not None else "", program)
-        close(self.constvars, ended)
-        close(chain.from_iterable(map(_OUTPUTS, self.equations)), ended)
+        summary = EndedTrace(self.traced.name if self.traced is not None else "", program)
+        close_variables(self.constvars, summary)
+        close_variables(chain.from_iterable(map(_get_outputs, self.equations)), summary)
         if self.traced is not None:
-            close(self.traced.invars, ended)
+            close_variables(self.traced.invars, summary)
             self.traced = None
 
 
-def bind_each(trace: Any, steps: Sequence[Step], values: list[Any], used: Sequence[int]) -> None:
-    """Apply the operations one by one: ``emit`` of traces that treat each operation by a rule."""
+def emit_each(trace: Any, steps: Sequence[OpStep], values: list[Any], used: Sequence[int]) -> None:
+    """Apply the operations of a sequence one by one: ``emit`` of traces that treat each operation by a rule.
+
+    ``values`` are the inputs, to which the results are appended. ``used`` is ignored.
+    """
     for operation, operands_in, _ in steps:
         values += trace.bind(operation, operands_in(values))
 
 
-def bind_each_from(
-    trace: Any, steps: Sequence[Step], values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
+def emit_each_at(
+    trace: Any, steps: Sequence[OpStep], values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
 ) -> None:
-    """Apply the operations one by one at a known user line: ``emit_at`` of such traces.
+    """Apply the operations of a sequence one by one at a given user line: ``emit_at`` of such traces.
 
-    The rules read the line from the trace state.
+    The rules read the line from the trace state. The parameters are those of :meth:`JaxprTrace.emit_at`.
     """
     previous = STATE.origin
     try:
-        STATE.origin = origin_of("forward", None, code, lasti) if origin is None else origin
-        bind_each(trace, steps, values, used)
+        STATE.origin = make_origin("forward", None, code, lasti) if origin is None else origin
+        emit_each(trace, steps, values, used)
     finally:
         STATE.origin = previous
 
 
-def close(variables: Iterable[Any], ended: Ended) -> None:
-    """Turn tracers into plain variables."""
+def close_variables(variables: Iterable[Any], summary: EndedTrace) -> None:
+    """Turn the tracers of a trace that has ended into plain variables; ``ended`` becomes their trace."""
     for variable in variables:
         variable.__class__ = Var
-        variable._trace = ended
+        variable._trace = summary
 
 
 def stage(
@@ -244,9 +261,15 @@ def stage(
     name: str = "",
     argument_names: Sequence[str] | Callable[[], Sequence[str]] = (),
 ) -> ClosedJaxpr:
-    """Trace ``function`` (flat operands to a flat list of results) for operands of those types to a closed jaxpr."""
+    """Trace ``function`` for operands of the given types and return the closed jaxpr.
+
+    ``function`` takes operands, one for each of ``avals``, and returns a sequence of results.
+    ``argument_names`` are the user's names for the operands, or a function that returns them.
+    """
     if checked_traces.value:
-        return checked(lambda: _stage(function, avals, name, argument_names), name, told=bool(argument_names))
+        return stage_with_checks(
+            lambda: _stage(function, avals, name, argument_names), name, is_jit=bool(argument_names)
+        )
     return _stage(function, avals, name, argument_names)
 
 
@@ -259,7 +282,7 @@ def _stage(
     previous, previous_origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
     trace = JaxprTrace(previous)
     invars = [JaxprTracer(aval, trace) for aval in avals]
-    trace.traced = Traced(name, invars, argument_names)
+    trace.traced = TracedFunction(name, invars, argument_names)
     program = None
     try:
         STATE.trace, STATE.origin = trace, None

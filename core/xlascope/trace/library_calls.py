@@ -13,28 +13,34 @@ from typing import Any, Final
 from ..runtime.boot import numpy_dtype_promotion, numpy_rank_promotion
 
 #: Promotion settings inside library functions.
-PROMOTING: Final[dict[Any, Any]] = {numpy_rank_promotion: "allow", numpy_dtype_promotion: "standard"}
+LIBRARY_PROMOTION_SETTINGS: Final[dict[Any, Any]] = {numpy_rank_promotion: "allow", numpy_dtype_promotion: "standard"}
 
 _PACKAGE = __name__.partition(".")[0] + "."
 #: Packages of wrappers and transformations, which stand between the user and the function that is called.
-_BETWEEN = tuple(_PACKAGE + name for name in ("api.", "control.", "operations.", "transforms.", "trace.", "xla."))
+_TRANSPARENT_PACKAGES = tuple(
+    _PACKAGE + name for name in ("api.", "control.", "operations.", "transforms.", "trace.", "xla.")
+)
 #: Modules of elementwise functions and of those that join arrays, which pass the user's operands on to each other.
-_ELEMENTWISE = frozenset(
+_ELEMENTWISE_MODULES = frozenset(
     f"{_PACKAGE}numpy.{name}"
     for name in (
         *("array_api", "array_methods", "float_parts", "integers", "joining", "logic", "methods", "promotion"),
-        *("together", "transcendental", "ufunc_objects", "ufuncs", "universal", "updates"),
+        *("jit_wrapped", "transcendental", "ufunc_class", "ufuncs", "ufunc_attributes", "updates"),
     )
 )
 #: Other functions that pass the user's operands on.
-_HANDING_ON = frozenset(
+_TRANSPARENT_FUNCTIONS = frozenset(
     (f"{_PACKAGE}numpy.{module}", function)
-    for module, function in (("indexing_tools", "where"), ("reductions", "clip"), ("reductions", "_clip"))
+    for module, function in (("index_construction", "where"), ("reductions", "clip"), ("reductions", "_clip"))
 )
 
 
 def is_called_by_library() -> bool:
-    """Return whether a strict promotion setting holds and the caller's caller is a library function."""
+    """Return whether a strict promotion setting is on and the function that asks was called by the library.
+
+    Wrappers, transformations and elementwise functions in between are skipped: they pass on the operands of
+    their callers.
+    """
     if numpy_rank_promotion.value == "allow" and numpy_dtype_promotion.value != "strict":
         return False
     frame: FrameType | None = sys._getframe(2)
@@ -42,7 +48,11 @@ def is_called_by_library() -> bool:
         name = frame.f_globals.get("__name__", "")
         if not name.startswith(_PACKAGE):
             return False
-        if not (name in _ELEMENTWISE or name.startswith(_BETWEEN) or (name, frame.f_code.co_name) in _HANDING_ON):
+        if not (
+            name in _ELEMENTWISE_MODULES
+            or name.startswith(_TRANSPARENT_PACKAGES)
+            or (name, frame.f_code.co_name) in _TRANSPARENT_FUNCTIONS
+        ):
             return True
         frame = frame.f_back
     return False

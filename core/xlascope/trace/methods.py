@@ -7,17 +7,17 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .. import starting
+from .. import bootstrap
 from ..errors import UnexpectedTracerError
 from ..ir.jaxpr import Var
-from ..runtime import beside
+from ..runtime import jax_coexistence
 from ..xla.arrays.key_array import KeyArray
-from ..xla.devices.faces import give
+from ..xla.devices.array_patching import define_array_member
 from .traceback_filtering import api_boundary, filter_traceback
-from .tracer import Tracer, leaked_error
+from .tracer import TracerBase, leaked_error
 
 #: Modules in which libraries that dispatch on array types keep their registries.
-_LIBRARIES = (
+_ARRAY_AWARE_LIBRARIES = (
     "einops._backends",
     "opt_einsum.backends.dispatch",
     "array_api_compat.common._helpers",
@@ -131,31 +131,33 @@ ATTRIBUTES = ["block_until_ready", "devices", "dtype", "ndim", "shape", "shardin
 PROPERTIES = ["T", "at", "flat", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
-def prepare() -> None:
-    """Give arrays and tracers methods that fill the table on first use; variables get methods that raise."""
+def install_lazy_methods() -> None:
+    """Give arrays and tracers methods that fill the method table on first use; variables get methods that raise."""
     for name in (*OPERATORS, *METHODS):
-        _set(name, _first_use(name))
+        _set_attribute(name, _make_lazy_method(name))
     for name in PROPERTIES:
-        _set(name, property(_first_use(name, called=False)))
+        _set_attribute(name, property(_make_lazy_method(name, is_method=False)))
     for name in (*OPERATORS, *METHODS, *CONVERSIONS):
         if name not in ("__eq__", "__ne__"):
-            setattr(Var, name, _leaked(name))
+            setattr(Var, name, _make_leak_raiser(name))
     for name in (*PROPERTIES, *ATTRIBUTES):
-        setattr(Var, name, property(_leaked_attribute))
+        setattr(Var, name, property(_raise_leaked_attribute))
 
 
 def register_with_libraries() -> None:
-    """Register our arrays with libraries that recognize arrays by type, now or when these are imported."""
-    for library in _LIBRARIES:
+    """Register our arrays with libraries that recognize arrays by type, now or when such a library is imported."""
+    for library in _ARRAY_AWARE_LIBRARIES:
         if library in sys.modules:
-            starting.register_with_library(library)
-        beside.on_import(library, functools.partial(starting.register_with_library, library))
+            bootstrap.register_with_library(library)
+        jax_coexistence.on_import(library, functools.partial(bootstrap.register_with_library, library))
 
 
-def _first_use(name: str, is_method: bool = True) -> Callable[..., Any]:
+def _make_lazy_method(name: str, is_method: bool = True) -> Callable[..., Any]:
+    """Return a method, or the getter of a property, that fills the method table and then calls the real one."""
+
     def load(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            starting.fill_methods()
+            bootstrap.fill_methods()
             attribute = getattr(self, name)
             return attribute(*args, **kwargs) if is_method else attribute
         except BaseException as error:
@@ -166,14 +168,14 @@ def _first_use(name: str, is_method: bool = True) -> Callable[..., Any]:
     return load
 
 
-def _set(name: str, method: Any) -> None:
-    setattr(Tracer, name, method)
+def _set_attribute(name: str, method: Any) -> None:
+    setattr(TracerBase, name, method)
     setattr(KeyArray, name, method)
-    give(name, method)
+    define_array_member(name, method)
 
 
 def install(table: Mapping[str, Any]) -> None:
-    """Set the operators, methods and properties of ``table`` on arrays and tracers.
+    """Set the operators, methods and properties of arrays and tracers; ``table`` has them by name.
 
     Raises KeyError naming the missing ones.
     """
@@ -181,10 +183,10 @@ def install(table: Mapping[str, Any]) -> None:
     if missing:
         raise KeyError(f"the method table lacks {', '.join(missing)}")
     for name in (*OPERATORS, *METHODS, *PROPERTIES):
-        _set(name, table[name])
+        _set_attribute(name, table[name])
 
 
-def _leaked(name: str) -> Callable[..., Any]:
+def _make_leak_raiser(name: str) -> Callable[..., Any]:
     @api_boundary
     def raise_leaked(self: Var, *args: Any, **kwargs: Any) -> Any:
         raise leaked_error(self)
@@ -204,9 +206,9 @@ _LeakedAttributeError.__name__ = _LeakedAttributeError.__qualname__ = Unexpected
 
 
 @api_boundary
-def _leaked_attribute(self: Var) -> Any:
+def _raise_leaked_attribute(self: Var) -> Any:
     raise _LeakedAttributeError(Exception.__str__(leaked_error(self)))
 
 
-prepare()
+install_lazy_methods()
 register_with_libraries()

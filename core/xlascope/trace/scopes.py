@@ -34,7 +34,7 @@ class named_scope(contextlib.ContextDecorator):  # noqa: N801  (JAX's name)
         if not isinstance(name, str):
             raise TypeError(f"named_scope takes a string as name, got {name!r}{where_text(user_line())}")
         self.name = name
-        self._outside: list[Origin | None] = []
+        self._saved_origins: list[Origin | None] = []
 
     def _recreate_cm(self) -> named_scope:
         """Return a new scope for one call of a decorated function, which may be on another thread."""
@@ -42,7 +42,7 @@ class named_scope(contextlib.ContextDecorator):  # noqa: N801  (JAX's name)
 
     def __enter__(self) -> None:
         origin = STATE.origin
-        self._outside.append(origin)
+        self._saved_origins.append(origin)
         if not self.name:
             return
         if origin is None:
@@ -51,7 +51,7 @@ class named_scope(contextlib.ContextDecorator):  # noqa: N801  (JAX's name)
             STATE.origin = origin._replace(scope=f"{origin.scope}/{self.name}" if origin.scope else self.name)
 
     def __exit__(self, *_: object) -> None:
-        STATE.origin = self._outside.pop()
+        STATE.origin = self._saved_origins.pop()
 
 
 def named_call(fun: Function, *, name: str | None = None) -> Function:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.atoms import Origin
-from ..ir.sources import compose_message, user_frame, user_line, where_text
+from ..ir.user_frames import compose_message, user_frame, user_line, where_text
 
 __all__ = ["compose_message", "here", "user_frame", "user_line", "where_text", "with_line"]
 
@@ -14,6 +14,9 @@ def here() -> str:
 
 
 def with_line(origin: Origin, depth: int = 1) -> Origin:
-    """Add the user's line to an origin that has only scopes."""
+    """Return an origin that has only scopes with the user's line added.
+
+    ``depth`` is the number of stack frames to skip.
+    """
     code, lasti = user_frame(depth)
     return origin._replace(code=code, lasti=lasti)

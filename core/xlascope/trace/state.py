@@ -9,19 +9,21 @@ from typing import Any
 from ..ir.jaxpr import Origin
 
 #: Named axes and their sizes, innermost last. A name that is bound again hides the one outside.
-Axes = tuple[tuple[Hashable, int], ...]
+NamedAxes = tuple[tuple[Hashable, int], ...]
 
 
-class _State(threading.local):
+class _TraceState(threading.local):
     #: Switched by hand: assigned inside of a ``try`` whose ``finally`` puts back what was there. A context manager in
     #: Python would lose to an interrupt: one may be raised where its ``__exit__`` begins, before it has put anything
     #: back (tests/core/robustness/test_injection.py).
+    """State of tracing on this thread: the current trace, the origin of new equations, and the named axes in scope."""
+
     trace: Any = None
     origin: Origin | None = None
     #: The named axes in scope.
-    axes: Axes = ()
+    axes: NamedAxes = ()
     #: The trace with a named axis that is applying the rule of a composite operation; see ``transforms/batch.py``.
     batch: Any = None
 
 
-STATE = _State()
+STATE = _TraceState()

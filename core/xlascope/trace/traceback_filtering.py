@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from ..errors.notes import add_note
-from ..ir.sources import is_library
+from ..ir.user_frames import is_library
 from ..runtime.boot import traceback_filtering
 
 P = ParamSpec("P")
@@ -30,7 +30,7 @@ NOTE = "(xlascope has removed its own frames from this traceback; XLASCOPE_TRACE
 
 
 def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function that users call: exceptions that leave it show no frames of the library."""
+    """Return a wrapper of a public function that removes the library's frames from the tracebacks of exceptions."""
 
     @functools.wraps(function)
     def call_filtered(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -44,29 +44,31 @@ def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def filter_traceback(error: BaseException, folders: tuple[str, ...] = ()) -> None:
-    """Remove the library's frames from the traceback of an exception and its causes, as the setting says.
+    """Remove the library's frames from the tracebacks of an exception and its causes, as the setting says.
 
-    Call it in an ``except`` clause that ends with a bare ``raise``. Files below ``folders`` count as the
-    library's too.
+    The setting is ``traceback_filtering``; the module docstring lists its values.
+
+    Call it in an ``except`` clause that ends with a bare ``raise``. Files whose path starts with one of
+    ``folders`` count as the library's too.
     """
     add_note(error)
     mode = traceback_filtering.value
     if mode == "off":
         return
     removed = False
-    for exception in _chain(error):
+    for exception in _iter_exception_chain(error):
         if mode == "tracebackhide":
-            _hide(exception.__traceback__, folders)
+            _hide_library_frames(exception.__traceback__, folders)
         else:
-            filtered = _without_library(exception.__traceback__, folders)
+            filtered = _strip_library_frames(exception.__traceback__, folders)
             removed = removed or filtered is not exception.__traceback__
             exception.__traceback__ = filtered
     if removed and mode != "quiet_remove_frames" and NOTE not in getattr(error, "__notes__", ()):
         error.add_note(NOTE)
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that its printed traceback includes."""
+def _iter_exception_chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and all exceptions (causes, contexts, groups) that its printed traceback includes."""
     visited: set[int] = set()
     waiting = [error]
     while waiting:
@@ -82,10 +84,13 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             waiting.extend(exception.exceptions)
 
 
-def _without_library(traceback: TracebackType | None, folders: tuple[str, ...]) -> TracebackType | None:
-    """Return the traceback without the frames of the library; the same object where there are none."""
-    entries = list(_entries(traceback))
-    retained = [entry for entry in entries if not _is_ours(entry, folders)]
+def _strip_library_frames(traceback: TracebackType | None, folders: tuple[str, ...]) -> TracebackType | None:
+    """Return a traceback without the frames of the library; the same object if it has none.
+
+    Files whose path starts with one of ``folders`` count as the library's too.
+    """
+    entries = list(_iter_entries(traceback))
+    retained = [entry for entry in entries if not _is_library_frame(entry, folders)]
     if len(retained) == len(entries):
         return traceback
     filtered: TracebackType | None = None
@@ -94,18 +99,18 @@ def _without_library(traceback: TracebackType | None, folders: tuple[str, ...]) 
     return filtered
 
 
-def _hide(traceback: TracebackType | None, folders: tuple[str, ...]) -> None:
-    for entry in _entries(traceback):
-        if _is_ours(entry, folders):
+def _hide_library_frames(traceback: TracebackType | None, folders: tuple[str, ...]) -> None:
+    for entry in _iter_entries(traceback):
+        if _is_library_frame(entry, folders):
             entry.tb_frame.f_locals["__tracebackhide__"] = True
 
 
-def _is_ours(entry: TracebackType, folders: tuple[str, ...]) -> bool:
+def _is_library_frame(entry: TracebackType, folders: tuple[str, ...]) -> bool:
     file = entry.tb_frame.f_code.co_filename
     return is_library[file] or file.startswith(folders)
 
 
-def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
+def _iter_entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
     while traceback is not None:
         yield traceback
         traceback = traceback.tb_next

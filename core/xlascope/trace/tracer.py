@@ -20,7 +20,7 @@ from ..errors import (
 )
 from ..ir.avals import ShapedArray
 from .advice import constant_advice, integer_advice, number_advice, numpy_message, truth_advice
-from .provenance import ended_text, function_text, origin_text
+from .provenance import describe_ended_origin, describe_origin, traced_function_name
 from .source import compose_message
 
 #: What to do, or what says it of a tracer.
@@ -28,7 +28,7 @@ Fix = str | Callable[[Any], str]
 
 
 _BYTES_HELP = "Return the array, and take its bytes outside the traced function."
-_PLACE_HELP = (
+_DEVICES_HELP = (
     "XLA decides how values lie over devices when the program is compiled: look at the results, or say it yourself "
     "(xlascope.lax.with_sharding_constraint)."
 )
@@ -37,10 +37,10 @@ _NUMBER_FORMATS = "bcdeEfFgGnoxX%"
 _TEXT_HELP = "To print it when the function runs use xlascope.debug.print('{x:.3f}', x=x)."
 
 
-class Tracer:
-    """Base class of values that stand for an array while a function is traced.
+class TracerBase:
+    """Base class of tracers, the values that stand for arrays while a function is traced.
 
-    Subclasses define ``aval`` and ``_trace``.
+    Subclasses define ``aval``, the type, and ``_trace``, the trace that a tracer belongs to.
     """
 
     __slots__ = ()
@@ -89,10 +89,10 @@ class Tracer:
         return self.aval.shape[0]
 
     def __bool__(self) -> bool:
-        return bool(self._value(TracerBoolConversionError, "the truth value of", truth_advice))
+        return bool(self._require_concrete(TracerBoolConversionError, "the truth value of", truth_advice))
 
     def __int__(self) -> int:
-        return int(self._value(ConcretizationTypeError, "the number in", number_advice))
+        return int(self._require_concrete(ConcretizationTypeError, "the number in", number_advice))
 
     def __float__(self) -> NoReturn:
         self._refuse_constant("the number in", "float(x), math.sqrt(x)")
@@ -103,12 +103,12 @@ class Tracer:
     def __index__(self) -> int:
         value = self.concrete()
         if value is None:
-            raise TracerIntegerConversionError(_message("the integer in", self, integer_advice))
+            raise TracerIntegerConversionError(_concretization_message("the integer in", self, integer_advice))
         return int(value.__index__())
 
     def item(self, *args: Any) -> Any:
         """Return the element as a Python number; raise ConcretizationTypeError while it is not known."""
-        return np.asarray(self._value(ConcretizationTypeError, "the number in", number_advice)).item(*args)
+        return np.asarray(self._require_concrete(ConcretizationTypeError, "the number in", number_advice)).item(*args)
 
     def tolist(self) -> NoReturn:
         """Raise ConcretizationTypeError: lists of Python numbers would be constants."""
@@ -116,53 +116,57 @@ class Tracer:
 
     def tobytes(self, order: str = "C") -> bytes:
         """Return the elements as bytes; raise ConcretizationTypeError while they are not known."""
-        return np.asarray(self._value(ConcretizationTypeError, "the bytes of", _BYTES_HELP)).tobytes(order)  # type: ignore[arg-type]
+        return np.asarray(self._require_concrete(ConcretizationTypeError, "the bytes of", _BYTES_HELP)).tobytes(order)  # type: ignore[arg-type]
 
     def devices(self) -> Any:
         """Return the devices; raise ConcretizationTypeError while they are not known."""
-        return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).devices()
+        return self._require_concrete(ConcretizationTypeError, "the devices of", _DEVICES_HELP).devices()
 
     def addressable_data(self, index: int) -> Any:
-        """Return the shard on a device; raise ConcretizationTypeError while it is not known."""
-        return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).addressable_data(index)
+        """Return the shard with that index in this process; raise ConcretizationTypeError while it is not known."""
+        return self._require_concrete(ConcretizationTypeError, "the parts of", _DEVICES_HELP).addressable_data(index)
 
     @property
     def addressable_shards(self) -> Any:
         """Return the shards of this process; raise ConcretizationTypeError while they are not known."""
-        return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).addressable_shards
+        return self._require_concrete(ConcretizationTypeError, "the parts of", _DEVICES_HELP).addressable_shards
 
     @property
     def global_shards(self) -> Any:
         """Return the shards on all devices; raise ConcretizationTypeError while they are not known."""
-        return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).global_shards
+        return self._require_concrete(ConcretizationTypeError, "the parts of", _DEVICES_HELP).global_shards
 
     @property
     def is_fully_addressable(self) -> Any:
         """Return whether all shards are in this process; raise ConcretizationTypeError while it is not known."""
-        return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).is_fully_addressable
+        return self._require_concrete(ConcretizationTypeError, "the devices of", _DEVICES_HELP).is_fully_addressable
 
     @property
     def is_fully_replicated(self) -> Any:
         """Return whether each device has all values; raise ConcretizationTypeError while it is not known."""
-        return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).is_fully_replicated
+        return self._require_concrete(ConcretizationTypeError, "the devices of", _DEVICES_HELP).is_fully_replicated
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         if not self._trace.alive:
             raise leaked_error(self)
         raise TracerArrayConversionError(compose_message(*numpy_message(self, self.concrete() is not None)))
 
-    def _value(self, error: type[Exception], description: str, fix: Fix) -> Any:
+    def _require_concrete(self, error: type[Exception], description: str, fix: Fix) -> Any:
         value = self.concrete()
         if value is None:
-            raise error(_message(description, self, fix))
+            raise error(_concretization_message(description, self, fix))
         return value
 
     def _refuse_constant(self, description: str, calls: str) -> NoReturn:
-        """Raise for a conversion that would make a constant of this value and silently lose its derivative."""
-        self._value(ConcretizationTypeError, description, number_advice)
+        """Raise ConcretizationTypeError: a conversion to a Python number would lose the derivative of this value.
+
+        ``description`` says which value is needed ("the number in"), ``calls`` which functions convert; both
+        are for messages.
+        """
+        self._require_concrete(ConcretizationTypeError, description, number_advice)
         description = (
             f"{self!r} is differentiated, and a Python number ({calls}) would be a constant without a derivative."
-            f"{origin_text(self)}"
+            f"{describe_origin(self)}"
         )
         raise ConcretizationTypeError(compose_message(description, constant_advice()))
 
@@ -174,15 +178,15 @@ class Tracer:
         fix = "Instead of del x[index] write x = xlascope.numpy.delete(x, index)."
         raise TypeError(compose_message("traced arrays cannot be changed in place.", fix) + see("in-place-update"))
 
-    def block_until_ready(self) -> Tracer:
+    def block_until_ready(self) -> TracerBase:
         """Return the tracer itself: there is nothing to wait for."""
         return self
 
-    def __copy__(self) -> Tracer:
+    def __copy__(self) -> TracerBase:
         """Return the tracer itself: an immutable value is its own copy."""
         return self
 
-    def __deepcopy__(self, memo: Any) -> Tracer:
+    def __deepcopy__(self, memo: Any) -> TracerBase:
         return self
 
     def __repr__(self) -> str:
@@ -193,20 +197,20 @@ class Tracer:
             return repr(self)
         value = self.concrete()
         if value is None and spec[-1] in _NUMBER_FORMATS:
-            raise ConcretizationTypeError(_message(f"the text of format {spec!r} for", self, _TEXT_HELP))
+            raise ConcretizationTypeError(_concretization_message(f"the text of format {spec!r} for", self, _TEXT_HELP))
         return format(repr(self) if value is None else value, spec)
 
 
-def _message(description: str, tracer: Tracer, fix: Fix) -> str:
+def _concretization_message(description: str, tracer: TracerBase, fix: Fix) -> str:
     return compose_message(
         f"Abstract value passed where a concrete value is required: {description} {tracer!r} is not known while "
-        f"{function_text(tracer)} is traced.{origin_text(tracer)}",
+        f"{traced_function_name(tracer)} is traced.{describe_origin(tracer)}",
         fix(tracer) if callable(fix) else fix,
     )
 
 
 def leaked_error(value: Any) -> UnexpectedTracerError:
-    """Return the error for a tracer whose trace has ended, or does not enclose the code that uses it."""
+    """Return the error for a tracer whose trace has ended, or does not enclose the code that uses the tracer."""
     kind = value.aval.str_short()
     if getattr(value._trace, "alive", False):
         outside = UnexpectedTracerError(
@@ -222,14 +226,15 @@ def leaked_error(value: Any) -> UnexpectedTracerError:
     return UnexpectedTracerError(
         compose_message(
             f"a traced value of type {kind} was used after the function it belongs to had been traced."
-            f"{ended_text(value)} It was probably stored in a global, an attribute or a list by a function under jit, "
+            f"{describe_ended_origin(value)} It was probably stored in a global, an attribute or a list by a "
+            "function under jit, "
             "grad or vmap.",
             "Return the value from the function instead of storing it.",
         )
     )
 
 
-def reaches(trace: Any, inner: Any) -> bool:
+def is_enclosing_trace(trace: Any, inner: Any) -> bool:
     """Return whether ``trace`` is ``inner`` or encloses it, so that its values may be used there."""
     while inner is not None:
         if inner is trace:

@@ -6,21 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.jaxpr import Literal, Var
 from ..xla.arrays.transfers import integer_array
-from .gate import foreign_type, is_value, not_a_result, not_an_array, type_of_other
+from .operand_coercion import (
+    aval_of_foreign,
+    aval_of_host_value,
+    invalid_operand_error,
+    invalid_result_error,
+    is_value,
+)
 from .tracer import leaked_error
 
-__all__ = ["aval_of", "is_value", "not_a_result", "not_an_array", "scalar_literal"]
+__all__ = ["aval_of", "invalid_operand_error", "invalid_result_error", "is_value", "scalar_literal"]
 
 #: Types of NumPy scalars that do not depend on settings.
 _SCALAR_AVALS = {
-    kind: shaped((), np.dtype(kind))
+    kind: make_aval((), np.dtype(kind))
     for kind in (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint32, np.float32)
 }
 #: Their dtypes, in the machine's byte order.
-_SAME = frozenset(aval.dtype for aval in _SCALAR_AVALS.values())
+_SETTING_INDEPENDENT_DTYPES = frozenset(aval.dtype for aval in _SCALAR_AVALS.values())
 
 
 def aval_of(x: Any) -> ShapedArray:
@@ -32,8 +38,8 @@ def aval_of(x: Any) -> ShapedArray:
     scalar_aval = _SCALAR_AVALS.get(x.__class__)
     if scalar_aval is not None:
         return scalar_aval
-    if x.__class__ is np.ndarray and x.dtype in _SAME:
-        return shaped(x.shape, x.dtype)
+    if x.__class__ is np.ndarray and x.dtype in _SETTING_INDEPENDENT_DTYPES:
+        return make_aval(x.shape, x.dtype)
     try:
         aval: ShapedArray = x.aval
     except AttributeError:
@@ -41,11 +47,11 @@ def aval_of(x: Any) -> ShapedArray:
     else:
         if x.__class__ is Var:
             raise leaked_error(x)
-        return aval if aval.__class__ is ShapedArray else foreign_type(x)
-    return type_of_other(x)
+        return aval if aval.__class__ is ShapedArray else aval_of_foreign(x)
+    return aval_of_host_value(x)
 
 
 def scalar_literal(x: Any, aval: ShapedArray) -> Literal:
-    """Return a literal with a scalar converted to the type; raise OverflowError for an integer too wide for it."""
+    """Return a literal of type ``aval`` for a scalar; raise OverflowError for an integer too wide for the type."""
     value = integer_array(x, aval.dtype) if x.__class__ is int else np.asarray(x).astype(aval.dtype)
     return Literal(value[()], aval)

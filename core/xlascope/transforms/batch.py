@@ -6,13 +6,13 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..errors import TracerError
-from ..ir.avals import ShapedArray, in_words
+from ..ir.avals import ShapedArray, physical_aval
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
 from ..key_types import is_key
+from ..lru_cache import FastLRUCache
 from ..operations.shapes import mapped_in_front, moveaxis
-from ..recent import Recent
 from ..runtime.boot import checked_traces, enable_x64
 from ..trace.bind import bind
 from ..trace.checks import raise_leaked_tracers
@@ -20,10 +20,10 @@ from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
 from ..trace.values import aval_of
 from ..xla.system.hooks import HOOKS
-from .batch_trace import BatchTrace, BatchTracer, NamedBatchTrace, axis_of_rule, with_axis, without_axis
-from .dce import dependence
+from .batch_trace import BatchTrace, BatchTracer, NamedBatchTrace, current_rule_axis, insert_axis, remove_axis
+from .dce import find_dependent_results
 from .evaluate import evaluate
-from .staging import stage_held
+from .staging import stage_with_consts
 
 
 def batch(
@@ -32,9 +32,11 @@ def batch(
     axes: Sequence[Any],
     axis: tuple[Hashable, int] | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """Apply a flat function to all examples at once; return its flat results and their mapped axes.
+    """Apply a function to all examples of a batch at once; return its results and their batch axes.
 
-    ``axis`` is the name and size of the mapped axis, for functions that use it in collectives.
+    ``function`` takes operands and returns a sequence of results. ``axes`` has the batch axis of each
+    operand, or ``NOT_MAPPED`` for one that all examples share; so has the second list returned for the
+    results. ``axis`` is the name and size of the mapped axis, for functions that use it in collectives.
     """
     previous, bound = STATE.trace, STATE.axes
     trace = BatchTrace(previous) if axis is None else NamedBatchTrace(previous, *axis)
@@ -58,16 +60,17 @@ def batch(
     return outputs
 
 
-def are_alike(
+def are_independent_of_batch(
     function: Callable[..., Sequence[Any]],
     operands: Sequence[Any],
     axes: Sequence[Any],
     axis: tuple[Hashable, int] | None,
     result_indices: Sequence[int],
 ) -> bool:
-    """Return whether the results at ``result_indices`` do not depend on the mapped operands.
+    """Return whether the results at ``result_indices`` are the same for all examples of a batch.
 
-    The flat function is staged to find out.
+    The other arguments are those of :func:`batch`. The function is staged to find out. The result is False
+    for a function that inspects values.
     """
     mapped = [a is not NOT_MAPPED for a in axes]
 
@@ -75,7 +78,7 @@ def are_alike(
         remaining = iter(examples)
         return function(*(next(remaining) if m else x for x, m in zip(operands, mapped, strict=True)))
 
-    types = [without_axis(aval_of(x), a) for x, a, m in zip(operands, axes, mapped, strict=True) if m]
+    types = [remove_axis(aval_of(x), a) for x, a, m in zip(operands, axes, mapped, strict=True) if m]
     previous = STATE.axes
     try:
         if axis is not None:
@@ -85,26 +88,27 @@ def are_alike(
         return False
     finally:
         STATE.axes = previous
-    depending = dependence(program, [True] * len(types))
+    depending = find_dependent_results(program, [True] * len(types))
     return not any(depending[i] for i in result_indices)
 
 
 def batch_program(
     program: ClosedJaxpr, axes: tuple[Any, ...], size: int, force: tuple[bool, ...] | None = None
 ) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
-    """Return the batched form of a program and the mapped axes of its results, for operands mapped over ``axes``.
+    """Return the program for a whole batch, and the batch axes of its results (``NOT_MAPPED`` for those shared by all).
 
-    Results marked in ``force`` are mapped along axis 0 whether or not they differ from example to example. To be
-    called from a ``batch_rule``, which determines the named axis that the program may use in collectives.
+    ``axes`` are the batch axes of the operands, ``size`` is the number of examples. Results marked in
+    ``force`` are mapped along axis 0 whether or not they differ from example to example. To be called from a
+    ``batch_rule``, which determines the named axis that the program may use in collectives.
     """
-    named = axis_of_rule()  # needed even if no equation uses it: rules that users write may, when they run
-    key = ("batch", axes, size, force, named)
+    named_axis = current_rule_axis()  # needed even if no equation uses it: rules that users write may, when they run
+    key = ("batch", axes, size, force, named_axis)
     entry = program.derived.get(key)
     if entry is None:
         out_axes: list[Any] = []
 
         def run_batched(*operands: Any) -> list[Any]:
-            results, found_axes = batch(lambda *xs: evaluate(program, *xs), operands, axes, named)
+            results, found_axes = batch(lambda *xs: evaluate(program, *xs), operands, axes, named_axis)
             if force is not None:
                 results = [
                     mapped_in_front(y, a, size) if f else y for y, a, f in zip(results, found_axes, force, strict=True)
@@ -114,22 +118,25 @@ def batch_program(
             return results
 
         avals = [
-            aval if axis is NOT_MAPPED else with_axis(aval, axis, size)
+            aval if axis is NOT_MAPPED else insert_axis(aval, axis, size)
             for aval, axis in zip(program.in_avals, axes, strict=True)
         ]
-        entry = program.derived[key] = (stage_held(run_batched, avals, program.name), tuple(out_axes))
+        entry = program.derived[key] = (stage_with_consts(run_batched, avals, program.name), tuple(out_axes))
     return entry
 
 
 # Keys ---------------------------------------------------------------------------------------------------------------
 
-_programs_on_words: Recent[Any, ClosedJaxpr] = Recent(256)
+_physical_programs: FastLRUCache[Any, ClosedJaxpr] = FastLRUCache(256)
 
 
-def on_words(operation: Operation, types: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """Return an operation on keys as a program on their words, which are a batch along the last axis."""
+def lower_on_physical(operation: Operation, types: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """Return a program that applies an operation on typed keys to their words, which lie along a new last axis.
+
+    ``types`` are the types of the operands; the program takes their physical types.
+    """
     key = (operation, tuple(types), enable_x64.value)
-    program = _programs_on_words.get(key) or _programs_on_words.again(key)
+    program = _physical_programs.get(key) or _physical_programs.promote(key)
     if program is not None:
         return program
     axes = [len(aval.shape) if is_key(aval.dtype) else NOT_MAPPED for aval in types]
@@ -138,7 +145,9 @@ def on_words(operation: Operation, types: Sequence[ShapedArray]) -> ClosedJaxpr:
         results, out_axes = batch(lambda *xs: bind(operation, *xs), operands, axes)
         return [moveaxis(y, axis, len(aval_of(y).shape) - 1) for y, axis in zip(results, out_axes, strict=True)]
 
-    return _programs_on_words.keep(key, stage(run_on_physical, [in_words(aval) for aval in types], operation.name))
+    return _physical_programs.insert(
+        key, stage(run_on_physical, [physical_aval(aval) for aval in types], operation.name)
+    )
 
 
-HOOKS.on_words = on_words
+HOOKS.lower_on_physical = lower_on_physical

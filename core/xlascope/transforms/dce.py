@@ -8,25 +8,26 @@ from typing import Any
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation
 from ..ir.operation import Operation
 
-Used = tuple[bool, ...]
+Mask = tuple[bool, ...]
 
 
-def dce_program(program: ClosedJaxpr, used: Sequence[bool]) -> tuple[ClosedJaxpr, Used]:
-    """Return the program that computes only the used results, and the mask of the operands that it takes.
+def dce_program(program: ClosedJaxpr, used: Sequence[bool]) -> tuple[ClosedJaxpr, Mask]:
+    """Return the program that computes only the results marked in ``used``, and the mask of the operands that it takes.
 
-    A program that needs everything is returned as it is.
+    A program that needs all of its operands and equations for all of its results is returned as it is.
     """
     key = ("dce", tuple(used))
     entry = program.derived.get(key)
     if entry is None:
-        entry = program.derived[key] = _dce(program, used)
+        entry = program.derived[key] = _eliminate_dead_code(program, used)
     return entry
 
 
-def _dce(program: ClosedJaxpr, used: Sequence[bool]) -> tuple[ClosedJaxpr, Used]:
+def _eliminate_dead_code(program: ClosedJaxpr, used: Sequence[bool]) -> tuple[ClosedJaxpr, Mask]:
+    """Return the program for the used results, and the mask of its operands, as :func:`dce_program` does uncached."""
     jaxpr = program.jaxpr
     outvars = [x for x, use in zip(jaxpr.outvars, used, strict=True) if use]
-    needed, raw = needed_equations(jaxpr.raw, outvars)
+    needed, raw = find_live_equations(jaxpr.raw, outvars)
     used_inputs = tuple(id(v) in needed for v in jaxpr.invars)
     consts = [id(v) in needed for v in jaxpr.constvars]
     is_unchanged = len(raw) == len(jaxpr.raw) and all(a is b for a, b in zip(raw, jaxpr.raw, strict=True))
@@ -44,10 +45,10 @@ def _dce(program: ClosedJaxpr, used: Sequence[bool]) -> tuple[ClosedJaxpr, Used]
     return ClosedJaxpr(live_jaxpr, [c for c, keep in zip(program.consts, consts, strict=True) if keep]), used_inputs
 
 
-def restricted_program(program: ClosedJaxpr, used: Used, used_inputs: Used) -> ClosedJaxpr:
-    """Return the program, without constants, that computes the used results from the operands in ``used_inputs``.
+def restrict_program(program: ClosedJaxpr, used: Mask, used_inputs: Mask) -> ClosedJaxpr:
+    """Return the program that computes the results marked in ``used`` from the operands marked in ``used_inputs``.
 
-    These operands stay whether or not they are needed.
+    These operands remain whether or not they are needed. The program must have no constants.
     """
     key = ("restricted", used, used_inputs)
     restricted = program.derived.get(key)
@@ -58,12 +59,13 @@ def restricted_program(program: ClosedJaxpr, used: Used, used_inputs: Used) -> C
     return restricted
 
 
-def needed_equations(
+def find_live_equations(
     raw: Sequence[RawEquation], outvars: Sequence[Any], *, effects: bool = True
 ) -> tuple[set[int], list[RawEquation]]:
     """Return the ids of the variables that ``outvars`` depend on, and the equations that compute them, in order.
 
-    Unless ``effects`` is false, equations with effects are live as well, with what they depend on.
+    ``raw`` are the equations of a program. Unless ``effects`` is false, equations with effects are live as
+    well, and what they depend on.
     """
     needed = {id(x) for x in outvars if x.__class__ is not Literal}
     live: list[RawEquation] = []
@@ -83,40 +85,46 @@ def needed_equations(
     return needed, live[::-1]
 
 
-def fixed_point(step: Callable[[Used], Sequence[bool]], marks: Used) -> Used:
-    """Return the least mask that includes ``marks`` and is closed under ``step``, as in a loop."""
+def fixed_point(step: Callable[[Mask], Sequence[bool]], marks: Mask) -> Mask:
+    """Return the least mask that includes ``marks`` and that ``step`` does not grow, as in the analysis of a loop.
+
+    ``step`` maps the mask of a loop's carry to the mask after one iteration.
+    """
     while True:
-        grown = tuple(a or b for a, b in zip(marks, step(marks), strict=True))
-        if grown == marks:
+        merged = tuple(a or b for a, b in zip(marks, step(marks), strict=True))
+        if merged == marks:
             return marks
-        marks = grown
+        marks = merged
 
 
-def dependence(program: ClosedJaxpr, marked: Sequence[bool]) -> Used:
-    """Return the mask of the results of a program that depend on the marked operands."""
+def find_dependent_results(program: ClosedJaxpr, marked: Sequence[bool]) -> Mask:
+    """Return the mask of the results of a program that depend on the operands marked in ``marked``."""
     key = ("dependence", tuple(marked))
     dependent = program.derived.get(key)
     if dependent is None:
         jaxpr = program.jaxpr
         reached = {id(v) for v, mark in zip(jaxpr.invars, marked, strict=True) if mark}
-        spread_dependence(jaxpr.raw, reached)
+        propagate_dependence(jaxpr.raw, reached)
         dependent = program.derived[key] = tuple(id(x) in reached for x in jaxpr.outvars)
     return dependent
 
 
-def spread_dependence(raw: Sequence[RawEquation], reached: set[int]) -> None:
-    """Add to ``reached`` the ids of all variables that depend on those in it."""
+def propagate_dependence(raw: Sequence[RawEquation], reached: set[int]) -> None:
+    """Add to ``reached`` the ids of all variables of the equations ``raw`` that depend on those in it."""
     for operation, inputs, outputs, *_ in raw:
         marks = [id(x) in reached for x in inputs]
         if any(marks):
             reached.update(
                 id(v)
-                for v, mark in zip(outputs, results_depending(operation, marks, len(outputs)), strict=True)
+                for v, mark in zip(outputs, find_dependent_op_results(operation, marks, len(outputs)), strict=True)
                 if mark
             )
 
 
-def results_depending(operation: Operation, marks: Sequence[bool], count: int) -> list[bool]:
-    """Return for each of ``count`` results of an operation whether it depends on the marked operands."""
+def find_dependent_op_results(operation: Operation, marks: Sequence[bool], count: int) -> list[bool]:
+    """Return for each result of an operation whether it depends on the operands marked in ``marks``.
+
+    ``count`` is the number of results.
+    """
     flags = operation.dependence(marks)
     return [any(marks)] * count if flags is None else flags

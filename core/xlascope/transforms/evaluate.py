@@ -19,9 +19,10 @@ def evaluate(program: ClosedJaxpr, *operands: Any) -> list[Any]:
 def evaluate_jaxpr(
     jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], apply: Callable[..., Sequence[Any]] = bind
 ) -> list[Any]:
-    """Evaluate a jaxpr with separate constants, like :func:`evaluate`; new equations keep the old lines and roles.
+    """Evaluate a jaxpr whose constants are given separately, like :func:`evaluate`, and return its results.
 
-    ``apply(operation, *operands)`` returns the results of an equation.
+    ``apply(operation, *operands)`` returns the results of an equation. New equations keep the user lines and
+    the roles of the old ones.
     """
     values: dict[int, Any] = {id(v): x for v, x in zip(jaxpr.constvars, consts, strict=True)}
     values.update((id(v), x) for v, x in zip(jaxpr.invars, operands, strict=True))

@@ -13,26 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.atoms import NO_LINE, origin_of
+from ..ir.atoms import NO_LINE, make_origin
 from ..ir.jaxpr import Origin
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..trace.copies import as_it_is
-from ..trace.jaxpr_trace import bind_each_from
-from ..trace.planned import ARRAYS
-from ..trace.plans import NO_PLAN, follow, found_plan, kind_of, work_out
+from ..trace.jaxpr_trace import emit_each_at
+from ..trace.numpy_snapshots import snapshot_array
+from ..trace.op_sequence import OpSequence
 from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
-from ..trace.steps import Steps
-from ..trace.tracer import Tracer
+from ..trace.trace_cache import ARRAY_TYPES
+from ..trace.trace_recording import NOT_RECORDABLE, find_trace, operand_key, record_trace, replay_trace
+from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
-from ..xla.running.eager import run
-from .pushforwards import innermost, push
-from .recording import LinearTrace, LinearTracer
+from ..xla.execution.eager import execute
+from .linear_trace import LinearTrace, LinearTracer
+from .pushforwards import innermost_primal, push_forward
 
 
-class JVPTracer(Tracer):
-    """Primal value and its tangent."""
+class JVPTracer(TracerBase):
+    """Tracer for a value that has a tangent: ``primal`` is the value, ``tangent`` its tangent."""
 
     __slots__ = ("_trace", "aval", "primal", "tangent")
 
@@ -46,24 +46,28 @@ class JVPTracer(Tracer):
             self.aval = aval_of(primal)
 
     def concrete(self) -> Any:
-        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+        return self.primal.concrete() if isinstance(self.primal, TracerBase) else self.primal
 
     def inner(self) -> Any:
         return self.primal
 
     def innermost(self) -> Any:
-        """Return the primal value at the bottom of nested differentiation."""
+        """Return the primal value at the innermost level of nested differentiation."""
         value: Any = self
         while value.__class__ is JVPTracer:
             value = value.primal
         return value
 
 
-ARRAYS.add(JVPTracer)
+ARRAY_TYPES.add(JVPTracer)
 
 
 class JVPTrace:
-    """Trace that differentiates each operation by its ``jvp`` rule; the module docstring explains ``recorder``."""
+    """Trace that differentiates each operation by its ``jvp`` rule.
+
+    ``parent`` is the enclosing trace. With a ``recorder``, operations on tangents are recorded there as a
+    linear program; without one, tangents are computed beside the values.
+    """
 
     __slots__ = ("alive", "inner", "parent", "recorder", "staging")
 
@@ -74,21 +78,21 @@ class JVPTrace:
         self.inner = parent if recorder is None else recorder
         self.alive = True
 
-    def take(self, steps: Steps, values: list[Any], used: Sequence[int]) -> None:
-        """Apply operations in order, all from one user line, which is looked up once."""
+    def emit(self, steps: OpSequence, values: list[Any], used: Sequence[int]) -> None:
+        """Apply the operations of a sequence and append their results to ``values``; all have the same user line."""
         previous = STATE.origin
         try:
             if previous is None:
-                STATE.origin = origin_of("forward", None, *user_frame(2))
+                STATE.origin = make_origin("forward", None, *user_frame(2))
             for operation, operands_in, _ in steps:
                 values += self.bind(operation, operands_in(values))
         finally:
             STATE.origin = previous
 
-    take_from = bind_each_from
+    emit_at = emit_each_at
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Apply an operation and return its results, with tangents if an operand has one."""
+        """Apply an operation and return its results: tracers of this trace where the tangent is nonzero."""
         primals: list[Any] = []
         tangents: list[Any] = []
         kinds: list[Any] = []
@@ -104,30 +108,35 @@ class JVPTrace:
                 elif tangent is ZERO:
                     kind = ZERO
                 else:
-                    kind = (kind_of(tangent),)
+                    kind = (operand_key(tangent),)
                     has_tangent = True
             else:
-                primal, tangent = as_it_is(x, self) if isinstance(x, np.ndarray) else x, ZERO  # a residual, perhaps
+                primal, tangent = (
+                    snapshot_array(x, self) if isinstance(x, np.ndarray) else x,
+                    ZERO,
+                )  # a residual, perhaps
                 kind = ZERO
             primals.append(primal)
             tangents.append(tangent)
-            kinds += (kind, primal.aval if primal.__class__ in ARRAYS else kind_of(primal))
+            kinds += (kind, primal.aval if primal.__class__ in ARRAY_TYPES else operand_key(primal))
         if not has_tangent:
-            return run(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
+            return execute(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
         origin = STATE.origin
         if origin is None:  # all operations of the rule are at one user line: look it up once
-            at = origin_of("forward", None, *user_frame(2))
+            at = make_origin("forward", None, *user_frame(2))
         else:
             at = with_line(origin, 2) if origin.lasti == NO_LINE else origin
         replayed = None
-        if recorder is not None and operation.plannable:
-            replayed = push(operation, kinds, primals, tangents, recorder, at)
-        results, out_tangents = self._ruled(operation, kinds, primals, tangents, at) if replayed is None else replayed
+        if recorder is not None and operation.is_recordable:
+            replayed = push_forward(operation, kinds, primals, tangents, recorder, at)
+        results, out_tangents = (
+            self._apply_jvp_rule(operation, kinds, primals, tangents, at) if replayed is None else replayed
+        )
         if len(results) == 1:
             return [results[0] if out_tangents[0] is ZERO else JVPTracer(self, results[0], out_tangents[0])]
         return [y if t is ZERO else JVPTracer(self, y, t) for y, t in zip(results, out_tangents, strict=True)]
 
-    def _ruled(
+    def _apply_jvp_rule(
         self,
         operation: Operation,
         kinds: Sequence[Any],
@@ -135,31 +144,38 @@ class JVPTrace:
         tangents: Sequence[Any],
         origin: Origin,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Return the results of an operation and their tangents, by its rule."""
+        """Return the results of an operation and their tangents, by its ``jvp`` or ``linearize_rule``.
+
+        ``kinds`` is the part of the cache key for each operand and its tangent; ``origin`` is that of the
+        equations.
+        """
         recorder = self.recorder
         before = STATE.trace, STATE.origin
         try:
             STATE.trace, STATE.origin = self.inner, origin
             if recorder is None:
                 if operation.planned:
-                    return _by_plan(operation, kinds, primals, tangents)
+                    return _replay_jvp_rule(operation, kinds, primals, tangents)
                 return operation.jvp(primals, tangents)
             start = len(recorder.recorded)
             rule = operation.jvp if operation.linearize_rule is None else operation.linearize_rule
             results, out_tangents = rule(primals, tangents)
             if len(recorder.recorded) > start:
-                recorder.forwards.append((start, innermost(results[0])))
+                recorder.forwards.append((start, innermost_primal(results[0])))
             return results, out_tangents
         finally:
             STATE.trace, STATE.origin = before
 
 
-def _by_plan(
+def _replay_jvp_rule(
     operation: Operation, kinds: Sequence[Any], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Return the result of the operation's ``jvp`` rule, replayed where it is recorded."""
+    """Return the results of an operation's ``jvp`` rule, by its recorded operations if possible: results and tangents.
+
+    ``kinds`` is the cache key for the operands and their tangents.
+    """
     values = [*primals, *tangents]
-    key, recorded = found_plan(operation.jvp_plans, kinds)
+    key, recorded = find_trace(operation.jvp_cache, kinds)
     count = len(primals)
     if recorded is None:
 
@@ -167,8 +183,8 @@ def _by_plan(
             results, out_tangents = operation.jvp(values_in[:count], values_in[count:])
             return [*results, *out_tangents]
 
-        recorded = work_out(operation.jvp_plans, key, rule, values)
-    if recorded is NO_PLAN:
+        recorded = record_trace(operation.jvp_cache, key, rule, values)
+    if recorded is NOT_RECORDABLE:
         return operation.jvp(primals, tangents)
-    flat = follow(recorded, values)
+    flat = replay_trace(recorded, values)
     return flat[: len(flat) // 2], flat[len(flat) // 2 :]

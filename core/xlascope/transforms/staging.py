@@ -9,17 +9,20 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, RawEquation
 from ..operations.constants import Constant
 from ..trace.jaxpr_trace import stage
-from ..trace.tracer import Tracer
+from ..trace.tracer import TracerBase
 
 
-def stage_held(function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], name: str = "") -> ClosedJaxpr:
-    """Stage a function like ``stage``, with constants as equations.
+def stage_with_consts(
+    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], name: str = ""
+) -> ClosedJaxpr:
+    """Return the closed jaxpr of a function for operands of the given types, with equations in place of constants.
 
-    The program that this one is derived from has no constants: its holder passes them as operands. Arrays that
-    appear now were made by a rule (a user's, or the indices of ``ppermute``), and no operand would carry them.
+    The program that this one is derived from has no constants: the operation that holds it passes them as
+    operands. Arrays that appear now were made by a rule (a user's, or the indices of ``ppermute``), and no
+    operand would carry them.
     """
     program = stage(function, avals, name)
-    if not program.consts or any(isinstance(c, Tracer) for c in program.consts):
+    if not program.consts or any(isinstance(c, TracerBase) for c in program.consts):
         return program
     jaxpr = program.jaxpr
     constant_equations: list[RawEquation] = [

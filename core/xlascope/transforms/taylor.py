@@ -20,26 +20,29 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import is_differentiable
-from ..ir.atoms import NO_LINE, origin_of
-from ..ir.avals import ShapedArray, strengthened
+from ..ir.atoms import NO_LINE, make_origin
+from ..ir.avals import ShapedArray, strip_weak_type
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..operations.arithmetic import div, mul
 from ..operations.conversion import ConvertElementType
 from ..operations.shapes import zeros_of
-from ..trace.jaxpr_trace import bind_each, bind_each_from
+from ..trace.jaxpr_trace import emit_each, emit_each_at
 from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
-from ..trace.tracer import Tracer
+from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
-from ..xla.running.eager import run
+from ..xla.execution.eager import execute
 from .evaluate import evaluate
-from .staging import stage_held
+from .staging import stage_with_consts
 
 
-class TaylorTracer(Tracer):
-    """Value with a power series: ``series[0]`` is the value, ``series[k]`` the coefficient of degree k or ZERO."""
+class TaylorTracer(TracerBase):
+    """Tracer for a value with a power series.
+
+    ``series[0]`` is the value, ``series[k]`` the coefficient of degree k, or ZERO.
+    """
 
     __slots__ = ("_trace", "aval", "series")
 
@@ -50,14 +53,14 @@ class TaylorTracer(Tracer):
 
     def concrete(self) -> Any:
         value = self.series[0]
-        return value.concrete() if isinstance(value, Tracer) else value
+        return value.concrete() if isinstance(value, TracerBase) else value
 
     def inner(self) -> Any:
         return self.series[0]
 
 
 class TaylorTrace:
-    """Trace that computes the coefficients of all results of each operation, up to ``order``."""
+    """Trace that computes the power series of all results of each operation, up to degree ``order``."""
 
     __slots__ = ("alive", "order", "parent", "staging")
 
@@ -67,44 +70,50 @@ class TaylorTrace:
         self.order = order
         self.alive = True
 
-    take = bind_each
-    take_from = bind_each_from
+    emit = emit_each
+    emit_at = emit_each_at
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Apply an operation and return its results, with series if an operand has one."""
+        """Apply an operation and return its results: tracers with a power series where a coefficient is not ZERO."""
         owned = [x.__class__ is TaylorTracer and x._trace is self for x in operands]
         if not any(owned):
-            return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
-        _require_movable(operation, [x for x, is_own in zip(operands, owned, strict=True) if is_own])
+            return execute(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
+        _require_differentiable(operation, [x for x, is_own in zip(operands, owned, strict=True) if is_own])
         previous, origin = STATE.trace, STATE.origin
         try:
             if origin is None:
-                STATE.origin = origin_of("forward", None, *user_frame(2))
+                STATE.origin = make_origin("forward", None, *user_frame(2))
             elif origin.lasti == NO_LINE:
                 STATE.origin = with_line(origin, 2)
             if operation.taylor_program_rule is not None:
                 STATE.trace = self.parent
-                all_terms = at_once(
+                all_terms = apply_program_rule(
                     operation, [_series_of(x, is_own) for x, is_own in zip(operands, owned, strict=True)], self.order
                 )
             else:
-                memo = STATE.trace = _Steps(self.parent)
+                memo = STATE.trace = _MemoTrace(self.parent)
                 inner = [TaylorTracer(memo, x.aval, x.series) if m else x for x, m in zip(operands, owned, strict=True)]
                 results = memo.bind(operation, inner)
-                all_terms = [[_series_of(y, memo.owns(y))[k] for k in range(self.order + 1)] for y in results]
+                all_terms = [[_series_of(y, memo.is_own_tracer(y))[k] for k in range(self.order + 1)] for y in results]
         finally:
             STATE.trace, STATE.origin = previous, origin
-        return [self.tracer(terms) for terms in all_terms]
+        return [self.make_tracer(terms) for terms in all_terms]
 
-    def tracer(self, terms: list[Any]) -> Any:
-        """Return a tracer for a value and its coefficients; the value alone when all coefficients are ZERO."""
+    def make_tracer(self, terms: list[Any]) -> Any:
+        """Return a tracer for a power series; its value alone when all other coefficients are ZERO.
+
+        ``terms`` are the value and the coefficients of degree 1, 2, ….
+        """
         if all(term is ZERO for term in terms[1:]):
             return terms[0]
         return TaylorTracer(self, aval_of(terms[0]), terms)
 
 
-def _require_movable(operation: Operation, moving: Sequence[TaylorTracer]) -> None:
-    """Raise TypeError if an integer with a series is an operand of anything but a conversion."""
+def _require_differentiable(operation: Operation, moving: Sequence[TaylorTracer]) -> None:
+    """Raise TypeError if an integer or boolean operand with a series is given to anything but a conversion.
+
+    ``moving`` are the operands that have a series.
+    """
     for x in moving:
         if not is_differentiable(x.dtype) and not isinstance(operation, ConvertElementType):
             raise TypeError(
@@ -113,8 +122,8 @@ def _require_movable(operation: Operation, moving: Sequence[TaylorTracer]) -> No
             )
 
 
-class _Fixed:
-    """Series of a constant."""
+class _ConstantSeries:
+    """Power series of a constant: its value, and ZERO for every other degree."""
 
     __slots__ = ("value",)
 
@@ -126,61 +135,66 @@ class _Fixed:
 
 
 def _series_of(x: Any, moves: bool) -> Any:
-    return x.series if moves else _Fixed(x)
+    return x.series if moves else _ConstantSeries(x)
 
 
-class _Steps:
-    """Trace under which the rules for one operation run: memoizes operations and computes coefficients lazily."""
+class _MemoTrace:
+    """Trace under which the rules for one operation run.
 
-    __slots__ = ("alive", "done", "parent", "rates", "staging")
+    It computes coefficients lazily, and memoizes the results of operations and the derivatives of tracers for
+    its lifetime, the application of one operation.
+    """
+
+    __slots__ = ("alive", "derivatives", "parent", "results_by_call", "staging")
 
     def __init__(self, parent: Any) -> None:
         self.parent = parent
         self.staging: bool = parent is not None and parent.staging
         self.alive = True
         #: Results by operation and ids of operands; operands are referenced so that their ids stay unique.
-        self.done: dict[Any, tuple[Sequence[Any], list[Any]]] = {}
+        self.results_by_call: dict[Any, tuple[Sequence[Any], list[Any]]] = {}
         #: The derivative of each tracer that was differentiated, by its id.
-        self.rates: dict[int, TaylorTracer] = {}
+        self.derivatives: dict[int, TaylorTracer] = {}
 
-    take = bind_each
-    take_from = bind_each_from
+    emit = emit_each
+    emit_at = emit_each_at
 
-    def owns(self, x: Any) -> bool:
+    def is_own_tracer(self, x: Any) -> bool:
         """Return whether a value is a tracer of this trace."""
         return x.__class__ is TaylorTracer and x._trace is self
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """Apply an operation, or return the results of its first application to the same operands."""
         key = (operation, *map(id, operands))
-        entry = self.done.get(key)
+        entry = self.results_by_call.get(key)
         if entry is None:
-            entry = self.done[key] = (operands, self._first(operation, operands))
+            entry = self.results_by_call[key] = (operands, self._apply_once(operation, operands))
         return list(entry[1])
 
-    def _first(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        series = [_series_of(x, self.owns(x)) for x in operands]
+    def _apply_once(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
+        """Return the results of an operation: tracers whose coefficients are computed when they are read."""
+        series = [_series_of(x, self.is_own_tracer(x)) for x in operands]
         values = [x[0] for x in series]
-        results = run(operation, values) if self.parent is None else self.parent.bind(operation, values)
-        if not any(map(self.owns, operands)):
+        results = execute(operation, values) if self.parent is None else self.parent.bind(operation, values)
+        if not any(map(self.is_own_tracer, operands)):
             return results
-        solution = _Solution(self, operation, operands, series, results)
+        solution = _SeriesSolver(self, operation, operands, series, results)
         return [
-            TaylorTracer(self, aval_of(y), _Unknown(solution, i)) if is_differentiable(aval_of(y).dtype) else y
+            TaylorTracer(self, aval_of(y), _ResultSeries(solution, i)) if is_differentiable(aval_of(y).dtype) else y
             for i, y in enumerate(results)
         ]
 
-    def rate(self, x: Any) -> Any:
-        """Return the derivative of an operand, as one tracer per operand."""
-        if not self.owns(x) or not is_differentiable(x.dtype):
+    def derivative_of(self, x: Any) -> Any:
+        """Return a tracer for the derivative of an operand, always the same one; ZERO for a constant or an integer."""
+        if not self.is_own_tracer(x) or not is_differentiable(x.dtype):
             return ZERO
-        derivative = self.rates.get(id(x))
+        derivative = self.derivatives.get(id(x))
         if derivative is None:
-            derivative = self.rates[id(x)] = TaylorTracer(self, strengthened(x.aval), _Rate(x))
+            derivative = self.derivatives[id(x)] = TaylorTracer(self, strip_weak_type(x.aval), _DerivativeSeries(x))
         return derivative
 
 
-class _Rate:
+class _DerivativeSeries:
     """Series of the derivative of a tracer: coefficient k is k + 1 times the tracer's coefficient k + 1."""
 
     __slots__ = ("of", "terms")
@@ -196,16 +210,16 @@ class _Rate:
             if term is not ZERO:
                 self.terms.append(term if above == 1 else mul(term, float(above)))
             else:
-                self.terms.append(zeros_of(strengthened(self.of.aval)) if above == 1 else ZERO)
+                self.terms.append(zeros_of(strip_weak_type(self.of.aval)) if above == 1 else ZERO)
         return self.terms[degree]
 
 
-class _Unknown:
-    """Series of one result of an operation, computed lazily."""
+class _ResultSeries:
+    """Power series of result ``index`` of an operation; ``solution`` computes its coefficients when they are read."""
 
     __slots__ = ("index", "solution")
 
-    def __init__(self, solution: _Solution, index: int) -> None:
+    def __init__(self, solution: _SeriesSolver, index: int) -> None:
         self.solution = solution
         self.index = index
 
@@ -216,36 +230,40 @@ class _Unknown:
         return terms[degree]
 
 
-class _Solution:
-    """Series of the results of an operation, as far as they have been computed."""
+class _SeriesSolver:
+    """Power series of all results of an operation, as far as they have been computed.
 
-    __slots__ = ("operands", "operation", "rates", "series", "steps", "terms")
+    ``series`` are the series of the operands, ``results`` the values of the results; ``terms`` has for each
+    result the list of its known coefficients.
+    """
+
+    __slots__ = ("derivatives", "operands", "operation", "series", "terms", "trace")
 
     def __init__(
         self,
-        trace: _Steps,
+        trace: _MemoTrace,
         operation: Operation,
         operands: Sequence[Any],
         series: Sequence[Any],
         results: Sequence[Any],
     ) -> None:
-        self.steps = trace
+        self.trace = trace
         self.operation = operation
         self.operands = operands
         self.series = series
         self.terms: list[list[Any]] = [[y] for y in results]
-        self.rates: list[Any] | None = None
+        self.derivatives: list[Any] | None = None
 
     def extend(self) -> None:
-        """Compute the next coefficient of every result."""
+        """Compute the next coefficient of every result and append it to ``terms``."""
         degree = len(self.terms[0])
         previous = STATE.trace
         try:
-            STATE.trace = self.steps
+            STATE.trace = self.trace
             if self.operation.taylor_rule is not None:
                 next_terms = self.operation.taylor_rule(degree, self.series, self.terms)
             elif self.operation.taylor_program_rule is not None:
-                next_terms = [terms[degree] for terms in at_once(self.operation, self.series, degree)]
+                next_terms = [terms[degree] for terms in apply_program_rule(self.operation, self.series, degree)]
             else:
                 next_terms = self._by_jvp(degree)
         finally:
@@ -254,15 +272,23 @@ class _Solution:
             terms.append(term)
 
     def _by_jvp(self, degree: int) -> list[Any]:
-        """Return the next coefficients, which solve the differential equation of the ``jvp`` rule."""
-        if self.rates is None:
-            _, self.rates = self.operation.jvp(self.operands, [self.steps.rate(x) for x in self.operands])
-        rates = [ZERO if r is ZERO else _series_of(r, self.steps.owns(r))[degree - 1] for r in self.rates]
+        """Return the coefficient of that degree of each result, from the differential equation of the ``jvp`` rule."""
+        if self.derivatives is None:
+            _, self.derivatives = self.operation.jvp(
+                self.operands, [self.trace.derivative_of(x) for x in self.operands]
+            )
+        rates = [
+            ZERO if r is ZERO else _series_of(r, self.trace.is_own_tracer(r))[degree - 1] for r in self.derivatives
+        ]
         return [r if r is ZERO or degree == 1 else div(r, float(degree)) for r in rates]
 
 
-def at_once(operation: Operation, series: Sequence[Any], order: int) -> list[list[Any]]:
-    """Return the series of an operation that holds programs, by its ``taylor_program_rule``."""
+def apply_program_rule(operation: Operation, series: Sequence[Any], order: int) -> list[list[Any]]:
+    """Return the series of the results of an operation that holds programs, by its ``taylor_program_rule``.
+
+    ``series`` are those of the operands. Each result has a list: its value and its coefficients up to degree
+    ``order``.
+    """
     assert operation.taylor_program_rule is not None
     terms = [[x[k] for k in range(1, order + 1)] for x in series]
     results, out_terms = operation.taylor_program_rule([x[0] for x in series], terms)
@@ -272,14 +298,15 @@ def at_once(operation: Operation, series: Sequence[Any], order: int) -> list[lis
 def taylor(
     function: Callable[..., Sequence[Any]], primals: Sequence[Any], series: Sequence[Sequence[Any]]
 ) -> tuple[list[Any], list[list[Any]]]:
-    """Return the flat results of a flat function and their coefficients of degree 1, 2, … (ZERO for constants).
+    """Return the results of a function and their coefficients of degree 1, 2, … (ZERO for constants).
 
-    ``series`` has the coefficients of each operand, the same number for all, without factorials.
+    ``function`` takes operands and returns a sequence of results. ``series`` has the coefficients of each
+    operand, the same number for all, without factorials.
     """
     previous = STATE.trace
     order = len(series[0]) if series else 0
     trace = TaylorTrace(previous, order)
-    operands = [trace.tracer([x, *terms]) for x, terms in zip(primals, series, strict=True)]
+    operands = [trace.make_tracer([x, *terms]) for x, terms in zip(primals, series, strict=True)]
     try:
         STATE.trace = trace
         results = function(*operands)
@@ -293,10 +320,11 @@ def taylor(
 def taylor_program(
     program: ClosedJaxpr, order: int, moving: tuple[bool, ...], instantiate: tuple[bool, ...] | None = None
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """Return the program of (operands, coefficients) to (results, coefficients), and which results have coefficients.
+    """Return the program that computes results and their coefficients, and the mask of the results that have some.
 
-    ``moving`` marks the operands that have coefficients. Those of degree 1 to ``order`` follow each other,
-    operand by operand. Results marked in ``instantiate`` get coefficients in any case, of zeros if need be.
+    ``moving`` is the mask of the operands that have coefficients. The program takes all operands, then the
+    coefficients of degree 1 to ``order``, operand by operand, and returns results and coefficients in the
+    same order. Results marked in ``instantiate`` get coefficients in any case, of zeros if need be.
     """
     key = ("taylor", order, moving, instantiate)
     entry = program.derived.get(key)
@@ -305,45 +333,52 @@ def taylor_program(
 
         def run_taylor(*arguments: Any) -> list[Any]:
             count = len(moving)
-            series = separated(arguments[count:], moving, order)
+            series = unflatten_coefficients(arguments[count:], moving, order)
             results, terms = taylor(lambda *xs: evaluate(program, *xs), arguments[:count], series)
-            flags = marked(terms)
+            flags = find_moving(terms)
             out_moving[:] = flags if instantiate is None else [m or f for m, f in zip(flags, instantiate, strict=True)]
-            return [*results, *joined(results, terms, out_moving)]
+            return [*results, *flatten_coefficients(results, terms, out_moving)]
 
         avals = program.in_avals
-        coefficients = [strengthened(a) for a, m in zip(avals, moving, strict=True) if m for _ in range(order)]
-        staged = stage_held(run_taylor, [*avals, *coefficients], program.name)
+        coefficients = [strip_weak_type(a) for a, m in zip(avals, moving, strict=True) if m for _ in range(order)]
+        staged = stage_with_consts(run_taylor, [*avals, *coefficients], program.name)
         entry = program.derived[key] = (staged, tuple(out_moving))
     return entry
 
 
-def joined(values: Sequence[Any], series: Sequence[Sequence[Any]], moving: Sequence[bool]) -> list[Any]:
-    """Return the coefficients of the moving values in one list, with ZERO instantiated as arrays of zeros."""
+def flatten_coefficients(values: Sequence[Any], series: Sequence[Sequence[Any]], moving: Sequence[bool]) -> list[Any]:
+    """Return the coefficients of the values marked in ``moving`` in one list, with arrays of zeros in place of ZERO.
+
+    ``series`` has for each of ``values`` its coefficients of degree 1, 2, ….
+    """
     return [
-        zeros_of(strengthened(aval_of(x))) if term is ZERO else term
+        zeros_of(strip_weak_type(aval_of(x))) if term is ZERO else term
         for x, terms, moves in zip(values, series, moving, strict=True)
         if moves
         for term in terms
     ]
 
 
-def marked(series: Sequence[Sequence[Any]]) -> tuple[bool, ...]:
-    """Return for each value whether it has a coefficient that is not ZERO."""
+def find_moving(series: Sequence[Sequence[Any]]) -> tuple[bool, ...]:
+    """Return for each value whether one of its coefficients is not ZERO; ``series`` has a list of these per value."""
     return tuple(any(term is not ZERO for term in terms) for terms in series)
 
 
-def in_groups(groups: Sequence[Sequence[int]], moving: Sequence[bool], order: int) -> list[int]:
-    """Return indices into values and their flat coefficients that order them by group: values, then coefficients."""
+def group_indices(groups: Sequence[Sequence[int]], moving: Sequence[bool], order: int) -> list[int]:
+    """Return the indices that reorder values and their coefficients by group: values, then coefficients, of each group.
+
+    They index a list of all values, followed by ``order`` coefficients for each value marked in ``moving``.
+    ``groups`` has the indices of the values in each group.
+    """
     starts = itertools.accumulate((order * moves for moves in moving), initial=len(moving))
     terms = [range(at, at + order * moves) for at, moves in zip(starts, moving, strict=False)]
     return [index for group in groups for index in (*group, *(k for i in group for k in terms[i]))]
 
 
-def separated(terms: Sequence[Any], moving: Sequence[bool], order: int) -> list[list[Any]]:
-    """Return the coefficients of each value from a flat list, ZERO for values that do not move.
+def unflatten_coefficients(terms: Sequence[Any], moving: Sequence[bool], order: int) -> list[list[Any]]:
+    """Return for each value the list of its ``order`` coefficients, ZERO for values that are not marked in ``moving``.
 
-    The inverse of :func:`flatten_coefficients`.
+    ``terms`` are the coefficients in one list. The inverse of :func:`flatten_coefficients`.
     """
     remaining = iter(terms)
     return [[next(remaining) for _ in range(order)] if moves else [ZERO] * order for moves in moving]

@@ -6,36 +6,46 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ShardingTypeError
-from ..ir.atoms import origin_of
+from ..ir.atoms import make_origin
 from ..ir.jaxpr import ClosedJaxpr, Origin
-from ..ir.markers import ZERO, LinearInput, linear_input
+from ..ir.markers import ZERO, LinearInput, make_linear_input
 from ..ir.operation import Operation
-from ..operations.sharding_constraints import left_to_xla, lying_as
-from ..operations.sums import ADD_ANY
-from ..recent import Recent
+from ..lru_cache import FastLRUCache
+from ..operations.sharding_constraints import drop_explicit_sharding, match_sharding
+from ..operations.tangent_arithmetic import ADD_ANY
 from ..trace.bind import bind1
-from ..trace.planned import ARRAYS
-from ..trace.plans import NO_PLAN, Plan, follow, found_plan, kind_of, work_out
+from ..trace.op_sequence import OpSequence, build_op_sequence
 from ..trace.state import STATE
-from ..trace.steps import Steps, steps_of
-from .differentiate import instantiated
+from ..trace.trace_cache import ARRAY_TYPES
+from ..trace.trace_recording import (
+    NOT_RECORDABLE,
+    RecordedTrace,
+    find_trace,
+    operand_key,
+    record_trace,
+    replay_trace,
+)
+from .differentiate import instantiate_zeros
 from .evaluate import evaluate
-from .pushforwards import take_from
-from .recording import LinearTrace, LinearTracer, Pushforward
-from .staging import stage_held
+from .linear_trace import LinearTrace, LinearTracer, Pushforward
+from .pushforwards import emit_or_run
+from .staging import stage_with_consts
 
-Arrive = Callable[[Any, Any], None]
+Accumulate = Callable[[Any, Any], None]
 
 
 def backward(
     recorder: LinearTrace, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]
 ) -> list[Any]:
-    """Return cotangents of ``inputs`` of a recording (ZERO where none arrives) for cotangents of ``outputs``."""
+    """Return the cotangents of ``inputs`` of a recording, given those of ``outputs``; ZERO where there is none.
+
+    ``inputs`` and ``outputs`` are tangents that ``recorder`` has recorded, or ZERO.
+    """
     pending: dict[int, Any] = {}
 
     def accumulate_cotangent(x: Any, cotangent: Any) -> None:
         if x.aval.explicit is not getattr(cotangent, "aval", x.aval).explicit:
-            cotangent = lying_as(x.aval, cotangent)
+            cotangent = match_sharding(x.aval, cotangent)
         old = pending.get(id(x))
         pending[id(x)] = cotangent if old is None else bind1(ADD_ANY, old, cotangent)
 
@@ -46,24 +56,34 @@ def backward(
     return [ZERO if x is ZERO else pending.get(id(x), ZERO) for x in inputs]
 
 
-def pull_back(recorder: LinearTrace, pending: dict[int, Any], accumulate: Arrive) -> None:
-    """Propagate pending cotangents through the recorded equations to their operands, from the last to the first."""
+def pull_back(recorder: LinearTrace, pending: dict[int, Any], accumulate: Accumulate) -> None:
+    """Propagate cotangents through the recorded equations to their operands, from the last equation to the first.
+
+    ``pending`` has the cotangents received so far by the id of the tangent; those that an equation passes on
+    are removed. ``accumulate(tangent, cotangent)`` is called for each operand's cotangent and has to add it
+    to ``pending``.
+    """
     previous = STATE.origin
-    forwards = recorder.forward_of()
+    forwards = recorder.forward_values()
     try:
         for index in range(len(recorder.recorded) - 1, -1, -1):
             recorded = recorder.recorded[index]
             if recorded.__class__ is Pushforward:
-                _through_pushforward(recorder, recorded, pending, accumulate)
+                _transpose_pushforward(recorder, recorded, pending, accumulate)
             else:
-                _through_equation(recorder, recorded, forwards[index], pending, accumulate)
+                _transpose_equation(recorder, recorded, forwards[index], pending, accumulate)
     finally:
         STATE.origin = previous
 
 
-def _through_equation(
-    recorder: LinearTrace, equation: Any, forward: Any, pending: dict[int, Any], accumulate: Arrive
+def _transpose_equation(
+    recorder: LinearTrace, equation: Any, forward: Any, pending: dict[int, Any], accumulate: Accumulate
 ) -> None:
+    """Pass the cotangents of an equation's results on to its linear operands.
+
+    ``pending`` and ``accumulate`` are those of :func:`pull_back`; ``forward`` is the value whose derivative
+    the equation belongs to.
+    """
     operation, operands, results, code, lasti, origin = equation
     if len(results) == 1:
         received = [pending.pop(id(results[0]), ZERO)]
@@ -75,82 +95,102 @@ def _through_equation(
             return
     if origin is not None and origin.forward is not None:
         forward = origin.forward
-    STATE.origin = origin_of("backward", forward, code, lasti, "" if origin is None else origin.scope)
+    STATE.origin = make_origin("backward", forward, code, lasti, "" if origin is None else origin.scope)
     try:
         if operation.planned:
-            linear_operands, operand_cts = _planned(recorder, operation, operands, received)
+            linear_operands, operand_cts = _replay_transpose_rule(recorder, operation, operands, received)
         else:
-            linear_operands, operand_cts = operands, operation.transpose_rule(received, _marked(recorder, operands))
+            linear_operands, operand_cts = (
+                operands,
+                operation.transpose_rule(received, _mark_linear_operands(recorder, operands)),
+            )
     except ShardingTypeError:  # leave it to XLA; a cotangent's sharding follows from its operand
-        marked = [x if x.__class__ is LinearInput else left_to_xla(x) for x in _marked(recorder, operands)]
-        unsharded = [ct if ct is ZERO else left_to_xla(ct) for ct in received]
-        linear_operands, operand_cts = operands, operation.transpose_rule(unsharded, marked)
+        rule_operands = [
+            x if x.__class__ is LinearInput else drop_explicit_sharding(x)
+            for x in _mark_linear_operands(recorder, operands)
+        ]
+        unsharded = [ct if ct is ZERO else drop_explicit_sharding(ct) for ct in received]
+        linear_operands, operand_cts = operands, operation.transpose_rule(unsharded, rule_operands)
     for x, ct in zip(linear_operands, operand_cts, strict=True):
         if ct is not None and ct is not ZERO:
             accumulate(x, ct)
 
 
-def _through_pushforward(
-    recorder: LinearTrace, pushforward: Pushforward, pending: dict[int, Any], accumulate: Arrive
+def _transpose_pushforward(
+    recorder: LinearTrace, pushforward: Pushforward, pending: dict[int, Any], accumulate: Accumulate
 ) -> None:
+    """Pass the cotangents of a pushforward's results on to its tangents, by its recorded pullback if possible.
+
+    The parameters are those of :func:`pull_back`.
+    """
     results = pushforward.results
     kinds: tuple[Any, ...]
     if len(results) == 1:
         ct = pending.pop(id(results[0]), ZERO)
         if ct is ZERO:
             return
-        received, kinds = [ct], (ct.aval if ct.__class__ in ARRAYS else kind_of(ct),)
+        received, kinds = [ct], (ct.aval if ct.__class__ in ARRAY_TYPES else operand_key(ct),)
     else:
         received = [pending.pop(id(result), ZERO) for result in results]
-        kinds = tuple([ZERO if ct is ZERO else kind_of(ct) for ct in received])
+        kinds = tuple([ZERO if ct is ZERO else operand_key(ct) for ct in received])
         if all(kind is ZERO for kind in kinds):
             return
     jvp_origin, forward = pushforward.origin, pushforward.forward
     if jvp_origin.forward is not None:
         forward = jvp_origin.forward
-    origin = origin_of("backward", forward, jvp_origin.code, jvp_origin.lasti, jvp_origin.scope)
+    origin = make_origin("backward", forward, jvp_origin.code, jvp_origin.lasti, jvp_origin.scope)
     cache = pushforward.plan.pullbacks
-    key, pullback = found_plan(cache, kinds)
+    key, pullback = find_trace(cache, kinds)
     if pullback is None:
         try:
-            pullback = cache.keep(key, _pullback(pushforward, received))
+            pullback = cache.insert(key, _record_pullback(pushforward, received))
         except ShardingTypeError:
-            pullback = cache.keep(key, _Pullback(NO_PLAN, ()))
-    if pullback.plan is NO_PLAN:
+            pullback = cache.insert(key, _RecordedPullback(NOT_RECORDABLE, ()))
+    if pullback.recorded is NOT_RECORDABLE:
         pending.update((id(x), ct) for x, ct in zip(results, received, strict=True) if ct is not ZERO)
         equations = pushforward.equations()
         for equation in reversed(equations):
-            _through_equation(recorder, equation, forward, pending, accumulate)
+            _transpose_equation(recorder, equation, forward, pending, accumulate)
     else:
-        _follow(pullback, [*received, *pushforward.residuals], pushforward.tangents, accumulate, origin)
+        _replay_pullback(pullback, [*received, *pushforward.residuals], pushforward.tangents, accumulate, origin)
 
 
-class _Pullback(NamedTuple):
-    """Recorded pullback of a pushforward: segments of operations, after each of which a tangent gets a cotangent."""
+class _RecordedPullback(NamedTuple):
+    """Recorded pullback of a pushforward, cut into segments.
 
-    plan: Plan
-    stretches: tuple[tuple[Steps, int, int], ...]
+    After each segment, a triple of operations, index of a value, and index of a tangent, that value is a
+    cotangent of that tangent.
+    """
+
+    recorded: RecordedTrace
+    segments: tuple[tuple[OpSequence, int, int], ...]
 
 
-def _follow(pullback: _Pullback, values: list[Any], tangents: Sequence[Any], add_ct: Arrive, origin: Origin) -> None:
-    """Run the operations, and accumulate each cotangent as soon as it is computed, in the order of the rules."""
+def _replay_pullback(
+    pullback: _RecordedPullback, values: list[Any], tangents: Sequence[Any], add_ct: Accumulate, origin: Origin
+) -> None:
+    """Run the operations of a pullback, and pass each cotangent to ``add_ct`` as soon as it is computed.
+
+    ``values`` are the cotangents of the pushforward's results and its residuals. ``add_ct(tangent,
+    cotangent)`` is called in the order of the rules.
+    """
     recorded, segments = pullback
     trace = STATE.trace
-    used = recorded.used
+    used = recorded.used_operands
     values += recorded.literals if trace is not None and trace.staging else recorded.constants
     STATE.origin = origin
     for steps, result, target in segments:
         if steps:
             if trace is not None:
-                trace.take_from(steps, values, used, origin.code, origin.lasti, origin)
+                trace.emit_at(steps, values, used, origin.code, origin.lasti, origin)
             else:
-                take_from(None, steps, values, used, origin)
+                emit_or_run(None, steps, values, used, origin)
             used = ()
         add_ct(tangents[target], values[result])
 
 
-def _pullback(pushforward: Pushforward, received: Sequence[Any]) -> _Pullback:
-    """Record the pullback of a pushforward for cotangents of these kinds."""
+def _record_pullback(pushforward: Pushforward, received: Sequence[Any]) -> _RecordedPullback:
+    """Record the pullback of a pushforward for cotangents of its results with the types of those in ``received``."""
     ends: list[tuple[int, int]] = []
 
     def rule(tracers: Sequence[Any]) -> list[Any]:
@@ -174,63 +214,69 @@ def _pullback(pushforward: Pushforward, received: Sequence[Any]) -> _Pullback:
         pull_back(recorder, pending, accumulate_cotangent)
         return tangent_cts
 
-    recorded = work_out(Recent(1), None, rule, [*received, *pushforward.residuals])
+    recorded = record_trace(FastLRUCache(1), None, rule, [*received, *pushforward.residuals])
     starts = [0, *(end for end, _ in ends)]
     segments = tuple(
-        (_stretch(recorded, start, end), result, target)
-        for start, (end, target), result in zip(starts, ends, recorded.results, strict=False)
+        (_slice_sequence(recorded, start, end), result, target)
+        for start, (end, target), result in zip(starts, ends, recorded.result_indices, strict=False)
     )
-    return _Pullback(recorded, segments)
+    return _RecordedPullback(recorded, segments)
 
 
-def _stretch(recorded: Plan, start: int, end: int) -> Steps:
-    """Return operations ``start`` to ``end`` of a recorded rule as a sequence that follows those before."""
-    first, count = recorded.steps.first, len(recorded.constants)
-    wanted = {index for indices in (*recorded.places[end:], recorded.results) for index in indices}
-    operations = [(step[0], indices, step[2]) for step, indices in zip(recorded.steps, recorded.places, strict=True)]
+def _slice_sequence(recorded: RecordedTrace, start: int, end: int) -> OpSequence:
+    """Return operations ``start`` to ``end`` of a recorded rule as a sequence; its inputs are all values before."""
+    first, count = recorded.steps.input_count, len(recorded.constants)
+    used_later = {index for indices in (*recorded.operand_indices[end:], recorded.result_indices) for index in indices}
+    operations = [
+        (step[0], indices, step[2]) for step, indices in zip(recorded.steps, recorded.operand_indices, strict=True)
+    ]
     before = first + sum(len(avals) for _, _, avals in operations[:start])
-    return steps_of(operations[start:end], before, range(first - count, first), wanted)
+    return build_op_sequence(operations[start:end], before, range(first - count, first), used_later)
 
 
-def _planned(
+def _replay_transpose_rule(
     recorder: LinearTrace, operation: Operation, operands: Sequence[Any], received: Sequence[Any]
 ) -> tuple[Sequence[Any], list[Any]]:
-    """Return the linear operands of an equation, and their cotangents by its recorded ``transpose_rule``."""
+    """Return operands of an equation and their cotangents, by its ``transpose_rule``, replayed if it is recorded.
+
+    ``received`` are the cotangents of its results. The operands are the linear ones, or, where the rule has
+    to run, all of them, and then cotangents of nonlinear ones are None.
+    """
     linear_operands, values = [], [*received]
-    kinds: list[Any] = [ZERO if ct is ZERO else kind_of(ct) for ct in received]
+    kinds: list[Any] = [ZERO if ct is ZERO else operand_key(ct) for ct in received]
     for x in operands:
         if x.__class__ is LinearTracer and x._trace is recorder:
             linear_operands.append(x)
-            kinds.append(linear_input(x.aval))
+            kinds.append(make_linear_input(x.aval))
         else:
             values.append(x)
-            kinds.append(kind_of(x))
-    key, recorded = found_plan(operation.transpose_plans, kinds)
+            kinds.append(operand_key(x))
+    key, recorded = find_trace(operation.transpose_cache, kinds)
     if recorded is None:
         count, marks = len(received), kinds[-len(operands) :]
 
         def rule(tracers: Sequence[Any]) -> list[Any]:
             nonlinear = iter(tracers[count:])
-            marked = [x if x.__class__ is LinearInput else next(nonlinear) for x in marks]
-            operand_cts = operation.transpose_rule(tracers[:count], marked)
-            return [ct for ct, mark in zip(operand_cts, marked, strict=True) if mark.__class__ is LinearInput]
+            rule_operands = [x if x.__class__ is LinearInput else next(nonlinear) for x in marks]
+            operand_cts = operation.transpose_rule(tracers[:count], rule_operands)
+            return [ct for ct, mark in zip(operand_cts, rule_operands, strict=True) if mark.__class__ is LinearInput]
 
-        recorded = work_out(operation.transpose_plans, key, rule, values)
-    if recorded is NO_PLAN:
-        return operands, operation.transpose_rule(received, _marked(recorder, operands))
-    return linear_operands, follow(recorded, values)
-
-
-def _marked(recorder: LinearTrace, operands: Sequence[Any]) -> list[Any]:
-    """Return the operands for a ``transpose_rule``: linear inputs for those that are tangents of a recording."""
-    return [linear_input(x.aval) if x.__class__ is LinearTracer and x._trace is recorder else x for x in operands]
+        recorded = record_trace(operation.transpose_cache, key, rule, values)
+    if recorded is NOT_RECORDABLE:
+        return operands, operation.transpose_rule(received, _mark_linear_operands(recorder, operands))
+    return linear_operands, replay_trace(recorded, values)
 
 
-def transposed(program: ClosedJaxpr, operands: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-    """Return the cotangents of those operands of a program that are :class:`LinearInput`, in order.
+def _mark_linear_operands(recorder: LinearTrace, operands: Sequence[Any]) -> list[Any]:
+    """Return the operands for a ``transpose_rule``: ``LinearInput`` markers replace tangents of ``recorder``."""
+    return [make_linear_input(x.aval) if x.__class__ is LinearTracer and x._trace is recorder else x for x in operands]
 
-    Any of the cotangents may be ZERO. The program's values that do not depend on linear operands are computed
-    again.
+
+def pull_back_program(program: ClosedJaxpr, operands: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of those operands of a program that are ``LinearInput`` markers, in order.
+
+    ``cotangents`` are those of the results, or ZERO. Values of the program that do not depend on linear
+    operands are computed again.
     """
     recorder = LinearTrace(STATE.trace)
     traced_operands = [LinearTracer(x.aval, recorder) if x.__class__ is LinearInput else x for x in operands]
@@ -249,10 +295,11 @@ def transposed(program: ClosedJaxpr, operands: Sequence[Any], cotangents: Sequen
 def transpose_program(
     program: ClosedJaxpr, linear: tuple[bool, ...], has_ct: tuple[bool, ...], force: tuple[bool, ...] | None = None
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """Return the program of (nonlinear operands, nonzero cotangents) to nonzero cotangents of the linear operands.
+    """Return the program for the cotangents of linear operands, and the mask of the linear operands that get one.
 
-    The second result says which of these are nonzero. Linear operands marked in ``force`` get a cotangent in any
-    case, of zeros if need be.
+    ``linear`` is the mask of the linear operands, ``has_ct`` that of the results with a nonzero cotangent.
+    The program takes the nonlinear operands, then these cotangents. Linear operands marked in ``force`` get a
+    cotangent in any case, of zeros if need be.
     """
     key = ("transpose", linear, has_ct, force)
     entry = program.derived.get(key)
@@ -264,16 +311,16 @@ def transpose_program(
         def run_backward(*arguments: Any) -> list[Any]:
             remaining = iter(arguments)
             operands = [
-                linear_input(aval) if is_linear else next(remaining)
+                make_linear_input(aval) if is_linear else next(remaining)
                 for aval, is_linear in zip(in_avals, linear, strict=True)
             ]
-            received = transposed(program, operands, [next(remaining) if m else ZERO for m in has_ct])
+            received = pull_back_program(program, operands, [next(remaining) if m else ZERO for m in has_ct])
             if force is not None:
-                received = instantiated(received, linear_avals, force)
+                received = instantiate_zeros(received, linear_avals, force)
             nonzero_out[:] = [ct is not ZERO for ct in received]
             return [ct for ct in received if ct is not ZERO]
 
         avals = [aval for aval, is_linear in zip(in_avals, linear, strict=True) if not is_linear]
         avals += [aval for aval, is_nonzero in zip(program.out_avals, has_ct, strict=True) if is_nonzero]
-        entry = program.derived[key] = (stage_held(run_backward, avals, program.name), tuple(nonzero_out))
+        entry = program.derived[key] = (stage_with_consts(run_backward, avals, program.name), tuple(nonzero_out))
     return entry

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .differences import Jaxpr
+from .jax_compat import Jaxpr
 
 #: The parameters that are or contain the bodies of an equation, by the name of its primitive. The body of a loop comes
 #: before its condition.
-_PARAMETERS: dict[str, tuple[str, ...]] = {
+_BODY_PARAMETERS: dict[str, tuple[str, ...]] = {
     "checkpoint": ("jaxpr",),
     "closed_call": ("call_jaxpr",),
     "cond": ("branches",),
@@ -34,7 +34,7 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
 
 
 def open_jaxpr(program: Any) -> Any:
-    """Return the jaxpr of a closed jaxpr, or the jaxpr itself."""
+    """Return the open jaxpr of a closed one; an open jaxpr is returned itself."""
     return getattr(program, "jaxpr", program)
 
 
@@ -42,20 +42,20 @@ def bodies_of(equation: Any) -> list[Any]:
     """Return the open jaxprs that an equation runs, in the order of their body numbers."""
     return [
         open_jaxpr(body)
-        for name in _PARAMETERS.get(equation.primitive.name, ())
-        for body in _programs(equation.params.get(name))
+        for name in _BODY_PARAMETERS.get(equation.primitive.name, ())
+        for body in _jaxprs_in(equation.params.get(name))
     ]
 
 
-def with_bodies(equation: Any, change: Callable[[Any, int], Any]) -> dict[str, Any]:
-    """Return an equation's parameters with each body replaced by ``change(body, number)``.
+def replace_bodies(equation: Any, change: Callable[[Any, int], Any]) -> dict[str, Any]:
+    """Return an equation's parameters with each body replaced by ``change(body, number)``; the equation stays as it is.
 
     The body is passed as the parameter stores it, open or closed.
     """
     parameters, number = dict(equation.params), 0
-    for name in _PARAMETERS.get(equation.primitive.name, ()):
+    for name in _BODY_PARAMETERS.get(equation.primitive.name, ()):
         value, replacements = parameters.get(name), []
-        for body in _programs(value):
+        for body in _jaxprs_in(value):
             replacements.append(change(body, number))
             number += 1
         if replacements:
@@ -63,6 +63,6 @@ def with_bodies(equation: Any, change: Callable[[Any, int], Any]) -> dict[str, A
     return parameters
 
 
-def _programs(value: Any) -> Sequence[Any]:
+def _jaxprs_in(value: Any) -> Sequence[Any]:
     values = value if isinstance(value, tuple) else (value,)
     return [item for item in values if isinstance(open_jaxpr(item), Jaxpr)]

@@ -13,53 +13,59 @@ import jax.numpy as jnp
 from jax import tree_util
 
 from xlascope.inspect import ChangeError
-from xlascope.inspect.changing import (
-    GONE,
-    donated_arguments,
-    flags,
-    flags_text,
-    not_floating,
-    nothing_floating,
-    the_change,
+from xlascope.inspect.change_spec import (
+    DONATED_UNMEASURED,
+    check_flags,
+    format_flags,
+    no_floating_argument_error,
+    non_floating_dtype_error,
+    parse_change,
+    parse_donation,
 )
-from xlascope.inspect.producers import Asked
+from xlascope.inspect.producers import Query
 
 
-class Changed(NamedTuple):
-    """A changed call, its description, the context to trace it in, its XLA flags, and whether to materialize values.
+class JaxCallChange(NamedTuple):
+    """Call with one thing changed, not traced yet.
 
-    ``unmeasured_reason`` says why its time cannot be compared (``""`` if it can).
+    ``description`` is the change in words, ``setting`` a context manager in which the call is traced, ``options`` are
+    XLA flags to compile with, and ``keep`` says whether to materialize values. ``unmeasured_reason`` says why its
+    time cannot be compared (``""`` if it can).
     """
 
-    asked: Asked
-    words: str
+    query: Query
+    description: str
     setting: AbstractContextManager[Any] = nullcontext()
     options: Mapping[str, Any] = MappingProxyType({})
     keep: bool = False
-    unmeasured: str = ""
+    unmeasured_reason: str = ""
 
 
-def changed(query: Asked, change: Mapping[str, Any]) -> Changed:
-    """Return a call with one thing changed; raise ChangeError, with examples, for an unsupported change."""
-    kind, value = the_change(change, _CHANGES, whose="of a function of jax, ")
+def apply_change(query: Query, change: Mapping[str, Any]) -> JaxCallChange:
+    """Return a call with one thing changed; raise ChangeError, with examples, for an unsupported change.
+
+    ``change`` has one item, a kind and its value, as in :func:`xlascope.inspect.what_if`.
+    """
+    kind, value = parse_change(change, _CHANGES, prefix="of a function of jax, ")
     return _CHANGES[kind](query, value)
 
 
-def kept(change: Mapping[str, Any], otherwise: str) -> str:
+def describe_keep_change(change: Mapping[str, Any], otherwise: str) -> str:
     """Return the description of a ``keep`` change, the only one possible without a known call.
 
     For any other change raises ChangeError with the message ``otherwise``.
     """
     if set(change) != {"keep"}:
         raise ChangeError(otherwise)
-    return _checked_keep(change["keep"])
+    return _check_keep(change["keep"])
 
 
-def _keep(query: Asked, value: Any) -> Changed:
-    return Changed(query, _checked_keep(value), keep=True)
+def _change_keep(query: Query, value: Any) -> JaxCallChange:
+    return JaxCallChange(query, _check_keep(value), keep=True)
 
 
-def _checked_keep(value: Any) -> str:
+def _check_keep(value: Any) -> str:
+    """Return the description of a ``keep`` change with this value; raise ChangeError if it is not possible for jax."""
     if value == "off":
         raise ChangeError("of a function of jax nothing is kept as it is; 'auto' keeps what is worth it")
     if value != "auto":
@@ -69,24 +75,27 @@ def _checked_keep(value: Any) -> str:
     return "kept what is worth it"
 
 
-def _options(query: Asked, value: Any) -> Changed:
-    return Changed(query, flags_text(flags(value)), options=value)
+def _change_options(query: Query, value: Any) -> JaxCallChange:
+    return JaxCallChange(query, format_flags(check_flags(value)), options=value)
 
 
-def _donate(query: Asked, value: Any) -> Changed:
-    function, info = _jitted(query)
-    numbers, description = donated_arguments(value, list(inspect.signature(function).parameters))
+def _change_donation(query: Query, value: Any) -> JaxCallChange:
+    function, info = _unwrap_jit(query)
+    numbers, description = parse_donation(value, list(inspect.signature(function).parameters))
     donating = jax.jit(
         function,
         static_argnums=info.static_argnums,
         static_argnames=info.static_argnames,
         donate_argnums=tuple(sorted({*info.donate_argnums, *numbers})),
     )
-    return Changed(query._replace(function=donating), description, unmeasured=GONE)
+    return JaxCallChange(query._replace(function=donating), description, unmeasured_reason=DONATED_UNMEASURED)
 
 
-def _jitted(query: Asked) -> tuple[Callable[..., Any], Any]:
-    """Return the function behind a jitted one, and its jit options; raise ChangeError if it fixes shardings."""
+def _unwrap_jit(query: Query) -> tuple[Callable[..., Any], Any]:
+    """Return the function behind a jitted one, and jax's description of its jit options.
+
+    Raises ChangeError for a function that ``jax.jit`` did not make, or that has shardings or a device of its own.
+    """
     function, info = getattr(query.function, "_fun", None), getattr(query.function, "_jit_info", None)
     if function is None or info is None:
         raise ChangeError("donate is for functions that jax.jit itself made")
@@ -95,18 +104,19 @@ def _jitted(query: Asked) -> tuple[Callable[..., Any], Any]:
     return function, info
 
 
-def _precision(query: Asked, value: Any) -> Changed:
+def _change_precision(query: Query, value: Any) -> JaxCallChange:
     try:
         setting = jax.default_matmul_precision(value)
     except ValueError as error:
         raise ChangeError(str(error)) from None
-    return Changed(query, f"matrix products in precision {value}", setting)
+    return JaxCallChange(query, f"matrix products in precision {value}", setting)
 
 
-def _dtype(query: Asked, value: Any) -> Changed:
-    wanted = jnp.dtype(value)
-    if not jnp.issubdtype(wanted, jnp.floating):
-        raise not_floating(value)
+def _change_dtype(query: Query, value: Any) -> JaxCallChange:
+    """Return the call with all its floating-point arguments converted to the dtype ``value``."""
+    dtype = jnp.dtype(value)
+    if not jnp.issubdtype(dtype, jnp.floating):
+        raise non_floating_dtype_error(value)
     converted = 0
 
     def convert(leaf: Any) -> Any:
@@ -115,19 +125,19 @@ def _dtype(query: Asked, value: Any) -> Changed:
             return leaf
         converted += 1
         if isinstance(leaf, jax.ShapeDtypeStruct):
-            return jax.ShapeDtypeStruct(leaf.shape, wanted)
-        return jnp.asarray(leaf, wanted)
+            return jax.ShapeDtypeStruct(leaf.shape, dtype)
+        return jnp.asarray(leaf, dtype)
 
     args, kwargs = tree_util.tree_map(convert, (query.args, query.kwargs))
     if not converted:
-        raise nothing_floating(wanted.name)
-    return Changed(Asked(query.function, args, kwargs), f"floating-point arguments as {wanted.name}")
+        raise no_floating_argument_error(dtype.name)
+    return JaxCallChange(Query(query.function, args, kwargs), f"floating-point arguments as {dtype.name}")
 
 
-_CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {
-    "options": _options,
-    "donate": _donate,
-    "precision": _precision,
-    "dtype": _dtype,
-    "keep": _keep,
+_CHANGES: dict[str, Callable[[Query, Any], JaxCallChange]] = {
+    "options": _change_options,
+    "donate": _change_donation,
+    "precision": _change_precision,
+    "dtype": _change_dtype,
+    "keep": _change_keep,
 }

@@ -10,42 +10,45 @@ import jax
 from jax import tree_util
 
 from xlascope import records
-from xlascope.inspect.running.runs import Dispatched, Hook
-from xlascope.inspect.running.runs import Known as Running
+from xlascope.inspect.running.engines import CallHook, DispatchListener
+from xlascope.inspect.running.engines import WatchedProgram as Running
 from xlascope.runtime import post_hooks
 
-from .programs import Known, Programs, labels_of
-from .unwatched import Unwatched, records_of
+from .live_executables import LiveExecutables, records_of
+from .programs import ProgramEntry, ProgramRegistry, module_labels
 
-_WHO = "jax"
+_HOOK_OWNER = "jax"
 
 
 class KernelRuns:
-    """The runs of jax's programs (see :class:`~xlascope.inspect.running.runs.Runs`), found by function name."""
+    """Execution engine of jax's programs, of which only names and kernels are known.
 
-    def __init__(self, programs: Programs) -> None:
-        self.unwatched = Unwatched(programs)
-        self.dispatched: list[Dispatched] = []
+    It uses only jaxlib and jax's public API; see :class:`~xlascope.inspect.running.engines.ExecutionEngine`.
+    """
 
-    def hook(self) -> Hook | None:
+    def __init__(self, programs: ProgramRegistry) -> None:
+        self.live_executables = LiveExecutables(programs)
+        self.dispatched: list[DispatchListener] = []
+
+    def hook(self) -> CallHook | None:
         """Return the hook that is called for jax's calls."""
-        return post_hooks.listening(_WHO)
+        return post_hooks.get_hook(_HOOK_OWNER)
 
-    def set_hook(self, hook: Hook | None) -> None:
+    def set_hook(self, hook: CallHook | None) -> None:
         """Install the hook in front of jax's own, which checks for NaNs."""
-        post_hooks.listen(_WHO, hook)
+        post_hooks.set_hook(_HOOK_OWNER, hook)
 
     def key(self, function: Any) -> Any:
         """Return the function if ``jax.jit`` made it (it has a name), else None."""
         return function if hasattr(function, "__name__") and not hasattr(function, "_jitted") else None
 
     def programs(self, key: Any) -> Sequence[Running]:
-        """Return the live programs with the function's name."""
-        return running(self.unwatched.named(key.__name__, jax.devices()[0].client))
+        """Return the live programs that have the function's name."""
+        return as_running_programs(self.live_executables.programs_named(key.__name__, jax.devices()[0].client))
 
     def records_of(self, number: int) -> Iterable[records.Record]:
-        """Return the records of a program's kernels."""
-        entry = self.unwatched.of_number(number)
+        """Return the records of the program with a number, a trace without equations and its kernels, if known."""
+        entry = self.live_executables.of_number(number)
         return () if entry is None else records_of(entry)
 
     def remember(self, record: records.Traced | records.Compiled) -> None:
@@ -57,13 +60,13 @@ class KernelRuns:
 
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return the labels of modules, which jax names by their functions alone."""
-        return labels_of(self.unwatched.every())
+        return module_labels(self.live_executables.all_programs())
 
 
-def running(programs: Iterable[Known]) -> list[Running]:
-    """Convert program entries to what the sampler expects."""
-    return [Running(entry.number, entry.name, partial(_modules, entry)) for entry in programs]
+def as_running_programs(programs: Iterable[ProgramEntry]) -> list[Running]:
+    """Return program entries as the sampler's programs: number, name, and the labels of their modules."""
+    return [Running(entry.number, entry.name, partial(_module_labels, entry)) for entry in programs]
 
 
-def _modules(entry: Known) -> list[str]:
-    return [executable.label for executable in entry.made]
+def _module_labels(entry: ProgramEntry) -> list[str]:
+    return [executable.label for executable in entry.executables]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xlascope.inspect.running.runs import register_runs
-from xlascope.runtime.quiet_log import quiet_log
+from xlascope.inspect.running.engines import register_engine
+from xlascope.runtime.xla_log_level import set_xla_log_level
 
 from .kernel_runs import KernelRuns
-from .programs import Programs
+from .programs import ProgramRegistry
 
 
-def stand() -> Callable[[], None]:
+def attach() -> Callable[[], None]:
     """Watch jax from now on; return a function that stops it."""
-    quiet_log()
-    return register_runs(KernelRuns(Programs()))
+    set_xla_log_level()
+    return register_engine(KernelRuns(ProgramRegistry()))

@@ -6,29 +6,29 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
-class Place(NamedTuple):
-    """An attribute of a jax module or class that holds a function."""
+class PatchedAttribute(NamedTuple):
+    """Attribute of a jax module or class that holds a function."""
 
     owner: Any
     name: str
 
 
-class Patches:
-    """A set of replaced attributes. Undoing restores the originals, except where other code has replaced them since."""
+class PatchSet:
+    """Set of replaced attributes, which :meth:`undo` restores, except where other code has replaced them since."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[Place, Any, Any]] = []
+        self._applied: list[tuple[PatchedAttribute, Any, Any]] = []
 
     def replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
         """Replace an attribute by ``wrap(original)``."""
         original = getattr(owner, name)
         replacement = wrap(original)
         setattr(owner, name, replacement)
-        self._made.append((Place(owner, name), original, replacement))
+        self._applied.append((PatchedAttribute(owner, name), original, replacement))
 
     def undo(self) -> None:
         """Restore all original functions."""
-        while self._made:
-            attribute, original, replacement = self._made.pop()
+        while self._applied:
+            attribute, original, replacement = self._applied.pop()
             if getattr(attribute.owner, attribute.name) is replacement:
                 setattr(attribute.owner, attribute.name, original)

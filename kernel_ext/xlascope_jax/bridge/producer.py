@@ -13,37 +13,47 @@ from jax import tree_util
 from jax._src.interpreters import mlir
 
 from xlascope.inspect import Host, Program, QuestionError, Source
-from xlascope.inspect.producers import Asked
+from xlascope.inspect.inspection_scope import inspection
+from xlascope.inspect.producers import Query
 from xlascope.inspect.program import Variant
-from xlascope.inspect.quiet import inspection
-from xlascope.xla.keeping import LEFT_OUT, Kept
+from xlascope.xla.materialization import DISABLED_PASSES_OPTION, Materialization
 
-from .apart import lowered_apart
-from .changes import changed, kept
-from .hosts import NO_CALL, CallHost, KnownHost
-from .programs import Known
-from .stages import Stages, traced_again
+from .changes import apply_change, describe_keep_change
+from .detached import lower_detached
+from .hosts import NO_CALL, JaxCallHost, JaxProgramHost
+from .programs import ProgramEntry
+from .stage_hooks import StageHooks, get_traced_record
 
 
 class JaxProducer:
-    """The producer of programs from calls of jax's functions: jitted ones, and others that compute with jax."""
+    """Producer of programs from calls of jax's functions: jitted ones, and others that compute with jax."""
 
-    def __init__(self, stages: Stages) -> None:
+    def __init__(self, stages: StageHooks) -> None:
         self._stages = stages
 
-    def program(self, query: Asked) -> Program | None:
+    def program(self, query: Query) -> Program | None:
         """Return the program of a call, or None if the function is not jax's."""
-        function = _function_of(query)
-        return None if function is None else self._call(query._replace(function=function))
+        function = _lowerable_function(query)
+        return None if function is None else self._program_of_call(query._replace(function=function))
 
     def find(self, number: int) -> Program | None:
         """Return the program of a number, as long as jax keeps its trace."""
         entry = self._stages.programs.of_number(number)
-        return None if entry is None else _program(entry, KnownHost(self._stages, entry, partial(self._kept, entry)))
+        return (
+            None
+            if entry is None
+            else _make_program(entry, JaxProgramHost(self._stages, entry, partial(self._make_keep_variant, entry)))
+        )
 
-    def _call(self, query: Asked, options: Mapping[str, Any] = MappingProxyType({}), *, keep: bool = False) -> Program:
+    def _program_of_call(
+        self, query: Query, options: Mapping[str, Any] = MappingProxyType({}), *, keep: bool = False
+    ) -> Program:
+        """Lower a call and return its program; with ``options`` or ``keep``, one that is detached from the function.
+
+        ``options`` are XLA flags, ``keep`` says whether to materialize values.
+        """
         with inspection():
-            lowered = _lowered(query)
+            lowered = _lower_call(query)
             entry = self._stages.programs.of_module(lowered._lowering.stablehlo())
         if entry is None:
             name = getattr(query.function, "__name__", "the function")
@@ -54,50 +64,59 @@ class JaxProducer:
         detached = keep or bool(options)
         if detached:
             lowered = copy.copy(lowered)
-            entry, lowered._lowering = lowered_apart(
+            entry, lowered._lowering = lower_detached(
                 self._stages.programs, entry, lowered._lowering, options, keep=keep
             )
-        make_variant = partial(self._changed, query)
-        return _program(entry, CallHost(self._stages, entry, query, lowered, make_variant, apart=detached))
+        make_variant = partial(self._make_variant, query)
+        return _make_program(entry, JaxCallHost(self._stages, entry, query, lowered, make_variant, detached=detached))
 
-    def _changed(self, query: Asked, change: Mapping[str, Any]) -> Variant:
-        changed_call = changed(query, change)
+    def _make_variant(self, query: Query, change: Mapping[str, Any]) -> Variant:
+        """Return the program of a call with one thing changed; see :func:`xlascope.inspect.what_if` for ``change``."""
+        changed_call = apply_change(query, change)
         with changed_call.setting:
             return Variant(
-                self._call(changed_call.asked, changed_call.options, keep=changed_call.keep),
-                changed_call.words,
-                changed_call.unmeasured,
+                self._program_of_call(changed_call.query, changed_call.options, keep=changed_call.keep),
+                changed_call.description,
+                changed_call.unmeasured_reason,
             )
 
-    def _kept(self, entry: Known, change: Mapping[str, Any]) -> Variant:
-        description = kept(change, NO_CALL)
-        detached, lowering = lowered_apart(self._stages.programs, entry, _lowered_again(entry, "cpu"), {}, keep=True)
+    def _make_keep_variant(self, entry: ProgramEntry, change: Mapping[str, Any]) -> Variant:
+        """Return a program without a known call with materialized values, the only change that needs no call."""
+        description = describe_keep_change(change, NO_CALL)
+        detached, lowering = lower_detached(self._stages.programs, entry, _relower(entry, "cpu"), {}, keep=True)
         return Variant(
-            _program(detached, KnownHost(self._stages, detached, partial(self._kept, entry), lowering)), description
+            _make_program(
+                detached, JaxProgramHost(self._stages, detached, partial(self._make_keep_variant, entry), lowering)
+            ),
+            description,
         )
 
 
-def _program(entry: Known, host: Host) -> Program:
+def _make_program(entry: ProgramEntry, host: Host) -> Program:
+    """Return an entry of the registry as a program for inspections, lowered by jax for each platform on demand."""
+
     def lower(platform: str) -> Source:
         with inspection():
-            stablehlo = bytes(mlir.module_to_bytecode(_lowered_again(entry, platform).stablehlo()))
-        materialized = entry.keeping if platform == "cpu" else Kept()
-        options = ((LEFT_OUT, ",".join(materialized.passes)),) if materialized.passes else ()
+            stablehlo = bytes(mlir.module_to_bytecode(_relower(entry, platform).stablehlo()))
+        materialized = entry.materialized if platform == "cpu" else Materialization()
+        options = (
+            ((DISABLED_PASSES_OPTION, ",".join(materialized.disabled_passes)),) if materialized.disabled_passes else ()
+        )
         return Source(stablehlo, options=options, kept_values=materialized.values)
 
-    traced = traced_again(entry)
+    traced = get_traced_record(entry)
     return Program(lower, traced, function=entry.name, number=entry.number, options=entry.options, host=host)
 
 
-def _lowered_again(entry: Known, platform: str) -> Any:
-    """Lower a program for a platform with jax; raise QuestionError if its trace is gone."""
-    lowering = None if entry.again is None else entry.again(platform)
+def _relower(entry: ProgramEntry, platform: str) -> Any:
+    """Lower a program for a platform with jax and return jax's lowering; raise QuestionError if its trace is gone."""
+    lowering = None if entry.relower is None else entry.relower(platform)
     if lowering is None:
         raise QuestionError(f"jax has dropped the trace of {entry.name}: call it again, then ask")
     return lowering
 
 
-def _lowered(query: Asked) -> Any:
+def _lower_call(query: Query) -> Any:
     """Lower a call, and return jax's own Lowered, which libraries such as equinox and flax wrap in their own."""
     function: Any = query.function
     lowered = function.lower(*query.args, **query.kwargs)
@@ -106,18 +125,18 @@ def _lowered(query: Asked) -> Any:
     return lowered
 
 
-def _function_of(query: Asked) -> Any:
-    """Return the function of a call as something that can be lowered, or None if it is not jax's."""
+def _lowerable_function(query: Query) -> Any:
+    """Return the function of a call, jitted if necessary so that it can be lowered; None if it is not jax's."""
     function = query.function
     if hasattr(function, "lower") and not hasattr(function, "_jitted"):
         return function
     leaves = tree_util.tree_leaves((query.args, query.kwargs))
-    if any(isinstance(leaf, jax.Array) and _is_of_jax(getattr(leaf, "aval", None)) for leaf in leaves):
+    if any(isinstance(leaf, jax.Array) and _is_jax_object(getattr(leaf, "aval", None)) for leaf in leaves):
         return jax.jit(function)
     return jax.jit(function) if _computes_with_jax(function) else None
 
 
-def _is_of_jax(x: Any) -> bool:
+def _is_jax_object(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
@@ -128,11 +147,11 @@ def _computes_with_jax(function: Any) -> bool:
     if not isinstance(function, FunctionType):
         return False
     global_modules = {
-        function.__globals__.get(name) for name in function.__code__.co_names if _is_plain(name, function)
+        function.__globals__.get(name) for name in function.__code__.co_names if _is_global_module(name, function)
     }
     modules = {module.__name__.partition(".")[0] for module in global_modules if isinstance(module, ModuleType)}
     return "jax" in modules and "xlascope" not in modules
 
 
-def _is_plain(name: str, function: FunctionType) -> bool:
+def _is_global_module(name: str, function: FunctionType) -> bool:
     return isinstance(function.__globals__.get(name), ModuleType)

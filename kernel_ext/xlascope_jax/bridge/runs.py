@@ -8,51 +8,51 @@ from typing import Any
 from jax._src.interpreters import pxla
 
 from xlascope import records
-from xlascope.inspect.running.runs import Known as Running
+from xlascope.inspect.running.engines import WatchedProgram as Running
 
-from .differences import ClosedJaxpr
-from .kernel_runs import KernelRuns, running
-from .programs import Known, labels_of
-from .stages import Stages, compiled_again, traced_again
+from .jax_compat import ClosedJaxpr
+from .kernel_runs import KernelRuns, as_running_programs
+from .programs import ProgramEntry, module_labels
+from .stage_hooks import StageHooks, ensure_compiled_record, get_traced_record
 
 
 class JaxRuns(KernelRuns):
-    """The runs of jax's programs, including those whose tracing and compilation were watched."""
+    """Execution engine of jax's programs, including those whose tracing and compilation were watched by ``stages``."""
 
-    def __init__(self, stages: Stages) -> None:
+    def __init__(self, stages: StageHooks) -> None:
         super().__init__(stages.programs)
         self._programs = stages.programs
         self.dispatched = stages.dispatched
 
     def key(self, function: Any) -> Any:
-        """Return a jitted function itself; for a call outside of jit or an ahead-of-time executable, its program."""
-        return function if is_jitted(function) else self._program_behind(function)
+        """Return a jitted function itself, or the program of a call outside of jit or an ahead-of-time executable."""
+        return function if is_jitted(function) else self._program_of_wrapper(function)
 
     def programs(self, key: Any) -> Sequence[Running]:
-        """Return the programs of a function, or if none were watched, the live ones of its name."""
-        if isinstance(key, Known):
-            return running([key])
-        return running(self._programs.of_function(key._fun)) or super().programs(key)
+        """Return the programs of the function with this key, or if none were watched, the live ones of its name."""
+        if isinstance(key, ProgramEntry):
+            return as_running_programs([key])
+        return as_running_programs(self._programs.of_function(key._fun)) or super().programs(key)
 
     def records_of(self, number: int) -> Iterable[records.Record]:
-        """Return the records of a program, building them if needed; none if they are about to be published."""
+        """Return the records of the program with a number, built if needed; none if they are about to be published."""
         entry = self._programs.of_number(number)
         if entry is None:
             return super().records_of(number)
-        if entry.coming:
+        if entry.is_trace_pending:
             return ()
-        traced = traced_again(entry)
+        traced = get_traced_record(entry)
         return [
             *([traced] if traced is not None else []),
-            *(compiled_again(entry, executable) for executable in entry.made),
+            *(ensure_compiled_record(entry, executable) for executable in entry.executables),
         ]
 
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return the labels of the modules of all programs."""
-        return {**super().labels(), **labels_of(self._programs.every())}
+        return {**super().labels(), **module_labels(self._programs.all_programs())}
 
-    def _program_behind(self, function: Any) -> Known | None:
-        """Return the program in the closure of a wrapper that jax creates for each call outside of jit."""
+    def _program_of_wrapper(self, function: Any) -> ProgramEntry | None:
+        """Return the program of a wrapper that jax creates for a call outside of jit, found in its closure, or None."""
         cells = getattr(getattr(function, "_cache_miss", None), "__closure__", None) or ()
         for cell in cells:
             content = cell.cell_contents

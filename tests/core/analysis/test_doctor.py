@@ -9,8 +9,8 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope.analysis.doctor import MOST, RULES, Evidence, diagnose, diagnosis_text
-from xlascope.analysis.doctor.rule import WORTH_SECONDS
+from xlascope.analysis.doctor import MAX_FINDINGS, RULES, Evidence, diagnose, diagnosis_text
+from xlascope.analysis.doctor.rule import MIN_FINDING_SECONDS
 from xlascope.records import Compiled, Finding, from_json, to_json
 
 from . import diseases
@@ -57,7 +57,7 @@ def test_the_page_has_the_table(root: Path) -> None:
     "pair", [each for each in PAIRS if each.sick.seconds and each.rule != "waits"], ids=lambda pair: pair.rule
 )
 def test_what_takes_no_time_is_no_finding(pair: Pair) -> None:
-    short = dict.fromkeys(pair.sick.seconds, WORTH_SECONDS / 8)
+    short = dict.fromkeys(pair.sick.seconds, MIN_FINDING_SECONDS / 8)
     evidence = evidence_of(pair.sick._replace(seconds=short))
     assert not findings_of(evidence), text_of(evidence)
 
@@ -84,7 +84,9 @@ def test_at_most_three_the_largest_first() -> None:
     case = Case(many_diseases, (shape(4096), shape(64, 64), shape(64), diseases.LABELS), times)
     evidence = evidence_of(case._replace(change=diseases.again(5, diseases.CHANGED, 10.0)))
     found = diagnose(evidence).findings
-    assert len(found) == MOST and [each.share for each in found] == sorted((each.share for each in found), reverse=True)
+    assert len(found) == MAX_FINDINGS and [each.share for each in found] == sorted(
+        (each.share for each in found), reverse=True
+    )
     assert found[0].rule == "traced again"
 
 

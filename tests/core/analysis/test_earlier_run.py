@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 from tests.widgets import samples
 
-from xlascope.analysis.earlier_run import Run, since
+from xlascope.analysis.cell_runs import CellRun, compare_runs
 
-BEFORE = Run(samples.traced(), samples.compiled(), samples.executed())
+BEFORE = CellRun(samples.traced(), samples.compiled(), samples.executed())
 
 
 def ran(step, calls=100, clock="host", **more):
@@ -19,7 +19,7 @@ def run(executed, kernels=0, text=None):
     assert BEFORE.traced is not None and BEFORE.compiled is not None
     compiled = dataclasses.replace(BEFORE.compiled, kernels=BEFORE.compiled.kernels[kernels:])
     traced = BEFORE.traced if text is None else dataclasses.replace(BEFORE.traced, program=99, text=text)
-    return Run(traced, compiled, executed)
+    return CellRun(traced, compiled, executed)
 
 
 @pytest.mark.parametrize(
@@ -35,20 +35,20 @@ def run(executed, kernels=0, text=None):
     ],
 )
 def test_times_are_compared_where_they_can_be(before, now, was):
-    found = since(run(before), run(now, kernels=1, text="another"))
+    found = compare_runs(run(before), run(now, kernels=1, text="another"))
     assert found is not None and found.was == was and found.words == ("one kernel fewer",) and found.differs
 
 
 def test_the_same_program_again_is_nothing_new():
-    assert since(run(ran(3.1e-3)), run(ran(3.2e-3))) is None
-    assert since(run(None), run(None)) is None
+    assert compare_runs(run(ran(3.1e-3)), run(ran(3.2e-3))) is None
+    assert compare_runs(run(None), run(None)) is None
 
 
 def test_the_same_program_that_takes_another_time():
-    found = since(run(ran(3.1e-3)), run(ran(6.2e-3)))
+    found = compare_runs(run(ran(3.1e-3)), run(ran(6.2e-3)))
     assert found is not None and found.words == ("the same program",) and not found.differs
 
 
 def test_another_program_with_as_many_kernels_and_equations():
-    found = since(run(None), run(None, text="another"))
+    found = compare_runs(run(None), run(None, text="another"))
     assert found is not None and found.words == ("other equations",) and found.was == 0.0

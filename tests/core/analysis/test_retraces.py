@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from xlascope.analysis.retraces import MOST_FUNCTIONS, MOST_KEPT, Retraces, retraces_json, retraces_text
+from xlascope.analysis.retraces import MAX_FUNCTIONS, MAX_RETRACES, Retraces, retraces_json, retraces_text
 from xlascope.records import Compiled, Jaxpr, Lowered, Missed, SourceRange, Traced
 
 EMPTY = Jaxpr("f", (), (), (), {}, ())
@@ -99,10 +99,10 @@ def test_bounded_but_counted():
         gathered.receive(traced(program, time=float(program)))
         gathered.receive(compiled(program))
     (update,) = gathered.by_cost()
-    assert (update.count, len(update.retraces)) == (10_000, MOST_KEPT)
+    assert (update.count, len(update.retraces)) == (10_000, MAX_RETRACES)
     assert update.seconds == pytest.approx(12_500)
     for number in range(1000):
         gathered.receive(traced(20_000 + number, f"f{number}"))
-    assert len(gathered.functions) == MOST_FUNCTIONS
+    assert len(gathered.functions) == MAX_FUNCTIONS
     told = retraces_json(gathered.by_cost()[:1], most=8)
     assert len(told[0]["retraces"]) == 8 and json.loads(json.dumps(told)) == told

@@ -3,8 +3,8 @@
 import pytest
 
 from xlascope.analysis.costs.call_times import DeviceCall, KernelCall
-from xlascope.analysis.costs.roofline import Reached, hottest, kernel_flops, reached
-from xlascope.analysis.folded_products import with_folded
+from xlascope.analysis.costs.roofline import Utilization, compute_utilization, kernel_flops, rank_kernels
+from xlascope.analysis.folded_products import add_folded_products
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.hlo.traffic import Traffic
@@ -80,10 +80,10 @@ def test_a_transposed_product_is_found_again() -> None:
     library, other = kernel("dot.1", "1", kind="library call"), kernel("turn", "1")
     traits = {"dot_general": tuple(PRODUCT), "transpose": tuple(PERMUTES)}
     traced = Traced(1, "f", 0.0, 0.1, JAXPR, "", "", traits=traits)
-    assert with_folded(compiled(library), traced).kernels[0].equations == ("0", "1")
-    assert with_folded(compiled(other), traced).kernels == (other,)
-    assert with_folded(compiled(library, kernel("dot.2", "0")), traced).kernels[0] == library  # it is elsewhere
-    assert with_folded(compiled(library), None).kernels == (library,)
+    assert add_folded_products(compiled(library), traced).kernels[0].equations == ("0", "1")
+    assert add_folded_products(compiled(other), traced).kernels == (other,)
+    assert add_folded_products(compiled(library, kernel("dot.2", "0")), traced).kernels[0] == library  # it is elsewhere
+    assert add_folded_products(compiled(library), None).kernels == (library,)
 
 
 def test_operations_are_counted_once() -> None:
@@ -108,9 +108,9 @@ def test_nobody_counts_the_work_of_equations_known_by_names_alone() -> None:
     named = Jaxpr("f", (), (), (), {}, (Equation("0", "dot_general", "", (), ()),))
     assert named.by_names and not JAXPR.by_names
     assert kernel_flops((kernel("dot", "0"),), named) == {}
-    (dot,) = hottest(device(KernelCall("dot", 8e-6, 1, 1.0)), compiled(kernel("dot", "0")), {}, CEILINGS)
-    assert (dot.flops, dot.flop_rate, dot.reached.compute) == (None, None, None)
-    assert dot.reached.words == "neither (memory 12 %)"
+    (dot,) = rank_kernels(device(KernelCall("dot", 8e-6, 1, 1.0)), compiled(kernel("dot", "0")), {}, CEILINGS)
+    assert (dot.flops, dot.flop_rate, dot.utilization.compute) == (None, None, None)
+    assert dot.utilization.words == "neither (memory 12 %)"
 
 
 def device(*kernels: KernelCall) -> DeviceCall:
@@ -120,12 +120,12 @@ def device(*kernels: KernelCall) -> DeviceCall:
 def test_the_hottest_kernel_is_first_and_knows_its_bound() -> None:
     kernels = (kernel("dot", "0"), kernel("sin", "2", bytes_moved=64), kernel("loop", "9", kind="call"))
     calls = (KernelCall("dot", 10e-6, 2, 0.8), KernelCall("loop", 2e-6, 1, 0.16), KernelCall("sin", 1e-7, 1, 0.04))
-    dot, loop, sin = hottest(device(*calls), compiled(*kernels), kernel_flops(kernels, JAXPR), CEILINGS)
-    assert dot.reached == (pytest.approx(4000 / 1e9 / 5e-6), pytest.approx(1000 / 1e9 / 5e-6))  # of one run
-    assert dot.flop_rate == pytest.approx(4000 / 5e-6) and dot.reached.words == "compute, 80 %"
-    assert (loop.reached.bound, loop.reached, loop.flops) == ("", (None, None), None)
-    assert sin.reached.words == "memory, 64 %"
-    assert reached(0, 0, 0.0, CEILINGS) == reached(1, 1, 1.0, None) == (None, None)
+    dot, loop, sin = rank_kernels(device(*calls), compiled(*kernels), kernel_flops(kernels, JAXPR), CEILINGS)
+    assert dot.utilization == (pytest.approx(4000 / 1e9 / 5e-6), pytest.approx(1000 / 1e9 / 5e-6))  # of one run
+    assert dot.flop_rate == pytest.approx(4000 / 5e-6) and dot.utilization.words == "compute, 80 %"
+    assert (loop.utilization.limit, loop.utilization, loop.flops) == ("", (None, None), None)
+    assert sin.utilization.words == "memory, 64 %"
+    assert compute_utilization(0, 0, 0.0, CEILINGS) == compute_utilization(1, 1, 1.0, None) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_the_hottest_kernel_is_first_and_knows_its_bound() -> None:
     ],
 )
 def test_a_kernel_is_bound_by_a_ceiling_that_it_comes_near(parts: tuple[float, float], bound: str, words: str) -> None:
-    assert (Reached(*parts).bound, Reached(*parts).words) == (bound, words)
+    assert (Utilization(*parts).limit, Utilization(*parts).words) == (bound, words)

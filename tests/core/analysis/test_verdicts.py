@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from xlascope.analysis.verdicts import verdict_on
+from xlascope.analysis.verdicts import find_verdict
 from xlascope.readers.hlo.text import read_module
 from xlascope.records import FusionDecision
 
@@ -47,10 +47,10 @@ DECISIONS = (
     ],
 )
 def test_verdicts(edge: tuple[str, str], outcome: str, about: int) -> None:
-    found = verdict_on(edge, DECISIONS, read_module(BEFORE))
+    found = find_verdict(edge, DECISIONS, read_module(BEFORE))
     assert (found.outcome, len(found.decisions)) == (outcome, about)
 
 
 def test_a_pass_that_fuses_into_all_or_none() -> None:
     refusal = FusionDecision(0, "PriorityFusion", "refused", "sin", "elsewhere", "", "slower")
-    assert verdict_on(("0", "1"), [refusal], read_module(BEFORE)).outcome == "refused"
+    assert find_verdict(("0", "1"), [refusal], read_module(BEFORE)).outcome == "refused"

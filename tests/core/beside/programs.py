@@ -38,8 +38,8 @@ if ORDER == "used before jax":  # all that is kept for calls that repeat is ther
 import jax
 import jax.numpy as jnp
 
-from xlascope.inspect.engine.runs import EngineRuns
-from xlascope.inspect.running.calls import CallCounter
+from xlascope.inspect.engine.execution import JitExecutionEngine
+from xlascope.inspect.running.call_counter import CallCounter
 
 if ORDER != "used before jax":
     scale = xs.jit(lambda x, factor: x * factor)
@@ -230,7 +230,7 @@ def _nan():
 
 
 def _counted():
-    counter = CallCounter(EngineRuns(), lambda *made: None)
+    counter = CallCounter(JitExecutionEngine(), lambda *made: None)
     triple(ours), triple_jax(theirs)
     counter.start()
     try:

@@ -222,6 +222,6 @@ print([sorted(vars(each)) for each in (chlo, sdy, stablehlo)])
 
 def test_what_jax_imports_of_jaxlib_is_whole_beside_us() -> None:
     """Some modules of jaxlib 0.11 lose names when a part of them was imported by another way before."""
-    ours = "import xlascope.inspect, xlascope.numpy, xlascope.xla.compilation.compile\n"
+    ours = "import xlascope.inspect, xlascope.numpy, xlascope.xla.compilation.compile_program\n"
     alone, beside = (subprocess.check_output([sys.executable, "-c", each + _DIALECTS]) for each in ("", ours))
     assert beside == alone

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from xlascope.runtime import beside
+from xlascope.runtime import jax_coexistence
 
 
 @pytest.fixture
@@ -21,22 +21,24 @@ def waited_for(tmp_path, monkeypatch):
 def test_all_who_wait_are_told_in_order(waited_for):
     told = []
     for each in range(3):
-        beside.on_import(waited_for, lambda each=each: told.append((each, sys.modules[waited_for].Kind.told)))
+        jax_coexistence.on_import(waited_for, lambda each=each: told.append((each, sys.modules[waited_for].Kind.told)))
     module = importlib.import_module(waited_for)
     assert told == [(each, waited_for) for each in range(3)]
-    assert module.__loader__ is module.__spec__.loader and type(module.__loader__).__module__ != beside.__name__
+    assert (
+        module.__loader__ is module.__spec__.loader and type(module.__loader__).__module__ != jax_coexistence.__name__
+    )
 
 
 def test_another_setattr_and_who_waits_beside_it(waited_for):
     attributes, told = [], []
-    beside.on_import(waited_for, lambda: told.append(waited_for))
-    beside.setattr_of(waited_for, lambda of, name, value: attributes.append((of.__name__, name, value)))
+    jax_coexistence.on_import(waited_for, lambda: told.append(waited_for))
+    jax_coexistence.setattr_of(waited_for, lambda of, name, value: attributes.append((of.__name__, name, value)))
     module = importlib.import_module(waited_for)
     assert attributes == [("Kind", "told", waited_for)] and not hasattr(module.Kind, "told")
     assert told == [waited_for]
 
 
 def test_a_stand_in_gives_what_the_module_has(waited_for):
-    stand_in = beside._StandIn(waited_for)
+    stand_in = jax_coexistence._PlaceholderModule(waited_for)
     assert stand_in.Kind.told == waited_for
     assert not hasattr(stand_in, "__path__")

@@ -8,7 +8,7 @@ import pytest
 
 import xlascope as xs
 from xlascope.ir.checker import check_jaxpr
-from xlascope.xla.lowering.lowering import lower
+from xlascope.xla.lowering.module_lowering import lower
 
 HERE = Path(__file__).with_name("losses.py")
 NAMES = [

@@ -17,9 +17,9 @@ from xlascope.transforms.dce import dce_program
 from xlascope.transforms.evaluate import evaluate
 from xlascope.xla.compilation.compile_request import CompileRequest
 from xlascope.xla.devices.backend import default_device
-from xlascope.xla.running import executables
-from xlascope.xla.running.executables import executable_of
-from xlascope.xla.running.places import Place
+from xlascope.xla.execution import executables
+from xlascope.xla.execution.executables import find_or_compile
+from xlascope.xla.execution.placement import Placement
 
 HERE = Path(__file__).with_name("edges.py")
 
@@ -100,7 +100,7 @@ STEPS, WIDTH = 10_000, 32
 
 def temporary_bytes(function: Any, *operands: Any) -> int:
     program = xs.make_jaxpr(function)(*operands)
-    compiled = executable_of(CompileRequest(program), Place(default_device(), False)).compilation.executable
+    compiled = find_or_compile(CompileRequest(program), Placement(default_device(), False)).compilation.executable
     return int(compiled.get_compiled_memory_stats().temp_size_in_bytes)
 
 

@@ -129,9 +129,9 @@ def test_lines_count():
 
 
 def test_there_is_a_bound():
-    for size in range(1, 2 * interning._MOST_PROGRAMS + 50):
+    for size in range(1, 2 * interning._MAX_PROGRAMS + 50):
         interning.intern_program(xs.make_jaxpr(jnp.sin)(jnp.ones(size)))
-    assert len(interning._programs.all()) <= 2 * interning._MOST_PROGRAMS
+    assert len(interning._programs.all()) <= 2 * interning._MAX_PROGRAMS
 
 
 def test_no_array_is_held():

@@ -6,12 +6,12 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import lax
-from xlascope.ir.describe import describe
+from xlascope.ir.jaxpr_record import describe_program
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.xla.compilation.compile_request import CompileRequest
 from xlascope.xla.devices.backend import default_device
-from xlascope.xla.running.executables import executable_of
-from xlascope.xla.running.places import Place
+from xlascope.xla.execution.executables import find_or_compile
+from xlascope.xla.execution.placement import Placement
 
 X = np.linspace(0.5, 1.5, 6, dtype=np.float32)
 W = np.eye(6, dtype=np.float32) * np.float32(0.9)
@@ -62,7 +62,7 @@ def program(request):
 
 
 def test_equations_keep_the_users_lines(program):
-    equations = list(describe(program).walk())
+    equations = list(describe_program(program).walk())
     assert len({equation.path for equation in equations}) == len(equations) >= 5
     for equation in equations:
         assert equation.source is not None, equation.path
@@ -70,7 +70,7 @@ def test_equations_keep_the_users_lines(program):
 
 
 def test_a_line_of_a_body_is_that_of_its_equations():
-    lines = {e.source.line for e in describe(PROGRAMS["scan"]()).walk() if e.operation in ("tanh", "mul")}
+    lines = {e.source.line for e in describe_program(PROGRAMS["scan"]()).walk() if e.operation in ("tanh", "mul")}
     assert lines == {cell.__code__.co_firstlineno + 1}
 
 
@@ -79,11 +79,11 @@ def test_the_compilers_instructions_name_equations_that_are_there(program):
 
     What XLA adds (constants, copies, the counting of loops that it rewrites) is unknown: at most a fifth.
     """
-    compiled = executable_of(CompileRequest(program), Place(default_device(), False)).compilation.executable
+    compiled = find_or_compile(CompileRequest(program), Placement(default_device(), False)).compilation.executable
     text = compiled.hlo_modules()[0].to_string()
     kernels = read_kernels(text)
     named = {path for kernel in kernels for path in kernel.equations}
-    known = {equation.path for equation in describe(program).walk()}
+    known = {equation.path for equation in describe_program(program).walk()}
     assert not named - known
     assert len(named) >= 0.6 * len(known)
     assert max(path.count("/") for path in named) == max(path.count("/") for path in known)

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 import xlascope as xs
-from xlascope.xla.lowering.lowering import lower
+from xlascope.xla.lowering.module_lowering import lower
 
 HERE = Path(__file__).with_name("programs.py")
 
@@ -20,7 +20,7 @@ def interpret(whole: Any) -> list[Any]:
     lowered = lower(program, "whole")
     with lowered.module.context, ir.Location.unknown():
         arrays = [np.asarray(c, v.aval.dtype) for v, c in zip(program.jaxpr.constvars, program.consts, strict=True)]
-        constants = [_attribute(x) for x, keep in zip(arrays, lowered.kept, strict=True) if keep]
+        constants = [_attribute(x) for x, keep in zip(arrays, lowered.kept_operands, strict=True) if keep]
         return list(stablehlo.eval_module(lowered.module, constants))
 
 

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 import xlascope as xs
-from xlascope.xla.lowering.lowering import lower
+from xlascope.xla.lowering.module_lowering import lower
 
 TABLES = ["jvp", "vjp", "remat"]
 
@@ -23,7 +23,7 @@ def interpret(whole: Any) -> list[Any]:
     program = xs.make_jaxpr(whole)()
     lowered = lower(program, "whole")
     with lowered.module.context, ir.Location.unknown():
-        kept = [np.asarray(c) for c, keep in zip(program.consts, lowered.kept, strict=True) if keep]
+        kept = [np.asarray(c) for c, keep in zip(program.consts, lowered.kept_operands, strict=True) if keep]
         return list(stablehlo.eval_module(lowered.module, [_attribute(c) for c in kept]))
 
 

@@ -19,9 +19,9 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
 from xlascope.inspect import Host, Program, QuestionError
-from xlascope.inspect.engine.producer import Engine
-from xlascope.inspect.producers import Asked, find_program, program_of
-from xlascope.xla.mlir.stablehlo import StableHLOError
+from xlascope.inspect.engine.producer import EngineProducer
+from xlascope.inspect.producers import Query, find_program, program_of
+from xlascope.xla.mlir.stablehlo_reader import StableHLOError
 from xlascope.xla.targets import find_target
 
 X = np.linspace(0.0, 1.0, 64 * 32, dtype=np.float32).reshape(64, 32)
@@ -322,7 +322,7 @@ class Producer:
     def __init__(self, program: Program) -> None:
         self.known = program
 
-    def program(self, asked: Asked) -> Program | None:
+    def program(self, asked: Query) -> Program | None:
         return self.known if asked.function.__name__ == "theirs" else None
 
     def find(self, number: int) -> Program | None:
@@ -341,7 +341,7 @@ def test_a_second_producer_is_asked_first(program: Program, monkeypatch: pytest.
         assert find_program(10**9) is known
         assert find_program(program.record.program) is not None  # our engine's are found as before
         assert inspect.explore(layer, *ARGUMENTS).text == program.record.text
-        monkeypatch.setattr(Engine, "find", lambda self, number: None)
+        monkeypatch.setattr(EngineProducer, "find", lambda self, number: None)
         assert find_program(program.record.program) is None
     finally:
         undo()

@@ -11,7 +11,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
-from xlascope.analysis.costs.call_times import call_times
+from xlascope.analysis.costs.call_times import compute_call_times
 from xlascope.analysis.costs.roofline import kernel_flops
 from xlascope.records import Compiled, Executed, Traced
 
@@ -92,7 +92,7 @@ def test_nearly_all_time_and_work_has_an_equation(
     function, arguments = program(root, monkeypatch)
     found = inspect.timings(function, *arguments).records
     traced, compiled, run = (next(r for r in found if isinstance(r, kind)) for kind in (Traced, Compiled, Executed))
-    account = call_times(run, compiled)
+    account = compute_call_times(run, compiled)
     share = account.attributed + account.copied  # what a copy costs is the machine's, whose value it is is known
     fused = [kernel for kernel in compiled.kernels if kernel.opcode == "fusion"]
     instructions, unknown = (sum(getattr(k, name) for k in fused) for name in ("instructions", "unknown"))

@@ -9,7 +9,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
-from xlascope.inspect.running import live
+from xlascope.inspect.running import profile_sampler
 from xlascope.inspect.running.call_gate import CallGate
 
 
@@ -59,7 +59,7 @@ def test_no_call_is_made_while_a_window_closes(monkeypatch: pytest.MonkeyPatch) 
     x = jnp.ones(1000)
     program(x)
     calls, moved = [0], list[int]()
-    leave = live.Window.__exit__
+    leave = profile_sampler.Window.__exit__
 
     def close(window: Any, *error: Any) -> None:
         before = calls[0]
@@ -67,9 +67,9 @@ def test_no_call_is_made_while_a_window_closes(monkeypatch: pytest.MonkeyPatch) 
         moved.append(calls[0] - before)
         leave(window, *error)
 
-    monkeypatch.setattr(live.Window, "__exit__", close)
+    monkeypatch.setattr(profile_sampler.Window, "__exit__", close)
     seen: list[records.Record] = []
-    sampler = live.Sampler(emit=seen.append)
+    sampler = profile_sampler.Sampler(emit=seen.append)
     sampler._running.on_gpu = True
     with sampler:
         until = time.perf_counter() + 120.0

@@ -6,7 +6,7 @@ from tests.core.readers.made_profiles import GPU_FACTS, TPU_FACTS, Happened, Lan
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.inspect import text
-from xlascope.inspect.running.tally import Tally
+from xlascope.inspect.running.accumulator import ProgramTally
 from xlascope.readers.profiles import read_profile
 from xlascope.records import Compiled, Record, Traced
 
@@ -23,9 +23,9 @@ def timed(records: list[Record], plane: Plane) -> str:
     module = next(each for each in records if isinstance(each, Compiled))
     traced = next(each for each in records if isinstance(each, Traced))
     schedules = {module.module: (tuple(kernel.name for kernel in module.kernels),)}
-    tally = Tally(traced.program, traced.function, 0.0, calls=2)
+    tally = ProgramTally(traced.program, traced.function, 0.0, calls=2)
     tally.add_window(read_profile(space(plane), schedules=schedules))
-    return text.timings([*records, tally.record()])
+    return text.format_timings([*records, tally.record()])
 
 
 def kernels_of(records: list[Record]) -> tuple[str, list[str]]:

@@ -12,7 +12,7 @@ import json, time
 import numpy as np
 import xlascope as xs, xlascope.numpy as jnp
 from xlascope import inspect, records
-from xlascope.inspect.running.live import Sampler
+from xlascope.inspect.running.profile_sampler import Sampler
 
 f = xs.jit(lambda x: jnp.tanh(x @ x).sum())
 on = [xs.device_put(np.ones((200, 200), np.float32), device) for device in xs.devices()]

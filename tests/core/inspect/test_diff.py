@@ -13,7 +13,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
-from xlascope.analysis.diff import compare, timing
+from xlascope.analysis.diff import compare, compare_timings
 from xlascope.analysis.diff.sequences import align
 
 X = np.ones((8, 16), np.float32)
@@ -229,7 +229,7 @@ def test_measured_in_turn() -> None:
     ],
 )
 def test_noise_is_not_taken_for_a_difference(before: list[float], after: list[float], within: bool) -> None:
-    assert timing(before, after, "made up").within_noise is within
+    assert compare_timings(before, after, "made up").within_noise is within
 
 
 def test_equal_programs_seldom_seem_to_differ() -> None:
@@ -237,7 +237,7 @@ def test_equal_programs_seldom_seem_to_differ() -> None:
     wrong = 0
     for _ in range(400):
         a, b = ([draw.lognormvariate(0, 0.2) for _ in range(24)] for _ in range(2))
-        wrong += not timing(a, b, "made up").within_noise
+        wrong += not compare_timings(a, b, "made up").within_noise
     assert wrong <= 12  # 4 are expected
 
 

@@ -41,7 +41,7 @@ def test_arguments_that_every_call_copies() -> None:
 
 
 def test_traced_again_and_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "LOST", 0.0)
+    monkeypatch.setattr(calls, "MIN_LOST_SECONDS", 0.0)
     with inspect.watch_recompiles():
         again = xs.jit(lambda tokens: jnp.tanh(tokens @ tokens.T).sum())
         for n in range(2, 8):
@@ -151,6 +151,6 @@ def _rounds(x: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SICK)
 def test_a_sick_program_has_its_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "BUILDING", 0.0)
+    monkeypatch.setattr(loops, "MIN_BUILD_SECONDS", 0.0)
     function, arguments = SICK[name]()
     assert any(name in rules_of(function, *arguments) for _ in range(TRIES))

@@ -9,7 +9,7 @@ from jaxlib import _profiler
 
 import xlascope as xs
 from xlascope import inspect, records
-from xlascope.inspect.running.live import PATIENCE, Sampler
+from xlascope.inspect.running.profile_sampler import STOP_TIMEOUT_SECONDS, Sampler
 from xlascope.records.watchers import watchers
 from xlascope.runtime.boot import post_hook
 
@@ -144,7 +144,7 @@ def test_stopping_leaves_nothing_behind(step: Any, monkeypatch: pytest.MonkeyPat
         with Sampler(emit=lambda record: None) as sampler:
             run(step, 0.3)
             monkeypatch.setattr(threading.Thread, "join", noted)
-        assert waits and all(wait is not None and wait <= PATIENCE for wait in waits)
+        assert waits and all(wait is not None and wait <= STOP_TIMEOUT_SECONDS for wait in waits)
         give_up = time.perf_counter() + 5  # a window that is read meanwhile is read to its end
         while threads_of_ours() and time.perf_counter() < give_up:
             time.sleep(0.05)
@@ -156,14 +156,14 @@ def test_stopping_leaves_nothing_behind(step: Any, monkeypatch: pytest.MonkeyPat
 
 def test_nothing_is_profiled_while_nothing_runs(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
-    watch = Sampler._watch
+    watch = Sampler._record_window
 
     def noted(self: Sampler, length: float) -> Any:
         looks.append(time.perf_counter())
         return watch(self, length)
 
-    monkeypatch.setattr(Sampler, "_watch", noted)
-    monkeypatch.setattr("xlascope.inspect.running.looks.next_pause", lambda spent: 0.0)
+    monkeypatch.setattr(Sampler, "_record_window", noted)
+    monkeypatch.setattr("xlascope.inspect.running.profiler_schedule.next_pause_seconds", lambda spent: 0.0)
     with Sampler(emit=lambda record: None):
         run(step, 0.3)
         ended = time.perf_counter()
@@ -176,7 +176,7 @@ def test_nothing_is_profiled_while_nothing_runs(step: Any, monkeypatch: pytest.M
 def test_somebody_elses_profiler_is_named_once_and_calls_are_still_counted(
     step: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xlascope.inspect.running.looks.next_pause", lambda spent: 0.0)
+    monkeypatch.setattr("xlascope.inspect.running.profiler_schedule.next_pause_seconds", lambda spent: 0.0)
     step.update(*step.arguments)
     seen: list[Any] = []
     session = _profiler.ProfilerSession()

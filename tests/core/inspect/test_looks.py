@@ -4,12 +4,18 @@ from typing import NamedTuple
 
 import pytest
 
-from xlascope.inspect.running.looks import DEAR, ONCE, TRIAL, VAIN, Looks
-from xlascope.inspect.running.pace import Finish, Pace, Times
-from xlascope.inspect.running.tally import Tally
+from xlascope.inspect.running.accumulator import ProgramTally
+from xlascope.inspect.running.profiler_schedule import (
+    CALIBRATION_WINDOW_SECONDS,
+    MAX_BACKOFF_WINDOWS,
+    MAX_PROGRAM_COST_SECONDS,
+    MAX_WINDOW_COST_SECONDS,
+    ProfilerSchedule,
+)
+from xlascope.inspect.running.step_time import Completion, CompletionHistory, StepTimes
 from xlascope.readers.profiles import ModuleProfile
 from xlascope.records.events import DeviceTime, KernelTime
-from xlascope.xla.profiling.profile import LONGEST_ONCE
+from xlascope.xla.profiling.profiler_windows import MAX_WHOLE_CALL_SECONDS
 
 
 class Program(NamedTuple):
@@ -29,40 +35,44 @@ class Window(NamedTuple):
 
 def look(program: Program, times: int, known: bool = True) -> list[Window]:
     """The windows that are opened; a call is whole in one if it is as long as two calls and the time between."""
-    looks, found = Looks(), []
-    tally = Tally(1, "f", 0.0, calls=10, seconds=1.0)
-    pace = Pace(Finish(1, {}, 0.0, 0.0, waited=False))
+    looks, found = ProfilerSchedule(), []
+    tally = ProgramTally(1, "f", 0.0, calls=10, seconds=1.0)
+    pace = CompletionHistory(Completion(1, {}, 0.0, 0.0, waited=False))
     for number in (1, 2) if known else ():
-        pace.finished(
-            Finish(1, {1: number}, number * program.apart - program.step, number * program.apart, waited=True)
+        pace.add_completion(
+            Completion(1, {1: number}, number * program.apart - program.step, number * program.apart, waited=True)
         )
     for _ in range(times):
         profiled = {1: program.step} if tally.observed else {}
-        seconds = looks.next({1: tally}, Times(pace, profiled), {1: 5})
+        seconds = looks.next_length({1: tally}, StepTimes(pace, profiled), {1: 5})
         if not seconds:
             continue
         whole = seconds >= program.step + program.apart
         seen = ModuleProfile("m", 1, int(whole), program.step * whole, (), program.step * whole, runs=10)
         tally.add_window([seen], seconds)
         cost = seconds * program.rate
-        found.append(Window(seconds, cost, looks.saw(seconds, cost, [seen], {1: tally}), whole))
+        found.append(Window(seconds, cost, looks.add_window(seconds, cost, [seen], {1: tally}), whole))
     return found
 
 
 @pytest.mark.parametrize("program", [Program(0.08, 0.08), Program(0.08, 0.4), Program(0.2, 0.2), Program(1.2, 1.2)])
 def test_the_first_window_that_is_to_hold_a_step_holds_one(program: Program) -> None:
     first, *more = look(program, 2)
-    assert first.whole or (first.seconds == TRIAL and more[0].whole)
+    assert first.whole or (first.seconds == CALIBRATION_WINDOW_SECONDS and more[0].whole)
 
 
 def test_nobody_knows_how_long_a_call_takes_and_windows_grow() -> None:
     found = [each.seconds for each in look(Program(100.0, 100.0), 9, known=False)]
-    assert found[1:-1] == sorted(found[1:-1]) and found[-1] > 1.0 and max(found) <= LONGEST_ONCE
+    assert found[1:-1] == sorted(found[1:-1]) and found[-1] > 1.0 and max(found) <= MAX_WHOLE_CALL_SECONDS
 
 
 def test_a_step_that_is_longer_than_any_window_is_given_up() -> None:
     found = look(Program(60.0, 60.0, rate=0.001), 50)
-    assert found[-1].seconds == LONGEST_ONCE and len(found) <= VAIN + 2 and not any(each.whole for each in found)
+    assert (
+        found[-1].seconds == MAX_WHOLE_CALL_SECONDS
+        and len(found) <= MAX_BACKOFF_WINDOWS + 2
+        and not any(each.whole for each in found)
+    )
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 2.0, 10.0])
@@ -71,8 +81,10 @@ def test_looking_for_a_whole_step_costs_what_it_may_once(step: float, rate: floa
     found = look(Program(step, step, rate), 50)
     first = next((n for n, each in enumerate(found) if each.whole), len(found) - 1)
     unknown = 0.5 * rate  # what looking costs is known after the first window
-    assert sum(each.cost for each in found[: first + 1]) <= max(ONCE, unknown) + 1e-9
-    assert any(each.whole for each in found) == (2.2 * step * rate <= ONCE - TRIAL * rate * (step > 0.2) or step < 0.2)
+    assert sum(each.cost for each in found[: first + 1]) <= max(MAX_PROGRAM_COST_SECONDS, unknown) + 1e-9
+    assert any(each.whole for each in found) == (
+        2.2 * step * rate <= MAX_PROGRAM_COST_SECONDS - CALIBRATION_WINDOW_SECONDS * rate * (step > 0.2) or step < 0.2
+    )
 
 
 @pytest.mark.parametrize("program", [Program(1e-4, 1e-4, 3.0), Program(0.08, 0.08, 0.4), Program(0.5, 0.5, 0.2)])
@@ -84,20 +96,22 @@ def test_after_the_first_whole_step_a_minute_costs_less_than_a_hundredth(program
         if passed < 60:
             costs.append(each.cost)
         passed += each.seconds + each.pause
-    assert sum(costs) < 0.01 * 60 and all(cost <= DEAR for cost in costs)
+    assert sum(costs) < 0.01 * 60 and all(cost <= MAX_WINDOW_COST_SECONDS for cost in costs)
 
 
 def test_the_second_program_is_looked_for_when_the_first_was_seen() -> None:
-    looks, pace = Looks(), Pace(Finish(1, {}, 0.0, 0.0, waited=False))
-    tallies = {n: Tally(n, "f", 0.0, calls=10, seconds=float(n)) for n in (1, 2)}
+    looks, pace = ProfilerSchedule(), CompletionHistory(Completion(1, {}, 0.0, 0.0, waited=False))
+    tallies = {n: ProgramTally(n, "f", 0.0, calls=10, seconds=float(n)) for n in (1, 2)}
     for number in range(1, 5):
-        pace.finished(Finish(1 + number % 2, {1: number // 2, 2: (number + 1) // 2}, 0.0, 0.1 * number, waited=True))
+        pace.add_completion(
+            Completion(1 + number % 2, {1: number // 2, 2: (number + 1) // 2}, 0.0, 0.1 * number, waited=True)
+        )
     for sought in (2, 1, None):
-        seconds = looks.next(tallies, Times(pace, {}), {})
-        assert looks.sought == sought and seconds > 0
+        seconds = looks.next_length(tallies, StepTimes(pace, {}), {})
+        assert looks.target_program == sought and seconds > 0
         if sought is not None:
             tallies[sought].add_window([ModuleProfile("m", 1, 1, 0.1, (), 0.1, runs=3)], seconds)
-            looks.saw(seconds, 0.01, [ModuleProfile("m", 1, 1, 0.1, (), 0.1, runs=3)], tallies)
+            looks.add_window(seconds, 0.01, [ModuleProfile("m", 1, 1, 0.1, (), 0.1, runs=3)], tallies)
 
 
 def test_of_a_trace_that_was_compiled_twice_one_module_is_added_up() -> None:
@@ -105,7 +119,7 @@ def test_of_a_trace_that_was_compiled_twice_one_module_is_added_up() -> None:
         device = DeviceTime("cpu:0", seconds, (KernelTime(kernel, 2, seconds),), ())
         return ModuleProfile(module, 1, 2, seconds / 2, (device,), seconds)
 
-    tally = Tally(1, "f", 0.0, calls=10, seconds=1.0)
+    tally = ProgramTally(1, "f", 0.0, calls=10, seconds=1.0)
     tally.add_window([ran("jit_f", "one", 0.4)])
     tally.add_window([ran("jit_f", "one", 0.4), ran("jit_f.1", "other", 0.9)])
     first = tally.record()
@@ -114,11 +128,15 @@ def test_of_a_trace_that_was_compiled_twice_one_module_is_added_up() -> None:
     second = tally.record()
     assert (second.module, second.observed_calls, second.window) == ("jit_f.1", 2, 0.9)
     assert second.devices[0].kernels == (KernelTime("other", 2, 0.9),)
-    assert tally.seen == 8 and "compiled to 2 different programs" in second.notes[0] and "jit_f.1" in second.notes[0]
+    assert (
+        tally.profiled_calls == 8
+        and "compiled to 2 different programs" in second.notes[0]
+        and "jit_f.1" in second.notes[0]
+    )
 
 
 def test_modules_with_the_same_kernels_are_added_up_together() -> None:
-    tally = Tally(1, "f", 0.0, modules={"jit_f": 7, "jit_f.1": 7})
+    tally = ProgramTally(1, "f", 0.0, modules={"jit_f": 7, "jit_f.1": 7})
     for place, module in enumerate(tally.modules):
         device = DeviceTime(f"cpu:{place}", 0.1, (KernelTime("one", 1, 0.1),), ())
         tally.add_window([ModuleProfile(module, 1, 1, 0.1, (device,), 0.1)])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from xlascope.inspect.running.pace import Finish, Pace, StepTime, Times
+from xlascope.inspect.running.step_time import Completion, CompletionHistory, StepTime, StepTimes
 
 
 class Call(NamedTuple):
@@ -18,7 +18,7 @@ class Call(NamedTuple):
     inline: bool = False
 
 
-def finishes(calls: list[Call], seen: Callable[[int], bool] = lambda number: True) -> Iterator[Finish]:
+def finishes(calls: list[Call], seen: Callable[[int], bool] = lambda number: True) -> Iterator[Completion]:
     """What is heard of these calls on a device that runs one after the other."""
     now = free = 0.0
     counts: dict[int, int] = {}
@@ -29,13 +29,13 @@ def finishes(calls: list[Call], seen: Callable[[int], bool] = lambda number: Tru
         returned = done if call.inline else now + 1e-6
         free, now = done, done if call.waits or call.inline else returned
         if seen(number):
-            yield Finish(call.program, dict(counts), returned, done, waited=not call.inline)
+            yield Completion(call.program, dict(counts), returned, done, waited=not call.inline)
 
 
-def pace_of(calls: list[Call], seen: Callable[[int], bool] = lambda number: True) -> Pace:
-    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
+def pace_of(calls: list[Call], seen: Callable[[int], bool] = lambda number: True) -> CompletionHistory:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
     for finish in finishes(calls, seen):
-        pace.finished(finish)
+        pace.add_completion(finish)
     return pace
 
 
@@ -58,71 +58,71 @@ LOOPS = {
 @pytest.mark.parametrize("loop", LOOPS)
 def test_the_time_of_a_call(loop: str, seen: Callable[[int], bool]) -> None:
     calls, profiled, seconds, clock = LOOPS[loop]
-    found = Times(pace_of(calls, seen), profiled).step(1)
+    found = StepTimes(pace_of(calls, seen), profiled).step(1)
     assert found == StepTime(pytest.approx(seconds, rel=0.02), clock)
 
 
 def test_two_programs_by_turns_have_times_of_their_own() -> None:
     calls = [Call(1, 0.08), Call(2, 0.02)] * 10
     for pace in (pace_of(calls), pace_of(calls, lambda number: number in (1, 2, 3, 8, 16, 20))):
-        times = Times(pace, {})
+        times = StepTimes(pace, {})
         assert times.step(1).seconds == pytest.approx(0.08, rel=0.02)
         assert times.step(2).seconds == pytest.approx(0.02, rel=0.02)
 
 
 def test_where_nothing_tells_a_call_from_what_is_between_it_is_at_most_that() -> None:
     calls = [Call(1, 2e-5, before=0.01, inline=True)] * 10
-    assert Times(pace_of(calls), {}).step(1) == StepTime(pytest.approx(0.01, rel=0.02), "host", at_most=True)
+    assert StepTimes(pace_of(calls), {}).step(1) == StepTime(pytest.approx(0.01, rel=0.02), "host", at_most=True)
 
 
 def test_before_a_call_is_done_there_is_no_time() -> None:
-    assert Times(pace_of([]), {}).step(1) == StepTime(0.0, "")
+    assert StepTimes(pace_of([]), {}).step(1) == StepTime(0.0, "")
 
 
 def test_the_time_from_call_to_call_holds_what_is_between() -> None:
     pace = pace_of([Call(1, 0.08, waits=True, before=0.3)] * 10)
-    assert Times(pace, {}).pace(1) == pytest.approx(0.38, rel=0.01)
+    assert StepTimes(pace, {}).pace(1) == pytest.approx(0.38, rel=0.01)
 
 
 def test_calls_under_a_profiler_count_only_where_there_are_no_others() -> None:
-    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
     slow = [Call(1, 0.5, waits=True)] * 3
     heard = list(finishes([*slow, *[Call(1, 0.1, waits=True)] * 2]))
-    pace.look_begins(0.0)
+    pace.begin_window(0.0)
     for finish in heard[:3]:
-        pace.finished(finish)
-    pace.look_ends(1.5)
-    assert Times(pace, {}).step(1).seconds == pytest.approx(0.5, rel=0.01)
+        pace.add_completion(finish)
+    pace.end_window(1.5)
+    assert StepTimes(pace, {}).step(1).seconds == pytest.approx(0.5, rel=0.01)
     for finish in heard[3:]:
-        pace.finished(finish)
-    assert Times(pace, {}).step(1).seconds == pytest.approx(0.1, rel=0.01)
+        pace.add_completion(finish)
+    assert StepTimes(pace, {}).step(1).seconds == pytest.approx(0.1, rel=0.01)
 
 
 def test_a_finish_that_is_heard_late_is_not_believed_against_the_profiler() -> None:
-    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
     for number in range(1, 6):  # 80 ms of the program, and Python is busy for 300 ms after each call is made
-        pace.finished(Finish(1, {1: number}, 0.3 * number - 0.299, 0.3 * number, waited=True))
-    assert Times(pace, {1: 0.085}).step(1) == StepTime(0.085, "profile")
+        pace.add_completion(Completion(1, {1: number}, 0.3 * number - 0.299, 0.3 * number, waited=True))
+    assert StepTimes(pace, {1: 0.085}).step(1) == StepTime(0.085, "profile")
 
 
 def test_a_call_that_was_made_through_python_begins_when_it_was_made() -> None:
-    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
-    pace.finished(Finish(1, {1: 1}, 10.2, 10.5, waited=True, began=10.0))  # it was compiled before
-    assert Times(pace, {}).step(1) == StepTime(pytest.approx(0.5), "host")
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    pace.add_completion(Completion(1, {1: 1}, 10.2, 10.5, waited=True, began=10.0))  # it was compiled before
+    assert StepTimes(pace, {}).step(1) == StepTime(pytest.approx(0.5), "host")
 
 
 def test_making_the_next_call_is_time_of_the_call() -> None:
     pace = pace_of([Call(1, 0.002, before=0.0004, waits=True)] * 10)
-    assert Times(pace, {1: 0.0021}).step(1) == StepTime(pytest.approx(0.002, rel=0.01), "host")
-    assert Times(pace, {1: 0.0021}, {1: 0.0004}).step(1) == StepTime(pytest.approx(0.0024, rel=0.01), "host")
+    assert StepTimes(pace, {1: 0.0021}).step(1) == StepTime(pytest.approx(0.002, rel=0.01), "host")
+    assert StepTimes(pace, {1: 0.0021}, {1: 0.0004}).step(1) == StepTime(pytest.approx(0.0024, rel=0.01), "host")
 
 
 @pytest.mark.parametrize(("looked", "seconds"), [(0.01, 5e-4), (0.3, 2e-3)])
 def test_a_stretch_counts_where_a_profiler_looked_at_a_small_part_of_it(looked: float, seconds: float) -> None:
-    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
-    pace.look_begins(0.1)
-    pace.look_ends(0.1 + looked)
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    pace.begin_window(0.1)
+    pace.end_window(0.1 + looked)
     calls = [Call(1, 2e-3)] * 3 + [Call(1, 5e-4)] * 1000  # the first ones take longer
     for finish in finishes(calls, lambda number: number in (1, 2, 3, 1003)):
-        pace.finished(finish)
-    assert Times(pace, {}).pace(1) == pytest.approx(seconds, rel=0.01)
+        pace.add_completion(finish)
+    assert StepTimes(pace, {}).pace(1) == pytest.approx(seconds, rel=0.01)

@@ -11,7 +11,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
 from xlascope.inspect import Inspection
-from xlascope.xla.profiling.profile import Window
+from xlascope.xla.profiling.profiler_windows import Window
 
 
 def kinds(found: Inspection) -> list[str]:

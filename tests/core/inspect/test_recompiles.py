@@ -10,7 +10,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
-from xlascope.inspect.recompile_log import MOST_RECORDS, RecompileLog
+from xlascope.inspect.recompile_log import MAX_RECORDS, RecompileLog
 from xlascope.records import load
 from xlascope.records.watchers import watchers
 
@@ -92,9 +92,9 @@ def test_bounded_and_without_the_programs(log):
     predict(ones(2)), predict(ones(3))
     (*_, last) = (each for each in log.recompiles().records if hasattr(each, "jaxpr"))
     assert not last.jaxpr.equations and not last.text
-    for _ in range(MOST_RECORDS + 10):
+    for _ in range(MAX_RECORDS + 10):
         log.receive(last)
-    assert len(log.recompiles().records) == MOST_RECORDS
+    assert len(log.recompiles().records) == MAX_RECORDS
     dead = weakref.ref(predict)
     del predict
     gc.collect()

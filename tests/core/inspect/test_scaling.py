@@ -9,8 +9,8 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
-from xlascope.analysis.costs.exchange import least_sent
-from xlascope.readers.hlo.collectives import collective_in
+from xlascope.analysis.costs.exchange import min_bytes_sent
+from xlascope.readers.hlo.collectives import find_collective
 from xlascope.readers.hlo.text import read_module
 from xlascope.records import Collective, Compiled, Scaled
 from xlascope.sharding import PartitionSpec as P
@@ -102,13 +102,13 @@ def test_how_xla_writes_groups(groups: str) -> None:
         "HloModule m\nENTRY %main (x: f32[8]) -> f32[8] {\n  %x = f32[8]{0} parameter(0)\n"
         f"  ROOT %y = f32[8]{{0}} all-reduce(%x), channel_id=1, {groups}, to_apply=%add\n}}"
     ).entry
-    found = collective_in((entry, each) for each in entry.instructions.values())
+    found = find_collective((entry, each) for each in entry.instructions.values())
     assert found == Collective("all-reduce", _GROUPS[groups][0], 32, 32, _GROUPS[groups][1])
 
 
 def test_the_least_that_is_sent() -> None:
     kinds = {"all-reduce": 150, "all-gather": 75, "reduce-scatter": 75, "all-to-all": 75, "collective-permute": 100}
-    assert {kind: least_sent(Collective(kind, 4, 100, 100)) for kind in kinds} == kinds
+    assert {kind: min_bytes_sent(Collective(kind, 4, 100, 100)) for kind in kinds} == kinds
 
 
 @needs_compilers

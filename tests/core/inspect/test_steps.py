@@ -12,12 +12,12 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
 from xlascope.inspect.engine import producer
-from xlascope.inspect.running import live
-from xlascope.inspect.running.alternate import WARM_UP
-from xlascope.inspect.running.live import Sampler
-from xlascope.readers.hlo.entry import read_schedules
+from xlascope.inspect.running import profile_sampler
+from xlascope.inspect.running.interleaved_timing import WARM_UP_CALLS
+from xlascope.inspect.running.profile_sampler import Sampler
+from xlascope.readers.hlo.schedules import read_schedules
 from xlascope.readers.profiles import read_profile
-from xlascope.xla.profiling.profile import Window
+from xlascope.xla.profiling.profiler_windows import Window
 
 X = np.full((300, 300), 1e-3, np.float32)
 
@@ -68,8 +68,10 @@ def watch(run: Callable[[], Any], until: Callable[[Any], bool], most: float = 30
 def test_a_part_of_a_step_has_no_shares_and_windows_grow_until_one_is_whole(
     long: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xlascope.inspect.running.looks.LONG", 0.0)  # the first window is a short one
-    monkeypatch.setattr("xlascope.inspect.running.looks.TRIAL", 0.01)
+    monkeypatch.setattr(
+        "xlascope.inspect.running.profiler_schedule.LONG_WINDOW_SECONDS", 0.0
+    )  # the first window is a short one
+    monkeypatch.setattr("xlascope.inspect.running.profiler_schedule.CALIBRATION_WINDOW_SECONDS", 0.01)
     found = list(watch(lambda: long(X).block_until_ready(), lambda each: each.observed_calls > 0))
     parts = [each for each in found if each.devices and not each.observed_calls]
     assert parts and found[-1].observed_calls > 0
@@ -116,7 +118,7 @@ def test_a_call_whose_loop_goes_on_is_not_whole(long: Any) -> None:
 
 @begins_again
 def test_the_time_of_a_call_is_there_when_one_is_done_by_the_host(long: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live.Sampler, "_look", lambda self: False)
+    monkeypatch.setattr(profile_sampler.Sampler, "_sample_window", lambda self: False)
     seen: list[Any] = []
     with Sampler(emit=seen.append):
         began = time.perf_counter()
@@ -191,7 +193,7 @@ def test_the_time_of_a_measured_call_is_that_of_runs_without_the_profiler(monkey
     x = jnp.arange(100.0)
     calls: list[bool] = []
     opened: list[Window] = []
-    enter, leave, caller = Window.__enter__, Window.__exit__, producer.caller
+    enter, leave, caller = Window.__enter__, Window.__exit__, producer.make_user_call
     monkeypatch.setattr(Window, "__enter__", lambda self: (opened.append(self), enter(self))[1])
     monkeypatch.setattr(Window, "__exit__", lambda self, *error: (opened.pop(), leave(self, *error))[1])
 
@@ -206,10 +208,10 @@ def test_the_time_of_a_measured_call_is_that_of_runs_without_the_profiler(monkey
 
         return slower
 
-    monkeypatch.setattr(producer, "caller", counted)
+    monkeypatch.setattr(producer, "make_user_call", counted)
     (run,) = (each for each in inspect.timings(small, x).records if isinstance(each, records.Executed))
     assert run.clock == "host" and 0 < run.step < 0.001
-    assert True in calls and run.calls == calls.count(False) - WARM_UP
+    assert True in calls and run.calls == calls.count(False) - WARM_UP_CALLS
     assert run.observed_calls == calls.count(True), "every call in the windows is whole"
 
 

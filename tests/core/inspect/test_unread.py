@@ -13,10 +13,10 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, readers, records
 from xlascope.inspect.memory_text import memory_text
-from xlascope.inspect.running import live, measure
+from xlascope.inspect.running import measurement, profile_sampler
 from xlascope.readers import FormatError
 from xlascope.records import Compiled, Executed, Explained, Passes
-from xlascope.xla.explain import decisions, passes
+from xlascope.xla.explain import fusion_decisions, pass_history
 
 X = np.arange(8.0, dtype=np.float32)
 
@@ -88,7 +88,7 @@ def test_what_can_be_read_has_no_notes(program: Callable[[Any], Any]) -> None:
 
 
 def test_a_profile_of_another_form_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "read_profile", lambda data, schedules, labels: ())
+    monkeypatch.setattr(measurement, "read_profile", lambda data, schedules, labels: ())
     found = inspect.timings(function, X)
     assert "note: no kernel's time can be shown: expected events of the profiler with hlo_module" in str(found)
     (run,) = (each for each in found.records if isinstance(each, Executed))
@@ -96,14 +96,14 @@ def test_a_profile_of_another_form_says_so(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_profile_that_is_none_says_so(unreadable: Callable[[Any, str], None]) -> None:
-    unreadable(measure, "read_profile")
+    unreadable(measurement, "read_profile")
     assert "note: no kernel's time can be shown: XLA's writing" in str(inspect.timings(function, X))
 
 
 def test_a_live_view_says_once_that_profiles_cannot_be_read(unreadable: Callable[[Any, str], None]) -> None:
-    unreadable(live, "read_profile")
+    unreadable(profile_sampler, "read_profile")
     jitted, seen = xs.jit(lambda x: function(x)), list[records.Record]()
-    with live.Sampler(emit=seen.append):
+    with profile_sampler.Sampler(emit=seen.append):
         until, calls = time.perf_counter() + 1.0, 0
         while time.perf_counter() < until:
             jitted(X)
@@ -114,7 +114,7 @@ def test_a_live_view_says_once_that_profiles_cannot_be_read(unreadable: Callable
 
 
 def test_a_log_in_other_words_is_a_note(unreadable: Callable[[Any, str], None]) -> None:
-    unreadable(decisions, "read_fusion_log")
+    unreadable(fusion_decisions, "read_fusion_log")
     found = inspect.why(function, X)
     assert "no decision can be shown: XLA's writing" in str(found)
     explained = found.records[-1]
@@ -122,7 +122,7 @@ def test_a_log_in_other_words_is_a_note(unreadable: Callable[[Any, str], None]) 
 
 
 def test_snapshots_of_another_name_are_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (decisions, passes):
+    for module in (fusion_decisions, pass_history):
         monkeypatch.setattr(module, "list_snapshots", lambda folder: [])
     assert "no pass can be shown: expected snapshots named" in str(inspect.passes(function, X))
     found = inspect.why(function, X, edge=("0", "1"))
@@ -131,7 +131,7 @@ def test_snapshots_of_another_name_are_a_note(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_snapshots_of_another_form_are_a_note(unreadable: Callable[[Any, str], None]) -> None:
-    unreadable(passes, "read_passes")
+    unreadable(pass_history, "read_passes")
     found = inspect.passes(function, X)
     assert "XLA's writing: expected one thing" in str(found)
     assert isinstance(found.records[-1], Passes) and not found.records[-1].complete

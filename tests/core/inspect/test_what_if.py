@@ -9,11 +9,11 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
-from xlascope.inspect.engine.calls import trace_call
+from xlascope.inspect.engine.traced_calls import trace_call
 from xlascope.ir.checker import check_jaxpr
 from xlascope.records import Compiled, Traced
+from xlascope.transforms.barrier_insertion import split_program
 from xlascope.transforms.evaluate import evaluate
-from xlascope.transforms.split import split_program
 
 needs_compilers = pytest.mark.usefixtures("target_compilers")
 X = np.linspace(0.1, 1.0, 1000, dtype=np.float32)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from xlascope import inspect, records
-from xlascope.inspect import Inspection, NoRendererError, drawing, register_drawing
-from xlascope.inspect.writing import TEXTS
+from xlascope.inspect import Inspection, NoRendererError, register_drawing, renderers
+from xlascope.inspect.files import TEXT_SUFFIXES
 from xlascope_widgets.export import SUFFIXES
 
 
@@ -22,14 +22,14 @@ def install(folder: Path, package: str, points: dict[str, str]) -> None:
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 0\n")
     lines = "\n".join(f"{name} = {value}" for name, value in points.items())
-    (metadata / "entry_points.txt").write_text(f"[{drawing.GROUP}]\n{lines}\n")
+    (metadata / "entry_points.txt").write_text(f"[{renderers.GROUP}]\n{lines}\n")
 
 
 @pytest.fixture
 def declared(root: Path) -> dict[str, str]:
     """What we bring along, as an installation would have it."""
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    return project["entry-points"][drawing.GROUP]  # type: ignore[no-any-return]
+    return project["entry-points"][renderers.GROUP]  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def installed(declared: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """No renderer at all."""
-    monkeypatch.setattr(drawing, "find_entry_points", lambda group, name=None: ())
+    monkeypatch.setattr(renderers, "find_entry_points", lambda group, name=None: ())
 
 
 SCRIPT = """
@@ -81,7 +81,7 @@ def test_another_suffix_is_an_error_that_lists_them(tmp_path: Path, name: str) -
     found = inspect.explore(lambda x: x * 2.0, 1.0)
     with pytest.raises(ValueError, match="the suffix says the form") as told:
         found.save(tmp_path / name)
-    assert all(suffix in str(told.value) for suffix in (*TEXTS, *SUFFIXES))
+    assert all(suffix in str(told.value) for suffix in (*TEXT_SUFFIXES, *SUFFIXES))
     assert not list(tmp_path.glob("*a*.*"))
 
 
@@ -108,7 +108,7 @@ def test_a_comparison_is_saved_with_both_programs(tmp_path: Path) -> None:
 
 
 def test_what_we_bring_along_draws_every_suffix(declared: dict[str, str]) -> None:
-    assert set(declared) == {suffix[1:] for suffix in SUFFIXES} | {drawing.CHART}
+    assert set(declared) == {suffix[1:] for suffix in SUFFIXES} | {renderers.CHART}
 
 
 @pytest.mark.usefixtures("nothing_installed")
@@ -146,7 +146,7 @@ def test_two_renderers_of_one_suffix(installed: Path, tmp_path: Path) -> None:
     """Another package's comes before ours, and one that is broken before none."""
     (installed / "another_renderer.py").write_text(ANOTHER)
     install(installed, "another", {"svg": "another_renderer:draw", "dot": "no_such_module:draw"})
-    assert len(entry_points(group=drawing.GROUP, name="svg")) > 1
+    assert len(entry_points(group=renderers.GROUP, name="svg")) > 1
     found = inspect.explore(lambda x: x * 2.0, 1.0)
     found.save(tmp_path / "a.svg")
     found.save(tmp_path / "a.dot")

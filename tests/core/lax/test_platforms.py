@@ -8,19 +8,19 @@ import pytest
 
 import xlascope as xs
 from xlascope import lax
-from xlascope.ir.avals import shaped
-from xlascope.operations.linalg.by_polar import svd_by_polar
-from xlascope.operations.linalg.reflections import Ormqr
-from xlascope.operations.linalg.tridiagonal import by_elimination
+from xlascope.ir.avals import make_aval
+from xlascope.operations.linalg.householder import Ormqr
+from xlascope.operations.linalg.polar_svd import svd_by_polar
+from xlascope.operations.linalg.tridiagonal import cyclic_reduction
 from xlascope.trace.jaxpr_trace import stage
-from xlascope.xla.lowering.lowering import lower
+from xlascope.xla.lowering.module_lowering import lower
 
 PROGRAMS = Path(__file__).with_name("platform_programs.py")
 
 
 def lowered(function, operands, platform):
     """The StableHLO of a function for a platform."""
-    types = [shaped(shape, np.dtype(dtype)) for shape, dtype in operands]
+    types = [make_aval(shape, np.dtype(dtype)) for shape, dtype in operands]
     return str(lower(stage(function, types, "f"), "f", platform=platform).module)
 
 
@@ -105,7 +105,7 @@ def test_tridiagonal_systems_by_elimination(size):
     dl, du = rng.normal(size=(2, 3, size)).astype("float32")
     d = np.float32(4) + np.abs(dl) + np.abs(du)
     b = rng.normal(size=(3, size, 2)).astype("float32")
-    (found,) = xs.jit(by_elimination)(dl, d, du, b)
+    (found,) = xs.jit(cyclic_reduction)(dl, d, du, b)
     np.testing.assert_allclose(found, lax.linalg.tridiagonal_solve(dl, d, du, b), rtol=1e-4, atol=1e-5)
 
 
@@ -116,7 +116,7 @@ def test_products_of_reflections_written_out(left, transpose):
     for shape in ((2, 5, 3), (2, 5, 6)):
         a, taus = xs.numpy.linalg.qr((rng.normal(size=shape) + 1j).astype("complex64"), mode="raw")
         given = a.mT, taus, c if left else c.swapaxes(1, 2)
-        (found,) = Ormqr(left, transpose).written_out(*given)
+        (found,) = Ormqr(left, transpose).multiply_explicitly(*given)
         np.testing.assert_allclose(found, lax.linalg.ormqr(*given, left=left, transpose=transpose), atol=1e-5)
 
 

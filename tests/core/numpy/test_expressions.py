@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import oracle
-from tests.agreement import difference, rough_difference
 from tests.changes_of_jax import made
+from tests.comparison import difference, rough_difference
 
 import xlascope as xs
 

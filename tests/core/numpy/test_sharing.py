@@ -10,7 +10,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import dlpack
 from xlascope.xla.arrays import dlpack as sharing_memory
-from xlascope.xla.arrays.dlpack import SUPPORTED
+from xlascope.xla.arrays.dlpack import SUPPORTED_DTYPES
 
 
 def test_numpy_reads_our_memory():
@@ -33,13 +33,13 @@ def test_arrays_go_there_and_back(dtype, form):
     np.testing.assert_array_equal(xs.jit(lambda a: a)(y), x)
 
 
-@pytest.mark.parametrize("dtype", sorted(SUPPORTED, key=str), ids=str)
+@pytest.mark.parametrize("dtype", sorted(SUPPORTED_DTYPES, key=str), ids=str)
 @pytest.mark.parametrize("form", [(), (4,), (2, 3)])
 def test_the_memory_of_an_accelerator_is_taken_as_it_is(dtype, form):
     """Here by that of the CPU, which is copied otherwise: the type is read from the capsule."""
     with xs.enable_x64(True):
         x = jnp.arange(np.prod(form, dtype=int)).reshape(form).astype(dtype)
-    taken = sharing_memory.taken(x.__dlpack__(), xs.devices()[0])
+    taken = sharing_memory.from_dlpack_capsule(x.__dlpack__(), xs.devices()[0])
     assert isinstance(taken, xs.Array) and (taken.shape, taken.dtype) == (form, dtype)
     assert taken.unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
     np.testing.assert_array_equal(taken, x)

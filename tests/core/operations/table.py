@@ -22,14 +22,14 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
-from xlascope.control.flow.cond import Cond
-from xlascope.control.flow.reduce import Reduce, ReduceWindow
-from xlascope.control.flow.scan import Scan
-from xlascope.control.flow.while_loop import While
-from xlascope.control.programs.call import Call
+from xlascope.control.flow.cond_op import Cond
+from xlascope.control.flow.reduce_op import Reduce, ReduceWindow
+from xlascope.control.flow.scan_op import Scan
+from xlascope.control.flow.while_op import While
+from xlascope.control.programs.call import JitCall
 from xlascope.control.special import beta, gamma
 from xlascope.dtypes import is_differentiable
-from xlascope.ir.avals import shaped
+from xlascope.ir.avals import make_aval
 from xlascope.ir.operation import Operation
 from xlascope.operations import (
     arithmetic,
@@ -38,17 +38,17 @@ from xlascope.operations import (
     bits,
     comparisons,
     complex_numbers,
-    computed,
     constants,
     conversion,
     convolution,
     cumulative,
+    dot_product,
     dynamic_slicing,
     exponentials,
     extremes,
+    formula_operations,
     fourier,
     indexing,
-    linear_algebra,
     random_bits,
     random_generators,
     reductions,
@@ -61,19 +61,19 @@ from xlascope.operations import (
     sorting,
     special,
     splitting,
-    sums,
+    tangent_arithmetic,
     trigonometry,
     windows,
 )
 from xlascope.operations.accuracy import AccuracyMode, Tolerance
 from xlascope.operations.linalg import (
     cholesky,
-    hermitian,
+    general_eigenvalues,
+    hermitian_eigenvalues,
+    householder,
     lu,
     qr,
-    reflections,
-    singular,
-    spectra,
+    singular_values,
     triangular,
     tridiagonal,
 )
@@ -212,7 +212,7 @@ class Row:
         return bool(self.operands) and self.loops
 
     def _results(self) -> Sequence[Any]:
-        return self.operation(self.single).abstract_eval([shaped(x.shape, x.dtype) for x in self.make(self.single)])
+        return self.operation(self.single).abstract_eval([make_aval(x.shape, x.dtype) for x in self.make(self.single)])
 
     def expected(self, operands: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         """What the oracle says, computed in double precision."""
@@ -506,7 +506,7 @@ def dot(contract: tuple[Any, Any], batch: tuple[Any, Any] = ((), ())) -> tuple[O
         free += [z for k, z in enumerate(right) if k not in contract[1] and k not in batch[1]]
         return np.einsum(f"{''.join(left)},{''.join(right)}->{''.join(shared + free)}", x, y)
 
-    return linear_algebra.DotGeneral((contract, batch), None, None), einsum
+    return dot_product.DotGeneral((contract, batch), None, None), einsum
 
 
 def _windows_of(body: Any, kernel: Any, strides: Any, pads: Any, holes: Any, dilation: Any) -> Operation:
@@ -517,14 +517,14 @@ def _windows_of(body: Any, kernel: Any, strides: Any, pads: Any, holes: Any, dil
 
 def _call(body: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[[np.dtype[Any]], Operation]:
     def operation(dtype: np.dtype[Any]) -> Operation:
-        return Call(stage(body, [shaped(shape, dtype) for shape in shapes], "body"))
+        return JitCall(stage(body, [make_aval(shape, dtype) for shape in shapes], "body"))
 
     return operation
 
 
 def _program(dtype: np.dtype[Any], body: Callable[..., Any], *shapes: Any) -> Any:
     """A program for operands of those shapes: of the row's dtype, or int32 where a shape is ``"i"``."""
-    return stage(body, [shaped((), np.dtype("int32")) if x == "i" else shaped(x, dtype) for x in shapes], "body")
+    return stage(body, [make_aval((), np.dtype("int32")) if x == "i" else make_aval(x, dtype) for x in shapes], "body")
 
 
 def _cond(*branches: Callable[..., Any], shapes: Sequence[Any]) -> Callable[[np.dtype[Any]], Operation]:
@@ -582,8 +582,8 @@ OUTSIDE = exactly([[9], [-4], [1]], "int32")
 
 def _rows() -> Iterator[Row]:
     # shapes
-    yield Row(sums.AddAny(), np.add, real(2, 3), real(2, 3), dtypes=COMPLEX, linear=(BOTH, *EITHER))
-    yield Row(sums.AddAny(), np.add, real(), real(), linear=(BOTH,), note="scalar")
+    yield Row(tangent_arithmetic.AddAny(), np.add, real(2, 3), real(2, 3), dtypes=COMPLEX, linear=(BOTH, *EITHER))
+    yield Row(tangent_arithmetic.AddAny(), np.add, real(), real(), linear=(BOTH,), note="scalar")
     for shape, to, dims in (((3,), (2, 3), (1,)), ((), (2, 3), ()), ((2, 1), (2, 3), (0, 1)), ((2,), (2, 3, 1), (0,)), ((0,), (2, 0), (1,))):
         yield Row(
             shapes.BroadcastInDim(to, dims),
@@ -619,7 +619,7 @@ def _rows() -> Iterator[Row]:
     yield Row(lambda dtype: shapes.Iota(dtype, (2, 3), 1), lambda: np.tile(np.arange(3), (2, 1)), dtypes=("int32", "float32", "bfloat16"))
 
     # elementwise
-    yield from unary(sums.Neg(), np.negative, dtypes=("float32", "float16", "bfloat16", "complex64", "int32"), linear=((0,),))
+    yield from unary(tangent_arithmetic.Neg(), np.negative, dtypes=("float32", "float16", "bfloat16", "complex64", "int32"), linear=((0,),))
     yield from unary(exponentials.Exp(), np.exp, dtypes=(*HALF, "complex64"))
     yield from unary(exponentials.Exp2(), np.exp2)
     yield from unary(exponentials.Expm1(), np.expm1, dtypes=COMPLEX)
@@ -808,7 +808,7 @@ def _rows() -> Iterator[Row]:
     yield from unary(special.Erfc(), scipy.special.erfc, dtypes=HALF)
     yield Row(special.Erfc(), lambda x: scipy.special.erfc(x) * 1e9, exactly([4.0, 4.2]), smooth=False, note="far out", tolerance=1e9)
     yield from unary(bessel.BesselI1e(), scipy.special.i1e, low=0.2, high=4, tolerance=3)
-    yield Row(computed.InDouble(without_cancellation, 1), lambda x, y: np.square(x) - np.square(y), real(2, 3, low=1, high=1.01), real(2, 3, low=1, high=1.01), smooth=False)
+    yield Row(formula_operations.InDouble(without_cancellation, 1), lambda x, y: np.square(x) - np.square(y), real(2, 3, low=1, high=1.01), real(2, 3, low=1, high=1.01), smooth=False)
     yield from unary(bessel.BesselI0e(), scipy.special.i0e, low=-3, high=30, dtypes=HALF, tolerance=3)
     yield Row(bessel.BesselI0e(), scipy.special.i0e, exactly([0.0, 30.0, np.inf, -np.inf, np.nan, 1e30]), smooth=False, note="edges", tolerance=3)
     yield Row(gamma.Igamma(), scipy.special.gammainc, real(2, 1, low=0.3, high=4), real(1, 3, low=0.2, high=6), dtypes=HALF, twice=False, tolerance=5)
@@ -907,8 +907,8 @@ def _rows() -> Iterator[Row]:
             *dot(contract, batch), real(*left), real(*right), linear=EITHER,
             dtypes=(*HALF, "complex64", "int32") if plain else FLOAT, note=f"{_sizes(left)}·{_sizes(right)}", tolerance=4,
         )
-    highest = linear_algebra.precision_of("highest")
-    wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), highest, np.dtype("float32"))
+    highest = dot_product.precision_of("highest")
+    wide = dot_product.DotGeneral((((1,), (0,)), ((), ())), highest, np.dtype("float32"))
     yield Row(
         lambda dtype: scaled_products.ScaledDot((((2,), (1,)), ((0,), (0,))), np.dtype(dtype)),
         lambda x, y, s, t: np.matmul(x * np.repeat(s, 2, 2), y * np.repeat(t, 2, 1)),
@@ -951,8 +951,8 @@ def _rows() -> Iterator[Row]:
         yield Row(many, gathered(kernel, strides, pads), real(*shape), apart(*shape), linear=((0,),), note=note)
         source = real(*many.windows(shape))
         yield Row(windows.SelectAndScatterAdd(kernel, strides, pads, "ge"), scattered(kernel, strides, pads), source, apart(*shape), linear=((0,),), note=note)
-    product = stage(lambda x, y: [arithmetic.mul(x, y)], [shaped((), np.dtype("float32"))] * 2)
-    both = stage(lambda x, y, u, v: [arithmetic.mul(x, u), arithmetic.add(y, v)], [shaped((), np.dtype("float32"))] * 4)
+    product = stage(lambda x, y: [arithmetic.mul(x, y)], [make_aval((), np.dtype("float32"))] * 2)
+    both = stage(lambda x, y, u, v: [arithmetic.mul(x, u), arithmetic.add(y, v)], [make_aval((), np.dtype("float32"))] * 4)
     yield Row(Reduce(product, (0,)), lambda x, start: x.prod(0) * start, real(3, 2), exactly(2.0), smooth=False, note="product", tolerance=3)
     yield Row(Reduce(product, (1, 0)), lambda x, start: x.prod() * start, real(2, 2), exactly(2.0), smooth=False, note="all", tolerance=3)
     yield Row(Reduce(product, (0,)), lambda x, start: np.full(2, start), real(0, 2), exactly(2.0), smooth=False, note="nothing")
@@ -976,7 +976,7 @@ def _rows() -> Iterator[Row]:
     # programs
     yield Row(_call(lambda x, y: [arithmetic.mul(x, trigonometry.sin(y)), arithmetic.sub(x, y)], (2, 3), (2, 3)), lambda x, y: (x * np.sin(y), x - y), real(2, 3), real(2, 3))
     yield Row(_call(lambda x, y: [arithmetic.mul(x, 3.0), exponentials.exp(y), x], (2,), ()), lambda x, y: (x * 3, np.exp(y), x), real(2), real(), note="results apart")
-    yield Row(_call(lambda x: [sums.ADD_ANY and arithmetic.add(x, x), shapes.full((2,), np.float32(1))], (3,)), lambda x: (x + x, np.ones(2)), real(3), dtypes=FLOAT, linear=((0,),), smooth=False, note="linear")
+    yield Row(_call(lambda x: [tangent_arithmetic.ADD_ANY and arithmetic.add(x, x), shapes.full((2,), np.float32(1))], (3,)), lambda x: (x + x, np.ones(2)), real(3), dtypes=FLOAT, linear=((0,),), smooth=False, note="linear")
 
     # control flow
     pair = [(2,), (2,)]
@@ -1056,23 +1056,23 @@ def _linear_algebra_rows() -> Iterator[Row]:
     yield Row(cholesky.Cholesky(), lambda a: np.where(np.tril(np.ones(a.shape)), np.nan, 0), exactly(-np.eye(2)), smooth=False, note="indefinite")
     for shape in ((3, 3), (4, 3), (3, 4), (2, 3, 3)):
         yield Row(lu.LU(), _lu, real(*shape), dtypes=matrices, tolerance=9)
-        yield Row(reflections.Geqrf(), _reflections, real(*shape), smooth=False, tolerance=20)
+        yield Row(householder.Geqrf(), _reflections, real(*shape), smooth=False, tolerance=20)
         for full in (False, True):
             smooth = shape[-2] <= shape[-1] or not full
             yield Row(qr.Qr(False, full), lambda a, f=full: _qr(a, f), real(*shape), dtypes=matrices, smooth=smooth, tolerance=40)
             yield Row(qr.Qr(True, full), lambda a, f=full: _qr(a, f, True), real(*shape), smooth=False, tolerance=40)
     yield Row(lu.LUPivotsToPermutation(4), lambda p: np.array([2, 0, 3, 1]), exactly([2, 2, 3], "int32"), smooth=False)
-    yield Row(reflections.HouseholderProduct(), lambda a, t: scipy.linalg.lapack.dorgqr(a, t)[0], real(4, 3), real(3, high=1), smooth=False, tolerance=20)
-    yield Row(reflections.Ormqr(True, False), _times_reflections, real(4, 3), real(3, high=1), real(4, 2), smooth=False, tolerance=20)
-    yield Row(hermitian.Eigh(True, True), lambda a: np.linalg.eigh(a)[::-1], definite, smooth=False, tolerance=9)
-    yield Row(spectra.Eig(False, False, False), np.linalg.eigvals, regular, dtypes=("float32", "float64"), twice=False, tolerance=9)
-    yield Row(spectra.Schur(True), lambda a: scipy.linalg.schur(a), regular, dtypes=("float32", "float64"), smooth=False, tolerance=9)
-    yield Row(spectra.Hessenberg(), _hessenberg, real(3, 3), smooth=False, tolerance=20)
-    yield Row(hermitian.Tridiagonal(True), lambda a: scipy.linalg.lapack.dsytrd(a, lower=1)[:4], definite, smooth=False, tolerance=20)
-    kind = singular.SvdAlgorithm
+    yield Row(householder.HouseholderProduct(), lambda a, t: scipy.linalg.lapack.dorgqr(a, t)[0], real(4, 3), real(3, high=1), smooth=False, tolerance=20)
+    yield Row(householder.Ormqr(True, False), _times_reflections, real(4, 3), real(3, high=1), real(4, 2), smooth=False, tolerance=20)
+    yield Row(hermitian_eigenvalues.Eigh(True, True), lambda a: np.linalg.eigh(a)[::-1], definite, smooth=False, tolerance=9)
+    yield Row(general_eigenvalues.Eig(False, False, False), np.linalg.eigvals, regular, dtypes=("float32", "float64"), twice=False, tolerance=9)
+    yield Row(general_eigenvalues.Schur(True), lambda a: scipy.linalg.schur(a), regular, dtypes=("float32", "float64"), smooth=False, tolerance=9)
+    yield Row(general_eigenvalues.Hessenberg(), _hessenberg, real(3, 3), smooth=False, tolerance=20)
+    yield Row(hermitian_eigenvalues.Tridiagonal(True), lambda a: scipy.linalg.lapack.dsytrd(a, lower=1)[:4], definite, smooth=False, tolerance=20)
+    kind = singular_values.SvdAlgorithm
     for shape in ((3, 3), (4, 2), (2, 4)):
-        yield Row(singular.Svd(False, False, kind.DEFAULT), lambda a: np.linalg.svd(a, compute_uv=False), real(*shape), dtypes=matrices, tolerance=9)
-        yield Row(singular.Svd(False, True, kind.QR), _svd, real(*shape), dtypes=("float32", "float64"), tolerance=40)
+        yield Row(singular_values.Svd(False, False, kind.DEFAULT), lambda a: np.linalg.svd(a, compute_uv=False), real(*shape), dtypes=matrices, tolerance=9)
+        yield Row(singular_values.Svd(False, True, kind.QR), _svd, real(*shape), dtypes=("float32", "float64"), tolerance=40)
 
 
 def _solving_triangle(solve: Any) -> Callable[[Any, Any], Any]:

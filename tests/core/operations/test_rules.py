@@ -15,13 +15,13 @@ from xlascope.ir.jaxpr import ClosedJaxpr
 from xlascope.ir.markers import ZERO, LinearInput
 from xlascope.ir.operation import Operation
 from xlascope.lax.primitives import operations_by_name
-from xlascope.operations.collectives import Collective
-from xlascope.operations.requirements import type_of
+from xlascope.operations.collectives import CollectiveOperation
+from xlascope.operations.operand_checks import type_of
 from xlascope.trace.bind import bind
 from xlascope.trace.jaxpr_trace import stage
 from xlascope.trace.values import aval_of
 from xlascope.transforms import differentiate
-from xlascope.xla.lowering.lowering import lower
+from xlascope.xla.lowering.module_lowering import lower
 
 DOUBLE = {"float32": "float64", "complex64": "complex128"}
 
@@ -46,11 +46,11 @@ def scalars(operands: Sequence[Any]) -> list[Any]:
 
 def collectives() -> set[str]:
     """Operations that need a named axis around them: their rows are in tests/core/transforms/test_axis_names.py."""
-    return {op.name for op in operations_by_name().values() if issubclass(op, Collective)}
+    return {op.name for op in operations_by_name().values() if issubclass(op, CollectiveOperation)}
 
 
 #: Operations that hold functions: tests/core/control/test_rule_programs.py has programs of each of them,
-#: tests/core/test_callbacks.py of those that hold Python functions, and test_rerolling.py of the one that is lowered.
+#: tests/core/test_callbacks.py of those that hold Python functions, test_loop_rerolling.py of the one that is lowered.
 OF_FUNCTIONS = {
     "composite",
     "custom_jvp_call",

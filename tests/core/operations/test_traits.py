@@ -4,17 +4,17 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope.control.rerolling.steps import steps_of
-from xlascope.control.rerolling.weighing import work_of
-from xlascope.ir.describe import traits_of
+from xlascope.control.loop_rerolling.cost_model import estimate_time
+from xlascope.control.loop_rerolling.normalized_steps import normalize_steps
+from xlascope.ir.jaxpr_record import traits_of
 from xlascope.lax.primitives import operations_by_name
-from xlascope.operations.families import Binary, Unary
+from xlascope.operations.elementwise import Binary, Unary
 from xlascope.records.traits import Trait
 from xlascope.trace.bind import bind
 from xlascope.trace.jaxpr_trace import stage
 from xlascope.trace.values import aval_of
-from xlascope.xla.keeping.rates import EXPENSIVE, FUSIBLE
-from xlascope.xla.lowering.lowering import lower
+from xlascope.xla.lowering.module_lowering import lower
+from xlascope.xla.materialization.cost_model import EXPENSIVE_OPS, FUSIBLE_OPS
 
 ENGINE = {name: each for name, each in operations_by_name().items() if each.__module__.startswith("xlascope.")}
 #: What these are lowered to depends on a parameter: an exponent of -1 divides.
@@ -52,8 +52,8 @@ def test_what_is_computed_again_is_what_xla_fuses(table):
         operation = row.operation(row.dtypes[0])
         if row.name not in compared and Trait.ELEMENTWISE in operation.traits:
             names = lowered_names(operation, row.make(row.dtypes[0]))
-            if len(names) == 1 and names <= FUSIBLE:
-                compared[row.name] = (Trait.CHEAP in operation.traits) == names.isdisjoint(EXPENSIVE)
+            if len(names) == 1 and names <= FUSIBLE_OPS:
+                compared[row.name] = (Trait.CHEAP in operation.traits) == names.isdisjoint(EXPENSIVE_OPS)
     assert len(compared) > 50
     assert {name for name, agrees in compared.items() if not agrees} == BY_PARAMETER
 
@@ -75,7 +75,7 @@ def traced(function, *arguments):
 )
 def test_kernels_that_a_loop_has(function, kernels):
     program = traced(function, jnp.ones(64))
-    assert work_of(steps_of(program.jaxpr).steps)[1] == kernels
+    assert estimate_time(normalize_steps(program.jaxpr).steps)[1] == kernels
 
 
 def test_traits_of_a_program_are_those_of_all_that_it_holds():

@@ -6,9 +6,9 @@ import numpy as np
 
 from xlascope import records as lib_records
 from xlascope.analysis.costs.roofline import kernel_flops
-from xlascope.inspect.text import timings
+from xlascope.inspect.text import format_timings
 from xlascope_widgets import wire
-from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.program_store import ProgramStore
 
 W = np.random.default_rng(0).normal(size=(256, 64)).astype("float32")
 X = np.random.default_rng(1).normal(size=(512, 256)).astype("float32")
@@ -115,7 +115,7 @@ def laid_out(lib):
     compiled = next(each for each in found.records if isinstance(each, lib.records.Compiled))
     lies = {each.operation: traced.jaxpr.variables[each.outputs[0]].lies for each in traced.jaxpr.equations}
     exchanged = {(k.collective.kind, k.collective.devices) for k in compiled.kernels if k.collective is not None}
-    sent = wire.heavy(Ledger.of(found.records).main)
+    sent = wire.encode_heavy(ProgramStore.of(found.records).main)
     across = [each["across"][:2] for each in sent["kernels"] if "across" in each]
     shown = {label: sent["lies"][name] for name, label in sent["jaxpr"]["labels"].items() if name in sent["lies"]}
     types = [text for text, _ in sent["jaxpr"]["types"] if "P(" in text]
@@ -138,9 +138,9 @@ def waits(lib):
         seen.append(lib.records.DeviceTime(device, span.duration, (lib.records.KernelTime(kernel, 1, 1e-3),), (span,)))
     run = lib.records.Executed(compiled.program, "step", 0.0, 9, 1.0, 1.0, 1, 5e-3, tuple(seen), "host")
 
-    answer = lib.inspect.Inspection("timings", [traced, compiled, run], timings([traced, compiled, run]))
-    ledger = Ledger.of(answer.records)
-    light = wire.light(ledger.main)
+    answer = lib.inspect.Inspection("timings", [traced, compiled, run], format_timings([traced, compiled, run]))
+    ledger = ProgramStore.of(answer.records)
+    light = wire.encode_light(ledger.main)
     drawn = [device.get("waits", []) for device in light["executed"]["devices"]]
     elsewhere = dataclasses.replace(compiled, platform="gpu")
     none = lib.inspect.Inspection("timings", [traced, elsewhere, run], "").to_json()["account"].get("waits")

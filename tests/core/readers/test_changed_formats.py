@@ -20,7 +20,7 @@ from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.readers.hlo.provenance import provenance_of
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.memory.buffer_assignment import read_buffers
-from xlascope.readers.memory.wire_format import fields
+from xlascope.readers.memory.wire_format import iter_fields
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 LOG = (DATA / "dumps/cpu.log").read_text()
@@ -80,7 +80,7 @@ def test_a_snapshot_in_another_form_is_named(tmp_path: Path) -> None:
 def moved_fields(message: bytes) -> bytes:
     """A message in which each field is of number 15."""
     found = b""
-    for _, value in fields(message):
+    for _, value in iter_fields(message):
         if isinstance(value, bytes):
             size, length = len(value), b""
             while size > 127:

@@ -17,8 +17,8 @@ import pytest
 from xlascope.readers import FormatError
 from xlascope.readers.dumps import (
     Dump,
+    explain_reason,
     list_snapshots,
-    plain,
     read_fusion_dump,
     read_fusion_log,
     read_fusion_page,
@@ -124,7 +124,9 @@ def test_known_reasons_have_plain_words(name: str) -> None:
 def test_an_unknown_reason_stays_as_it_is() -> None:
     page = 'const frames = [[0, "Not fusing |a| into |b| as the moon is full", ""]];'
     (one,) = read_fusion_page(page).decisions
-    assert (one.reason, one.plain) == ("the moon is full", plain("the moon is full")) == ("the moon is full", "")
+    assert (
+        (one.reason, one.plain) == ("the moon is full", explain_reason("the moon is full")) == ("the moon is full", "")
+    )
 
 
 # Damage.
@@ -216,7 +218,7 @@ def test_a_database_runs_nothing_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_zip_that_lies_of_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames_of, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(frames_of, "MAX_LABEL_BYTES", 10_000)
     for size in (50_000, 9_000):
         with zipfile.ZipFile(tmp_path / "x.pyz", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("metadata.json", bytes(size))

@@ -10,7 +10,14 @@ from jaxlib import _profiler
 
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.readers.profiles import ModuleProfile, read_profile
-from xlascope.xla.profiling.profile import LONGEST, SHORTEST, ProfilerInUseError, Window, next_window, window
+from xlascope.xla.profiling.profiler_windows import (
+    MAX_WINDOW_SECONDS,
+    MIN_WINDOW_SECONDS,
+    ProfilerInUseError,
+    Window,
+    next_window_seconds,
+    record_window,
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,7 @@ def test_a_window_sees_each_call_and_each_kernel(noise: Any) -> None:
 
 def test_a_window_from_another_thread(noise: Any) -> None:
     seen: list[bytes] = []
-    watcher = threading.Thread(target=lambda: seen.append(window(0.05)))
+    watcher = threading.Thread(target=lambda: seen.append(record_window(0.05)))
     watcher.start()
     while watcher.is_alive():
         run(noise, 1)
@@ -51,14 +58,14 @@ def test_a_window_from_another_thread(noise: Any) -> None:
 
 def test_one_window_at_a_time() -> None:
     with Window(), pytest.raises(ProfilerInUseError, match="open already"):
-        window(0.0)
-    assert isinstance(window(0.0), bytes)
+        record_window(0.0)
+    assert isinstance(record_window(0.0), bytes)
 
 
 def test_somebody_elses_profiler_is_named(noise: Any) -> None:
     session = _profiler.ProfilerSession()
     with pytest.raises(ProfilerInUseError, match="another profiler is active"):
-        window(0.0)
+        record_window(0.0)
     session.stop()
     with Window() as opened:
         run(noise, 1)
@@ -68,7 +75,7 @@ def test_somebody_elses_profiler_is_named(noise: Any) -> None:
 def test_an_error_inside_ends_the_window() -> None:
     with pytest.raises(KeyboardInterrupt), Window():
         raise KeyboardInterrupt
-    assert isinstance(window(0.0), bytes)
+    assert isinstance(record_window(0.0), bytes)
 
 
 def test_a_window_whose_end_was_interrupted_closes_when_nobody_holds_it():
@@ -84,12 +91,12 @@ def test_a_window_whose_end_was_interrupted_closes_when_nobody_holds_it():
 
 @pytest.mark.parametrize(
     ("seconds", "step", "runs", "longer"),
-    [(0.01, 1e-3, 750, 0.002), (0.001, 1e-4, 240, 0.001), (0.002, 5e-3, 5, 0.05), (0.05, 2.0, 10, LONGEST)],
+    [(0.01, 1e-3, 750, 0.002), (0.001, 1e-4, 240, 0.001), (0.002, 5e-3, 5, 0.05), (0.05, 2.0, 10, MAX_WINDOW_SECONDS)],
 )
 def test_the_next_window_fits_the_program(seconds: float, step: float, runs: int, longer: float) -> None:
-    chosen = next_window(seconds, [ModuleProfile("m", 1, 5, step, (), runs=runs)])
+    chosen = next_window_seconds(seconds, [ModuleProfile("m", 1, 5, step, (), runs=runs)])
     assert chosen == pytest.approx(longer, rel=0.2)
-    assert SHORTEST <= chosen <= LONGEST
+    assert MIN_WINDOW_SECONDS <= chosen <= MAX_WINDOW_SECONDS
 
 
 def test_importing_the_records_loads_no_jaxlib(fresh_python: Callable[[str], str], root: Path) -> None:

@@ -9,13 +9,13 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
-from xlascope.analysis.memory import held_at, live_bytes, peak_of
-from xlascope.inspect.engine.calls import trace_call
-from xlascope.inspect.memory_text import allocated
+from xlascope.analysis.memory import live_buffers_at, live_bytes, peak_position
+from xlascope.inspect.engine.traced_calls import trace_call
+from xlascope.inspect.memory_text import allocated_bytes
 from xlascope.readers.hlo.provenance import provenance_of
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.memory.buffer_assignment import read_buffers
-from xlascope.readers.memory.wire_format import fields
+from xlascope.readers.memory.wire_format import iter_fields
 from xlascope.records import Compiled, MemoryUse
 
 
@@ -70,7 +70,7 @@ def test_what_is_reserved_is_what_xla_says(compiled: Compiled) -> None:
     use = uses(compiled)
     tables = 8 * 64  # the addresses of tuples' parts are in XLA's sums, and no arrays
     by_kind = {
-        kind: allocated(MemoryUse(0, 0, 0, 0, tuple(b for b in use.buffers if b.kind == kind))) for kind in KINDS
+        kind: allocated_bytes(MemoryUse(0, 0, 0, 0, tuple(b for b in use.buffers if b.kind == kind))) for kind in KINDS
     }
     assert by_kind["argument"] == use.arguments
     assert use.outputs - tables <= by_kind["result"] <= use.outputs
@@ -104,8 +104,8 @@ def test_arrays_that_share_a_place_are_one_or_never_live_together(compiled: Comp
 def test_the_peak_is_held_by_arrays_with_equations(compiled: Compiled) -> None:
     use = uses(compiled)
     live = live_bytes(use.buffers, len(compiled.kernels))
-    peak = peak_of(live)
-    held = held_at(use.buffers, peak)
+    peak = peak_position(live)
+    held = live_buffers_at(use.buffers, peak)
     assert sum(each.bytes for each in held) == live[peak] == max(live)
     told = sum(each.bytes for each in held if each.equations or each.argument >= 0)
     assert told >= 0.9 * live[peak]
@@ -115,7 +115,7 @@ def test_a_donated_argument_is_reserved_once() -> None:
     x = jnp.ones((256, 256))
     plain = uses(inspect.memory(xs.jit(lambda x: x * 2.0), x).records[-1])  # type: ignore[arg-type]
     donated = uses(inspect.memory(xs.jit(lambda x: x * 2.0, donate_argnums=0), x).records[-1])  # type: ignore[arg-type]
-    assert allocated(plain) == 2 * allocated(donated) == 2 * x.nbytes
+    assert allocated_bytes(plain) == 2 * allocated_bytes(donated) == 2 * x.nbytes
 
 
 def test_the_text_names_arguments_lines_and_sources() -> None:
@@ -169,4 +169,4 @@ def test_damaged_bytes_are_refused_or_read_but_nothing_else(plan: tuple[bytes, b
 )
 def test_messages_that_stop_say_where(data: bytes, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        list(fields(data))
+        list(iter_fields(data))

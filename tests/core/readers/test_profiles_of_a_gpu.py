@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from xlascope.readers.graph_launches import match_kernels
+from xlascope.readers.cuda_graphs import match_kernels
 from xlascope.readers.hlo import read_kernels
-from xlascope.readers.hlo.entry import Schedules, read_schedules
+from xlascope.readers.hlo.schedules import Schedules, read_schedules
 from xlascope.readers.profiles import ModuleProfile, read_profile
 
 #: The program; its module; calls in the window; µs of a call; kernels of the HLO that run; runs of kernels in a call.

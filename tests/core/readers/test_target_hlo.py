@@ -5,10 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from xlascope.analysis.costs.estimates import Peaks, kernel_seconds, runs_of, work_of
+from xlascope.analysis.costs.estimates import (
+    ChipPeaks,
+    count_kernel_runs,
+    count_kernel_work,
+    estimate_kernel_seconds,
+)
 from xlascope.readers import FormatError
 from xlascope.readers.dumps.launches import Launch, read_launches
-from xlascope.readers.hlo.cycles import estimated_cycles
+from xlascope.readers.hlo.cycles import read_estimated_cycles
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.readers.hlo.layouts import memory_bytes, special_layout
 from xlascope.readers.hlo.text import read_module
@@ -60,7 +65,7 @@ def test_the_kernels_of_a_tpu(sample: Sample) -> None:
 
 
 def test_the_cycles_of_a_tpu(sample: Sample) -> None:
-    assert estimated_cycles(read_module(sample("for_tpu"))) == {"fusion": 8078}
+    assert read_estimated_cycles(read_module(sample("for_tpu"))) == {"fusion": 8078}
 
 
 def test_the_kernels_of_a_gpu(sample: Sample) -> None:
@@ -94,7 +99,7 @@ def test_a_list_of_steps_in_another_form_says_so(text: str) -> None:
 
 def test_cycles_in_another_form_say_so(sample: Sample) -> None:
     with pytest.raises(FormatError, match='expected "estimated_cycles" in the backend_config of fusions, found none'):
-        estimated_cycles(read_module(sample("for_tpu").replace("estimated_cycles", "cycle_estimate")))
+        read_estimated_cycles(read_module(sample("for_tpu").replace("estimated_cycles", "cycle_estimate")))
 
 
 def test_what_runs_beside_other_work_is_one_kernel() -> None:
@@ -115,7 +120,7 @@ ENTRY %main (a: f32[8,8]) -> (f32[8,8], s8[33554432]) {
 
 
 def test_operations_are_counted_in_the_hlo(sample: Sample) -> None:
-    work = work_of(read_module(sample("for_gpu")))
+    work = count_kernel_work(read_module(sample("for_gpu")))
     product, total = work["gemm_fusion_dot_general.1"], work["input_reduce_fusion"]
     assert product.products == {"float32": 2 * 512 * 512 * 256}
     assert product.vector == 512 * 512  # tanh
@@ -151,23 +156,23 @@ ENTRY %main (a: f32[8,16], b: f32[16,32]) -> f32[8,32] {{
   %b = f32[16,32]{{1,0}} parameter(1)
   ROOT %r = f32[8,32]{{1,0}} {operation}
 }}"""
-    assert work_of(read_module(text))["r"].products == products
+    assert count_kernel_work(read_module(text))["r"].products == products
 
 
 @pytest.mark.parametrize(
     ("said", "times"), [(', backend_config={"known_trip_count":{"n":"10"}}', 10), ("", 1)], ids=["known", "unknown"]
 )
 def test_loops_count_as_often_as_they_run(said: str, times: int) -> None:
-    assert runs_of(read_module(LOOP.replace("%s\n}", f"{said}\n}}")))["sin"] == times
+    assert count_kernel_runs(read_module(LOOP.replace("%s\n}", f"{said}\n}}")))["sin"] == times
 
 
 def test_the_roofline_is_the_longer_of_two(sample: Sample) -> None:
     text = sample("for_gpu")
-    kernel, work = read_kernels(text)[0], work_of(read_module(text))["gemm_fusion_dot_general.1"]
+    kernel, work = read_kernels(text)[0], count_kernel_work(read_module(text))["gemm_fusion_dot_general.1"]
     moved = kernel.bytes_read + kernel.bytes_written
-    assert kernel_seconds(kernel, work, Peaks(1e9, {"float32": 1e30}, 1e30)) == pytest.approx(moved / 1e9)
+    assert estimate_kernel_seconds(kernel, work, ChipPeaks(1e9, {"float32": 1e30}, 1e30)) == pytest.approx(moved / 1e9)
     computing = 2 * 512 * 512 * 256 / 1e9 + 512 * 512 / 1e12
-    assert kernel_seconds(kernel, work, Peaks(1e30, {"float32": 1e9}, 1e12)) == pytest.approx(computing)
+    assert estimate_kernel_seconds(kernel, work, ChipPeaks(1e30, {"float32": 1e9}, 1e12)) == pytest.approx(computing)
 
 
 TYPES = [

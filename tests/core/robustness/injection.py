@@ -23,7 +23,7 @@ from xlascope import records
 from xlascope.records.watchers import watchers
 from xlascope.runtime import boot
 from xlascope.trace.state import STATE
-from xlascope.xla.profiling.profile import Window, holder
+from xlascope.xla.profiling.profiler_windows import Window, current_holder
 
 ROOT = os.path.dirname(os.path.abspath(xs.__file__)) + os.sep
 
@@ -248,7 +248,7 @@ def left_behind() -> list[str]:
         "disable_jit": boot.disable_jit.value,
         "enable_x64": boot.enable_x64.value,
         "trace settings": boot.trace_settings.value,
-        "a profiler": holder(),
+        "a profiler": current_holder(),
     }
     return [what for what, value in found.items() if value]
 

@@ -27,7 +27,7 @@ from xlascope import records
 from xlascope.readers.profiles import read_profile
 from xlascope.runtime import boot
 from xlascope.trace.state import STATE
-from xlascope.xla.profiling.profile import Window, holder
+from xlascope.xla.profiling.profiler_windows import Window, current_holder
 
 #: Attempts for each interrupt that is to meet its state: on a busy machine most come too early or too late.
 TRIES = 40
@@ -63,7 +63,7 @@ def compiling() -> Attempt:
         return f(x) + xs.grad(lambda x: jnp.sum(f(x)))(x) * 0.0
 
     g = xs.jit(both)
-    return Attempt(lambda: np.asarray(g(_X)), reference(_X), ("uninterrupted.py",))
+    return Attempt(lambda: np.asarray(g(_X)), reference(_X), ("worker_thread.py",))
 
 
 def tracing() -> Attempt:
@@ -79,7 +79,11 @@ def tracing() -> Attempt:
 def lowering() -> Attempt:
     f, _ = _chain(2000)
     traced = xs.jit(f).trace(_X)
-    return Attempt(lambda: np.float32("sine" in traced.lower().as_text()), np.float32(1), ("lowering.py", "compile.py"))
+    return Attempt(
+        lambda: np.float32("sine" in traced.lower().as_text()),
+        np.float32(1),
+        ("module_lowering.py", "compile_program.py"),
+    )
 
 
 def running() -> Attempt:
@@ -100,7 +104,7 @@ def profiling() -> Attempt:
             read_profile(window.data)
         return result
 
-    return Attempt(call, wanted, ("profile.py", "profiles.py", __file__))
+    return Attempt(call, wanted, ("profiler_windows.py", "profiles.py", __file__))
 
 
 def loading() -> Attempt:
@@ -119,7 +123,7 @@ def loading() -> Attempt:
 
     if _random.random() < 0.7:
         call()
-    return Attempt(call, reference(_X), ("persistent_cache.py", "cache_folder.py", "uninterrupted.py"))
+    return Attempt(call, reference(_X), ("persistent_cache.py", "cache_folder.py", "worker_thread.py"))
 
 
 def calling_back() -> Attempt:
@@ -199,7 +203,7 @@ def _left_behind() -> dict[str, Any]:
         "an origin": STATE.origin,
         "named axes": STATE.axes,
         "in_trace": boot.in_trace.value,
-        "a profiler window": holder() and "xlascope_ipython" not in sys.modules,
+        "a profiler window": current_holder() and "xlascope_ipython" not in sys.modules,
     }
 
 

@@ -16,11 +16,11 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
-from xlascope.control.jit import jitted, traces
+from xlascope.control.jit import jitted, trace_cache
 from xlascope.control.programs.interning import forget_programs
 from xlascope.ir.jaxpr import ClosedJaxpr
-from xlascope.xla.compilation.compile import Compilation
-from xlascope.xla.running import eager, executables
+from xlascope.xla.compilation.compile_program import Compilation
+from xlascope.xla.execution import eager, executables
 
 pytestmark = pytest.mark.usefixtures("fresh_collector")
 
@@ -133,8 +133,8 @@ def test_the_arguments_of_a_call_are_not_kept():
 
 
 def test_a_program_that_holds_its_function_is_forgotten_in_the_end(monkeypatch):
-    monkeypatch.setattr(traces, "_traces", weakref.WeakKeyDictionary())
-    monkeypatch.setattr(traces, "_MOST_FUNCTIONS", 5)
+    monkeypatch.setattr(trace_cache, "_traces_by_function", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(trace_cache, "_MAX_FUNCTIONS", 5)
 
     def make():
         f = xs.custom_jvp(lambda x: x * 3.0)
@@ -156,9 +156,9 @@ def test_a_function_that_was_forgotten_is_traced_again_and_no_more(monkeypatch):
 
     first = xs.jit(f)
     first(X)
-    monkeypatch.setattr(traces, "_MOST_FUNCTIONS", 0)
+    monkeypatch.setattr(trace_cache, "_MAX_FUNCTIONS", 0)
     xs.jit(lambda x: x)  # drops the oldest
-    traces._traces.pop(f, None)
+    trace_cache._traces_by_function.pop(f, None)
     first(X)
     first(X[:2])
     assert len(runs) == 2  # the function that has the traces keeps them
@@ -167,7 +167,7 @@ def test_a_function_that_was_forgotten_is_traced_again_and_no_more(monkeypatch):
 
 
 def test_traces_of_one_function_are_bounded(monkeypatch):
-    monkeypatch.setattr(traces, "_MOST_TRACES", 4)
+    monkeypatch.setattr(trace_cache, "_MAX_TRACES_PER_FUNCTION", 4)
     f = xs.jit(lambda x, n: x * n, static_argnums=1)
     for n in range(19):
         np.testing.assert_array_equal(f(X, n), X * n)
@@ -177,17 +177,17 @@ def test_traces_of_one_function_are_bounded(monkeypatch):
 
 def test_single_operations_are_bounded(monkeypatch):
     eager.clear()
-    monkeypatch.setattr(eager._eager, "most", 5)
+    monkeypatch.setattr(eager._compiled_ops, "generation_size", 5)
     x = jnp.arange(12.0)
     for n in range(1, 12):
         np.testing.assert_array_equal(xs.lax.slice(x, (0,), (n,)), np.arange(12.0)[:n])
-        assert len(eager._eager.all()) <= 10
+        assert len(eager._compiled_ops.all()) <= 10
 
 
 def test_an_operation_in_use_is_not_compiled_again(monkeypatch):
     """Not the one made first goes, but the one used longest ago."""
     eager.clear()
-    monkeypatch.setattr(eager._eager, "most", 3)
+    monkeypatch.setattr(eager._compiled_ops, "generation_size", 3)
     x = jnp.arange(12.0)
     compiled = []
     with records.watch(lambda r: compiled.append(r.function) if isinstance(r, records.Compiled) else None):

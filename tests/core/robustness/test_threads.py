@@ -15,7 +15,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.trace.state import STATE
 
-HAMMER = Path(__file__).with_name("hammer.py")
+HAMMER = Path(__file__).with_name("stress.py")
 
 
 def _hammered(seconds, *options):

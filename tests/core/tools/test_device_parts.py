@@ -13,12 +13,12 @@ import xlascope.numpy as jnp
 from xlascope.records import Executed
 from xlascope.tools.device import (
     environment,
+    jit_options,
     more_checks,
     operations,
     pages,
     profiles,
-    reading,
-    settings,
+    report_reader,
     transfers,
 )
 from xlascope.tools.device.archive import read_archive, write_archive
@@ -72,7 +72,7 @@ def test_rows_that_are_wrong_are_named(context: Context) -> None:
     said = {each["row"]: f"{each['what']}: {each['error']}" for each in found["failures"]}
     assert said["wrong float32"].startswith("NumPy: off by")
     assert said["raises float32"] == "value: ValueError: no such thing"
-    (differs,) = operations.compare("value", cases[:1], [[np.ones(2)]], [[np.zeros(2)]])
+    (differs,) = operations.iter_failures("value", cases[:1], [[np.ones(2)]], [[np.zeros(2)]])
     assert differs.error == "off by 1 in numbers up to 1"
 
 
@@ -116,7 +116,7 @@ def test_memory_and_its_end(context: Context) -> None:
 
 
 def test_options_are_compared(context: Context) -> None:
-    found = run(settings.items(context), "reroll, unrolled")
+    found = run(jit_options.items(context), "reroll, unrolled")
     kernels = {row["value"]: row["kernels"] for row in found["rows"]}
     assert kernels["always"] < kernels["off"]
 
@@ -129,9 +129,9 @@ def test_a_profile_is_saved_and_drawn(context: Context, tmp_path: Path, capsys: 
     assert write_archive(target, tmp_path, results, "") == []
     report = read_archive(target)
     assert {"profiles/mlp.xplane.pb", "hlo/mlp.txt", "records/mlp_compiled.json"} <= report.members.keys()
-    ((_, found),) = pages._drawable(report)
+    ((_, found),) = pages._iter_drawable(report)
     assert isinstance(found[-1], Executed) and found[-1].observed_calls and found[-1].devices
-    assert reading.main([target], None) == 0
+    assert report_reader.main([target], None) == 0
     assert "mlp_profile.html" in capsys.readouterr().out
     page = tmp_path / "report_pages" / "mlp_profile.html"
     assert page.stat().st_size > 100_000
@@ -141,7 +141,7 @@ def test_without_a_renderer_it_says_how(tmp_path: Path, monkeypatch: pytest.Monk
     def nothing(form: str) -> None:
         raise pages.NoRendererError("nothing draws .html files")
 
-    monkeypatch.setattr(pages, "drawing_of", nothing)
+    monkeypatch.setattr(pages, "find_renderer", nothing)
     results = {"format": "xlascope device report", "version": 1, "parts": []}
     write_archive(tmp_path / "report.zip", tmp_path, results, "")
     said = [*pages.write_pages(read_archive(tmp_path / "report.zip"), tmp_path / "pages")]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from xlascope.tools.device import archive, parts, supervisor, worker
-from xlascope.tools.device.changes import describe_changes
 from xlascope.tools.device.comparison import describe_difference, describe_disagreement
 from xlascope.tools.device.programs.journal import Item, Journal, Skipped, attempt
+from xlascope.tools.device.report_changes import describe_changes
 from xlascope.tools.device.summary import MAX_COLUMNS, MAX_LINES, failure_lines, summarize
 
 PART = parts.Part("checks", 10, 1.0, "a part for tests")
@@ -31,18 +31,18 @@ Journal(path, float(seconds), json.loads(skip)).run(items)
 
 def run_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, seconds: float = 30.0) -> dict[str, dict]:
     programs = str(Path(supervisor.__file__).parent / "programs")
-    real = supervisor._command
+    real = supervisor._build_command
 
     def command(*given):
         return [sys.executable, "-c", code.format(programs=programs), *real(*given)[4:]]
 
-    monkeypatch.setattr(supervisor, "_command", command)
-    found = supervisor.run_part(PART, supervisor.Settings(tmp_path), seconds)
+    monkeypatch.setattr(supervisor, "_build_command", command)
+    found = supervisor.run_part(PART, supervisor.PartSettings(tmp_path), seconds)
     return {item["name"]: item for item in found}
 
 
 def test_what_crashes_or_hangs_costs_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "START_SECONDS", 20.0)
+    monkeypatch.setattr(supervisor, "START_TIMEOUT_SECONDS", 20.0)
     found = run_worker(tmp_path, monkeypatch, WORKER)
     results = {name: item["result"] for name, item in found.items()}
     assert results == {
@@ -67,7 +67,7 @@ def test_a_process_that_cannot_start_is_one_failure(tmp_path: Path, monkeypatch:
 def test_a_part_ends_when_its_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.1)
     slow = WORKER.replace("items = [", 'items = [Item("slow", lambda: time.sleep(20)), ')
-    monkeypatch.setattr(supervisor, "START_SECONDS", 20.0)
+    monkeypatch.setattr(supervisor, "START_TIMEOUT_SECONDS", 20.0)
     found = run_worker(tmp_path, monkeypatch, slow, seconds=0.5)
     assert found["slow"]["result"] == "not reached", found
 
@@ -82,7 +82,7 @@ def test_a_worker_without_time_reaches_nothing(tmp_path: Path) -> None:
 def test_a_torn_journal_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_bytes(b'{"name": "a", "result": "begun"}\n{"name": "a", "result": "works"}\n[1]\n{"name": "b", "res')
-    assert supervisor.outcomes(supervisor.read_journal(path)) == [{"name": "a", "result": "works"}]
+    assert supervisor.latest_outcomes(supervisor.read_journal(path)) == [{"name": "a", "result": "works"}]
 
 
 def test_how_an_item_goes() -> None:
@@ -96,7 +96,7 @@ def test_how_an_item_goes() -> None:
 
 def test_every_part_has_a_worker() -> None:
     assert {part.name for part in parts.PARTS} == {*worker.ITEMS, "jax"}
-    assert sum(part.reserve for part in parts.PARTS) <= parts.SECONDS
+    assert sum(part.reserve for part in parts.PARTS) <= parts.DEFAULT_SECONDS
 
 
 # Archives ------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import xlascope.__main__
-from xlascope.missing import REMOVED, names_of_jax
+from xlascope.missing import REMOVED_NAMES, names_of_jax
 from xlascope.tools.porting import cli
 from xlascope.tools.porting.command import port
 from xlascope.tools.porting.rewriting import rewrite
@@ -312,10 +312,10 @@ def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     return Folder(tmp_path, capsys)
 
 
-@pytest.mark.parametrize("name", REMOVED)
+@pytest.mark.parametrize("name", REMOVED_NAMES)
 def test_what_jax_has_removed_is_not_among_its_names(name: str) -> None:
     assert name not in names_of_jax()
-    for word in (word.rstrip(",;") for word in REMOVED[name].split() if word.startswith("xlascope.")):
+    for word in (word.rstrip(",;") for word in REMOVED_NAMES[name].split() if word.startswith("xlascope.")):
         found: object = xlascope
         for part in word.partition("(")[0].split(".")[1:]:
             found = getattr(found, part)

@@ -26,7 +26,7 @@ def test_every_check_holds_here(check: str) -> None:
 
 @pytest.mark.live
 def test_the_profile_holds_here() -> None:
-    assert "has an equation" in checks.profile(xs.devices("cpu")[0])
+    assert "has an equation" in checks.check_profile(xs.devices("cpu")[0])
 
 
 def test_the_report_says_what_works() -> None:
@@ -67,4 +67,4 @@ def test_what_goes_wrong_in_a_check_is_one_line(program: str, words: str) -> Non
 
 def test_a_wrong_number_fails() -> None:
     with pytest.raises(AssertionError, match=r"off by 1, of numbers up to 3"):
-        checks._close([1.0, 2.0], [1.0, 3.0], 0.1)
+        checks._assert_close([1.0, 2.0], [1.0, 3.0], 0.1)

@@ -11,9 +11,9 @@ import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.ir.checker import check_jaxpr
 from xlascope.lax.primitives import operations_by_name
-from xlascope.operations.collectives import Collective, axis_names_of
+from xlascope.operations.collectives import CollectiveOperation, axis_names_of
 from xlascope.trace.state import STATE
-from xlascope.xla.lowering.lowering import lower
+from xlascope.xla.lowering.module_lowering import lower
 
 PROGRAMS = Path(__file__).with_name("axis_names.py")
 #: What jax 0.10.2 fails at with an error of its own, or gives a derivative of the wrong shape for. The formulas for
@@ -174,7 +174,7 @@ def test_every_collective_has_a_row(module):
         return a
 
     xs.vmap(record, axis_name="i")(module.X)
-    assert {op.name for op in operations_by_name().values() if issubclass(op, Collective)} <= used
+    assert {op.name for op in operations_by_name().values() if issubclass(op, CollectiveOperation)} <= used
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -10,7 +10,7 @@ import pytest
 import xlascope as xs
 from xlascope.ir.checker import check_jaxpr
 from xlascope.transforms.evaluate import evaluate
-from xlascope.xla.lowering.lowering import lower
+from xlascope.xla.lowering.module_lowering import lower
 
 HERE = Path(__file__).with_name("random_programs.py")
 #: In views of these, a result's dtype is that of the loss or that of the operand, depending on the mode.

@@ -18,7 +18,7 @@ from xlascope import lax, settings
 from xlascope.dtypes import float0, is_differentiable
 from xlascope.experimental.jet import jet, zero_series, zero_term
 from xlascope.ir.operation import Operation
-from xlascope.operations import arithmetic, families, trigonometry
+from xlascope.operations import arithmetic, elementwise, trigonometry
 from xlascope.trace.bind import bind
 from xlascope.transforms.taylor import taylor_program
 
@@ -413,7 +413,7 @@ def test_values_are_known_while_the_jet_runs() -> None:
 # An operation from outside -------------------------------------------------------------------------------------------
 
 
-class Twice(families.Unary, name="test_twice_sine"):
+class Twice(elementwise.Unary, name="test_twice_sine"):
     """2 sin x, with no rule but a derivative."""
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -425,7 +425,7 @@ class Twice(families.Unary, name="test_twice_sine"):
         return arithmetic.mul(t, arithmetic.mul(2.0, trigonometry.cos(x)))
 
 
-class Product(families.Binary, name="test_product"):
+class Product(elementwise.Binary, name="test_product"):
     """x y, with no rule but its derivatives, in which it stands itself."""
 
     hlo = "stablehlo.multiply"

@@ -11,7 +11,7 @@ import numpy as np
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.xla.known_faults import workarounds
-from xlascope.xla.lowering import lowering
+from xlascope.xla.lowering import module_lowering
 
 
 def thin_product():
@@ -57,7 +57,7 @@ PROGRAMS = {
 
 def without_workarounds():
     workarounds._avoidable = ()
-    lowering.holds_nan = lambda program: False
+    module_lowering.has_nan_literal = lambda program: False
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ import xlascope.numpy as jnp
 from xlascope import records
 from xlascope.settings import setting
 from xlascope.xla.cache import cache_folder
-from xlascope.xla.cache.cache_folder import Entry, Folder, pack, unpack
+from xlascope.xla.cache.cache_folder import CacheFolder, Entry, pack, unpack
 
-HAMMER = Path(__file__).with_name("cache_hammer.py")
+HAMMER = Path(__file__).with_name("cache_stress.py")
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +35,8 @@ def keys_in(path: Path) -> set[str]:
     return {each.name.removesuffix(".executable") for each in path.glob("*.executable")}
 
 
-def written(path: Path, *keys: str, size: int = 1000, bound: int = 1 << 30) -> Folder:
-    folder = Folder(str(path))
+def written(path: Path, *keys: str, size: int = 1000, bound: int = 1 << 30) -> CacheFolder:
+    folder = CacheFolder(str(path))
     for key in keys:
         assert folder.write(key, Entry({}, key.encode() * (size // len(key))), bound)
         time.sleep(0.01)  # times of use differ: a file system's clock is coarse
@@ -45,11 +45,11 @@ def written(path: Path, *keys: str, size: int = 1000, bound: int = 1 << 30) -> F
 
 def test_what_was_written_is_read_by_another_folder_object(tmp_path: Path) -> None:
     entry = Entry({"seconds": 0.5, "module": "jit_f"}, os.urandom(10_000))
-    assert Folder(str(tmp_path / "a" / "b")).write("k", entry, 1 << 30)
-    found = Folder(str(tmp_path / "a" / "b")).read("k")
+    assert CacheFolder(str(tmp_path / "a" / "b")).write("k", entry, 1 << 30)
+    found = CacheFolder(str(tmp_path / "a" / "b")).read("k")
     assert found is not None
     assert (found.data, found.facts) == (entry.data, {"key": "k", **entry.facts})
-    assert Folder(str(tmp_path / "a" / "b")).read("other") is None
+    assert CacheFolder(str(tmp_path / "a" / "b")).read("other") is None
     assert (tmp_path / "a" / "b").stat().st_mode & 0o077 == 0
 
 
@@ -66,7 +66,7 @@ def test_those_used_last_stay_within_the_bound(tmp_path: Path) -> None:
 
 
 def test_the_bound_holds_while_several_write(tmp_path: Path) -> None:
-    folders = [Folder(str(tmp_path)) for _ in range(3)]
+    folders = [CacheFolder(str(tmp_path)) for _ in range(3)]
     for n in range(120):
         assert folders[n % 3].write(f"key{n}", Entry({}, bytes(900 + n)), 20_000)
         assert sum(each.stat().st_size for each in tmp_path.iterdir()) <= 20_000 + 3 * 200
@@ -100,7 +100,7 @@ def test_a_writer_that_is_interrupted_leaves_nothing(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        Folder(str(tmp_path)).write("key", Entry({}, b"x"), 1000)
+        CacheFolder(str(tmp_path)).write("key", Entry({}, b"x"), 1000)
     assert list(tmp_path.iterdir()) == []
 
 

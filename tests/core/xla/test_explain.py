@@ -17,14 +17,14 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
-from xlascope.analysis.verdicts import replayed
+from xlascope.analysis.verdicts import replay_decisions
 from xlascope.inspect.jobs import Cancelled
 from xlascope.inspect.producers import program_of
 from xlascope.readers.dumps import read_fusion_dump
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.records import Compiled, Explained, FusionDecision, Passes, Traced
-from xlascope.xla.explain import UnknownStageError, explain
-from xlascope.xla.explain.session import listened
+from xlascope.xla.explain import UnknownStageError, explain_fusion
+from xlascope.xla.explain.dump_session import compile_with_dumps
 from xlascope.xla.targets import find_target
 from xlascope_widgets import wire_compiler
 
@@ -152,9 +152,9 @@ def test_why_not_on_a_tpu() -> None:
 
 def test_decisions_lead_to_the_kernels_that_come_out() -> None:
     """A replay of the decisions ends with the fusions of the optimized HLO."""
-    explained, hlo = explain(program_of(layer, (X, W)).input_for(find_target("cpu")))
+    explained, hlo = explain_fusion(program_of(layer, (X, W)).input_for(find_target("cpu")))
     groups: dict[str, set[str]] = {}
-    for decision, producer, consumer in replayed(explained.decisions):
+    for decision, producer, consumer in replay_decisions(explained.decisions):
         if decision.action == "fused":
             groups[decision.result] = producer | consumer
     kernels = {each.name: each for each in read_kernels(hlo)}
@@ -176,8 +176,8 @@ def test_not_comparable_where_the_program_that_ran_is_another(monkeypatch: pytes
       %x = f32[4] parameter(0)
       ROOT %s = f32[4] sine(%x), metadata={op_name="jit(f)/e0/sin"}
     }""".replace("    }", "}")
-    original = cast(Any, why).explain
-    monkeypatch.setattr(why, "explain", lambda *args, **kwargs: (original(*args, **kwargs)[0], apart))
+    original = cast(Any, why).explain_fusion
+    monkeypatch.setattr(why, "explain_fusion", lambda *args, **kwargs: (original(*args, **kwargs)[0], apart))
     other = cast(Explained, inspect.why(f, X, edge=("0", "1")).records[-1])
     assert other.outcome == "different"
     assert "Not comparable" in other.answer
@@ -371,10 +371,10 @@ def test_the_log_says_what_the_dump_says(target: str) -> None:
     parameters = [(np.ones((m, n), np.float32), np.ones(n, np.float32)) for m, n in sizes]
     step = (parameters, np.ones((256, 64), np.float32), np.ones((256, 10), np.float32))
     subject = program_of(training_step, step).input_for(find_target(target))
-    with listened(subject, 300.0, overrides=[("xla_dump_fusion_visualization", True)]) as session:
+    with compile_with_dumps(subject, 300.0, overrides=[("xla_dump_fusion_visualization", True)]) as session:
         files = [*session.folder.glob("*_fusion.html"), *session.folder.glob("*_fusion.pyz")]
         dumped = [each for file in files for each in read_fusion_dump(file).decisions]
-    explained, _ = explain(subject, budget=300.0)
+    explained, _ = explain_fusion(subject, budget=300.0)
     told, heard = pairs(dumped, "fused"), pairs(explained.decisions, "fused")
     assert len(told) > 20
     assert heard <= told
@@ -402,6 +402,6 @@ def test_twelve_transformer_blocks(target: str, monkeypatch: pytest.MonkeyPatch)
     assert explained.outcome
     assert len(explained.decisions) > 1_000
     assert (
-        len(json.dumps(wire_compiler.explained(explained), separators=(",", ":"))) < 500_000
+        len(json.dumps(wire_compiler.encode_explained(explained), separators=(",", ":"))) < 500_000
     )  # what a replay is made of
     assert seconds < 60  # 2 to 6 s where nothing else runs

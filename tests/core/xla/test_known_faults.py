@@ -12,26 +12,26 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.settings import setting
 from xlascope.xla import known_faults
-from xlascope.xla.compilation import compile as compiling
+from xlascope.xla.compilation import compile_program as compiling
 from xlascope.xla.compilation.compile_request import CompileRequest
 from xlascope.xla.devices.backend import default_device
-from xlascope.xla.known_faults import operations, table, workarounds
+from xlascope.xla.known_faults import fault_table, program_operations, workarounds
 
 from . import faulty_programs
 
-PAGE = Path(xs.__file__).with_name("ARCHITECTURE.md")
-ROWS = {"NAN": table.NAN, "THIN_PRODUCT": table.THIN_PRODUCT, "MANY_AXES": table.MANY_AXES}
-ROWS |= {"SCALED_BFLOAT16": table.SCALED_BFLOAT16}
-AVOIDED = (table.THIN_PRODUCT, table.MANY_AXES, table.SCALED_BFLOAT16)
+PAGE = Path(xs.__file__).parent / "xla/known_faults/README.md"
+ROWS = {"NAN": fault_table.NAN, "THIN_PRODUCT": fault_table.THIN_PRODUCT, "MANY_AXES": fault_table.MANY_AXES}
+ROWS |= {"SCALED_BFLOAT16": fault_table.SCALED_BFLOAT16}
+AVOIDED = (fault_table.THIN_PRODUCT, fault_table.MANY_AXES, fault_table.SCALED_BFLOAT16)
 NAMES = frozenset().union(*(row.names for row in AVOIDED))
 
 
 def test_each_row_has_a_program():
-    assert set(ROWS.values()) == set(table.FAULTS) and set(ROWS) == set(faulty_programs.PROGRAMS)
+    assert set(ROWS.values()) == set(fault_table.FAULTS) and set(ROWS) == set(faulty_programs.PROGRAMS)
 
 
 def test_the_page_has_the_table():
-    assert "\n".join(table.table_lines()) in PAGE.read_text(encoding="utf-8")
+    assert "\n".join(fault_table.table_lines()) in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -128,22 +128,22 @@ PROGRAMS = {
 def test_a_jaxpr_and_its_stablehlo_match_alike(name):
     function, arguments, expected = PROGRAMS[name]
     traced = xs.jit(function).trace(*arguments)
-    found = known_faults.matching(AVOIDED, operations.operations_of_jaxpr(traced.jaxpr.jaxpr, NAMES))
+    found = known_faults.match_faults(AVOIDED, program_operations.operations_of_jaxpr(traced.jaxpr.jaxpr, NAMES))
     module = traced.lower().compiler_ir()
-    assert found == known_faults.matching(AVOIDED, operations.operations_of_module(module, NAMES))
+    assert found == known_faults.match_faults(AVOIDED, program_operations.operations_of_module(module, NAMES))
     assert [each for each in ROWS if ROWS[each] in found] == expected
 
 
 def test_a_nan_is_found_in_both():
     traced = xs.jit(lambda x: jnp.where(x > 0, x, jnp.nan)).trace(xs.ShapeDtypeStruct((3,), "float32"))
-    assert table.has_nan(operations.operations_of_jaxpr(traced.jaxpr.jaxpr, {"constant"}))
-    assert table.has_nan(operations.operations_of_module(traced.lower().compiler_ir(), {"constant"}))
+    assert fault_table.has_nan(program_operations.operations_of_jaxpr(traced.jaxpr.jaxpr, {"constant"}))
+    assert fault_table.has_nan(program_operations.operations_of_module(traced.lower().compiler_ir(), {"constant"}))
     text = "module { func.func @main() -> tensor<2xf32> { %0 = stablehlo.constant dense<[1.0, 0x7FC00000]> : "
     text += "tensor<2xf32> return %0 : tensor<2xf32> } }"
     with traced.lower().compiler_ir().context:
-        assert table.has_nan(operations.operations_of_module(ir.Module.parse(text), {"constant"}))
-        assert not table.has_nan(
-            operations.operations_of_module(ir.Module.parse(text.replace("0x7FC00000", "2.0")), {"constant"})
+        assert fault_table.has_nan(program_operations.operations_of_module(ir.Module.parse(text), {"constant"}))
+        assert not fault_table.has_nan(
+            program_operations.operations_of_module(ir.Module.parse(text.replace("0x7FC00000", "2.0")), {"constant"})
         )
 
 
@@ -162,16 +162,18 @@ VERSIONS = {
 }
 
 
-affected = pytest.mark.skipif(not table.MANY_AXES.is_in(version.__version__), reason="this jaxlib has no such fault")
+affected = pytest.mark.skipif(
+    not fault_table.MANY_AXES.is_in(version.__version__), reason="this jaxlib has no such fault"
+)
 
 
 @affected
 def test_what_a_user_says_has_the_last_word(monkeypatch):
     jaxpr = xs.make_jaxpr(_product)(*_shapes(*[(3, 1, 2, 2, 8, 8, 8)] * 2)).jaxpr
-    assert [name for name, _ in known_faults.workaround_options(jaxpr, "cpu")] == [table.LIBRARY_OPTION]
+    assert [name for name, _ in known_faults.workaround_options(jaxpr, "cpu")] == [fault_table.YNNPACK_OPTION]
     assert known_faults.workaround_options(jaxpr, "gpu") == ()
-    assert known_faults.workaround_options(jaxpr, "cpu", ((table.LIBRARY_OPTION, "X"),)) == ()
-    monkeypatch.setenv("XLA_FLAGS", f"--{table.LIBRARY_OPTION}=individual_dot")
+    assert known_faults.workaround_options(jaxpr, "cpu", ((fault_table.YNNPACK_OPTION, "X"),)) == ()
+    monkeypatch.setenv("XLA_FLAGS", f"--{fault_table.YNNPACK_OPTION}=individual_dot")
     assert known_faults.workaround_options(jaxpr, "cpu") == ()
 
 
@@ -181,6 +183,6 @@ def test_the_workaround_is_in_the_key_on_disk(tmp_path, monkeypatch):
     with setting("compilation_cache_dir", tmp_path / "cache"):
         lowered = compiling.lower_program(CompileRequest(program), "cpu")
         compiling.compile_lowered(lowered, device)
-        assert compiling.is_on_disk(lowered, device)
+        assert compiling.is_executable_cached(lowered, device)
         monkeypatch.setattr(workarounds, "_avoidable", ())
-        assert not compiling.is_on_disk(lowered, device)
+        assert not compiling.is_executable_cached(lowered, device)

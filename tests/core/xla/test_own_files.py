@@ -18,8 +18,8 @@ import xlascope as xs
 from xlascope import records
 from xlascope.settings import setting
 from xlascope.xla.cache import cache_folder
-from xlascope.xla.system import own_files
-from xlascope.xla.system.own_files import ForeignFileError, own_folder
+from xlascope.xla.system import private_files
+from xlascope.xla.system.private_files import ForeignFileError, open_private_folder
 
 STRANGER = 65534
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="files have no owners there that Python knows")
@@ -141,7 +141,7 @@ def test_a_folder_that_is_exchanged_while_it_is_open_is_not_read(tmp_path: Path)
         path.mkdir(0o700)
         (path / "file").write_bytes(content)
         (path / "file").chmod(0o600)
-    with own_folder(str(mine), make=False) as folder:
+    with open_private_folder(str(mine), make=False) as folder:
         mine.rename(tmp_path / "moved")
         others.rename(mine)
         assert folder.read("file") == b"mine"
@@ -152,7 +152,7 @@ def test_a_folder_that_is_exchanged_while_it_is_open_is_not_read(tmp_path: Path)
 def test_a_pipe_in_place_of_an_entry_does_not_hold_anybody_up(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     os.mkfifo(tmp_path / "file", 0o600)
-    with own_folder(str(tmp_path), make=False) as folder, pytest.raises(ForeignFileError, match="is no file"):
+    with open_private_folder(str(tmp_path), make=False) as folder, pytest.raises(ForeignFileError, match="is no file"):
         folder.read("file")
 
 
@@ -173,10 +173,10 @@ def test_where_owners_cannot_be_asked_the_users_profile_counts(
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     if fits:
-        own_files._require_profile(path)
+        private_files._require_in_user_profile(path)
     else:
         with pytest.raises(ForeignFileError, match="outside of the user's profile, /home/me; choose a folder in it"):
-            own_files._require_profile(path)
+            private_files._require_in_user_profile(path)
 
 
 PROGRAM = """

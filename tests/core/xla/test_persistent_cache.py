@@ -16,20 +16,20 @@ from jaxlib.mlir import ir
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
-from xlascope.ir.avals import shaped
+from xlascope.ir.avals import make_aval
 from xlascope.readers.profiles import read_profile
-from xlascope.runtime.differences import result_handler
+from xlascope.runtime.jaxlib_differences import result_handler
 from xlascope.settings import setting
 from xlascope.xla.cache import persistent_cache
-from xlascope.xla.cache.compiling import Source
+from xlascope.xla.cache.background_compilation import CompilationSource
 from xlascope.xla.compilation.compile_request import CompileRequest
 from xlascope.xla.devices.backend import default_device
 from xlascope.xla.devices.xla_options import compile_options
+from xlascope.xla.execution.executables import find_or_compile
+from xlascope.xla.execution.placement import Placement
 from xlascope.xla.mlir.builder import bytecode, context
-from xlascope.xla.profiling.profile import Window
-from xlascope.xla.running.executables import executable_of
-from xlascope.xla.running.places import Place
-from xlascope.xla.sharding.shardings import sharding_of
+from xlascope.xla.profiling.profiler_windows import Window
+from xlascope.xla.sharding.single_device import single_device_sharding
 
 PROGRAM = Path(__file__).with_name("cached_program.py")
 
@@ -78,10 +78,10 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
 
 KEY = """
 from xlascope.xla.devices import backend
-from xlascope.xla.compilation import compile
+from xlascope.xla.compilation import compile_program
 from xlascope.xla.cache import persistent_cache
 device = backend.default_device()
-print(persistent_cache.key_of(b"module", device, compile.compile_options(device)))
+print(persistent_cache.cache_key(b"module", device, compile_program.compile_options(device)))
 """
 
 
@@ -102,11 +102,11 @@ def test_the_surroundings_are_part_of_the_key(
 
 
 def test_the_processor_is_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert persistent_cache.processor()
+    assert persistent_cache.cpu_description()
     device = default_device()
-    before = persistent_cache.surroundings.__wrapped__(device)
-    monkeypatch.setattr(persistent_cache, "processor", lambda: "another one")
-    assert persistent_cache.surroundings.__wrapped__(device) != before
+    before = persistent_cache.compilation_environment.__wrapped__(device)
+    monkeypatch.setattr(persistent_cache, "cpu_description", lambda: "another one")
+    assert persistent_cache.compilation_environment.__wrapped__(device) != before
 
 
 def test_off_unless_a_setting_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,10 @@ def test_off_unless_a_setting_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
     with setting("enable_compilation_cache", True):
         assert [compiled(jnp.sin, 1.0).cache for _ in range(2)] == ["miss", "hit"]
     assert len(entries(tmp_path / "xlascope" / "executables")) == 1
-    with setting("enable_compilation_cache", False), setting("compilation_cache_dir", tmp_path / "other"):
+    with (
+        setting("enable_compilation_cache", False),
+        setting("compilation_cache_dir", tmp_path / "other"),
+    ):
         assert compiled(jnp.sin, 1.0).cache == "miss"
     assert not (tmp_path / "other").exists()
 
@@ -160,7 +163,7 @@ def test_a_profile_tells_programs_from_one_entry_apart(folder: Path) -> None:
     made = []
     for _ in range(3):
         program = xs.make_jaxpr(two_matrices)(np.ones((64, 64), np.float32))
-        made.append(executable_of(CompileRequest(program), Place(device, False)).compilation)
+        made.append(find_or_compile(CompileRequest(program), Placement(device, False)).compilation)
     assert [each.cache for each in made] == ["miss", "hit", "hit"]
     x = [jnp.ones((64, 64))]
     with Window() as opened:
@@ -228,14 +231,14 @@ def test_the_order_of_options_does_not_matter(folder: Path) -> None:
         ("xla_cpu_fast_math_x", 1),
     ]
     device = default_device()
-    keys = {persistent_cache.key_of(b"", device, compile_options(device, some)) for some in (flags, flags[::-1])}
+    keys = {persistent_cache.cache_key(b"", device, compile_options(device, some)) for some in (flags, flags[::-1])}
     assert len(keys) == 1
-    assert keys != {persistent_cache.key_of(b"", device, compile_options(device, flags[:2]))}
+    assert keys != {persistent_cache.cache_key(b"", device, compile_options(device, flags[:2]))}
     plain = compile_options(device)
-    assert keys != {persistent_cache.key_of(b"", device, plain)}
-    before = persistent_cache.key_of(b"", device, plain)
+    assert keys != {persistent_cache.cache_key(b"", device, plain)}
+    before = persistent_cache.cache_key(b"", device, plain)
     plain.num_replicas = 2
-    assert persistent_cache.key_of(b"", device, plain) != before
+    assert persistent_cache.cache_key(b"", device, plain) != before
 
 
 SOURCE = """
@@ -271,7 +274,7 @@ module @jit_f.7 {{
 def test_what_calls_back_into_the_process_is_not_kept(target: str, kept: bool) -> None:
     with context(), ir.Location.unknown():
         module = ir.Module.parse(CALLING.format(target=target))
-    assert (persistent_cache.without_lines(module) is not None) == kept
+    assert (persistent_cache.strip_source_locations(module) is not None) == kept
 
 
 LAPACK = """
@@ -298,11 +301,11 @@ def test_a_call_of_a_library_is_found_again(folder: Path) -> None:
     device = default_device()
     matrix = jnp.asarray(np.array([[4, 2], [2, 10]], np.float32))
     handlers = [
-        result_handler(aval, sharding_of(device), committed=False)
-        for aval in (shaped((2, 2), np.dtype(np.float32)), shaped((), np.dtype(np.int32)))
+        result_handler(aval, single_device_sharding(device), committed=False)
+        for aval in (make_aval((2, 2), np.dtype(np.float32)), make_aval((), np.dtype(np.int32)))
     ]
     for number, outcome in ((1, "miss"), (2, "hit")):
-        source = Source(lambda: bytecode(module), f"jit_f.{number}", lambda: None, number, "f")
+        source = CompilationSource(lambda: bytecode(module), f"jit_f.{number}", lambda: None, number, "f")
         made = persistent_cache.load_or_compile(source, module, (device,), compile_options(device))
         assert made.cache == outcome
         factor, info = made.executable.execute_sharded([matrix]).consume_with_handlers(handlers)

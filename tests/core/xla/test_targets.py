@@ -25,24 +25,24 @@ from xlascope.inspect.jobs import Cancelled
 from xlascope.inspect.producers import call, program_of
 from xlascope.records import Compiled
 from xlascope.tools import targets as targets_tool
-from xlascope.xla.platforms import plugins
+from xlascope.xla.platforms import plugin_discovery
 from xlascope.xla.targets import (
-    HOW,
+    INSTALL_COMMAND,
+    CompileProgress,
     MissingTargetError,
     NoLoweringError,
     TargetCompileError,
     UnknownTargetError,
-    Watch,
-    build,
+    compile_for_target,
     compile_input,
+    compiler_install,
+    compiler_process,
+    find_plugin,
     find_target,
-    installing,
     known_targets,
-    plugin_of,
-    process,
 )
-from xlascope.xla.targets.gpus import GPUS
-from xlascope.xla.targets.tpus import TPUS
+from xlascope.xla.targets.gpu_specs import GPUS
+from xlascope.xla.targets.tpu_specs import TPUS
 
 needs_compilers = pytest.mark.usefixtures("target_compilers")
 
@@ -109,52 +109,56 @@ def test_every_tpu_has_figures() -> None:
 
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     none = {"gpu": (("no_such_plugin.at_all", "x.so", "none"),), "tpu": (("json", "x.so", "json"),)}
-    monkeypatch.setattr(plugins, "_KNOWN", none)
+    monkeypatch.setattr(plugin_discovery, "_PLUGIN_PACKAGES", none)
     for target in ("gpu:h100", "tpu:v5e"):
-        with pytest.raises(MissingTargetError, match=f"install it with: {HOW}"):
-            plugin_of(find_target(target))
+        with pytest.raises(MissingTargetError, match=f"install it with: {INSTALL_COMMAND}"):
+            find_plugin(find_target(target))
 
 
 def test_a_compiler_lies_where_jax_does_not_find_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = installing.compiler_folder("tpu")
+    folder = compiler_install.compiler_folder("tpu")
     assert folder is not None and version.__version__ in str(folder) and not any(map(str(folder).startswith, sys.path))
     library = folder / "libtpu/libtpu.so"
     library.parent.mkdir(parents=True)
     library.write_text("")
     (folder / "libtpu-1.2.dist-info").mkdir()
     (folder / "libtpu-1.2.dist-info/METADATA").write_text("Name: libtpu\nVersion: 1.2\n")
-    found = installing.compiler_of("tpu")
+    found = compiler_install.find_compiler("tpu")
     assert found is not None and (found.library, found.version) == (library, "1.2")
-    assert plugin_of(find_target("tpu:v5e")) == library and installing.install("tpu") == found
+    assert find_plugin(find_target("tpu:v5e")) == library and compiler_install.install_compiler("tpu") == found
     library.chmod(0o666)
     with pytest.raises(MissingTargetError, match="may be written by everybody; forbid it"):
-        plugin_of(find_target("tpu:v5e"))
+        find_plugin(find_target("tpu:v5e"))
 
 
 def test_an_installation_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(installing, "_installer", lambda *_: [sys.executable, "-c", "raise SystemExit('no index')"])
-    with pytest.raises(installing.InstallError, match=r"no index \(the command was .*jax-cuda13-pjrt=="):
-        installing.install("gpu")
-    monkeypatch.setattr(installing, "_installer", lambda *_: [sys.executable, "-c", "pass"])
-    with pytest.raises(installing.InstallError, match="has no compiler for a GPU"):
-        installing.install("gpu")
+    monkeypatch.setattr(
+        compiler_install, "_installer_command", lambda *_: [sys.executable, "-c", "raise SystemExit('no index')"]
+    )
+    with pytest.raises(compiler_install.InstallError, match=r"no index \(the command was .*jax-cuda13-pjrt=="):
+        compiler_install.install_compiler("gpu")
+    monkeypatch.setattr(compiler_install, "_installer_command", lambda *_: [sys.executable, "-c", "pass"])
+    with pytest.raises(compiler_install.InstallError, match="has no compiler for a GPU"):
+        compiler_install.install_compiler("gpu")
     assert not [each for each in tmp_path.rglob("*") if each.is_file() or each.name.startswith("gpu")]
 
 
 def test_without_pip_and_uv_the_command_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(installing.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(installing.shutil, "which", lambda name: None)
-    with pytest.raises(installing.InstallError, match=r"by hand: pip install --no-deps --target .*/gpu \"jax-cuda13"):
-        installing.install("gpu")
+    monkeypatch.setattr(compiler_install.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(compiler_install.shutil, "which", lambda name: None)
+    with pytest.raises(
+        compiler_install.InstallError, match=r"by hand: pip install --no-deps --target .*/gpu \"jax-cuda13"
+    ):
+        compiler_install.install_compiler("gpu")
 
 
 def test_a_terminal_lists_the_compilers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(targets_tool, "compiler_of", lambda platform: None)
+    monkeypatch.setattr(targets_tool, "find_compiler", lambda platform: None)
     assert main(["targets"]) == 0
-    assert capsys.readouterr().out == f"gpu: not here: {HOW}\ntpu: not here: {HOW}\n"
+    assert capsys.readouterr().out == f"gpu: not here: {INSTALL_COMMAND}\ntpu: not here: {INSTALL_COMMAND}\n"
 
 
 @pytest.mark.usefixtures("target_compilers")
@@ -283,7 +287,7 @@ def test_a_tpu_that_is_in_use_is_left_alone() -> None:
 
 @needs_compilers
 def test_a_compiler_without_memory_is_an_error_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_memory_limit", lambda: 150 * 2**20)
+    monkeypatch.setattr(compiler_process, "_memory_limit", lambda: 150 * 2**20)
     with pytest.raises(TargetCompileError, match=r"the compiler for gpu:h100 (was ended by SIG|ended with|refuses)"):
         compiled(program, A, B, target="gpu:h100")
 
@@ -292,7 +296,7 @@ def test_a_compiler_without_memory_is_an_error_and_no_crash(monkeypatch: pytest.
 def test_a_compiler_that_takes_too_long_is_stopped() -> None:
     asked = prepared(program, A, B, target="tpu:v5e")
     with pytest.raises(TimeoutError, match=r"tpu:v5e:2x2 took longer than 0.2 s"):
-        build(asked.target, asked.module, seconds=0.2)
+        compile_for_target(asked.target, asked.module, seconds=0.2)
 
 
 @needs_compilers
@@ -325,7 +329,7 @@ def test_an_interrupt_ends_the_compiler() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compile_input(asked, Watch(interrupt, lambda stop: None))
+        compile_input(asked, CompileProgress(interrupt, lambda stop: None))
     assert workers() == []
 
 
@@ -333,21 +337,24 @@ def test_an_interrupt_ends_the_compiler() -> None:
 def test_the_compiler_ends_with_whoever_asked_it(tmp_path: Path) -> None:
     ask = f"""
 import os, signal
-from xlascope.xla.platforms import plugins
-from xlascope.xla.targets import Watch, build, find_target
+from xlascope.xla.platforms import plugin_discovery
+from xlascope.xla.targets import CompileProgress, compile_for_target, find_target
 def tell(message):
     if message == "compiling":
         os.kill(os.getpid(), signal.SIGKILL)
-build(find_target("tpu:v5e"), open({str(tmp_path / "module")!r}, "rb").read(), watch=Watch(tell, lambda stop: None))
+module = open({str(tmp_path / "module")!r}, "rb").read()
+compile_for_target(find_target("tpu:v5e"), module, watch=CompileProgress(tell, lambda stop: None))
 """
     (tmp_path / "module").write_bytes(prepared(program, A, B, target="tpu:v5e").module)
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, timeout=60)
     assert done.returncode == -9
-    assert eventually(lambda: not any(str(process._WORKER) in " ".join(command) for command in commands()))
+    assert eventually(lambda: not any(str(compiler_process._WORKER) in " ".join(command) for command in commands()))
 
 
 def workers() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children(recursive=True) if str(process._WORKER) in each.cmdline()]
+    return [
+        each for each in psutil.Process().children(recursive=True) if str(compiler_process._WORKER) in each.cmdline()
+    ]
 
 
 def commands() -> list[list[str]]:

@@ -12,7 +12,7 @@ from ..building import numpy_array
 from ..comparing import INTERNAL, KINDS, Answer, compared
 from ..judging import NEARER, Verdict
 from ..language import Described, is_array
-from ..witnesses import equal_values
+from ..reference_oracles import equal_values
 from .rule import Rule, ours_says, theirs_says, witness
 
 #: Classes that say: an argument is wrong.

@@ -10,28 +10,28 @@ from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 from xlascope.records.store import write_whole
 
-from ..ledger import Ledger
-from ..picture import standing_picture
-from .dot import dot, pdf
-from .page import page
-from .png import png
+from ..picture import static_picture
+from ..program_store import ProgramStore
+from .dot import dot_source, render_pdf
+from .page import page_html
+from .png import render_png
 
 #: The types that can be drawn.
 Shown = Sequence[Record] | Diff
 
-_WRITERS: dict[str, Callable[[Ledger], bytes]] = {
-    ".html": lambda store: page(store).encode(),
-    ".svg": lambda store: standing_picture(store).encode(),
-    ".png": lambda store: png(standing_picture(store)),
-    ".dot": lambda store: dot(store).encode(),
-    ".pdf": lambda store: pdf(dot(store)),
+_WRITERS: dict[str, Callable[[ProgramStore], bytes]] = {
+    ".html": lambda store: page_html(store).encode(),
+    ".svg": lambda store: static_picture(store).encode(),
+    ".png": lambda store: render_png(static_picture(store)),
+    ".dot": lambda store: dot_source(store).encode(),
+    ".pdf": lambda store: render_pdf(dot_source(store)),
 }
 
 SUFFIXES = tuple(_WRITERS)
 
 
 def save(shown: Shown, path: str | os.PathLike[str]) -> None:
-    """Write records, or a comparison, to a file atomically.
+    """Write records, or a comparison of records, to a file atomically, in the format of its suffix.
 
     Raises ValueError for a suffix that is not in ``SUFFIXES``, and for a PDF if Graphviz is not installed.
     """
@@ -40,4 +40,4 @@ def save(shown: Shown, path: str | os.PathLike[str]) -> None:
         raise ValueError(
             f"cannot draw {os.fspath(path)}: the suffix says the form, and is one of {', '.join(SUFFIXES)}"
         )
-    write_whole(write(Ledger.of(shown)), path)
+    write_whole(write(ProgramStore.of(shown)), path)

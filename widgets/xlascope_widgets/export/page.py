@@ -13,13 +13,13 @@ from hashlib import sha256
 from html import escape
 
 from .. import assets
-from ..html import image
-from ..ledger import Ledger
-from ..standing import state_of, within
-from ..text import ledger_text
+from ..html import image_element
+from ..program_store import ProgramStore
+from ..static_state import limit_state, make_static_state
+from ..text import store_text
 
 #: The maximum number of characters of the programs in a page; beyond it, programs with least time are left out.
-MOST_STATE = 8_000_000
+MAX_STATE_CHARS = 8_000_000
 
 _BODY = "body{margin:12px;background:#fff}@media(prefers-color-scheme:dark){body{background:#11151c;color:#dfe5ee}}"
 
@@ -43,21 +43,21 @@ _PAGE = """<!doctype html>
 """
 
 
-def page(store: Ledger) -> str:
+def page_html(store: ProgramStore) -> str:
     """Return the page that shows the programs of a store."""
-    state = within(state_of(store), MOST_STATE)
+    state = limit_state(make_static_state(store), MAX_STATE_CHARS)
     script = assets.page_module().replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    summary = ledger_text(store)
+    summary = store_text(store)
     return _PAGE.format(
-        policy=f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data:",
+        policy=f"default-src 'none'; script-src 'sha256-{_csp_hash(script)}'; style-src 'unsafe-inline'; img-src data:",
         title=escape(summary.splitlines()[0][:100]),
         style=_BODY + assets.style(),
-        image=image(store, ""),
+        image=image_element(store, ""),
         text=escape(summary),
         state=json.dumps(state).replace("<", "\\u003c"),
         script=script,
     )
 
 
-def _hash(script: str) -> str:
+def _csp_hash(script: str) -> str:
     return b64encode(sha256(script.encode()).digest()).decode()

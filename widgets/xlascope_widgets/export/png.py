@@ -11,13 +11,13 @@ from pathlib import Path
 import resvg_py
 
 #: The pixels per unit of a picture, and the maximum number of pixels, for which the former is reduced.
-SCALE = 2.0
-MOST_PIXELS = 60_000_000
+DEFAULT_SCALE = 2.0
+MAX_PIXELS = 60_000_000
 
 _SIZE = re.compile(r'<svg[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
 
 
-def png(svg: str, *, system_fonts: bool = True, zoom: float | None = None) -> bytes:
+def render_png(svg: str, *, system_fonts: bool = True, zoom: float | None = None) -> bytes:
     """Render an SVG with a width and a height as PNG on white; non-Latin scripts need the system's fonts.
 
     ``zoom`` is the number of pixels per unit of the picture, by default that of :func:`choose_scale`.
@@ -25,10 +25,10 @@ def png(svg: str, *, system_fonts: bool = True, zoom: float | None = None) -> by
     return bytes(
         resvg_py.svg_to_bytes(
             svg_string=svg,
-            zoom=scale(svg) if zoom is None else zoom,
+            zoom=choose_scale(svg) if zoom is None else zoom,
             background="#ffffff",
             skip_system_fonts=not system_fonts,
-            font_files=_fonts(),
+            font_files=_find_fonts(),
             font_family="DejaVu Sans",
             sans_serif_family="DejaVu Sans",
             monospace_family="DejaVu Sans Mono",
@@ -36,7 +36,7 @@ def png(svg: str, *, system_fonts: bool = True, zoom: float | None = None) -> by
     )
 
 
-def scale(svg: str) -> float:
+def choose_scale(svg: str) -> float:
     """Return the pixels per unit of a picture.
 
     >>> choose_scale('<svg width="100" height="100"/>')
@@ -44,11 +44,11 @@ def scale(svg: str) -> float:
     """
     match = _SIZE.match(svg)
     area = float(match[1]) * float(match[2]) if match else 1.0
-    return min(SCALE, math.sqrt(MOST_PIXELS / max(area, 1.0)))
+    return min(DEFAULT_SCALE, math.sqrt(MAX_PIXELS / max(area, 1.0)))
 
 
 @cache
-def _fonts() -> list[str]:
+def _find_fonts() -> list[str]:
     """Return the DejaVu fonts shipped with matplotlib, without importing it."""
     spec = find_spec("matplotlib")
     folders = list(spec.submodule_search_locations or ()) if spec else []

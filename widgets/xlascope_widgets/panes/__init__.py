@@ -11,32 +11,32 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from ..ledger import Program
+from ..program_store import ProgramState
 
 JSON = dict[str, Any]
-Wire = Callable[[Program], JSON | None]
+Wire = Callable[[ProgramState], JSON | None]
 
-_wires: dict[str, Wire] = {}
+_encoders: dict[str, Wire] = {}
 
 
 def sends(pane: str) -> Callable[[Wire], Wire]:
-    """Return a decorator that registers the encoder of a pane, by the pane's id in the browser.
+    """Return a decorator that registers a function as the encoder of a pane, by the pane's id in the browser.
 
-    The function receives a program and returns JSON data, or None if there is nothing to show. Raises
-    ValueError if another function is registered for this pane.
+    The function receives a program and returns JSON data, or None if there is nothing to show. Raises ValueError if
+    another function is registered for this pane.
     """
 
     def register(encoder: Wire) -> Wire:
-        if _wires.setdefault(pane, encoder) is not encoder:
+        if _encoders.setdefault(pane, encoder) is not encoder:
             raise ValueError(f"two functions send to the pane {pane!r}")
         return encoder
 
     return register
 
 
-def panes(program: Program) -> JSON:
+def encode_panes(program: ProgramState) -> JSON:
     """Return the data of all panes about a program, under the key that the browser expects."""
-    sent = {pane: data for pane, encoder in _wires.items() if (data := encoder(program)) is not None}
+    sent = {pane: data for pane, encoder in _encoders.items() if (data := encoder(program)) is not None}
     return {"panes": sent} if sent else {}
 
 

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from ...records.compiled import Kernel
 from ...records.events import Compiled, DeviceTime, Executed, Traced
 from ...records.paths import EquationPath
-from ...records.store import encoded
+from ...records.store import to_json_value
 
-Places = Mapping[EquationPath, tuple[str, int]]
+EquationLocations = Mapping[EquationPath, tuple[str, int]]
 
 #: Kernels overlap if their times exceed the time in which at least one ran by more than this fraction.
-ROUNDING = 0.01
+OVERLAP_TOLERANCE_FRACTION = 0.01
 
 
 class KernelCall(NamedTuple):
@@ -38,10 +38,10 @@ class KernelCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeviceCall:
-    """Activity of a device in one call.
+    """Activity of a device in one call; ``device`` is ``""`` for the mean over devices.
 
-    ``kernel_seconds`` is the sum of its kernels' times, ``running_seconds`` the time in which at least one of
-    them runs, and ``busy`` the fraction of the call that is. Kernels are sorted by time, largest first.
+    ``kernel_seconds`` is the sum of its kernels' times, ``running_seconds`` the time in which at least one of them
+    runs, and ``busy`` is ``running_seconds`` as a fraction of the call. Kernels are sorted by time, largest first.
     """
 
     device: str
@@ -53,10 +53,10 @@ class DeviceCall:
     @property
     def overlaps(self) -> bool:
         """Return whether kernels run concurrently, so that their times exceed the time in which any ran."""
-        return self.kernel_seconds > self.running_seconds * (1 + ROUNDING)
+        return self.kernel_seconds > self.running_seconds * (1 + OVERLAP_TOLERANCE_FRACTION)
 
 
-class Line(NamedTuple):
+class LineTime(NamedTuple):
     """Time of a source line: its seconds per call, and one of the equations on it."""
 
     seconds: float
@@ -79,15 +79,18 @@ class CallTimes:
     clock: str
     calls: int
     devices: tuple[DeviceCall, ...]
-    whole: DeviceCall | None
+    mean: DeviceCall | None
     equations: Mapping[EquationPath, float]
-    lines: Mapping[tuple[str, int], Line]
+    lines: Mapping[tuple[str, int], LineTime]
     attributed: float
     copied: float
 
 
-def places_of(traced: Traced) -> dict[EquationPath, tuple[str, int]]:
-    """Return the file and line of every equation that has one; cache the result for a large program."""
+def equation_locations(traced: Traced) -> dict[EquationPath, tuple[str, int]]:
+    """Return the file and line of every equation that has a source, by path.
+
+    It walks the whole program: a caller that needs it often should cache the result.
+    """
     return {
         equation.path: (equation.source.file, equation.source.line)
         for equation in traced.jaxpr.walk()
@@ -95,7 +98,9 @@ def places_of(traced: Traced) -> dict[EquationPath, tuple[str, int]]:
     }
 
 
-def call_times(run: Executed, compiled: Compiled | None = None, locations: Places | None = None) -> CallTimes:
+def compute_call_times(
+    run: Executed, compiled: Compiled | None = None, locations: EquationLocations | None = None
+) -> CallTimes:
     """Return the breakdown of a call.
 
     Without ``compiled`` there are no times of equations, and without ``locations`` (see
@@ -108,35 +113,38 @@ def call_times(run: Executed, compiled: Compiled | None = None, locations: Place
     (KernelCall(kernel='sin', seconds=3.0, runs=10.0, share=0.75), 0.8)
     """
     observed = [item for item in run.devices if item.whole and item.kernels] if run.observed_calls else []
-    scale = _scale(run, observed)
-    devices = tuple(_device(item, run, scale) for item in observed)
-    mean = _mean(devices) if devices else None
+    scale = _profiler_correction(run, observed)
+    devices = tuple(_device_call(item, run, scale) for item in observed)
+    mean = _mean_over_devices(devices) if devices else None
     kernels = {item.name: item for item in compiled.kernels} if compiled is not None else {}
     kernel_calls = mean.kernels if mean is not None else ()
     equations = _by_equation(kernel_calls, kernels)
     lines = _by_line(equations, locations or {})
-    attributed, copied = _attributed(kernel_calls, kernels)
+    attributed, copied = _attributed_shares(kernel_calls, kernels)
     calls = run.observed_calls if devices else 0
     return CallTimes(run.step, run.clock, calls, devices, mean, equations, lines, attributed, copied)
 
 
 def account_json(account: CallTimes) -> dict[str, Any]:
-    """Return the breakdown as a JSON-compatible dict."""
+    """Return the breakdown of a call as a JSON-compatible dict."""
     result: dict[str, Any] = {"seconds": account.seconds, "clock": account.clock, "calls": account.calls}
     result["devices"] = [_device_json(item) for item in account.devices]
-    if account.whole is not None:
-        result |= {"mean": _device_json(account.whole), "attributed": account.attributed, "copied": account.copied}
+    if account.mean is not None:
+        result |= {"mean": _device_json(account.mean), "attributed": account.attributed, "copied": account.copied}
         result["equations"] = dict(account.equations)
         result["lines"] = [{"file": f, "line": n, **item._asdict()} for (f, n), item in account.lines.items()]
     return result
 
 
 def _device_json(device: DeviceCall) -> dict[str, Any]:
-    return {**encoded(device), "kernels": [kernel._asdict() for kernel in device.kernels]}
+    return {**to_json_value(device), "kernels": [kernel._asdict() for kernel in device.kernels]}
 
 
-def _scale(run: Executed, observed: list[DeviceTime]) -> float:
-    """Return the ratio of the host's call time to the profiled one, at most 1."""
+def _profiler_correction(run: Executed, observed: list[DeviceTime]) -> float:
+    """Return the factor for the profiler's times: the host's call time over the profiled one, at most 1.
+
+    ``observed`` are the devices with complete calls.
+    """
     if run.clock != "host" or not run.step:
         return 1.0
     ends = [span.start + span.duration for device in observed for span in device.spans]
@@ -144,7 +152,8 @@ def _scale(run: Executed, observed: list[DeviceTime]) -> float:
     return min(1.0, run.step / longest) if longest else 1.0
 
 
-def _device(device: DeviceTime, run: Executed, scale: float) -> DeviceCall:
+def _device_call(device: DeviceTime, run: Executed, scale: float) -> DeviceCall:
+    """Return a device's activity per call; ``scale`` is the factor for the profiler's times."""
     per_call = scale / run.observed_calls
     running = device.busy * per_call
     total = sum(kernel.seconds for kernel in device.kernels)
@@ -157,14 +166,16 @@ def _device(device: DeviceTime, run: Executed, scale: float) -> DeviceCall:
         )
         for kernel in device.kernels
     ]
-    return DeviceCall(device.device, total * per_call, running, _busy(running, run.step), _most_first(kernels))
+    return DeviceCall(
+        device.device, total * per_call, running, _busy_fraction(running, run.step), _sort_by_time(kernels)
+    )
 
 
-def _busy(running: float, step: float) -> float:
+def _busy_fraction(running: float, step: float) -> float:
     return min(1.0, running / step) if step else 0.0
 
 
-def _mean(devices: tuple[DeviceCall, ...]) -> DeviceCall:
+def _mean_over_devices(devices: tuple[DeviceCall, ...]) -> DeviceCall:
     """Return the mean over devices; a device without a kernel counts as 0 for it."""
     number = len(devices)
     if number == 1:
@@ -183,14 +194,15 @@ def _mean(devices: tuple[DeviceCall, ...]) -> DeviceCall:
         KernelCall(name, own_seconds, runs[name], own_seconds / total if total else 0.0)
         for name, own_seconds in seconds.items()
     ]
-    return DeviceCall("", total, running, busy, _most_first(kernels))
+    return DeviceCall("", total, running, busy, _sort_by_time(kernels))
 
 
-def _most_first(kernels: list[KernelCall]) -> tuple[KernelCall, ...]:
+def _sort_by_time(kernels: list[KernelCall]) -> tuple[KernelCall, ...]:
     return tuple(sorted(kernels, key=lambda kernel: -kernel.seconds))
 
 
 def _by_equation(kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kernel]) -> dict[EquationPath, float]:
+    """Return the seconds of each equation: each kernel's time, divided equally among its equations."""
     totals: dict[EquationPath, float] = {}
     for kernel_call in kernel_calls:
         kernel = kernels.get(kernel_call.kernel)
@@ -200,19 +212,23 @@ def _by_equation(kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kerne
     return totals
 
 
-def _by_line(equations: Mapping[EquationPath, float], locations: Places) -> dict[tuple[str, int], Line]:
-    """Return the lines by time, largest first."""
-    lines: dict[tuple[str, int], Line] = {}
+def _by_line(equations: Mapping[EquationPath, float], locations: EquationLocations) -> dict[tuple[str, int], LineTime]:
+    """Return the time of each (file, line), largest first; ``equations`` are the seconds of equations."""
+    lines: dict[tuple[str, int], LineTime] = {}
     for path, seconds in equations.items():
         location = locations.get(path)
         if location is not None:
             line = lines.get(location)
-            lines[location] = Line(line.seconds + seconds, line.equation) if line else Line(seconds, path)
+            lines[location] = LineTime(line.seconds + seconds, line.equation) if line else LineTime(seconds, path)
     return dict(sorted(lines.items(), key=lambda item: -item[1].seconds))
 
 
-def _attributed(kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kernel]) -> tuple[float, float]:
-    """Return the fractions of the kernels' time with an equation, and in copies of equations' results."""
+def _attributed_shares(kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kernel]) -> tuple[float, float]:
+    """Return two fractions of all kernels' time: in kernels with equations, and in kernels that only copy results.
+
+    ``kernel_calls`` have the times, ``kernels`` the compiled kernels by name; kernels that are not in there count for
+    neither. The rest up to 1 has no source information.
+    """
     matched = [
         (kernel_call.share, kernels[kernel_call.kernel])
         for kernel_call in kernel_calls

@@ -8,7 +8,7 @@ from ...records.compiled import Collective, Kernel
 from ...records.scaled import Exchanged
 
 
-def least_sent(collective: Collective) -> float:
+def min_bytes_sent(collective: Collective) -> float:
     """Return the minimum bytes that each of n devices sends in one run, whatever the algorithm.
 
     For a gather, a device sends the part that the others lack, (n - 1)/n of the result; for a scatter, the part
@@ -33,7 +33,7 @@ def least_sent(collective: Collective) -> float:
             return float(collective.operand_bytes)
 
 
-def exchanged(kernels: Iterable[Kernel], runs: Mapping[str, int]) -> tuple[Exchanged, ...]:
+def summarize_collectives(kernels: Iterable[Kernel], runs: Mapping[str, int]) -> tuple[Exchanged, ...]:
     """Return the collectives of one run of a program by kind, sorted by bytes sent, largest first.
 
     ``runs`` gives the number of runs of each kernel (:func:`~.estimates.count_kernel_runs`).
@@ -49,7 +49,7 @@ def exchanged(kernels: Iterable[Kernel], runs: Mapping[str, int]) -> tuple[Excha
             count + times,
             operand_bytes + times * collective.operand_bytes,
             result_bytes + times * collective.result_bytes,
-            sent_bytes + times * least_sent(collective),
+            sent_bytes + times * min_bytes_sent(collective),
         )
     rows = [
         Exchanged(kind, count, operand_bytes, result_bytes, round(sent_bytes))

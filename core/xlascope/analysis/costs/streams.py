@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...records.events import DeviceTime, Span
-from ..figures import plural, rate, seconds, size
+from ..formatting import plural, rate, seconds, size
 
-_KIND = re.compile(r"([HDP])(?:2|to)([HDP])$")
-_PLACES = {"H": "host", "D": "device", "P": "device"}
+_COPY_KIND = re.compile(r"([HDP])(?:2|to)([HDP])$")
+_MEMORY_KINDS = {"H": "host", "D": "device", "P": "device"}
 
 
 class Stream(NamedTuple):
@@ -47,7 +47,7 @@ def streams_of(device: DeviceTime) -> tuple[Stream, ...]:
     for span in device.spans:
         if span.stream:
             by_stream[span.stream].append(span)
-    return tuple(Stream(name, len(spans), covered(spans)) for name, spans in by_stream.items())
+    return tuple(Stream(name, len(spans), covered_seconds(spans)) for name, spans in by_stream.items())
 
 
 def copies_of(device: DeviceTime) -> tuple[Copies, ...]:
@@ -61,12 +61,12 @@ def copies_of(device: DeviceTime) -> tuple[Copies, ...]:
     for copy in device.transfers:
         by_kind[kind_of_copy(copy.kernel)].append(copy)
     return tuple(
-        Copies(kind, len(copies), _sum(copy.bytes for copy in copies), sum(copy.duration for copy in copies))
+        Copies(kind, len(copies), _sum_or_none(copy.bytes for copy in copies), sum(copy.duration for copy in copies))
         for kind, copies in by_kind.items()
     )
 
 
-def _sum(values: Iterable[int | None]) -> int | None:
+def _sum_or_none(values: Iterable[int | None]) -> int | None:
     total = 0
     for value in values:
         if value is None:
@@ -81,12 +81,12 @@ def kind_of_copy(name: str) -> str:
     >>> kind_of_copy("MemcpyH2D"), kind_of_copy("MemcpyP2P"), kind_of_copy("copy-start.12")
     ('host → device', 'device → device', 'copy-start')
     """
-    match = _KIND.search(name)
-    return f"{_PLACES[match[1]]} → {_PLACES[match[2]]}" if match else re.sub(r"\.\d+$", "", name)
+    match = _COPY_KIND.search(name)
+    return f"{_MEMORY_KINDS[match[1]]} → {_MEMORY_KINDS[match[2]]}" if match else re.sub(r"\.\d+$", "", name)
 
 
 def idle_of(device: DeviceTime) -> Idle:
-    """Return the idle time of a device in the profiled step, from its first kernel until its last.
+    """Return the idle time of a device in the profiled step, from its first kernel to the end of its last one.
 
     >>> spans = (Span("a", 0.0, 1.0, "Stream #1"), Span("b", 3.0, 1.0, "Stream #1"))
     >>> idle_of(DeviceTime("gpu:0", 0.0, (), spans, (Span("MemcpyH2D", 0.5, 1.5),)))
@@ -94,23 +94,23 @@ def idle_of(device: DeviceTime) -> Idle:
     """
     if not device.spans:
         return Idle(0.0, 0.0)
-    began = min(span.start for span in device.spans)
-    ended = max(span.start + span.duration for span in device.spans)
-    running = covered((*device.spans, *device.transfers), began, ended)
-    return Idle(max(round(ended - began - running, 10), 0.0), ended - began)  # sums of times are not exact
+    start = min(span.start for span in device.spans)
+    end = max(span.start + span.duration for span in device.spans)
+    running = covered_seconds((*device.spans, *device.transfers), start, end)
+    return Idle(max(round(end - start - running, 10), 0.0), end - start)  # sums of times are not exact
 
 
-def covered(spans: Iterable[Span], began: float = 0.0, ended: float = float("inf")) -> float:
+def covered_seconds(spans: Iterable[Span], start: float = 0.0, end: float = float("inf")) -> float:
     """Return the time between two moments that is covered by at least one of the spans."""
-    total, until = 0.0, began
+    total, until = 0.0, start
     for span in sorted(spans, key=lambda span: span.start):
-        stop = min(span.start + span.duration, ended)
+        stop = min(span.start + span.duration, end)
         total += max(stop - max(span.start, until), 0.0)
         until = max(until, stop)
     return total
 
 
-def copies_words(copies: Copies) -> str:
+def describe_copies(copies: Copies) -> str:
     """Return a description of copies with their rate.
 
     >>> describe_copies(Copies("host → device", 2, 8000, 4e-6))
@@ -125,7 +125,7 @@ def copies_words(copies: Copies) -> str:
     return f"{number} {copies.kind}: {size(copies.bytes)} in {seconds(copies.seconds)}{speed}"
 
 
-def streams_words(device: DeviceTime) -> str:
+def describe_streams(device: DeviceTime) -> str:
     """Return a description of a device's streams, ``""`` if it has none."""
     streams = streams_of(device)
     return ", ".join(

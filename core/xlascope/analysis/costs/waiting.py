@@ -16,9 +16,9 @@ from ...records.events import Compiled, Executed, Span
 
 
 class Waits(NamedTuple):
-    """Collective in the profiled step, the mean over the devices: seconds from begin to end, and seconds of waiting.
+    """One collective in the profiled step: means over the devices of its seconds, and of those spent waiting.
 
-    ``last`` is the device that the others waited for longest.
+    ``kernel`` is its name, ``last`` the device that the others waited for longest.
     """
 
     kernel: str
@@ -28,9 +28,9 @@ class Waits(NamedTuple):
 
 
 def waiting_spans(compiled: Compiled, run: Executed) -> dict[str, list[Span]]:
-    """Return for each device the spans of the profiled step in which it waits, named by the collective."""
+    """Return by device the spans of the profiled step in which it waits for others, named by the collective."""
     waiting: dict[str, list[Span]] = defaultdict(list)
-    for members in _meetings(compiled, run):
+    for members in _iter_collective_runs(compiled, run):
         last_start = max(span.start for span in members.values())
         for device, span in members.items():
             waits = min(last_start - span.start, span.duration)
@@ -51,7 +51,7 @@ def waits_of(compiled: Compiled, run: Executed) -> tuple[Waits, ...]:
     >>> waits_of(program, Executed(1, "f", 0.0, 1, 4.0, 4.0, 1, 4.0, seen))
     (Waits(kernel='all-reduce', seconds=2.0, waiting=1.0, last='cpu:1'),)
     """
-    collective_runs = list(_meetings(compiled, run))
+    collective_runs = list(_iter_collective_runs(compiled, run))
     count = len(run.devices)
     total: dict[str, float] = defaultdict(float)
     waiting: dict[str, float] = defaultdict(float)
@@ -68,19 +68,21 @@ def waits_of(compiled: Compiled, run: Executed) -> tuple[Waits, ...]:
 
 
 def waits_json(compiled: Compiled, run: Executed) -> list[dict[str, Any]]:
-    """Return the collectives as JSON-compatible dicts."""
+    """Return the result of :func:`waits_of` as JSON-compatible dicts."""
     return [row._asdict() for row in waits_of(compiled, run)]
 
 
-def _meetings(compiled: Compiled, run: Executed) -> Iterator[Mapping[str, Span]]:
-    """Yield the span of each device for each run of a collective by a group of devices."""
+def _iter_collective_runs(compiled: Compiled, run: Executed) -> Iterator[Mapping[str, Span]]:
+    """Yield the spans by device of each run of a collective by a group of devices; none where they are unknown."""
     if compiled.platform != "cpu" or not all(device.whole for device in run.devices):
         return
     names = compiled.devices
     for kernel in compiled.kernels:
         if kernel.collective is None:
             continue
-        runs_by_device = {device_time.device: _runs(device_time.spans, kernel.name) for device_time in run.devices}
+        runs_by_device = {
+            device_time.device: _spans_of_kernel(device_time.spans, kernel.name) for device_time in run.devices
+        }
         for group in kernel.collective.groups:
             members = [names[i] for i in group if i < len(names)]
             counts = {len(runs_by_device.get(device, ())) for device in members}
@@ -90,5 +92,5 @@ def _meetings(compiled: Compiled, run: Executed) -> Iterator[Mapping[str, Span]]
                 yield {device: runs_by_device[device][i] for device in members}
 
 
-def _runs(spans: tuple[Span, ...], kernel: str) -> list[Span]:
+def _spans_of_kernel(spans: tuple[Span, ...], kernel: str) -> list[Span]:
     return sorted((span for span in spans if span.kernel == kernel), key=lambda span: span.start)

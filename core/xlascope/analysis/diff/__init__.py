@@ -8,5 +8,5 @@ from .compare import Diff as Diff
 from .compare import compare as compare
 from .saved import diff_from_json as diff_from_json
 from .saved import load_shown as load_shown
+from .timing import compare_timings as compare_timings
 from .timing import quartiles as quartiles
-from .timing import timing as timing

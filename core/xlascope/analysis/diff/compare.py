@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...records.events import Compiled, Executed, Record, Traced
-from ...records.store import VERSION, encoded, to_json
+from ...records.store import VERSION, to_json, to_json_value
 from . import text
 from .changes import EquationChange, KernelChange, Number, Timing
-from .equations import Flat, compare_equations
+from .equations import FlatProgram, compare_equations
 from .kernels import compare_kernels
 
 R = TypeVar("R", Traced, Compiled, Executed)
@@ -35,9 +35,9 @@ class Diff:
     def text(self) -> str:
         """Return the differences as text: for terminals, pull requests and screen readers."""
         traced = [_first(Traced, item) for item in (self.before, self.after)]
-        programs = [Flat(item) for item in traced if item is not None]
+        programs = [FlatProgram(item) for item in traced if item is not None]
         parts = [
-            text.heading(self.labels),
+            text.format_heading(self.labels),
             *text.equation_lines(self.equations, *programs),
             *text.kernel_lines(self.kernels),
             *text.number_lines(self.numbers, self.labels),
@@ -51,7 +51,7 @@ class Diff:
         for side in ("before", "after"):
             result[side] = [to_json(record) for record in getattr(self, side)]
         for part in ("equations", "kernels", "numbers", "timing"):
-            result[part] = encoded(getattr(self, part))
+            result[part] = to_json_value(getattr(self, part))
         return result
 
 
@@ -72,11 +72,11 @@ def compare(
     for label, program in zip(labels, traced, strict=True):
         if program is None:
             raise ValueError(f"nothing to compare: the records of {label} hold no program that was traced")
-    old, new = (Flat(item) for item in traced if item is not None)
+    old, new = (FlatProgram(item) for item in traced if item is not None)
     equations = compare_equations(old, new)
     compiled = _first(Compiled, before), _first(Compiled, after)
     kernels = compare_kernels(compiled[0], compiled[1], equations) if compiled[0] and compiled[1] else ()
-    numbers = tuple(_numbers(before, after))
+    numbers = tuple(_iter_numbers(before, after))
     return Diff(tuple(before), tuple(after), labels, equations, kernels, numbers, timing)
 
 
@@ -85,27 +85,28 @@ def _first(kind: type[R], records: Iterable[Record]) -> R | None:
 
 
 #: Source of a time per call, by clock.
-_CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
-_Known = dict[str, tuple[float, str, str]]
+_CLOCK_SOURCES = {"host": "host clock", "profile": "profiler", "": "measured"}
+_Figures = dict[str, tuple[float, str, str]]
 
 
-def _numbers(before: Sequence[Record], after: Sequence[Record]) -> Iterable[Number]:
-    """Yield every number that either program has."""
-    old, new = _known(before), _known(after)
+def _iter_numbers(before: Sequence[Record], after: Sequence[Record]) -> Iterable[Number]:
+    """Yield every number that the records of either program contain, side by side."""
+    old, new = _collect_figures(before), _collect_figures(after)
     for name in dict.fromkeys([*old, *new]):
         _, unit, source = old.get(name) or new[name]
         values = [figures[name][0] if name in figures else None for figures in (old, new)]
         yield Number(name, values[0], values[1], unit, source)  # type: ignore[arg-type]
 
 
-def _known(records: Sequence[Record]) -> _Known:
-    figures: _Known = {}
+def _collect_figures(records: Sequence[Record]) -> _Figures:
+    """Return the numbers in a program's records by name, each as (value, unit, source)."""
+    figures: _Figures = {}
     if (traced := _first(Traced, records)) is not None:
-        figures |= _of_traced(traced)
+        figures |= _figures_of_traced(traced)
     if (compiled := _first(Compiled, records)) is not None:
-        figures |= _of_compiled(compiled)
+        figures |= _figures_of_compiled(compiled)
     if (run := _first(Executed, records)) is not None and run.step:
-        figures["time per call"] = run.step, "s", _CLOCKS[run.clock]
+        figures["time per call"] = run.step, "s", _CLOCK_SOURCES[run.clock]
     if traced is not None and traced.seconds:
         figures["tracing"] = traced.seconds, "s", "measured once"
     if compiled is not None:
@@ -113,20 +114,21 @@ def _known(records: Sequence[Record]) -> _Known:
     return figures
 
 
-def _of_traced(traced: Traced) -> _Known:
-    """Return the number of equations and their work, as far as the trace has them."""
+def _figures_of_traced(traced: Traced) -> _Figures:
+    """Return the number of equations and their work, as far as the trace has them; see :func:`_collect_figures`."""
     equations = sum(1 for _ in traced.jaxpr.walk())
     if not equations and not traced.text:
         return {}
-    figures: _Known = {"equations": (float(equations), "", "our count")}
+    figures: _Figures = {"equations": (float(equations), "", "our count")}
     if not traced.jaxpr.by_names:
         figures["work"] = float(sum(equation.flops for equation in traced.jaxpr.equations)), "FLOP", "our count"
     return figures
 
 
-def _of_compiled(compiled: Compiled) -> _Known:
+def _figures_of_compiled(compiled: Compiled) -> _Figures:
+    """Return the counts of kernels, bytes and memory of a compilation; see :func:`_collect_figures`."""
     kernels = compiled.kernels
-    figures: _Known = {
+    figures: _Figures = {
         "kernels": (float(len(kernels)), "", "XLA's program"),
         "read by kernels": (float(sum(kernel.bytes_read for kernel in kernels)), "B", "our count, loops once"),
         "written by kernels": (float(sum(kernel.bytes_written for kernel in kernels)), "B", "our count, loops once"),

@@ -14,8 +14,11 @@ from .sequences import Pair, align, gaps
 _PARAMETER = re.compile(r" (?=\w+=)")
 
 
-class Flat:
-    """Program as a flat list of its equations, bodies included, with their types and lines."""
+class FlatProgram:
+    """Program as a flat list of its equations, bodies included, with their result types and source lines.
+
+    ``variables`` are those of all bodies by name.
+    """
 
     def __init__(self, traced: Traced) -> None:
         self.traced = traced
@@ -24,26 +27,27 @@ class Flat:
         self.variables: dict[str, Variable] = {}
         self._lines = {source.file: (source.first_line, source.text.splitlines()) for source in traced.sources}
         self._alias: dict[str, str] = {}
-        self._take(traced.jaxpr)
+        self._add_jaxpr(traced.jaxpr)
 
-    def _take(self, jaxpr: Jaxpr) -> None:
+    def _add_jaxpr(self, jaxpr: Jaxpr) -> None:
+        """Add the variables of a jaxpr and of its bodies, and what inputs and results of calls stand for."""
         self.variables.update(jaxpr.variables)
         for equation in jaxpr.equations:
             for body in equation.bodies:
-                self._take(body)
+                self._add_jaxpr(body)
             if self.traced.has(equation, Trait.CALL) and len(equation.bodies) == 1:
                 (body,) = equation.bodies
-                self._same(body.inputs, equation.inputs)
-                self._same(equation.outputs, body.outputs)
+                self._add_aliases(body.inputs, equation.inputs)
+                self._add_aliases(equation.outputs, body.outputs)
 
-    def _same(self, names: Sequence[str], stand_for: Sequence[str]) -> None:
-        """Record that names stand for others; names of a body that is called twice stand for themselves."""
+    def _add_aliases(self, names: Sequence[str], stand_for: Sequence[str]) -> None:
+        """Record which variables names stand for; names of a body that is called twice stand for themselves."""
         if len(names) == len(stand_for):
             for name, target in zip(names, stand_for, strict=True):
                 self._alias[name] = target if self._alias.get(name, target) == target else name
 
-    def value(self, name: str) -> str:
-        """Return the variable that a body's input or a call's result stands for."""
+    def resolve(self, name: str) -> str:
+        """Return the variable that a body's input or a call's result stands for; others stand for themselves."""
         for _ in range(len(self._alias)):
             target = self._alias.get(name, name)
             if target == name:
@@ -63,44 +67,49 @@ class Flat:
         return tuple(self.variables[name].type_text for name in equation.outputs if name in self.variables)
 
 
-Key = Callable[[Flat, Equation], Hashable]
+Key = Callable[[FlatProgram, Equation], Hashable]
 
 
-def _by_line(program: Flat, equation: Equation) -> tuple[str, ...]:
+def _line_key(program: FlatProgram, equation: Equation) -> tuple[str, ...]:
     return program.line(equation), equation.operation, equation.role, equation.name
 
 
-def _by_content(program: Flat, equation: Equation) -> Hashable:
+def _content_key(program: FlatProgram, equation: Equation) -> Hashable:
     return equation.operation, equation.role, equation.name, equation.parameters, program.types(equation)
 
 
-def _by_operation(program: Flat, equation: Equation) -> Hashable:
+def _operation_key(program: FlatProgram, equation: Equation) -> Hashable:
     return equation.operation, equation.role
 
 
-def compare_equations(before: Flat, after: Flat) -> tuple[EquationChange, ...]:
-    """Return every equation of both programs once, in their common order, removed ones before added ones."""
+def compare_equations(before: FlatProgram, after: FlatProgram) -> tuple[EquationChange, ...]:
+    """Return the change of every equation of both programs, in their common order, removed ones before added ones."""
     pairs = pair_equations(before, after)
-    same = _same_values(before, after, pairs)
-    return tuple(_merged(before, after, pairs, same))
+    same = _match_values(before, after, pairs)
+    return tuple(_iter_changes(before, after, pairs, same))
 
 
-def pair_equations(before: Flat, after: Flat) -> list[Pair]:
+def pair_equations(before: FlatProgram, after: FlatProgram) -> list[Pair]:
     """Return pairs of indices into both lists of equations, ascending in both.
 
-    Equations are paired in this order: those of the user's functions; derived ones, which are distinguished by
-    the forward equation that each one transposes; those with the same content; those with the same operation. No
-    pair crosses an earlier one.
+    Equations are paired in this order: those of the user's functions; derived ones, which are distinguished by the
+    forward equation that each one transposes; those with the same content; those with the same operation. No pair
+    crosses an earlier one. Unpaired equations were removed or added.
     """
     forward_pairs = _forward_pairs(before, after)
     pairs: list[Pair] = []
-    for key in (lambda side, equation: _by_origin(side, equation, forward_pairs), _by_line, _by_content, _by_operation):
-        pairs = _closer(before, after, pairs, key)
+    for key in (
+        lambda side, equation: _origin_key(side, equation, forward_pairs),
+        _line_key,
+        _content_key,
+        _operation_key,
+    ):
+        pairs = _extend_pairs(before, after, pairs, key)
     return pairs
 
 
-def _closer(before: Flat, after: Flat, pairs: list[Pair], key: Key) -> list[Pair]:
-    """Return the pairs, extended by equations between them that have the same key."""
+def _extend_pairs(before: FlatProgram, after: FlatProgram, pairs: list[Pair], key: Key) -> list[Pair]:
+    """Return the pairs, extended by equations that have equal keys and lie between the same two pairs."""
     result = list(pairs)
     for left, right in gaps(pairs, (len(before.equations), len(after.equations))):
         a = [key(before, before.equations[i]) for i in left]
@@ -109,21 +118,27 @@ def _closer(before: Flat, after: Flat, pairs: list[Pair], key: Key) -> list[Pair
     return sorted(result)
 
 
-def _forward_pairs(before: Flat, after: Flat) -> dict[tuple[Flat, str], int]:
-    """Return the number of the pair that a forward equation belongs to, by its program and path."""
+def _forward_pairs(before: FlatProgram, after: FlatProgram) -> dict[tuple[FlatProgram, str], int]:
+    """Return the number of the pair of each forward equation that has a counterpart, by (program, path)."""
     old, new = ([equation for equation in side.equations if equation.role == "forward"] for side in (before, after))
-    pairs = align([_by_line(before, equation) for equation in old], [_by_line(after, equation) for equation in new])
+    pairs = align([_line_key(before, equation) for equation in old], [_line_key(after, equation) for equation in new])
     return {key: number for number, (i, j) in enumerate(pairs) for key in ((before, old[i].path), (after, new[j].path))}
 
 
-def _by_origin(program: Flat, equation: Equation, forward_pairs: dict[tuple[Flat, str], int]) -> Hashable:
+def _origin_key(
+    program: FlatProgram, equation: Equation, forward_pairs: dict[tuple[FlatProgram, str], int]
+) -> Hashable:
+    """Return a key equal for equations of both programs that derive from corresponding forward equations."""
     if equation.role == "forward":
         return forward_pairs.get((program, equation.path), (program, equation.path))
     origin = equation.transposes
-    return *_by_line(program, equation), forward_pairs.get((program, origin), (program, origin)) if origin else None
+    return *_line_key(program, equation), forward_pairs.get((program, origin), (program, origin)) if origin else None
 
 
-def _merged(before: Flat, after: Flat, pairs: list[Pair], same: dict[str, str]) -> Iterator[EquationChange]:
+def _iter_changes(
+    before: FlatProgram, after: FlatProgram, pairs: list[Pair], same: dict[str, str]
+) -> Iterator[EquationChange]:
+    """Yield the change of every equation of both programs; ``same`` is the result of :func:`_match_values`."""
     partners = dict(pairs)
     j = 0
     for i, equation in enumerate(before.equations):
@@ -138,7 +153,10 @@ def _merged(before: Flat, after: Flat, pairs: list[Pair], same: dict[str, str]) 
         yield EquationChange("+", None, new.path)
 
 
-def _pair_change(before: Flat, after: Flat, old: Equation, new: Equation, same: dict[str, str]) -> EquationChange:
+def _pair_change(
+    before: FlatProgram, after: FlatProgram, old: Equation, new: Equation, same: dict[str, str]
+) -> EquationChange:
+    """Return what differs between two corresponding equations; ``same`` is the result of :func:`_match_values`."""
     details: list[str] = []
     changed: list[str] = []
     if (was := before.types(old)) != (now := after.types(new)):
@@ -151,7 +169,7 @@ def _pair_change(before: Flat, after: Flat, old: Equation, new: Equation, same: 
     if parameters := _parameter_changes(old.parameters, new.parameters):
         changed.append("parameters")
         details += parameters
-    if not _operands_alike(before, after, old, new, same):
+    if not _have_same_operands(before, after, old, new, same):
         changed.append("operands")
     return EquationChange(
         "~" if changed else "=", old.path, new.path, tuple(changed), "; ".join(dict.fromkeys(details))
@@ -176,15 +194,18 @@ def _parameter_changes(old: str, new: str) -> list[str]:
     ]
 
 
-def _same_values(before: Flat, after: Flat, pairs: list[Pair]) -> dict[str, str]:
-    """Return the variables of ``after`` by the equal variables of ``before``, as far as the pairs show."""
+def _match_values(before: FlatProgram, after: FlatProgram, pairs: list[Pair]) -> dict[str, str]:
+    """Return the variables of ``after`` by the corresponding variables of ``before``, as far as the pairs show.
+
+    ``pairs`` are indices of corresponding equations.
+    """
     same: dict[str, str] = {}
 
     def add_pairs(old: Sequence[str], new: Sequence[str]) -> None:
         for a, b in zip(old, new, strict=False):
-            same.setdefault(before.value(a), after.value(b))
+            same.setdefault(before.resolve(a), after.resolve(b))
 
-    add_pairs(*_arguments(before.jaxpr, after.jaxpr))
+    add_pairs(*_pair_arguments(before.jaxpr, after.jaxpr))
     add_pairs(before.jaxpr.constants, after.jaxpr.constants)
     for i, j in pairs:
         old, new = before.equations[i], after.equations[j]
@@ -194,8 +215,11 @@ def _same_values(before: Flat, after: Flat, pairs: list[Pair]) -> dict[str, str]
     return same
 
 
-def _arguments(before: Jaxpr, after: Jaxpr) -> tuple[Sequence[str], Sequence[str]]:
-    """Return matching arguments: those with the same label, then the others by position if equally many."""
+def _pair_arguments(before: Jaxpr, after: Jaxpr) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the matching arguments of both programs: those with the same label, then the others by position.
+
+    The others match only if there are equally many.
+    """
     old, new = ({j.variables[n].label or n: n for n in j.inputs if n in j.variables} for j in (before, after))
     if len(old) < len(before.inputs) or len(new) < len(after.inputs):
         return before.inputs, after.inputs
@@ -205,19 +229,25 @@ def _arguments(before: Jaxpr, after: Jaxpr) -> tuple[Sequence[str], Sequence[str
     return [*(old[label] for label in common), *unmatched[0]], [*(new[label] for label in common), *unmatched[1]]
 
 
-def _operands_alike(before: Flat, after: Flat, old: Equation, new: Equation, same: dict[str, str]) -> bool:
+def _have_same_operands(
+    before: FlatProgram, after: FlatProgram, old: Equation, new: Equation, same: dict[str, str]
+) -> bool:
+    """Return whether two equations take corresponding variables and equal literals as operands.
+
+    ``same`` has the variables of ``after`` by the corresponding variables of ``before``.
+    """
     if len(old.inputs) != len(new.inputs):
         return False
     for a, b in zip(old.inputs, new.inputs, strict=True):
         if a in before.variables and b in after.variables:
-            if same.get(before.value(a)) != after.value(b):
+            if same.get(before.resolve(a)) != after.resolve(b):
                 return False
-        elif not _literals_alike(a, b):
+        elif not _are_same_literals(a, b):
             return False
     return True
 
 
-def _literals_alike(a: str, b: str) -> bool:
+def _are_same_literals(a: str, b: str) -> bool:
     """Return whether ``2.0:f32[]`` and ``2:bf16[]`` are the same number; the result types show the types."""
     a, b = a.partition(":")[0], b.partition(":")[0]
     try:

@@ -11,7 +11,7 @@ from ...records.events import Record
 from ...records.store import VERSION, from_json, load
 from .changes import Timing
 from .compare import Diff, compare
-from .timing import timing
+from .timing import compare_timings
 
 _KEY = "xlascope_diff"
 
@@ -43,14 +43,14 @@ def diff_from_json(data: dict[str, Any]) -> Diff:
     if not all(isinstance(side, list) for side in sides):
         raise ValueError("before and after: expected lists of records")
     before, after = ([from_json(item) for item in side or ()] for side in sides)
-    return compare(before, after, labels=(labels[0], labels[1]), timing=_timing(data.get("timing")))
+    return compare(before, after, labels=(labels[0], labels[1]), timing=_timing_from_json(data.get("timing")))
 
 
-def _timing(data: Any) -> Timing | None:
+def _timing_from_json(data: Any) -> Timing | None:
     if data is None:
         return None
     try:
         sides = [[float(value) for value in data[name]] for name in ("before", "after")]
-        return timing(sides[0], sides[1], str(data["source"]))
+        return compare_timings(sides[0], sides[1], str(data["source"]))
     except (KeyError, TypeError) as error:
         raise ValueError("timing: expected measurements of both programs") from error

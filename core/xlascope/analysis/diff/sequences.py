@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 Pair = tuple[int, int]
 
 #: The shortest edit script is searched for up to this number of differences; the cost is quadratic in it.
-MOST_DIFFERENCES = 1200
+MAX_DIFFERENCES = 1200
 
 
 def align(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
@@ -20,12 +20,14 @@ def align(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
     >>> align("abcd", "axcd")
     [(0, 0), (2, 2), (3, 3)]
     """
-    shortest = _shortest(before, after)
-    return shortest if shortest is not None else list(_anchored(before, after))
+    shortest = _shortest_edit_script(before, after)
+    return shortest if shortest is not None else list(_align_by_anchors(before, after))
 
 
 def gaps(pairs: Sequence[Pair], end: Pair) -> Iterator[tuple[range, range]]:
-    """Yield the index ranges between pairs, where either side has any.
+    """Yield the index ranges between consecutive pairs, where either of both sequences has any index.
+
+    ``end`` are the lengths of the sequences.
 
     >>> list(gaps([(0, 0), (2, 1)], (3, 2)))
     [(range(1, 2), range(1, 1))]
@@ -37,7 +39,7 @@ def gaps(pairs: Sequence[Pair], end: Pair) -> Iterator[tuple[range, range]]:
         left, right = i + 1, j + 1
 
 
-def _shortest(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair] | None:
+def _shortest_edit_script(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair] | None:
     """Return the pairs of a shortest edit script (Myers), or None when there are too many differences.
 
     ``reached[k]`` is how far into ``before`` a script of ``d`` edits can get on the diagonal k = i - j.
@@ -45,7 +47,7 @@ def _shortest(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pai
     n, m = len(before), len(after)
     reached = {1: 0}
     steps: list[dict[int, int]] = []
-    for d in range(min(n + m, MOST_DIFFERENCES) + 1):
+    for d in range(min(n + m, MAX_DIFFERENCES) + 1):
         steps.append(dict(reached))
         for k in range(-d, d + 1, 2):
             down = k == -d or (k != d and reached[k - 1] < reached[k + 1])
@@ -54,12 +56,16 @@ def _shortest(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pai
                 i += 1
             reached[k] = i
             if i >= n and i - k >= m:
-                return _walked_back(steps, n, m)
+                return _backtrack(steps, n, m)
     return None
 
 
-def _walked_back(steps: Sequence[dict[int, int]], i: int, j: int) -> list[Pair]:
-    """Return the pairs that the shortest edit script leaves in place, from the end to the start."""
+def _backtrack(steps: Sequence[dict[int, int]], i: int, j: int) -> list[Pair]:
+    """Return the pairs of items that the shortest edit script keeps.
+
+    ``steps[d]`` says how far into the first sequence each diagonal was reached before the ``d``-th edit, ``i`` and
+    ``j`` are the lengths of both sequences.
+    """
     pairs: list[Pair] = []
     for d in range(len(steps) - 1, -1, -1):
         reached, k = steps[d], i - j
@@ -74,18 +80,22 @@ def _walked_back(steps: Sequence[dict[int, int]], i: int, j: int) -> list[Pair]:
     return pairs
 
 
-def _anchored(before: Sequence[Hashable], after: Sequence[Hashable]) -> Iterator[Pair]:
-    """Yield pairs from items that occur equally often on both sides, and from searches between these."""
-    anchors = _ascending(_ranked(before, after))
+def _align_by_anchors(before: Sequence[Hashable], after: Sequence[Hashable]) -> Iterator[Pair]:
+    """Yield pairs of equal items, for long sequences that differ much.
+
+    They are found among items that occur equally often in both, and by searches between these.
+    """
+    anchors = _longest_increasing(_match_by_rank(before, after))
     inner = list(gaps(anchors, (len(before), len(after)))) if anchors else []
     pairs = set(anchors)
     for left, right in inner:
-        closer = _shortest(before[left.start : left.stop], after[right.start : right.stop]) or []
+        closer = _shortest_edit_script(before[left.start : left.stop], after[right.start : right.stop]) or []
         pairs.update((left.start + i, right.start + j) for i, j in closer)
     yield from sorted(pairs)
 
 
-def _ranked(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
+def _match_by_rank(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
+    """Return pairs of the k-th occurrences of each item that occurs equally often in both sequences, ascending."""
     occurrences: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, items in enumerate((before, after)):
         for index, item in enumerate(items):
@@ -94,8 +104,8 @@ def _ranked(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]
     return sorted(pair for sides in equal for pair in zip(*sides, strict=True))
 
 
-def _ascending(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the longest list of pairs whose second indices ascend, as the first ones do."""
+def _longest_increasing(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the longest subsequence of pairs whose second indices ascend; the first ones ascend already."""
     ends: list[int] = []
     last: list[int] = []
     previous: list[int | None] = []

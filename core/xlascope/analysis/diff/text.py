@@ -10,16 +10,16 @@ from ...records.paths import PROGRAM
 from ...records.plain import plain
 from ...records.programs import Equation
 from .changes import EquationChange, KernelChange, Number, Sign, Timing
-from .equations import Flat
+from .equations import FlatProgram
 from .timing import quartiles
 
 #: Number of equations, and of kernels, that are listed.
-MOST_LINES = 60
+MAX_LINES = 60
 #: Number of names listed for one side of a regrouping.
-MOST_NAMES = 6
+MAX_NAMES = 6
 #: Labels up to this number of characters are used in tables and sentences.
-LONGEST_NAME = 24
-BOTH = ("before", "after")
+MAX_LABEL_CHARS = 24
+DEFAULT_LABELS = ("before", "after")
 
 _WORDS: dict[Sign, str] = {"=": "alike", "~": "changed", "+": "added", "-": "removed"}
 _SECONDS = (("n", 1e-9), ("µ", 1e-6), ("m", 1e-3), ("", 1.0))
@@ -27,89 +27,89 @@ _COUNTS = (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
 _SIGNS = {"same": "=", "appeared": "+", "vanished": "-"}
 
 
-def heading(labels: tuple[str, str]) -> str:
+def format_heading(labels: tuple[str, str]) -> str:
     """Return the heading that names both programs."""
     texts = [plain(label, 120) for label in labels]
-    if names(labels) == BOTH:
-        return "\n".join(f"{name}: {label}" for name, label in zip(BOTH, texts, strict=True))
+    if short_labels(labels) == DEFAULT_LABELS:
+        return "\n".join(f"{name}: {label}" for name, label in zip(DEFAULT_LABELS, texts, strict=True))
     return "  →  ".join(texts)
 
 
-def names(labels: tuple[str, str]) -> tuple[str, str]:
+def short_labels(labels: tuple[str, str]) -> tuple[str, str]:
     """Return the labels if they are short, otherwise ``before`` and ``after``."""
-    return labels if max(map(len, labels)) <= LONGEST_NAME and all(map(str.isprintable, labels)) else BOTH
+    return labels if max(map(len, labels)) <= MAX_LABEL_CHARS and all(map(str.isprintable, labels)) else DEFAULT_LABELS
 
 
-def equation_lines(changes: Sequence[EquationChange], before: Flat, after: Flat) -> Iterator[str]:
-    """Yield the counts and every equation that is not alike."""
+def equation_lines(changes: Sequence[EquationChange], before: FlatProgram, after: FlatProgram) -> Iterator[str]:
+    """Yield a line with the number of equations by sign, and a line for each of the first that are not alike."""
     counts = Counter(item.sign for item in changes)
     summary = ", ".join(f"{counts[sign]:,} {word}" for sign, word in _WORDS.items() if counts[sign])
     yield f"equations: {summary or 'none'}"
     old, new = ({item.path: item for item in side.equations} for side in (before, after))
     sides = {True: (new, after), False: (old, before)}
     rows: list[tuple[str, ...]] = []
-    alike = more = 0
+    equal_count = more = 0
     for change in changes:
         if change.sign == "=":
-            alike += 1
+            equal_count += 1
             continue
-        if len(rows) >= MOST_LINES:
+        if len(rows) >= MAX_LINES:
             more += 1
             continue
-        if alike:
-            rows.append((f"    {alike:,} alike",))
-        alike = 0
+        if equal_count:
+            rows.append((f"    {equal_count:,} alike",))
+        equal_count = 0
         equations, program = sides[change.sign != "-"]
         path = change.after if change.sign != "-" else change.before
         rows.append(_equation_row(change, equations[path or PROGRAM], program))
-    yield from _aligned(rows)
+    yield from _align_columns(rows)
     if more:
         yield f"    {more:,} more"
 
 
-def _equation_row(change: EquationChange, equation: Equation, program: Flat) -> tuple[str, ...]:
+def _equation_row(change: EquationChange, equation: Equation, program: FlatProgram) -> tuple[str, ...]:
     types = change.detail or ", ".join(program.types(equation))
     words = " ".join(change.changed) or _WORDS[change.sign]
     return f"  {change.sign} {plain(equation.name, 40)}", words, plain(types, 90), plain(program.line(equation), 60)
 
 
 def kernel_lines(changes: Sequence[KernelChange]) -> Iterator[str]:
-    """Yield the counts and every kernel that is not the same."""
+    """Yield a line with the number of kernels by kind of change, and a line for each of the first that changed."""
     if not changes:
         return
     counts = Counter(item.kind for item in changes)
     yield "kernels: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
     different = [item for item in changes if item.kind != "same"]
-    yield from _aligned([_kernel_row(item) for item in different[:MOST_LINES]])
-    if len(different) > MOST_LINES:
-        yield f"    {len(different) - MOST_LINES:,} more"
+    yield from _align_columns([_kernel_row(item) for item in different[:MAX_LINES]])
+    if len(different) > MAX_LINES:
+        yield f"    {len(different) - MAX_LINES:,} more"
 
 
 def _kernel_row(change: KernelChange) -> tuple[str, ...]:
-    sides = [_names(side) for side in (change.before, change.after) if side]
+    sides = [_join_names(side) for side in (change.before, change.after) if side]
     both = sides[:1] if len(set(sides)) == 1 else sides
     return f"  {_SIGNS.get(change.kind, '~')} {change.kind}", " → ".join(both), plain(change.detail, 90)
 
 
-def _names(names: Sequence[str]) -> str:
-    more = f" + {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(plain(name, 60) for name in names[:MOST_NAMES]) + more
+def _join_names(names: Sequence[str]) -> str:
+    more = f" + {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(plain(name, 60) for name in names[:MAX_NAMES]) + more
 
 
 def number_lines(numbers: Sequence[Number], labels: tuple[str, str]) -> Iterator[str]:
-    """Yield every number of both programs with the change and the source."""
+    """Yield a table of the numbers of both programs, with the change and the source; no line if there are none."""
     if numbers:
-        rows = [("", *names(labels), "change", "source")]
+        rows = [("", *short_labels(labels), "change", "source")]
         rows += [(row.name, value(row.before, row.unit), value(row.after, row.unit), change(row), row.source)
                  for row in numbers]  # fmt: skip
-        yield from _aligned(rows, right=(1, 2, 3))
+        yield from _align_columns(rows, right=(1, 2, 3))
 
 
 def timing_lines(timing: Timing | None, labels: tuple[str, str]) -> Iterator[str]:
-    """Yield the medians with their spread, and whether the difference exceeds the noise."""
+    """Yield both medians with their spread, and whether the difference exceeds the noise; no line without a timing."""
     if timing is None:
         return
-    for label, seconds in zip(names(labels), (timing.before, timing.after), strict=True):
+    for label, seconds in zip(short_labels(labels), (timing.before, timing.after), strict=True):
         low, middle, high = (value(quartile, "s") for quartile in quartiles(seconds))
         yield f"{label}: {middle} per call (median; half of the rounds between {low} and {high})"
     yield verdict(timing, labels)
@@ -118,7 +118,7 @@ def timing_lines(timing: Timing | None, labels: tuple[str, str]) -> Iterator[str
 
 def verdict(timing: Timing, labels: tuple[str, str]) -> str:
     """Return a sentence that says which program is faster, by how much, and how certain that is."""
-    before, after = names(labels)
+    before, after = short_labels(labels)
     if math.isinf(timing.high):
         return f"{after} takes {timing.ratio:.3g} times as long as {before}; too few rounds to tell that from noise"
     bounds = f"{timing.low:.3g} to {timing.high:.3g} times as long, with 99 % confidence"
@@ -157,7 +157,11 @@ def change(number: Number) -> str:
     return f"× {ratio:.3g}" if ratio >= 10 else f"{100 * (ratio - 1):+.3g} %".replace("-", "−")
 
 
-def _aligned(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> Iterator[str]:
+def _align_columns(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> Iterator[str]:
+    """Yield rows as lines with aligned columns; rows of one cell are lines of their own.
+
+    ``right`` are the columns that are right-aligned.
+    """
     full_rows = [row for row in rows if len(row) > 1]
     widths = [max(map(len, column)) for column in zip(*full_rows, strict=True)]
     for row in rows:

@@ -9,10 +9,10 @@ from statistics import median
 from .changes import Timing
 
 #: The probability that the true median of the ratios lies outside of the reported interval.
-DOUBT = 0.01
+ERROR_PROBABILITY = 0.01
 
 
-def timing(before: Sequence[float], after: Sequence[float], source: str) -> Timing:
+def compare_timings(before: Sequence[float], after: Sequence[float], source: str) -> Timing:
     """Return the comparison of paired rounds; round i measured both programs in succession, in seconds per call.
 
     Raises ValueError unless both have the same number of rounds, at least one.
@@ -25,7 +25,7 @@ def timing(before: Sequence[float], after: Sequence[float], source: str) -> Timi
     if not before or len(before) != len(after):
         raise ValueError(f"rounds come in pairs: {len(before)} of one program, {len(after)} of the other")
     ratios = sorted(b / max(a, 1e-12) for a, b in zip(before, after, strict=True))
-    rank = _rank(len(ratios))
+    rank = _find_rank(len(ratios))
     low, high = (ratios[rank], ratios[-1 - rank]) if rank is not None else (0.0, math.inf)
     return Timing(tuple(before), tuple(after), median(ratios), low, high, source)
 
@@ -41,15 +41,15 @@ def quartiles(seconds: Sequence[float]) -> tuple[float, float, float]:
     return ordered[n // 4], median(ordered), ordered[n - 1 - n // 4]
 
 
-def _rank(rounds: int) -> int | None:
+def _find_rank(rounds: int) -> int | None:
     """Return k so that the k-th smallest and k-th largest ratio enclose the median with enough confidence.
 
-    Each ratio lies below the true median with probability 1/2, so their number is binomial. The only assumption
-    about the noise is that rounds are independent.
+    Ranks count from 0; None if there are too few rounds. Each ratio lies below the true median with probability 1/2,
+    so their number is binomial. The only assumption about the noise is that rounds are independent.
     """
     below = 0.0
     for k in range(rounds // 2 + 1):
         below += math.comb(rounds, k) / 2**rounds
-        if 2 * below > DOUBT:
+        if 2 * below > ERROR_PROBABILITY:
             return k - 1 if k else None
     return None

@@ -2,6 +2,6 @@
 
 from .evidence import Copied, Evidence
 from .rule import Rule
-from .table import MOST, RULES, diagnose, diagnosis_text
+from .table import MAX_FINDINGS, RULES, diagnose, diagnosis_text
 
-__all__ = ["MOST", "RULES", "Copied", "Evidence", "Rule", "diagnose", "diagnosis_text"]
+__all__ = ["MAX_FINDINGS", "RULES", "Copied", "Evidence", "Rule", "diagnose", "diagnosis_text"]

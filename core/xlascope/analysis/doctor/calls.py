@@ -5,33 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...records import Finding, Measure, Traced
-from ..figures import percent, plural, seconds, size
-from ..retraces import Retrace, made_from
+from ..formatting import percent, plural, seconds, size
+from ..retraces import Retrace, new_function_location
 from .evidence import Evidence
-from .rule import CLOCK, COUNT, PROFILER, WORTH_SECONDS, WORTH_SHARE
+from .rule import CLOCK, COUNT, MIN_FINDING_SECONDS, MIN_FINDING_SHARE, PROFILER
 
 #: Minimum number of avoidable traces, and of the seconds that they cost.
-TRACES, LOST = 5, 0.1
+MIN_TRACES, MIN_LOST_SECONDS = 5, 0.1
 #: Minimum number of calls, of their seconds, and of the fraction of these that the device waits.
-CALLS, LASTED, WAITING = 100, 1.0, 0.7
+MIN_CALLS, MIN_LOOP_SECONDS, MIN_WAITING_SHARE = 100, 1.0, 0.7
 
 
-def traced_again(evidence: Evidence) -> Iterator[Finding]:
+def find_retraces(evidence: Evidence) -> Iterator[Finding]:
     """Find a function that was traced again, because something about its arguments changed."""
-    yield from _retraced(evidence, "traced again", new=False)
+    yield from _find_avoidable_traces(evidence, "traced again", new=False)
 
 
-def jit_in_a_loop(evidence: Evidence) -> Iterator[Finding]:
+def find_jit_in_loop(evidence: Evidence) -> Iterator[Finding]:
     """Find a function that is created and jitted anew each time, so that caches miss."""
-    yield from _retraced(evidence, "jit in a loop", new=True)
+    yield from _find_avoidable_traces(evidence, "jit in a loop", new=True)
 
 
-def _retraced(evidence: Evidence, rule: str, *, new: bool) -> Iterator[Finding]:
+def _find_avoidable_traces(evidence: Evidence, rule: str, *, new: bool) -> Iterator[Finding]:
+    """Find enough avoidable traces of the function, as at most one finding of the rule named ``rule``.
+
+    ``new`` selects traces of functions that were created anew; otherwise those of one function.
+    """
     retraces = [
-        retrace for retrace in evidence.retraces if bool(made_from(retrace.reason)) == new and not retrace.inside
+        retrace
+        for retrace in evidence.retraces
+        if bool(new_function_location(retrace.reason)) == new and not retrace.inside
     ]
     lost = sum(retrace.seconds for retrace in retraces)
-    if len(retraces) < TRACES or lost < LOST or _is_of_a_library(evidence.traced):
+    if len(retraces) < MIN_TRACES or lost < MIN_LOST_SECONDS or _is_library_function(evidence.traced):
         return
     latest = retraces[0]
     ran = evidence.executed.seconds if evidence.executed is not None else 0.0
@@ -44,14 +50,14 @@ def _retraced(evidence: Evidence, rule: str, *, new: bool) -> Iterator[Finding]:
         latest.fix,
         lost / (lost + ran),
         lost,
-        site if evidence.at(site) == latest.where else None,
+        site if evidence.format_location(site) == latest.where else None,
         "",
         None,
-        (Measure("traces that could have been spared", len(retraces), "", COUNT), *_parts(retraces)),
+        (Measure("traces that could have been spared", len(retraces), "", COUNT), *_measure_parts(retraces)),
     )
 
 
-def _is_of_a_library(traced: Traced) -> bool:
+def _is_library_function(traced: Traced) -> bool:
     """Return whether all equations stem from the call site: the function is a library's, not the user's."""
     site = traced.call_site
     if site is None:
@@ -60,19 +66,19 @@ def _is_of_a_library(traced: Traced) -> bool:
     return lines <= {(site.file, site.line, site.function)}
 
 
-def _parts(retraces: list[Retrace]) -> Iterator[Measure]:
+def _measure_parts(retraces: list[Retrace]) -> Iterator[Measure]:
     for name in ("trace", "lower", "compile"):
         yield Measure(f"{name} again", sum(getattr(retrace, name) for retrace in retraces), "s", CLOCK)
 
 
-def copied_arguments(evidence: Evidence) -> Iterator[Finding]:
+def find_copied_arguments(evidence: Evidence) -> Iterator[Finding]:
     """Find arguments in NumPy's memory, which every call copies to the device."""
     copied = evidence.copied
     if copied is None or not copied.slower:
         return
     spent = copied.given - copied.kept
     share = spent / copied.given if copied.given else 0.0
-    if share < WORTH_SHARE or spent < WORTH_SECONDS:
+    if share < MIN_FINDING_SHARE or spent < MIN_FINDING_SECONDS:
         return
     names = ", ".join(copied.names[:3]) + (f" and {len(copied.names) - 3} more" if len(copied.names) > 3 else "")
     several = len(copied.names) > 1
@@ -94,18 +100,18 @@ def copied_arguments(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def waits(evidence: Evidence) -> Iterator[Finding]:
+def find_waits(evidence: Evidence) -> Iterator[Finding]:
     """Find a device that waits between calls: for Python, for data, or for code that reads each result."""
     run, account = evidence.executed, evidence.account
-    if run is None or account is None or account.whole is None or run.at_most or not evidence.traced.seconds:
+    if run is None or account is None or account.mean is None or run.at_most or not evidence.traced.seconds:
         return
-    if run.calls < CALLS or run.seconds < LASTED or not run.observed_calls:
+    if run.calls < MIN_CALLS or run.seconds < MIN_LOOP_SECONDS or not run.observed_calls:
         return
     # The smaller of two: the interval between profiled calls, and the mean interval between all counted calls.
     interval = min(max(run.window / run.observed_calls, run.step), run.seconds / run.calls)
-    working = account.whole.running_seconds
+    working = account.mean.running_seconds
     waiting = 1 - working / interval
-    if waiting < WAITING:
+    if waiting < MIN_WAITING_SHARE:
         return
     yield Finding(
         "waits",

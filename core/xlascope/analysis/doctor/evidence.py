@@ -25,7 +25,7 @@ from ...records import (
     Variable,
 )
 from ...records.stages import Stages
-from ..costs.call_times import CallTimes, call_times, places_of
+from ..costs.call_times import CallTimes, compute_call_times, equation_locations
 from ..retraces import Retrace
 
 R = TypeVar("R", Traced, Lowered, Compiled, Executed, Ceilings)
@@ -48,12 +48,17 @@ class Copied(NamedTuple):
 
 
 class Level:
-    """Program with the producers and users of its values: the outermost one, or the body of an equation."""
+    """One program with the producers and users of its values: the outermost jaxpr, or the body of an equation.
+
+    ``producers`` are the equations by the names of their results; ``traced`` is the record of the whole program.
+    """
 
     def __init__(self, jaxpr: Jaxpr, traced: Traced) -> None:
         self.jaxpr = jaxpr
         self.traced = traced
-        self.made: dict[str, Equation] = {name: equation for equation in jaxpr.equations for name in equation.outputs}
+        self.producers: dict[str, Equation] = {
+            name: equation for equation in jaxpr.equations for name in equation.outputs
+        }
         self._users: dict[str, list[Equation]] = {}
         for equation in jaxpr.equations:
             for name in dict.fromkeys(equation.inputs):
@@ -72,18 +77,18 @@ class Level:
 
         A value that another equation computes as well has more users, because the compiler merges the two.
         """
-        users, producer = self.users(name), self.made.get(name)
-        is_unique = producer is None or self._equal[_content(producer)] == 1
+        users, producer = self.users(name), self.producers.get(name)
+        is_unique = producer is None or self._content_counts[_content(producer)] == 1
         return users[0] if len(users) == 1 and is_unique and name not in self.jaxpr.outputs else None
 
     @cached_property
-    def _equal(self) -> Counter[tuple[object, ...]]:
+    def _content_counts(self) -> Counter[tuple[object, ...]]:
         return Counter(map(_content, self.jaxpr.equations))
 
 
 @dataclass
 class Evidence:
-    """Records of one program. Each part may be missing, and a rule that needs it finds nothing then.
+    """Records of one program and data derived from them; a rule finds nothing if a record that it needs is None.
 
     ``retraces`` are the avoidable traces of its function, newest first.
     """
@@ -100,7 +105,10 @@ class Evidence:
     def of(
         cls, records: Sequence[Record], retraces: tuple[Retrace, ...] = (), copied: Copied | None = None
     ) -> Evidence | None:
-        """Return the evidence in one program's records; None without a trace. The latest measurement counts."""
+        """Return the evidence in one program's records, or None if no trace is among them.
+
+        Of several measurements the latest counts. ``retraces`` and ``copied`` are stored as they are.
+        """
         stages = Stages.of(records)
         if stages.traced is None:
             return None
@@ -112,7 +120,7 @@ class Evidence:
         """Return the breakdown of the time of a call; None without a measurement."""
         if self.executed is None:
             return None
-        return call_times(self.executed, self.compiled, places_of(self.traced))
+        return compute_call_times(self.executed, self.compiled, equation_locations(self.traced))
 
     @cached_property
     def equations(self) -> dict[EquationPath, Equation]:
@@ -137,10 +145,10 @@ class Evidence:
     @property
     def kernel_seconds(self) -> float:
         """Return the time of all kernels in a call; 0.0 without a measurement."""
-        return self.account.whole.kernel_seconds if self.account is not None and self.account.whole is not None else 0.0
+        return self.account.mean.kernel_seconds if self.account is not None and self.account.mean is not None else 0.0
 
     @property
-    def building(self) -> float:
+    def build_seconds(self) -> float:
         """Return the seconds of tracing, lowering and compiling."""
         return sum(record.seconds for record in (self.traced, self.lowered, self.compiled) if record is not None)
 
@@ -149,10 +157,10 @@ class Evidence:
 
         None of the equations may contain another. A kernel's time is split evenly over its equations.
         """
-        return sum(self._seconds.get(path, 0.0) for path in set(paths))
+        return sum(self._seconds_by_path.get(path, 0.0) for path in set(paths))
 
     @cached_property
-    def _seconds(self) -> dict[EquationPath, float]:
+    def _seconds_by_path(self) -> dict[EquationPath, float]:
         """Return the seconds of each equation in a kernel, and of each equation that contains such."""
         totals: dict[EquationPath, float] = {}
         for path, seconds in self.account.equations.items() if self.account is not None else ():
@@ -166,16 +174,16 @@ class Evidence:
         return min(seconds / self.kernel_seconds, 1.0) if self.kernel_seconds else 0.0
 
     def kernel_of(self, paths: Iterable[EquationPath]) -> str:
-        """Return the kernel with most time among those that contain one of these equations."""
-        chosen = frozenset(paths)
-        kernel_calls = self.account.whole.kernels if self.account is not None and self.account.whole is not None else ()
+        """Return the name of the kernel with most time among those that contain one of these equations, or ``""``."""
+        path_set = frozenset(paths)
+        kernel_calls = self.account.mean.kernels if self.account is not None and self.account.mean is not None else ()
         for kernel_call in kernel_calls:
             kernel = self.kernels.get(kernel_call.kernel)
-            if kernel is not None and any(_among(path, chosen) for path in kernel.equations):
+            if kernel is not None and any(_is_within(path, path_set) for path in kernel.equations):
                 return kernel_call.kernel
         return ""
 
-    def at(self, location: SourceRange | None) -> str:
+    def format_location(self, location: SourceRange | None) -> str:
         """Return a location as text, such as ``In[7]:3`` or ``model.py:12``, or ``""``."""
         if location is None:
             return ""
@@ -184,7 +192,7 @@ class Evidence:
 
 
 def name_of(level: Level, name: str, otherwise: str) -> str:
-    """Return the user's name of a program's argument, or ``otherwise``."""
+    """Return the label that the user gave to a program's argument, ``otherwise`` if ``name`` has none."""
     variable = level.type_of(name)
     return variable.label if variable is not None and variable.label else otherwise
 
@@ -216,9 +224,9 @@ def _programs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
             yield from _programs(body)
 
 
-def _among(path: EquationPath, chosen: frozenset[EquationPath]) -> bool:
-    """Return whether an equation is one of these or inside one."""
-    while path and path not in chosen:
+def _is_within(path: EquationPath, paths: frozenset[EquationPath]) -> bool:
+    """Return whether an equation is one of ``paths`` or inside one of them."""
+    while path and path not in paths:
         path = path.parent
     return bool(path)
 

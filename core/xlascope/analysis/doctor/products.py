@@ -10,31 +10,31 @@ from typing import NamedTuple
 
 from ...records import Equation, Finding, Measure
 from ...records.traits import Trait
-from ..figures import percent, plural, rate, size
+from ..formatting import percent, plural, rate, size
 from .evidence import Evidence, Level, name_of
-from .rule import COUNT, PROFILER, Stake, written_apart
+from .rule import COUNT, PROFILER, CallCost, are_written_separately
 
 #: Minimum ratio of operations to those of the other order, and minimum length of a one-hot row.
-FEWER, CLASSES = 4.0, 64
+MIN_FLOP_RATIO, MIN_CLASSES = 4.0, 64
 #: Fraction of the float32 rate below which integer products are slow, and operations from which on a product can
 #: reach that rate.
-SLOW_PART, LARGE_FLOPS = 0.5, 1e7
+SLOW_RATE_FRACTION, MIN_LARGE_FLOPS = 0.5, 1e7
 #: Minimum fraction of the kernels' time in float32 products.
-FLOAT32_SHARE = 0.4
+MIN_FLOAT32_SHARE = 0.4
 
 
-def product_order(evidence: Evidence) -> Iterator[Finding]:
+def find_product_order(evidence: Evidence) -> Iterator[Finding]:
     """Find A · B · e evaluated from the left where e is small: A · B is a large product that is not needed."""
     for level in evidence.levels:
         for inner in level.jaxpr.equations:
-            order = _better_order(level, inner)
-            cost = order and Stake.of(evidence, (inner.path, order.outer.path))
+            order = _find_cheaper_order(level, inner)
+            cost = order and CallCost.of(evidence, (inner.path, order.outer.path))
             if order and cost:
-                many, few = (rate(value, "FLOP").removesuffix("/s") for value in (order.flops, order.fewer))
-                yield cost.finding(
+                flops, fewer = (rate(value, "FLOP").removesuffix("/s") for value in (order.flops, order.fewer))
+                yield cost.make_finding(
                     "product order",
                     inner,
-                    f"Two matrices are multiplied before a smaller array: {many} where {few} would do; they take "
+                    f"Two matrices are multiplied before a smaller array: {flops} where {fewer} would do; they take "
                     f"{cost.words}",
                     f"multiply in the other order: {order.instead}",
                     Measure("operations now", order.flops, "FLOP", COUNT),
@@ -42,15 +42,20 @@ def product_order(evidence: Evidence) -> Iterator[Finding]:
                 )
 
 
-class _Order(NamedTuple):
+class _CheaperOrder(NamedTuple):
+    """Cheaper order of two products: the outer equation, operations now and in the other order, and the code for it."""
+
     outer: Equation
     flops: float
     fewer: float
     instead: str
 
 
-def _better_order(level: Level, inner: Equation) -> _Order | None:
-    """Return the cheaper order A · (B · E) or (E · A) · B of D = (A · B) · E, if it is much cheaper."""
+def _find_cheaper_order(level: Level, inner: Equation) -> _CheaperOrder | None:
+    """Return a cheaper order for D = (A · B) · E, if it is much cheaper: A · (B · E) or (E · A) · B.
+
+    ``inner`` is the equation of A · B. None if it is no product of matrices or is used otherwise.
+    """
     if inner.operation != "dot_general" or inner.role != "forward" or inner.flops <= 0:
         return None
     outer = level.only_user(inner.outputs[0])
@@ -59,11 +64,11 @@ def _better_order(level: Level, inner: Equation) -> _Order | None:
         or outer.operation != "dot_general"
         or outer.role != "forward"
         or outer.inputs[0] == outer.inputs[1]
-        or not written_apart(inner, outer)
+        or not are_written_separately(inner, outer)
     ):
         return None
     index = outer.inputs.index(inner.outputs[0])
-    first, second = _axes(inner), _axes(outer)
+    first, second = _contracted_axes(inner), _contracted_axes(outer)
     a, b, e = (level.type_of(name) for name in (*inner.inputs, outer.inputs[1 - index]))
     if first is None or second is None or a is None or b is None or e is None:
         return None
@@ -75,24 +80,27 @@ def _better_order(level: Level, inner: Equation) -> _Order | None:
     p = math.prod(e.shape) / (n if from_right else m)
     flops = 2.0 * m * k * n + 2.0 * m * n * p
     fewer = 2.0 * k * n * p + 2.0 * m * k * p if from_right else 2.0 * m * k * p + 2.0 * k * n * p
-    if flops < FEWER * fewer:
+    if flops < MIN_FLOP_RATIO * fewer:
         return None
     names = (name_of(level, inner.inputs[0], "a"), name_of(level, inner.inputs[1], "b"))
     small = name_of(level, outer.inputs[1 - index], "c")
     instead = f"{names[0]} @ ({names[1]} @ {small})" if from_right else f"({small} @ {names[0]}) @ {names[1]}"
-    return _Order(outer, flops, fewer, instead)
+    return _CheaperOrder(outer, flops, fewer, instead)
 
 
-def _axes(product: Equation) -> tuple[int, int] | None:
-    """Return the axis of each operand that a product contracts; None for any other product."""
-    return _axes_in(product.parameters)
+def _contracted_axes(product: Equation) -> tuple[int, int] | None:
+    """Return the axis of each operand that a product of matrices contracts.
+
+    None if it contracts several axes, has batch axes, or cannot be read.
+    """
+    return _parse_contracted_axes(product.parameters)
 
 
 @lru_cache(256)  # layers have equal products
-def _axes_in(parameters: str) -> tuple[int, int] | None:
+def _parse_contracted_axes(parameters: str) -> tuple[int, int] | None:
     text = parameters.partition("dimension_numbers=")[2]
-    for following in (" preferred", " precision", " out_"):
-        text = text.partition(following)[0]
+    for keyword in (" preferred", " precision", " out_"):
+        text = text.partition(keyword)[0]
     try:
         (lhs, rhs), batch = ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -100,7 +108,7 @@ def _axes_in(parameters: str) -> tuple[int, int] | None:
     return (lhs[0], rhs[0]) if len(lhs) == len(rhs) == 1 and batch == ((), ()) else None
 
 
-def inverse(evidence: Evidence) -> Iterator[Finding]:
+def find_inverses(evidence: Evidence) -> Iterator[Finding]:
     """Find the inverse of a matrix that only multiplies something smaller."""
     for level in evidence.levels:
         for solve in level.jaxpr.equations:
@@ -114,16 +122,16 @@ def inverse(evidence: Evidence) -> Iterator[Finding]:
                 or not _is_identity(level, solve)
             ):
                 continue
-            if not written_apart(solve, product):
+            if not are_written_separately(solve, product):
                 continue
             multiplied = level.type_of(next((x for x in product.inputs if x != solve.outputs[0]), ""))
             rows = inverted.shape[-1]
             columns = (
                 math.prod(multiplied.shape) / rows if multiplied is not None and len(inverted.shape) == 2 else rows
             )
-            cost = Stake.of(evidence, (solve.path,)) if columns <= rows / 2 else None
+            cost = CallCost.of(evidence, (solve.path,)) if columns <= rows / 2 else None
             if cost is not None:
-                yield cost.finding(
+                yield cost.make_finding(
                     "inverse",
                     solve,
                     f"A {rows} × {rows} matrix is inverted to multiply {plural(int(columns), 'column')} by it: "
@@ -135,51 +143,60 @@ def inverse(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _is_identity(level: Level, solve: Equation) -> bool:
-    """Return whether the right-hand side is ones where two iotas are equal."""
-    return len(solve.inputs) > 0 and _counters(level, solve.inputs[-1]) == 2
+    """Return whether the right-hand side of a linear solve is an identity matrix: ones where two iotas are equal."""
+    return len(solve.inputs) > 0 and _count_iota_operands(level, solve.inputs[-1]) == 2
 
 
-def _counters(level: Level, name: str) -> int:
-    """Return how many operands of the comparison that produces a 0/1 value are iotas."""
-    producer = level.made.get(name)
+def _count_iota_operands(level: Level, name: str) -> int:
+    """Return how many operands of the comparison that computes a 0/1 value are iotas, 0 if none does.
+
+    ``name`` is the variable of the value.
+    """
+    producer = level.producers.get(name)
     compared = (
-        level.made.get(producer.inputs[0])
+        level.producers.get(producer.inputs[0])
         if producer is not None and producer.operation == "convert_element_type"
         else None
     )
     if compared is None or compared.operation != "eq":
         return 0
-    return sum(_is_counter(level, operand) for operand in compared.inputs)
+    return sum(_is_iota(level, operand) for operand in compared.inputs)
 
 
-def _is_counter(level: Level, name: str) -> bool:
-    producer = level.made.get(name)
+def _is_iota(level: Level, name: str) -> bool:
+    producer = level.producers.get(name)
     while producer is not None and level.traced.has(producer, Trait.KEEPS_ORDER):
-        producer = level.made.get(producer.inputs[0])
+        producer = level.producers.get(producer.inputs[0])
     return producer is not None and producer.operation == "iota"
 
 
-def one_hot(evidence: Evidence) -> Iterator[Finding]:
+def find_one_hot_products(evidence: Evidence) -> Iterator[Finding]:
     """Find rows selected by a product with one-hot rows: on a CPU or GPU, looking them up reads less."""
     if evidence.platform not in ("cpu", "cuda", "gpu", "rocm"):
         return
     for level in evidence.levels:
         for product in level.jaxpr.equations:
-            if product.operation != "dot_general" or product.role != "forward" or _axes(product) is None:
+            if product.operation != "dot_general" or product.role != "forward" or _contracted_axes(product) is None:
                 continue
-            chooser, table = level.made.get(product.inputs[0]), level.type_of(product.inputs[1])
+            chooser, table = level.producers.get(product.inputs[0]), level.type_of(product.inputs[1])
             one_hot_rows = level.type_of(product.inputs[0])
-            axes = _axes(product)
-            if chooser is None or table is None or one_hot_rows is None or axes is None or not _chooses(level, chooser):
+            axes = _contracted_axes(product)
+            if (
+                chooser is None
+                or table is None
+                or one_hot_rows is None
+                or axes is None
+                or not _is_one_hot(level, chooser)
+            ):
                 continue
-            if not written_apart(chooser, product):
+            if not are_written_separately(chooser, product):
                 continue
             classes = one_hot_rows.shape[axes[0]]
-            zeros = axes[0] == len(one_hot_rows.shape) - 1 and axes[1] == 0 and classes >= CLASSES
-            cost = Stake.of(evidence, (chooser.path, product.path)) if zeros else None
+            zeros = axes[0] == len(one_hot_rows.shape) - 1 and axes[1] == 0 and classes >= MIN_CLASSES
+            cost = CallCost.of(evidence, (chooser.path, product.path)) if zeros else None
             if cost is not None:
                 rows = math.prod(one_hot_rows.shape) // classes
-                yield cost.finding(
+                yield cost.make_finding(
                     "one-hot product",
                     product,
                     f"{rows:,} rows are chosen from {classes:,} by a product with one-hot rows, {classes - 1:,} of "
@@ -190,15 +207,15 @@ def one_hot(evidence: Evidence) -> Iterator[Finding]:
                 )
 
 
-def _chooses(level: Level, chooser: Equation) -> bool:
-    """Return whether an equation creates one-hot rows: a comparison with one iota, here or in the called function."""
+def _is_one_hot(level: Level, chooser: Equation) -> bool:
+    """Return whether an equation creates one-hot rows: by comparing with one iota, or calling what does."""
     if len(chooser.bodies) == 1:
         inner = Level(chooser.bodies[0], level.traced)
-        return len(inner.jaxpr.outputs) == 1 and _counters(inner, inner.jaxpr.outputs[0]) == 1
-    return _counters(level, chooser.outputs[0]) == 1
+        return len(inner.jaxpr.outputs) == 1 and _count_iota_operands(inner, inner.jaxpr.outputs[0]) == 1
+    return _count_iota_operands(level, chooser.outputs[0]) == 1
 
 
-def integer_products(evidence: Evidence) -> Iterator[Finding]:
+def find_integer_products(evidence: Evidence) -> Iterator[Finding]:
     """Find products of integers on a CPU, whose fast products are for floats only."""
     if evidence.platform != "cpu" or evidence.ceilings is None:
         return
@@ -207,12 +224,16 @@ def integer_products(evidence: Evidence) -> Iterator[Finding]:
             types = [level.type_of(name) for name in product.inputs]
             if product.operation != "dot_general" or not all(x is not None and "int" in x.dtype for x in types):
                 continue
-            cost = Stake.of(evidence, (product.path,)) if product.flops >= LARGE_FLOPS else None
+            cost = CallCost.of(evidence, (product.path,)) if product.flops >= MIN_LARGE_FLOPS else None
             flop_rate = product.flops / cost.seconds if cost is not None else math.inf
-            if cost is None or flop_rate >= SLOW_PART * evidence.ceilings.flops or _runs(evidence, cost.kernel) >= 2:
+            if (
+                cost is None
+                or flop_rate >= SLOW_RATE_FRACTION * evidence.ceilings.flops
+                or _runs_per_call(evidence, cost.kernel) >= 2
+            ):
                 continue
             kind = types[0].dtype if types[0] is not None else ""
-            yield cost.finding(
+            yield cost.make_finding(
                 "integer product",
                 product,
                 f"A product of {kind} matrices reaches {rate(flop_rate, 'OP')}, "
@@ -225,14 +246,14 @@ def integer_products(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def _runs(evidence: Evidence, kernel: str) -> float:
+def _runs_per_call(evidence: Evidence, kernel: str) -> float:
     kernel_calls = (
-        evidence.account.whole.kernels if evidence.account is not None and evidence.account.whole is not None else ()
+        evidence.account.mean.kernels if evidence.account is not None and evidence.account.mean is not None else ()
     )
     return next((kernel_call.runs for kernel_call in kernel_calls if kernel_call.kernel == kernel), 1.0)
 
 
-def float32_products(evidence: Evidence) -> Iterator[Finding]:
+def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
     """Find float32 products on a device that has bfloat16 products of several times the speed."""
     if evidence.platform not in ("cuda", "gpu", "rocm", "tpu"):
         return
@@ -242,23 +263,23 @@ def float32_products(evidence: Evidence) -> Iterator[Finding]:
         for product in level.jaxpr.equations
         if product.operation == "dot_general" and all(_is_float32(level, name) for name in product.inputs)
     ]
-    cost = Stake.of(evidence, [product.path for _, product in products])
-    if cost is None or cost.share < FLOAT32_SHARE:
+    cost = CallCost.of(evidence, [product.path for _, product in products])
+    if cost is None or cost.share < MIN_FLOAT32_SHARE:
         return
     largest = max((product for _, product in products), key=lambda product: product.flops)
-    moved = sum(
+    operand_bytes = sum(
         variable.bytes
         for level, product in products
         for name in (*product.inputs, *product.outputs)
         if (variable := level.type_of(name)) is not None
     )
-    yield cost.finding(
+    yield cost.make_finding(
         "float32 products",
         largest,
         f"{len(products)} product{'s' * (len(products) > 1)} of float32 matrices take{'s' * (len(products) == 1)} "
-        f"{cost.words}: bfloat16 would halve their {size(moved)}",
+        f"{cost.words}: bfloat16 would halve their {size(operand_bytes)}",
         'measure it: inspect.what_if(f, ..., change={"dtype": "bfloat16"}), and compare the results',
-        Measure("bytes of operands and results", moved, "B", COUNT),
+        Measure("bytes of operands and results", operand_bytes, "B", COUNT),
         Measure("time of all kernels", evidence.kernel_seconds, "s", PROFILER),
         what_if=("dtype", "bfloat16"),
     )

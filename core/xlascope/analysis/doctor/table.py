@@ -5,97 +5,100 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...records import Diagnosis, Finding
-from ..figures import percent, plural, seconds, size
-from . import again, calls, loops, products, reuse, values
+from ..formatting import percent, plural, seconds, size
+from . import calls, donation, loops, products, recomputation, values
 from .evidence import Evidence
-from .rule import WORTH_IN_ALL, WORTH_SECONDS, WORTH_SHARE, Rule
+from .rule import MIN_FINDING_SECONDS, MIN_FINDING_SHARE, MIN_FINDING_TOTAL_SECONDS, Rule
 
 #: Maximum number of findings in a diagnosis.
-MOST = 3
+MAX_FINDINGS = 3
 
-_A_CALL = f"{percent(WORTH_SHARE)} of the kernels' time, {seconds(WORTH_SECONDS)} a call"
-_WORTH = f"{_A_CALL}, {seconds(WORTH_IN_ALL)} in all calls"
+_PER_CALL = f"{percent(MIN_FINDING_SHARE)} of the kernels' time, {seconds(MIN_FINDING_SECONDS)} a call"
+_COST = f"{_PER_CALL}, {seconds(MIN_FINDING_TOTAL_SECONDS)} in all calls"
 
 RULES = (
     Rule(
         "traced again",
-        f"{calls.TRACES} traces that could have been spared, {seconds(calls.LOST)} lost",
-        calls.traced_again,
+        f"{calls.MIN_TRACES} traces that could have been spared, {seconds(calls.MIN_LOST_SECONDS)} lost",
+        calls.find_retraces,
     ),
     Rule(
         "jit in a loop",
-        f"{calls.TRACES} functions made from the same code, {seconds(calls.LOST)} lost",
-        calls.jit_in_a_loop,
+        f"{calls.MIN_TRACES} functions made from the same code, {seconds(calls.MIN_LOST_SECONDS)} lost",
+        calls.find_jit_in_loop,
     ),
     Rule(
         "copied arguments",
-        f"{percent(WORTH_SHARE)} of a call and {seconds(WORTH_SECONDS)}, by a 99 % interval",
-        calls.copied_arguments,
+        f"{percent(MIN_FINDING_SHARE)} of a call and {seconds(MIN_FINDING_SECONDS)}, by a 99 % interval",
+        calls.find_copied_arguments,
     ),
     Rule(
         "waits",
-        f"{percent(calls.WAITING)} of the loop, {calls.CALLS} calls in {seconds(calls.LASTED)}",
-        calls.waits,
+        f"{percent(calls.MIN_WAITING_SHARE)} of the loop, {calls.MIN_CALLS} calls in {seconds(calls.MIN_LOOP_SECONDS)}",
+        calls.find_waits,
     ),
     Rule(
         "unrolled loop",
-        f"{loops.TIMES} rounds, {percent(loops.PART)} of the equations, {seconds(loops.BUILDING)} to build",
-        loops.unrolled,
+        f"{loops.MIN_REPEATS} rounds, {percent(loops.MIN_SHARE)} of the equations, "
+        f"{seconds(loops.MIN_BUILD_SECONDS)} to build",
+        loops.find_unrolled_loops,
     ),
     Rule(
         "one by one",
-        f"{loops.STEPS} steps below {seconds(loops.SMALL_STEP)}; {_WORTH}",
-        loops.one_by_one,
+        f"{loops.MIN_STEPS} steps below {seconds(loops.SMALL_STEP_SECONDS)}; {_COST}",
+        loops.find_small_scan_steps,
     ),
-    Rule("calls Python", _WORTH, loops.calls_python),
-    Rule("float64", f"no data in float64 given; {_WORTH}", values.float64),
+    Rule("calls Python", _COST, loops.find_python_callbacks),
+    Rule("float64", f"no data in float64 given; {_COST}", values.find_float64_promotions),
     Rule(
         "sorted for few",
-        f"{values.SORTED:,} values, an eighth of them kept; {_WORTH}",
-        values.sorted_for_few,
+        f"{values.MIN_SORTED_ELEMENTS:,} values, an eighth of them kept; {_COST}",
+        values.find_partial_sorts,
     ),
     Rule(
         "computed again",
-        f"a CPU, {again.ON_AVERAGE:g} kernels for what is cheap on average, {again.ONE} for one equation; {_WORTH}",
-        again.computed_again,
+        f"a CPU, {recomputation.MIN_MEAN_COUNT:g} kernels for what is cheap on average, "
+        f"{recomputation.MIN_MAX_COUNT} for one equation; {_COST}",
+        recomputation.find_recomputation,
     ),
-    Rule("copies", f"{_WORTH}, and {percent(values.COMPUTING)} computes", values.copies),
+    Rule("copies", f"{_COST}, and {percent(values.MIN_COMPUTING_SHARE)} computes", values.find_copies),
     Rule(
         "product order",
-        f"{products.FEWER:g} times the operations of the other order; {_WORTH}",
-        products.product_order,
+        f"{products.MIN_FLOP_RATIO:g} times the operations of the other order; {_COST}",
+        products.find_product_order,
     ),
-    Rule("inverse", f"twice the columns that are needed; {_WORTH}", products.inverse),
-    Rule("one-hot product", f"{products.CLASSES} classes; {_WORTH}", products.one_hot),
+    Rule("inverse", f"twice the columns that are needed; {_COST}", products.find_inverses),
+    Rule("one-hot product", f"{products.MIN_CLASSES} classes; {_COST}", products.find_one_hot_products),
     Rule(
         "integer product",
-        f"a CPU, below {percent(products.SLOW_PART)} of its rate in float32; {_WORTH}",
-        products.integer_products,
+        f"a CPU, below {percent(products.SLOW_RATE_FRACTION)} of its rate in float32; {_COST}",
+        products.find_integer_products,
     ),
     Rule(
         "float32 products",
-        f"a GPU or TPU, {percent(products.FLOAT32_SHARE)} of the kernels' time",
-        products.float32_products,
+        f"a GPU or TPU, {percent(products.MIN_FLOAT32_SHARE)} of the kernels' time",
+        products.find_float32_products,
     ),
     Rule(
         "not donated",
-        f"{size(reuse.BYTES)} and {percent(reuse.PART)} of the memory needed at most",
-        reuse.not_donated,
+        f"{size(donation.MIN_SAVED_BYTES)} and {percent(donation.MIN_SAVED_SHARE)} of the memory needed at most",
+        donation.find_missing_donation,
     ),
 )
 
 
 def diagnose(evidence: Evidence) -> Diagnosis:
-    """Return the findings of the rules, at most :data:`MOST` by share, and notes on missing data."""
-    findings = sorted(_found(evidence), key=lambda item: -item.share)
+    """Return the findings of the rules, at most :data:`MOST`, the largest share first, and notes on missing data."""
+    findings = sorted(_largest_findings(evidence), key=lambda item: -item.share)
     traced = evidence.traced
     names = tuple(item.name for item in RULES)
     return Diagnosis(
-        traced.program, traced.function, traced.time, tuple(findings[:MOST]), names, tuple(_notes(evidence))
+        traced.program, traced.function, traced.time, tuple(findings[:MAX_FINDINGS]), names, tuple(_notes(evidence))
     )
 
 
-def _found(evidence: Evidence) -> Iterator[Finding]:
+def _largest_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Yield for each rule the finding with the largest share, if the rule finds anything."""
     for rule in RULES:
         largest = max(rule.find(evidence), key=lambda finding: finding.share, default=None)
         if largest is not None:
@@ -114,17 +117,17 @@ def _notes(evidence: Evidence) -> Iterator[str]:
 
 
 def diagnosis_text(diagnosis: Diagnosis, evidence: Evidence) -> str:
-    """Return a diagnosis as text."""
-    return "\n".join(_lines(diagnosis, evidence))
+    """Return a diagnosis as text: a line about the program, then each finding with its action, and the notes."""
+    return "\n".join(_format_lines(diagnosis, evidence))
 
 
-def _lines(diagnosis: Diagnosis, evidence: Evidence) -> Iterator[str]:
+def _format_lines(diagnosis: Diagnosis, evidence: Evidence) -> Iterator[str]:
     run = evidence.executed
     measured = f", {seconds(run.step)} per call (measured)" if run is not None and run.step else ""
     number = plural(len(diagnosis.findings), "finding") if diagnosis.findings else "no finding"
     yield f"{diagnosis.function}: {number}, by {len(diagnosis.rules)} rules{measured}"
     for count, finding in enumerate(diagnosis.findings, 1):
-        places = (evidence.at(finding.source), f"kernel {finding.kernel}" if finding.kernel else "")
+        places = (evidence.format_location(finding.source), f"kernel {finding.kernel}" if finding.kernel else "")
         location = ", ".join(filter(None, places))
         yield f"{count}. {finding.sentence}{f' ({location})' if location else ''}"
         yield f"   do: {finding.action}"

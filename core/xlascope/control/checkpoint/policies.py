@@ -14,15 +14,21 @@ Policy = Callable[..., Any]
 
 
 class Offloadable:
-    """A policy's answer for a value to be stored in another memory; memories are named as the device names them."""
+    """Decision of a policy to store a value in another memory.
+
+    ``src`` and ``dst`` are memory kinds as the device names them, such as ``device`` and ``pinned_host``.
+    """
 
     def __init__(self, src: str, dst: str) -> None:
         self.src = src
         self.dst = dst
 
 
-def saves(policy: Policy, operation: Operation, operands: Sequence[ShapedArray]) -> bool:
-    """Return whether a policy saves an equation's results; results to offload are saved in device memory."""
+def should_save(policy: Policy, operation: Operation, operands: Sequence[ShapedArray]) -> bool:
+    """Return whether a policy saves the results of an operation on operands of these types.
+
+    Results that the policy wants to offload count as saved: they stay in device memory.
+    """
     return bool(policy(operation.primitive, *operands, **operation.params))
 
 
@@ -42,7 +48,7 @@ def dots_saveable(primitive: Any, *_: Any, **__: Any) -> bool:
 
 
 def dots_with_no_batch_dims_saveable(primitive: Any, *_: Any, **params: Any) -> bool:
-    """Save the results of matrix products without batch axes: of layers, but not of attention's scores."""
+    """Save the results of matrix products without batch axes: those of dense layers, not attention scores."""
     if primitive.name != "dot_general":
         return False
     _, (batch, _) = params["dimension_numbers"]
@@ -50,7 +56,10 @@ def dots_with_no_batch_dims_saveable(primitive: Any, *_: Any, **params: Any) -> 
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
-    """Offload the results that :func:`dots_with_no_batch_dims_saveable` saves to another memory."""
+    """Return a policy that offloads the results that :func:`dots_with_no_batch_dims_saveable` saves.
+
+    ``offload_src`` and ``offload_dst`` are the memory kinds between which they move.
+    """
 
     def policy(primitive: Any, *operands: Any, **params: Any) -> Any:
         is_saveable = dots_with_no_batch_dims_saveable(primitive, *operands, **params)
@@ -64,7 +73,7 @@ def _name_of(primitive: Any, params: dict[str, Any]) -> Any:
 
 
 def save_only_these_names(*names: str) -> Policy:
-    """Save values named by ``checkpoint_name``, if the name is one of these."""
+    """Return a policy that saves only values that ``checkpoint_name`` gave one of these names."""
     saved_names = frozenset(names)
 
     def policy(primitive: Any, *_: Any, **params: Any) -> bool:
@@ -74,7 +83,7 @@ def save_only_these_names(*names: str) -> Policy:
 
 
 def save_any_names_but_these(*names: str) -> Policy:
-    """Save values named by ``checkpoint_name``, unless the name is one of these."""
+    """Return a policy that saves all values with a ``checkpoint_name`` except those with one of these names."""
     unwanted = frozenset(names)
 
     def policy(primitive: Any, *_: Any, **params: Any) -> bool:
@@ -85,7 +94,7 @@ def save_any_names_but_these(*names: str) -> Policy:
 
 
 def save_anything_except_these_names(*names: str) -> Policy:
-    """Save all values but those with one of these names."""
+    """Return a policy that saves all values, named or not, except those with one of these names."""
     unwanted = frozenset(names)
 
     def policy(primitive: Any, *_: Any, **params: Any) -> bool:
@@ -95,7 +104,7 @@ def save_anything_except_these_names(*names: str) -> Policy:
 
 
 def save_from_both_policies(first: Policy, second: Policy) -> Policy:
-    """Save what either policy saves."""
+    """Return a policy that saves what at least one of two policies saves."""
 
     def policy(primitive: Any, *operands: Any, **params: Any) -> Any:
         return first(primitive, *operands, **params) or second(primitive, *operands, **params)
@@ -110,7 +119,10 @@ def save_and_offload_only_these_names(
     offload_src: str,
     offload_dst: str,
 ) -> Policy:
-    """Save some named values and offload others to another memory."""
+    """Return a policy that saves some named values, offloads others, and recomputes the rest.
+
+    ``offload_src`` and ``offload_dst`` are the memory kinds between which values are moved.
+    """
     saved, offloaded = frozenset(names_which_can_be_saved), frozenset(names_which_can_be_offloaded)
 
     def policy(primitive: Any, *_: Any, **params: Any) -> Any:

@@ -11,26 +11,26 @@ from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import ZERO
 from ...ir.operation import Operation
-from ...operations.linear import Linear
+from ...operations.linear_operation import Linear
 from ...records.traits import CALL, KEEPS_ORDER, Trait
 from ...trace.bind import bind, bind1
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
 from ...transforms.evaluate import evaluate
-from ..programs.bodies import Body, body_of, staged
-from ..programs.call import Calling
-from ..programs.marks import chosen, in_places, moving, present
-from ..programs.names import called_as, name_of, places_of
+from ..programs.call import CallOperation
+from ..programs.function_names import copy_function_metadata, name_of, normalize_argnums
+from ..programs.function_staging import Body, get_body, stage_body
+from ..programs.masks import drop_zero_tangents, nonzero_tangents_mask, scatter_by_mask, select_by_mask
 from ..programs.values import operand_aval
-from .halves import halves_of
 from .policies import Policy
+from .remat_split import split_remat
 
 
-class Remat(Calling, name="remat2"):
-    """Operation that calls a program which saves only its operands and what ``policy`` allows for its derivative.
+class Remat(CallOperation, name="remat2"):
+    """Operation that calls a program, whose derivative saves only the operands and values that ``policy`` selects.
 
-    ``differentiated`` marks a recomputation. ``prevent_cse`` keeps the compiler from merging it with the first
-    computation.
+    ``differentiated`` is true for the recomputation in the derivative. ``prevent_cse`` puts it behind a barrier, so
+    that the compiler does not merge it with the first computation.
     """
 
     traits = CALL | {Trait.BARRIER}
@@ -47,7 +47,7 @@ class Remat(Calling, name="remat2"):
             "prevent_cse": self.prevent_cse,
         }
 
-    def of(self, program: ClosedJaxpr) -> Operation:
+    def with_program(self, program: ClosedJaxpr) -> Operation:
         return Remat(program, self.differentiated, self.policy, self.prevent_cse)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -57,15 +57,17 @@ class Remat(Calling, name="remat2"):
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the program now, saving what the policy allows, and record the recomputation of the rest."""
-        split = halves_of(self.jaxpr, moving(tangents), self.policy)
+        split = split_remat(self.jaxpr, nonzero_tangents_mask(tangents), self.policy)
         results = evaluate(split.forward, *primals)
         count = len(split.out_moving)
-        recompute_inputs = chosen((*primals, *results[count:]), split.kept)
+        recompute_inputs = select_by_mask((*primals, *results[count:]), split.used_inputs)
         if not any(split.out_moving):
             return results[:count], [ZERO] * count
-        recomputation = Remat(split.again, True, self.policy, self.prevent_cse)
-        tangents_out = STATE.trace.record(recomputation, [*recompute_inputs, *present(tangents)], split.again.out_avals)
-        return results[:count], in_places(tangents_out, split.out_moving)
+        recomputation = Remat(split.recompute, True, self.policy, self.prevent_cse)
+        tangents_out = STATE.trace.record(
+            recomputation, [*recompute_inputs, *drop_zero_tangents(tangents)], split.recompute.out_avals
+        )
+        return results[:count], scatter_by_mask(tangents_out, split.out_moving)
 
 
 class Name(Linear, name="name"):
@@ -110,10 +112,10 @@ def checkpoint(
 ) -> Any:
     """Return ``fun`` with its values recomputed instead of stored under reverse-mode differentiation.
 
-    It trades time for memory: only the arguments are stored, and what ``policy`` saves (see
-    ``checkpoint_policies``). ``prevent_cse=False`` is for functions inside ``scan``, where the compiler cannot
-    undo it anyway. Static arguments are passed to ``fun`` unchanged. Works as a decorator, with and without
-    arguments; ``remat`` is another name.
+    This trades time for memory: only the arguments are stored, and the values that ``policy`` saves (see
+    ``checkpoint_policies``). ``prevent_cse=False`` is for functions inside ``scan``, where the compiler cannot merge
+    the recomputation with the first computation anyway. Static arguments are passed to ``fun`` unchanged. Works as a
+    decorator, with and without arguments; ``remat`` is another name.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> f = xs.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
@@ -139,21 +141,24 @@ def checkpoint(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
-    @called_as(fun)
+    @copy_function_metadata(fun)
     @api_boundary
     def call_checkpointed(*args: Any, **kwargs: Any) -> Any:
-        static = set(places_of(numbers, len(args), f"static_argnums of the checkpointed {name_of(fun)}"))
-        body, operands = _body_of_call(fun, args, kwargs, static, names)
-        operation = Remat(body.opened, False, policy, bool(prevent_cse))
+        static = set(normalize_argnums(numbers, len(args), f"static_argnums of the checkpointed {name_of(fun)}"))
+        body, operands = _stage_call(fun, args, kwargs, static, names)
+        operation = Remat(body.program_with_const_operands, False, policy, bool(prevent_cse))
         return body.structure.unflatten(bind(operation, *body.consts, *operands))
 
     return call_checkpointed
 
 
-def _body_of_call(
+def _stage_call(
     fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: set[int], static_names: set[str]
 ) -> tuple[Body, list[Any]]:
-    """Return the program of a function for a call's arguments that are not static, and these as flat operands."""
+    """Return the program of a call of ``fun``, and its operands: the leaves of the arguments that are not static.
+
+    ``static`` are the indices of static positional arguments, ``static_names`` the names of static keyword arguments.
+    """
     dynamic_positional = tuple(x for i, x in enumerate(args) if i not in static)
     plain = not static and not kwargs
     dynamic_args = (
@@ -164,13 +169,13 @@ def _body_of_call(
     operands, structure = tree.flatten(dynamic_args)
     avals = [operand_aval(f"an argument of the checkpointed {name_of(fun)}", x) for x in operands]
     if plain:  # a body that is called again is traced once
-        return body_of(fun, structure, avals), operands
+        return get_body(fun, structure, avals), operands
 
-    def call_with_dynamic(positional: Sequence[Any], named: dict[str, Any]) -> Any:
+    def call_with_dynamic(positional: Sequence[Any], keyword: dict[str, Any]) -> Any:
         remaining = iter(positional)
-        return fun(*[x if i in static else next(remaining) for i, x in enumerate(args)], **{**kwargs, **named})
+        return fun(*[x if i in static else next(remaining) for i, x in enumerate(args)], **{**kwargs, **keyword})
 
-    return staged(call_with_dynamic, structure, avals, name_of(fun)), operands
+    return stage_body(call_with_dynamic, structure, avals, name_of(fun)), operands
 
 
 remat = checkpoint

@@ -9,12 +9,12 @@ from typing import Any
 from ... import tree
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import Jaxpr, Literal
-from ...ir.sources import locate
+from ...ir.user_frames import locate
 from ...trace.jaxpr_trace import stage
 from ...trace.source import where_text
 from ...transforms.differentiate import linearize
-from ..programs.call import Call
-from ..programs.names import name_of
+from ..programs.call import JitCall
+from ..programs.function_names import name_of
 from ..programs.values import operand_aval
 
 
@@ -33,10 +33,10 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 
     def forward(*values: Any) -> list[Any]:
         def flat(*leaves: Any) -> list[Any]:
-            positional, named = structure.unflatten(leaves)
-            return tree.leaves(f(*positional, **named))
+            positional, keyword = structure.unflatten(leaves)
+            return tree.leaves(f(*positional, **keyword))
 
-        return linearize(flat, values)[1].program()[1]
+        return linearize(flat, values)[1].to_program()[1]
 
     jaxpr = stage(forward, avals, name_of(f)).jaxpr
     residual_ids = {id(x) for x in jaxpr.outvars if x.__class__ is not Literal}
@@ -46,7 +46,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     ]
     residuals += [(v.aval, "from a constant") for v in jaxpr.constvars if id(v) in residual_ids]
     for _, _, outputs, *_ in jaxpr.raw:
-        residuals += [(v.aval, f"output of {_maker(jaxpr, v)}") for v in outputs if id(v) in residual_ids]
+        residuals += [(v.aval, f"output of {_describe_producer(jaxpr, v)}") for v in outputs if id(v) in residual_ids]
     return residuals
 
 
@@ -66,6 +66,7 @@ def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> N
 
 
 def _argument_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+    """Return a name for each leaf of the arguments, such as ``params['w']``."""
     try:
         bound = dict(inspect.signature(f).bind(*args, **kwargs).arguments)
     except (TypeError, ValueError):
@@ -76,15 +77,18 @@ def _argument_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     return [name + tree.keystr(path) for name, x in parts for path, _ in tree.leaves_with_path(x)]
 
 
-def _maker(jaxpr: Jaxpr, variable: Any) -> str:
-    """Return the operation that computes a value, searched within jitted functions, and its line."""
+def _describe_producer(jaxpr: Jaxpr, variable: Any) -> str:
+    """Return the name and user line of the operation that computes ``variable``, an output of an equation of ``jaxpr``.
+
+    Jitted functions are searched for the operation inside them.
+    """
     for operation, _, outputs, code, lasti, _ in jaxpr.raw:
         for i, v in enumerate(outputs):
             if v is not variable:
                 continue
-            if isinstance(operation, Call):
+            if isinstance(operation, JitCall):
                 inner = operation.jaxpr.jaxpr
                 if any(inner.outvars[i] is w for equation in inner.raw for w in equation[2]):
-                    return _maker(inner, inner.outvars[i])
+                    return _describe_producer(inner, inner.outvars[i])
             return f"{operation.name}{where_text(locate(code, lasti))}"
     raise AssertionError("a value that no equation makes")

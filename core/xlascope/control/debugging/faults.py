@@ -17,22 +17,26 @@ import numpy as np
 from ...dtypes import is_differentiable
 from ...errors import see
 from ...ir.jaxpr import Jaxpr, Literal, RawEquation
-from ...ir.sources import locate
+from ...ir.user_frames import locate
 from ...runtime import boot
 from ...settings import debug_infs, debug_key_reuse, debug_nans
 from ...trace.bind import bind
 from ...trace.source import user_frame, where_text
 from ...trace.state import STATE
 from ...trace.values import aval_of
-from ..programs.call import call
-from .steps import steps_of
+from ..programs.call import bind_call
+from .program_runs import iterate_runs
 
-Test = Callable[[Any], bool]
-_MOST_OPERANDS = 4
+ValueTest = Callable[[Any], bool]
+_MAX_OPERANDS_SHOWN = 4
 
 
-class Fault(NamedTuple):
-    """Origin of an invalid value: an equation with its operands and results, or else the name of an argument."""
+class InvalidValueOrigin(NamedTuple):
+    """Origin of an invalid value: an equation with its operands and results, or else the description of an input.
+
+    Either ``equation`` is the first operation with an invalid result and valid operands, or it is None and
+    ``argument`` describes the program's input that is invalid already (``its argument x``).
+    """
 
     equation: RawEquation | None
     operands: Sequence[Any]
@@ -43,17 +47,18 @@ class Fault(NamedTuple):
 
 
 def check_results(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], results: Sequence[Any]) -> None:
-    """Raise FloatingPointError if a result has a NaN or an infinity and the settings ask for the check.
+    """Raise FloatingPointError if a result has a NaN or an infinity and ``debug_nans`` or ``debug_infs`` is set.
 
-    The message names the operation that produced it.
+    ``results`` are what the compiled program returned for ``consts`` and ``operands``. The message names the
+    operation that produced the invalid value, which is found by running the program again, one operation at a time.
     """
     for kind, is_enabled, test in (("nan", boot.debug_nans.value, _has_nan), ("inf", boot.debug_infs.value, _has_inf)):
         if not is_enabled or not any(test(y) for y in results):
             continue
         origin = STATE.origin
         call_frame = user_frame() if origin is None or origin.code is None else (origin.code, origin.lasti)
-        with undisturbed():
-            value_origin = _find(jaxpr, consts, operands, test, (jaxpr.name,))
+        with eager_without_checks():
+            value_origin = _find_origin(jaxpr, consts, operands, test, (jaxpr.name,))
         raise FloatingPointError(_message(kind, value_origin, call_frame, jaxpr) + see("nan-found"))
 
 
@@ -70,8 +75,8 @@ def _is_inexact(x: Any) -> bool:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Run operations eagerly, whatever is being traced, and without checks of their results."""
+def eager_without_checks() -> Iterator[None]:
+    """Run the operations of a ``with`` block eagerly, whatever is being traced, and without checks of their results."""
     trace, origin, in_trace = STATE.trace, STATE.origin, boot.in_trace.swap_local(False)
     try:
         STATE.trace = STATE.origin = None
@@ -82,13 +87,14 @@ def undisturbed() -> Iterator[None]:
         boot.in_trace.set_local(in_trace)
 
 
-def _find(
-    jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], test: Test, inside: tuple[str, ...]
-) -> Fault | None:
+def _find_origin(
+    jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], test: ValueTest, inside: tuple[str, ...]
+) -> InvalidValueOrigin | None:
     """Return the first equation with an invalid result and no invalid operand.
 
-    The search begins at an invalid result of the program. Returns None if there is none when its operations run
-    one by one.
+    ``test`` says whether a value is invalid, ``inside`` are the names of the enclosing programs. The search walks
+    back from an invalid result of the program. Returns None if no result is invalid when the operations run one by
+    one.
     """
     values = {id(v): x for v, x in zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *operands), strict=True)}
     producers: dict[int, RawEquation] = {}
@@ -102,20 +108,24 @@ def _find(
     while variable_at is not None:
         producer = producers.get(id(variable_at))
         if producer is None:
-            return Fault(None, (), (), inside, _argument(jaxpr, variable_at))
+            return InvalidValueOrigin(None, (), (), inside, _describe_input(jaxpr, variable_at))
         invalid_input = next((x for x in producer[1] if x.__class__ is not Literal and test(values[id(x)])), None)
         if invalid_input is None:
-            return _within(producer, values, test, inside)
+            return _find_within_equation(producer, values, test, inside)
         variable_at = invalid_input
     return None
 
 
 def _value(x: Any, values: dict[int, Any]) -> Any:
+    """Return the concrete value of a literal or variable; ``values`` has those of variables by their id."""
     return x.val if x.__class__ is Literal else values[id(x)]
 
 
-def _argument(jaxpr: Jaxpr, variable: Any) -> str:
-    """Return a description of a program's input."""
+def _describe_input(jaxpr: Jaxpr, variable: Any) -> str:
+    """Return a description of an input of a program, such as ``its argument x``.
+
+    ``variable`` is one of the program's constants or operands, or a literal that it returns.
+    """
     if variable.__class__ is Literal:
         return "a number that it returns"
     if variable in jaxpr.constvars:
@@ -125,17 +135,23 @@ def _argument(jaxpr: Jaxpr, variable: Any) -> str:
     return f"its argument {names[index]}" if index < len(names) and names[index] else f"its operand {index}"
 
 
-def _within(equation: RawEquation, values: dict[int, Any], test: Test, inside: tuple[str, ...]) -> Fault:
-    """Return the origin within the programs that an equation runs, or the equation itself."""
+def _find_within_equation(
+    equation: RawEquation, values: dict[int, Any], test: ValueTest, inside: tuple[str, ...]
+) -> InvalidValueOrigin:
+    """Return the origin within the programs that an equation runs, or the equation itself.
+
+    ``values`` has the concrete value of each variable by its id, ``test`` says whether a value is invalid, ``inside``
+    are the names of the enclosing programs.
+    """
     operation, inputs, outputs, *_ = equation
     operands = [_value(x, values) for x in inputs]
-    steps = steps_of(operation, operands)
+    steps = iterate_runs(operation, operands)
     step = next(steps, None)
     while step is not None:
-        results = call(step.program, step.operands)
+        results = bind_call(step.program, step.operands)
         if any(test(y) for y in results):
             path = (*inside, step.label)
-            inner = _find(step.program.jaxpr, step.program.consts, step.operands, test, path)
+            inner = _find_origin(step.program.jaxpr, step.program.consts, step.operands, test, path)
             if inner is not None and inner.equation is not None:
                 return inner
             break
@@ -143,22 +159,27 @@ def _within(equation: RawEquation, values: dict[int, Any], test: Test, inside: t
             step = steps.send(results)
         except StopIteration:
             break
-    return Fault(equation, operands, [values[id(y)] for y in outputs], inside)
+    return InvalidValueOrigin(equation, operands, [values[id(y)] for y in outputs], inside)
 
 
 # Messages ------------------------------------------------------------------------------------------------------------
 
 
-def _message(kind: str, fault: Fault | None, call_frame: tuple[Any, int], jaxpr: Jaxpr) -> str:
-    called = where_text(locate(*call_frame))
+def _message(kind: str, fault: InvalidValueOrigin | None, call_frame: tuple[Any, int], jaxpr: Jaxpr) -> str:
+    """Return the error message for an invalid value.
+
+    ``kind`` is ``nan`` or ``inf``, ``call_frame`` the code object and instruction of the user's call. Without
+    ``fault`` it says that the operations give no invalid value when they run one by one.
+    """
+    site = where_text(locate(*call_frame))
     if fault is None:
         return (
-            f"invalid value ({kind}) encountered in the results of {jaxpr.name}{called}. Its operations give none when "
+            f"invalid value ({kind}) encountered in the results of {jaxpr.name}{site}. Its operations give none when "
             "they run one by one: the compiler has rearranged them."
         )
     if fault.equation is None:
         return (
-            f"invalid value ({kind}) encountered in {jaxpr.name}{called}: it came in with {fault.argument}, no "
+            f"invalid value ({kind}) encountered in {jaxpr.name}{site}: it came in with {fault.argument}, no "
             "operation made it"
         )
     operation, _, _, code, lasti, origin = fault.equation
@@ -176,9 +197,10 @@ def _message(kind: str, fault: Fault | None, call_frame: tuple[Any, int], jaxpr:
     )
 
 
-def _values_text(fault: Fault, kind: str) -> str:
-    operands = ", ".join(_value_text(x) for x in fault.operands[:_MOST_OPERANDS])
-    more = ", …" if len(fault.operands) > _MOST_OPERANDS else ""
+def _values_text(fault: InvalidValueOrigin, kind: str) -> str:
+    """Return how many elements of the result are invalid, and descriptions of the operands."""
+    operands = ", ".join(_value_text(x) for x in fault.operands[:_MAX_OPERANDS_SHOWN])
+    more = ", …" if len(fault.operands) > _MAX_OPERANDS_SHOWN else ""
     test = np.isnan if kind == "nan" else np.isinf
     bad = next(np.asarray(y) for y in fault.results if _is_inexact(y) and test(np.asarray(y)).any())
     result_text = (

@@ -1,20 +1,20 @@
-"""fori_loop: a scan where the number of steps is known during tracing, else a while_loop."""
+"""fori_loop: a scan if the number of iterations is known during tracing, else a while_loop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ...dtypes import is_integer, kind_of
+from ...dtypes import dtype_kind, is_integer
 from ...operations.arithmetic import add
 from ...operations.comparisons import lt
 from ...runtime.boot import disable_jit
 from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
-from ..programs.names import name_of
-from ..programs.values import as_type, concrete, operand_aval
-from .loops import scan, while_loop
+from ..programs.function_names import name_of
+from ..programs.values import as_type, concrete_or_none, operand_aval
+from .loop_api import scan, while_loop
 
 
 @api_boundary
@@ -23,9 +23,9 @@ def fori_loop(
 ) -> Any:
     """Apply ``body_fun(i, value)`` to ``init_val`` for i from ``lower`` up to (not including) ``upper``.
 
-    With bounds that are known while tracing it is a scan, i counts as a Python integer (its type is weak), and it
-    can be differentiated in reverse mode; else it is a while_loop, and i has the type of the bounds. Raises
-    TypeError if the bounds are not whole numbers of one type or the body does not return the types it got,
+    If the bounds are known while tracing, the loop is a scan: ``i`` has the weak type of a Python integer, and
+    reverse-mode differentiation works. Otherwise it is a while_loop, and ``i`` has the type of the bounds. Raises
+    TypeError if the bounds are not whole numbers of one type or the body does not return the types it got, and
     ValueError for ``unroll`` if the bounds are not known.
 
     >>> import xlascope as xs
@@ -36,31 +36,34 @@ def fori_loop(
         raise TypeError(f"fori_loop takes a function of (i, value), got {body_fun!r}{here()}")
     for name, bound in (("lower", lower), ("upper", upper)):
         aval = operand_aval(f"the {name} bound of fori_loop", bound)
-        if aval.shape or kind_of(aval.dtype) == "c":
+        if aval.shape or dtype_kind(aval.dtype) == "c":
             raise TypeError(f"fori_loop takes whole numbers as bounds; {name} is {aval.str_short()}{here()}")
-    lower, upper = _of_one_type(lower, upper)
-    first, last = concrete(lower), concrete(upper)
+    lower, upper = _to_common_type(lower, upper)
+    first, last = concrete_or_none(lower), concrete_or_none(upper)
     if first is not None and last is not None:
-        start, end = _whole("lower", first), _whole("upper", last)
+        start, end = _to_whole_number("lower", first), _to_whole_number("upper", last)
         if disable_jit.value:
-            return _for_in_python(start, end, body_fun, init_val)
+            return _run_in_python(start, end, body_fun, init_val)
         steps = max(end - start, 0)
         (_, value), _ = scan(_CountedStep(body_fun), (start, init_val), None, length=steps, unroll=unroll or 1)
         return value
     if unroll is not None and unroll is not False and unroll != 1:
         raise ValueError(f"fori_loop can only be unrolled when its bounds are known while tracing{here()}")
-    return while_loop(_below, _Advance(body_fun), (lower, upper, init_val))[2]
+    return while_loop(_is_below_end, _Advance(body_fun), (lower, upper, init_val))[2]
 
 
-def _for_in_python(start: int, end: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
-    """Run the loop step by step in Python, for ``disable_jit``."""
+def _run_in_python(start: int, end: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
+    """Run the loop iteration by iteration in Python, for ``disable_jit``."""
     for i in range(start, end):
         value = body(i, value)
     return value
 
 
 class _CountedStep:
-    """Body of a fori_loop as the body of a scan that also carries the counter."""
+    """Body of a fori_loop as the body of a scan that also carries the counter.
+
+    ``place_of_value`` is the index of the user's carry in the scan's carry, for messages.
+    """
 
     loop = "fori_loop"
     place_of_value = 1
@@ -71,12 +74,15 @@ class _CountedStep:
 
     def __call__(self, carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         i, value = carry
-        next_i = _plus_one(i)
+        next_i = _increment(i)
         return (next_i, self.user_function(i, value)), None
 
 
 class _Advance:
-    """Body of a fori_loop as the body of a while_loop that also carries the counter and its end."""
+    """Body of a fori_loop as the body of a while_loop that also carries the counter and its end.
+
+    ``place_of_value`` is the index of the user's carry in the loop's carry, for messages.
+    """
 
     loop = "fori_loop"
     place_of_value = 2
@@ -87,25 +93,27 @@ class _Advance:
 
     def __call__(self, carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         i, end, value = carry
-        return _plus_one(i), end, self.user_function(i, value)
+        return _increment(i), end, self.user_function(i, value)
 
 
-def _below(carry: tuple[Any, Any, Any]) -> Any:
+def _is_below_end(carry: tuple[Any, Any, Any]) -> Any:
     return lt(carry[0], carry[1])
 
 
-def _plus_one(i: Any) -> Any:
+def _increment(i: Any) -> Any:
     return add(i, 1)
 
 
-def _whole(name: str, bound: Any) -> int:
+def _to_whole_number(name: str, bound: Any) -> int:
+    """Return a concrete bound as an int; raise TypeError, naming it, if it is not a whole number."""
     number = int(bound)
     if not is_integer(aval_of(bound).dtype) and number != float(bound):
         raise TypeError(f"fori_loop takes whole numbers as bounds; {name} is {bound}{here()}")
     return number
 
 
-def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:
+def _to_common_type(lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Return both bounds in one dtype; raise TypeError if dtypes differ and neither bound is a Python integer."""
     a, b = aval_of(lower), aval_of(upper)
     if a.dtype == b.dtype:
         return lower, upper

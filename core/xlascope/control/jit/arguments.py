@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import tree
+from ...cache_keys import ExactValue, compared_members
 from ...errors import see
 from ...ir.avals import ShapedArray
-from ...keys import Exact, parts
 from ...trace.source import compose_message, here
-from ...trace.tracer import Tracer
-from ...trace.values import aval_of, not_an_array
+from ...trace.tracer import TracerBase
+from ...trace.values import aval_of, invalid_operand_error
 from ...xla.compilation.compile_request import CompileOptions
-from ..programs.names import name_of, number_of_arguments, operand_names, parameter_names
-from .retrace import is_of_library
+from ..programs.function_names import count_arguments, name_of, operand_names, parameter_names
+from .retrace_reasons import is_of_library
 
 
-class Options(NamedTuple):
-    """Options of a jitted function."""
+class JitOptions(NamedTuple):
+    """Options of one jitted function, as :func:`~xlascope.jit` takes them."""
 
     static_argnums: tuple[int, ...] = ()
     static_argnames: tuple[str, ...] = ()
@@ -35,40 +35,50 @@ class Options(NamedTuple):
     #: Options of compilation.
     compile: CompileOptions = CompileOptions()
 
-    def compiled(self, **changes: Any) -> Options:
+    def with_compile_options(self, **changes: Any) -> JitOptions:
         """Return the options with changed :class:`~xlascope.xla.compilation.compile_request.CompileOptions`."""
         return self._replace(compile=self.compile._replace(**changes))
 
 
-class Arguments(NamedTuple):
-    """A call's arguments: the flat operands, their structure, and the static arguments (by position, and by name)."""
+class CallArguments(NamedTuple):
+    """Arguments of one call of a jitted function.
+
+    ``operands`` are the leaves of the dynamic arguments. ``structure`` is the structure of ``(args, kwargs)``, with
+    None in the place of static positional arguments. ``positional`` and ``named`` are the static arguments with their
+    position or name.
+    """
 
     operands: list[Any]
     structure: Any
-    positional: tuple[tuple[int, Exact], ...]
-    named: tuple[tuple[str, Exact], ...]
+    positional: tuple[tuple[int, ExactValue], ...]
+    named: tuple[tuple[str, ExactValue], ...]
 
 
-def split(function: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
+def split_arguments(
+    function: Callable[..., Any], options: JitOptions, args: Sequence[Any], kwargs: dict[str, Any]
+) -> CallArguments:
     """Flatten a call's dynamic arguments and separate the static ones.
 
-    Raises ValueError for a static argument without a hash, or a traced value.
+    Raises ValueError for a static argument that has no hash or is a traced value.
     """
     if not options.static_argnums and not options.static_argnames:
         operands, structure = tree.flatten((tuple(args), kwargs))
-        return Arguments(operands, structure, (), ())
+        return CallArguments(operands, structure, (), ())
     static = static_numbers(options, len(args))
     names = set(options.static_argnames)
-    positional = tuple([(i, _exact(function, i, args[i])) for i in static])
-    named = tuple([(k, _exact(function, k, kwargs[k])) for k in sorted(names & kwargs.keys())])
+    positional = tuple([(i, _to_static_key(function, i, args[i])) for i in static])
+    keyword = tuple([(k, _to_static_key(function, k, kwargs[k])) for k in sorted(names & kwargs.keys())])
     dynamic = tuple(None if i in static else x for i, x in enumerate(args))
     dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in names}
     operands, structure = tree.flatten((dynamic, dynamic_kwargs))
-    return Arguments(operands, structure, positional, named)
+    return CallArguments(operands, structure, positional, keyword)
 
 
-def join(arguments: Arguments, operands: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the positional and keyword arguments of a call, with other operands."""
+def merge_arguments(arguments: CallArguments, operands: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the positional and keyword arguments of a call whose dynamic leaves are ``operands``.
+
+    Static arguments are those of ``arguments``; it is the inverse of :func:`split_arguments`.
+    """
     dynamic, dynamic_kwargs = arguments.structure.unflatten(operands)
     args = list(dynamic)
     for i, static in arguments.positional:
@@ -76,15 +86,18 @@ def join(arguments: Arguments, operands: Sequence[Any]) -> tuple[list[Any], dict
     return args, {**dynamic_kwargs, **{name: static.value for name, static in arguments.named}}
 
 
-def static_numbers(options: Options, count: int) -> list[int]:
-    """Return which of ``count`` positional arguments are static."""
+def static_numbers(options: JitOptions, count: int) -> list[int]:
+    """Return the sorted indices of the static arguments among ``count`` positional ones."""
     return sorted({i % count for i in options.static_argnums if -count <= i < count})
 
 
-def _exact(function: Callable[..., Any], number_or_name: int | str, value: Any) -> Exact:
-    """Return a static value as part of a key; raise ValueError for one without a hash, or a traced value."""
+def _to_static_key(function: Callable[..., Any], number_or_name: int | str, value: Any) -> ExactValue:
+    """Return a static value as part of a cache key; raise ValueError if it has no hash or holds a traced value.
+
+    ``number_or_name`` is the argument's position or name, for the message.
+    """
     try:
-        static_key = Exact(value)
+        static_key = ExactValue(value)
     except TypeError:
         problem = f"a {type(value).__name__}, which has no hash"
         fix = (
@@ -110,14 +123,14 @@ def _exact(function: Callable[..., Any], number_or_name: int | str, value: Any) 
 
 
 def _holds_tracer(value: Any) -> bool:
-    if isinstance(value, Tracer):
+    if isinstance(value, TracerBase):
         return True
-    inside = parts(value)
+    inside = compared_members(value)
     return inside is not None and any(map(_holds_tracer, inside))
 
 
-def avals_of(function: Callable[..., Any], arguments: Arguments) -> tuple[ShapedArray, ...]:
-    """Return the types of the operands; raise TypeError naming an argument that is not an array."""
+def avals_of(function: Callable[..., Any], arguments: CallArguments) -> tuple[ShapedArray, ...]:
+    """Return the types of a call's operands; raise TypeError, naming the argument, for one that is not an array."""
     try:
         return tuple([aval_of(x) for x in arguments.operands])
     except TypeError:
@@ -127,37 +140,40 @@ def avals_of(function: Callable[..., Any], arguments: Arguments) -> tuple[Shaped
                 aval_of(x)
             except TypeError:
                 static = "" if is_of_library(function) else _static_text(function, arguments, name)
-                raise not_an_array(x, f"argument {name} of {name_of(function).lstrip('_')}", static) from None
+                raise invalid_operand_error(x, f"argument {name} of {name_of(function).lstrip('_')}", static) from None
         raise
 
 
-def _static_text(function: Callable[..., Any], arguments: Arguments, name: str) -> str:
-    """Return how an argument is made static: ``n static: jit(f, static_argnums=1)``; nothing for a part of one."""
+def _static_text(function: Callable[..., Any], arguments: CallArguments, name: str) -> str:
+    """Return how to make an argument static, such as ``n static: jit(f, static_argnums=1)``.
+
+    Returns an empty text if ``name`` is only a part of an argument, such as ``x[0]``.
+    """
     if not name.isidentifier():
         return ""
-    positional = parameter_names(function, number_of_arguments(arguments.structure))
-    which = f"static_argnums={positional.index(name)}" if name in positional else f"static_argnames={name!r}"
-    called = name_of(function)
-    return f"{name} static: jit({called if called.isidentifier() else 'f'}, {which})"
+    positional = parameter_names(function, count_arguments(arguments.structure))
+    option = f"static_argnums={positional.index(name)}" if name in positional else f"static_argnames={name!r}"
+    function_name = name_of(function)
+    return f"{name} static: jit({function_name if function_name.isidentifier() else 'f'}, {option})"
 
 
-def donated(options: Options, arguments: Arguments) -> tuple[bool, ...]:
-    """Return the mask of operands whose memory may be reused; () for none."""
+def donation_mask(options: JitOptions, arguments: CallArguments) -> tuple[bool, ...]:
+    """Return the mask of operands whose memory may be reused for results; () if the options donate none."""
     numbers, names = options.donate_argnums, options.donate_argnames
     if not numbers and not names:
         return ()
     dynamic, dynamic_kwargs = arguments.structure.unflatten([False] * len(arguments.operands))
     count = len(dynamic)
     donated_numbers = {i % count for i in numbers if -count <= i < count}
-    marked = tuple(tree.map(lambda _, i=i: i in donated_numbers, x) for i, x in enumerate(dynamic))
-    named = {k: tree.map(lambda _, k=k: k in names, v) for k, v in dynamic_kwargs.items()}
-    return tuple(tree.leaves((marked, named)))
+    positional = tuple(tree.map(lambda _, i=i: i in donated_numbers, x) for i, x in enumerate(dynamic))
+    keyword = {k: tree.map(lambda _, k=k: k in names, v) for k, v in dynamic_kwargs.items()}
+    return tuple(tree.leaves((positional, keyword)))
 
 
-def complete_options(function: Callable[..., Any], options: Options) -> Options:
-    """Complete static and donated arguments, given by number or by name, to both forms.
+def complete_options(function: Callable[..., Any], options: JitOptions) -> JitOptions:
+    """Return the options with static and donated arguments given both by position and by name.
 
-    Raises ValueError for a number or a name that the function does not have.
+    Users may give either. Raises ValueError for a position or a name that the function does not have.
     """
     if not any(options[:4]):
         return options
@@ -172,35 +188,39 @@ def complete_options(function: Callable[..., Any], options: Options) -> Options:
     for role, numbers, by_name in (("static", *options[:2]), ("donate", *options[2:4])):
         wrong = [i for i in numbers if not variable and not -len(names) <= i < len(names)]
         if wrong:
-            said = (
+            problem = (
                 f"jit of {name_of(function)}: {role}_argnums names argument {wrong[0]}, but the function has "
                 f"{len(names)} positional argument{'' if len(names) == 1 else 's'}."
             )
-            raise ValueError(compose_message(said, f"They count from 0: {_numbered(names)}."))
+            raise ValueError(compose_message(problem, f"They count from 0: {_format_numbered(names)}."))
         unknown = [n for n in by_name if not anything and n not in names and n not in only_named]
         if unknown:
-            said = (
+            problem = (
                 f"jit of {name_of(function)}: {role}_argnames names {unknown[0]!r}, but the arguments are "
                 f"{', '.join([*names, *sorted(only_named)]) or 'none'}."
             )
-            raise ValueError(compose_message(said, "Name one of these, as the function does."))
-    static = _both_ways(names, *options[:2])
-    donating = _both_ways(names, *options[2:4])
+            raise ValueError(compose_message(problem, "Name one of these, as the function does."))
+    static = _complete_numbers_and_names(names, *options[:2])
+    donating = _complete_numbers_and_names(names, *options[2:4])
     return options._replace(
         static_argnums=static[0], static_argnames=static[1], donate_argnums=donating[0], donate_argnames=donating[1]
     )
 
 
-def _both_ways(
+def _complete_numbers_and_names(
     names: Sequence[str], numbers: tuple[int, ...], by_name: tuple[str, ...]
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the arguments given by position (``numbers``) or by name (``by_name``), all in both forms.
+
+    ``names`` are the function's positional parameters.
+    """
     count = len(names)
     positions = {i % count if count and -count <= i < count else i for i in numbers}
     positions |= {names.index(n) for n in by_name if n in names}
     return tuple(sorted(positions)), tuple(sorted({*by_name, *(names[i] for i in positions if i < count)}))
 
 
-def _numbered(names: Sequence[str]) -> str:
+def _format_numbered(names: Sequence[str]) -> str:
     """Return names with their numbers, for a message.
 
     >>> _format_numbered(["x", "n"])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...xla.running import eager
-from ..programs.bodies import forget_bodies
-from .traces import clear_traces
+from ...xla.execution import eager
+from ..programs.function_staging import forget_bodies
+from .trace_cache import clear_traces
 
 
 def clear_all() -> None:
-    """Clear the traces of all functions, everything derived and compiled from them, and the single operations."""
+    """Clear the traces of all functions, everything compiled from them, and the compiled single operations."""
     clear_traces()
     forget_bodies()
     eager.clear()

@@ -10,14 +10,14 @@ from typing import Any
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...trace.source import user_line, where_text
-from ...xla.arrays.failures import argument_name, size_text
-from ...xla.arrays.room import bytes_of
+from ...xla.arrays.memory_check import total_bytes
+from ...xla.arrays.runtime_errors import argument_name, size_text
 
 #: Maximum number of arguments that one warning names.
-MAX_NAMED = 8
+MAX_ARGUMENTS_IN_WARNING = 8
 
 #: Maximum number of warnings that are remembered, so that they are not repeated.
-MAX_REMEMBERED = 1_000
+MAX_REMEMBERED_WARNINGS = 1_000
 #: Registry for ``warnings``, like the ``__warningregistry__`` of a module.
 _already_warned: dict[Any, Any] = {}
 
@@ -25,22 +25,22 @@ _already_warned: dict[Any, Any] = {}
 def warn_of_unusable_donations(program: ClosedJaxpr, donated: Sequence[bool]) -> None:
     """Warn, once per line, about donated arguments whose memory XLA cannot give to a result.
 
-    XLA gives a result the memory of a donated argument of the same size. Arguments that the program does not use
-    are dropped before, and need no memory in it.
+    ``donated`` marks the donated operands of the program. XLA gives a result the memory of a donated argument of the
+    same size. Arguments that the program does not use are dropped before, and are not reported.
     """
     unusable = unusable_donations(program, donated)
     if not unusable:
         return
-    if len(_already_warned) > MAX_REMEMBERED:
+    if len(_already_warned) > MAX_REMEMBERED_WARNINGS:
         _already_warned.clear()
     line, jaxpr = user_line(), program.jaxpr
-    sizes = {bytes_of([aval]) for aval in program.out_avals}
+    sizes = {total_bytes([aval]) for aval in program.out_avals}
     listed = [
-        f"{argument_name(jaxpr, index)}: {aval.str_short()} ({_reason(aval, sizes)})"
-        for index, aval in unusable[:MAX_NAMED]
+        f"{argument_name(jaxpr, index)}: {aval.str_short()} ({_explain_unusable(aval, sizes)})"
+        for index, aval in unusable[:MAX_ARGUMENTS_IN_WARNING]
     ]
-    if len(unusable) > MAX_NAMED:
-        listed.append(f"and {len(unusable) - MAX_NAMED:,} more")
+    if len(unusable) > MAX_ARGUMENTS_IN_WARNING:
+        listed.append(f"and {len(unusable) - MAX_ARGUMENTS_IN_WARNING:,} more")
     warnings.warn_explicit(
         f"Some donated buffers were not usable in {jaxpr.name or 'the function'}{where_text(line)}: "
         f"{'; '.join(listed)}. A result reuses the memory of a donated argument of its size. Take these arguments out "
@@ -53,10 +53,10 @@ def warn_of_unusable_donations(program: ClosedJaxpr, donated: Sequence[bool]) ->
 
 
 def unusable_donations(program: ClosedJaxpr, donated: Sequence[bool]) -> list[tuple[int, ShapedArray]]:
-    """Return number and type of each donated argument that the program uses and whose memory no result can reuse."""
+    """Return index and type of each donated operand that the program uses and whose memory no result can reuse."""
     if not any(donated):
         return []
-    results = Counter(bytes_of([aval]) for aval in program.out_avals)
+    results = Counter(total_bytes([aval]) for aval in program.out_avals)
     jaxpr = program.jaxpr
     used: set[Any] = set(jaxpr.outvars)
     for raw in jaxpr.raw:
@@ -65,7 +65,7 @@ def unusable_donations(program: ClosedJaxpr, donated: Sequence[bool]) -> list[tu
     for index, (variable, is_donated) in enumerate(zip(jaxpr.invars, donated, strict=True)):
         if not is_donated or variable not in used:
             continue
-        size = bytes_of([variable.aval])
+        size = total_bytes([variable.aval])
         if results[size]:
             results[size] -= 1
         elif size:
@@ -73,8 +73,8 @@ def unusable_donations(program: ClosedJaxpr, donated: Sequence[bool]) -> list[tu
     return unusable
 
 
-def _reason(aval: ShapedArray, sizes: set[int]) -> str:
-    size = bytes_of([aval])
+def _explain_unusable(aval: ShapedArray, sizes: set[int]) -> str:
+    size = total_bytes([aval])
     if size in sizes:
         return "other donated arguments serve all results of this size"
     return f"no result has this size, {size_text(size)}"

@@ -8,20 +8,20 @@ from typing import Any
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
-from ...operations.requirements import is_linear
+from ...operations.operand_checks import is_linear
 from ...records.traits import CALL
 from ...trace.bind import bind
 from ...transforms.batch import batch_program
 from ...transforms.batch_trace import batch_size
-from ...transforms.dce import dce_program, dependence
+from ...transforms.dce import dce_program, find_dependent_results
 from ...transforms.differentiate import jvp_program, linearize_program
-from ...transforms.taylor import joined, marked, separated, taylor_program
+from ...transforms.taylor import find_moving, flatten_coefficients, taylor_program, unflatten_coefficients
 from ...transforms.transpose import transpose_program
-from .marks import in_places, moving, present, split_tangents
-from .rearranged import without_constants
+from .masks import drop_zero_tangents, nonzero_tangents_mask, scatter_by_mask, split_tangents
+from .program_rewrites import convert_constvars_to_operands
 
 
-class Calling(Operation):
+class CallOperation(Operation):
     """Base of operations that return the results of one program without constants.
 
     Subclasses define what is special about the call.
@@ -39,15 +39,15 @@ class Calling(Operation):
     def bodies(self) -> Sequence[ClosedJaxpr]:
         return (self.jaxpr,)
 
-    def of(self, program: ClosedJaxpr) -> Operation:
-        """Return the same kind of call of another program."""
+    def with_program(self, program: ClosedJaxpr) -> Operation:
+        """Return this operation with another program, which may have other operands and results."""
         raise NotImplementedError
 
-    def call(self, program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-        """Bind the same kind of call of another program; its constants become leading operands."""
+    def bind_program(self, program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+        """Bind this operation with another program; the program's constants become leading operands."""
         if program.consts:
-            program, operands = without_constants(program), [*program.consts, *operands]
-        return bind(self.of(program), *operands)
+            program, operands = convert_constvars_to_operands(program), [*program.consts, *operands]
+        return bind(self.with_program(program), *operands)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return self.jaxpr.out_avals
@@ -56,40 +56,40 @@ class Calling(Operation):
         return builder.call_body(self.jaxpr, operands)  # type: ignore[no-any-return]
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
-        return list(dependence(self.jaxpr, operands))
+        return list(find_dependent_results(self.jaxpr, operands))
 
     def dce_rule(self, used: tuple[bool, ...]) -> tuple[Operation, tuple[bool, ...], tuple[bool, ...]]:
-        """Return the call of a program that computes only the used results."""
+        """Return the call that computes only the results marked in ``used``, its needed operands, and ``used``."""
         program, needed_operands = dce_program(self.jaxpr, used)
-        return self.of(program), needed_operands, used
+        return self.with_program(program), needed_operands, used
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        program, out_moving = jvp_program(self.jaxpr, moving(tangents))
-        return split_tangents(self.call(program, [*primals, *present(tangents)]), out_moving)
+        program, out_moving = jvp_program(self.jaxpr, nonzero_tangents_mask(tangents))
+        return split_tangents(self.bind_program(program, [*primals, *drop_zero_tangents(tangents)]), out_moving)
 
     def taylor_program_rule(
         self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
     ) -> tuple[list[Any], list[list[Any]]]:
-        marks, order = marked(series), len(series[0])
+        marks, order = find_moving(series), len(series[0])
         program, out_moving = taylor_program(self.jaxpr, order, marks)
-        results = self.call(program, [*primals, *joined(primals, series, marks)])
+        results = self.bind_program(program, [*primals, *flatten_coefficients(primals, series, marks)])
         count = len(out_moving)
-        return results[:count], separated(results[count:], out_moving, order)
+        return results[:count], unflatten_coefficients(results[count:], out_moving, order)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         linear = tuple(is_linear(x) for x in operands)
-        program, nonzero_out = transpose_program(self.jaxpr, linear, moving(cotangents))
+        program, nonzero_out = transpose_program(self.jaxpr, linear, nonzero_tangents_mask(cotangents))
         nonlinear_operands = [x for x in operands if not is_linear(x)]
-        results = self.call(program, [*nonlinear_operands, *present(cotangents)])
-        return in_places(in_places(results, nonzero_out), linear, None)
+        results = self.bind_program(program, [*nonlinear_operands, *drop_zero_tangents(cotangents)])
+        return scatter_by_mask(scatter_by_mask(results, nonzero_out), linear, None)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         program, out_axes = batch_program(self.jaxpr, tuple(axes), batch_size(operands, axes))
-        return self.call(program, operands), list(out_axes)
+        return self.bind_program(program, operands), list(out_axes)
 
 
-class Call(Calling, name="jit", by_identity=True):
-    """Operation that calls a program."""
+class JitCall(CallOperation, name="jit", by_identity=True):
+    """Operation that calls the program of a jitted function."""
 
     @property
     def params(self) -> dict[str, Any]:
@@ -98,33 +98,37 @@ class Call(Calling, name="jit", by_identity=True):
     def content(self) -> Sequence[Any]:
         return (self.jaxpr,)
 
-    def of(self, program: ClosedJaxpr) -> Operation:
-        return call_of(program)
+    def with_program(self, program: ClosedJaxpr) -> Operation:
+        return get_call_operation(program)
 
-    def whole(self) -> ClosedJaxpr:
+    def as_single_program(self) -> ClosedJaxpr:
         return self.jaxpr
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the forward half now, and record the linear half."""
-        split = linearize_program(self.jaxpr, moving(tangents))
-        results = self.call(split.forward, primals)
-        count = len(split.out_moving)
+        split = linearize_program(self.jaxpr, nonzero_tangents_mask(tangents))
+        results = self.bind_program(split.forward, primals)
+        count = len(split.nonzero_out_tangents)
         extra = results[count:]
         residuals = [primals[index] if index >= 0 else extra[-1 - index] for index in split.residuals]
-        tangents_out = self.call(split.linear, [*residuals, *present(tangents)]) if any(split.out_moving) else ()
-        return results[:count], in_places(tangents_out, split.out_moving)
+        tangents_out = (
+            self.bind_program(split.linear, [*residuals, *drop_zero_tangents(tangents)])
+            if any(split.nonzero_out_tangents)
+            else ()
+        )
+        return results[:count], scatter_by_mask(tangents_out, split.nonzero_out_tangents)
 
 
-def call_of(program: ClosedJaxpr) -> Call:
-    """Return the call operation of a program without constants, one object for each program."""
+def get_call_operation(program: ClosedJaxpr) -> JitCall:
+    """Return the :class:`JitCall` of a program without constants, one object for each program."""
     operation = program.derived.get("call")
     if operation is None:
-        operation = program.derived["call"] = Call(program)
+        operation = program.derived["call"] = JitCall(program)
     return operation
 
 
-def call(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-    """Bind a call of a program; its constants become leading operands."""
+def bind_call(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    """Bind a :class:`JitCall` of a program; the program's constants become leading operands."""
     if program.consts:
-        program, operands = without_constants(program), [*program.consts, *operands]
-    return bind(call_of(program), *operands)
+        program, operands = convert_constvars_to_operands(program), [*program.consts, *operands]
+    return bind(get_call_operation(program), *operands)

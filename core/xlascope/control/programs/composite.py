@@ -10,40 +10,40 @@ from typing import Any
 import numpy as np
 
 from ... import tree
+from ...cache_keys import cache_key
 from ...errors import UnexpectedTracerError
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
-from ...keys import key_of
-from ...operations.whole_numbers import whole_number
-from ...recent import RecentlyUsed, kept_with
+from ...lru_cache import LRUCache, get_or_create
+from ...operations.integer_arguments import whole_number
 from ...trace.bind import bind
 from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
-from ...trace.tracer import Tracer
-from .bodies import body_of
-from .call import Call, Calling, call_of
-from .names import called_as, name_of
+from ...trace.tracer import TracerBase
+from .call import CallOperation, JitCall, get_call_operation
+from .function_names import copy_function_metadata, name_of
+from .function_staging import get_body
 from .values import operand_aval
 
-_MOST_FUNCTIONS, _MOST_ATTRIBUTES = 256, 64
+_MAX_FUNCTIONS, _MAX_ATTRIBUTE_SETS_PER_FUNCTION = 256, 64
 #: Names of composites that StableHLO accepts.
-_NAME = re.compile(r"[a-zA-Z]\w*([.][\w$]+)+", re.ASCII)
-_LARGEST_VERSION = 2**31 - 1
+_NAME_PATTERN = re.compile(r"[a-zA-Z]\w*([.][\w$]+)+", re.ASCII)
+_MAX_VERSION = 2**31 - 1
 
 
-class Composite(Calling, name="composite", by_identity=True):
+class Composite(CallOperation, name="composite", by_identity=True):
     """Operation that returns the results of a program, with a name, attributes and a version for the compiler.
 
-    A compiler that knows the name may compute it in its own way. Derivatives and ``vmap`` of it are ordinary
-    calls without that name.
+    A compiler that knows the name (``label``) may compute it in its own way. Derivatives and ``vmap`` of it are
+    ordinary calls without that name.
     """
 
     label: str
     attributes: dict[str, Any]
     version: int
 
-    linearize_rule = Call.linearize_rule
-    whole = Call.whole
+    linearize_rule = JitCall.linearize_rule
+    as_single_program = JitCall.as_single_program
 
     @property
     def params(self) -> dict[str, Any]:
@@ -57,8 +57,8 @@ class Composite(Calling, name="composite", by_identity=True):
             "version": self.version,
         }
 
-    def of(self, program: ClosedJaxpr) -> Operation:
-        return call_of(program)
+    def with_program(self, program: ClosedJaxpr) -> Operation:
+        return get_call_operation(program)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.call_composite(  # type: ignore[no-any-return]
@@ -69,14 +69,14 @@ class Composite(Calling, name="composite", by_identity=True):
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
     """Return a function that computes ``decomposition`` and is compiled as one operation with that name.
 
-    A compiler that knows ``name`` and ``version`` may have its own way of computing it; every other one uses the
-    decomposition, as XLA does on CPUs. Positional arguments (trees of arrays) are its operands, arguments by
-    keyword its attributes: numbers, text, dtypes, NumPy arrays, and lists and dictionaries of these; None is left
-    out. Under ``vmap`` and derivatives, which jax refuses, it is its decomposition.
+    A compiler that knows ``name`` and ``version`` may compute it in its own way; every other one uses the
+    decomposition, as XLA does on CPUs. Positional arguments (trees of arrays) are the operands, keyword arguments the
+    attributes: numbers, text, dtypes, NumPy arrays, and lists and dictionaries of these; None is left out. Under
+    ``vmap`` and derivatives, which jax refuses, it is its decomposition.
 
-    Raises TypeError for arguments that are not a function, text, whole number or attribute, ValueError for a name
-    without a dot, and UnexpectedTracerError if the decomposition closes over a traced value, which has to be an
-    argument.
+    Raises TypeError if ``decomposition`` is not a function, ``name`` not a text, ``version`` not a whole number, or
+    an attribute of another type; ValueError for a name without a dot; and UnexpectedTracerError if the decomposition
+    closes over a traced value, which has to be an argument.
 
     >>> import xlascope as xs
     >>> from xlascope import lax
@@ -88,38 +88,38 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         raise TypeError(f"composite takes a function, not {decomposition!r}{here()}")
     if not isinstance(name, str):
         raise TypeError(f"composite: name is text, got {name!r}{here()}")
-    if not _NAME.fullmatch(name):
+    if not _NAME_PATTERN.fullmatch(name):
         raise ValueError(
             f"composite: name is names with dots between them ('my.tangent') of letters, digits and underscores, a "
             f"letter in front; got {name!r}{here()}"
         )
     number = whole_number(version, "version of composite")
-    if not 0 <= number <= _LARGEST_VERSION:
-        raise ValueError(f"composite: version is a number from 0 to {_LARGEST_VERSION}, got {number}{here()}")
+    if not 0 <= number <= _MAX_VERSION:
+        raise ValueError(f"composite: version is a number from 0 to {_MAX_VERSION}, got {number}{here()}")
 
-    @called_as(decomposition)
+    @copy_function_metadata(decomposition)
     @api_boundary
     def call(*args: Any, **kwargs: Any) -> Any:
         attributes = {key: value for key, value in kwargs.items() if value is not None}
         for key, value in attributes.items():
             _check_attribute(name, key, value)
-        function, attributes_key = _with_attributes(decomposition, kwargs)
+        function, attributes_key = _bind_attributes(decomposition, kwargs)
         leaves, structure = tree.flatten((args, {}))
         avals = [operand_aval(f"an argument of composite {name}", x) for x in leaves]
-        body = body_of(function, structure, avals)
-        if any(isinstance(c, Tracer) for c in body.consts):
+        body = get_body(function, structure, avals)
+        if any(isinstance(c, TracerBase) for c in body.consts):
             raise UnexpectedTracerError(
                 f"composite {name}: the decomposition ({name_of(decomposition)}) closes over a value that is "
                 f"traced{here()}: give it as a positional argument"
             )
-        operation = _operation(body.opened, name, attributes, number, attributes_key)
+        operation = _get_operation(body.program_with_const_operands, name, attributes, number, attributes_key)
         return body.structure.unflatten(bind(operation, *body.consts, *leaves))
 
     return call
 
 
-class _Fixed:
-    """Decomposition with bound attributes."""
+class _DecompositionWithAttributes:
+    """Decomposition with bound attributes, called with the tuple of positional arguments and an empty dictionary."""
 
     def __init__(self, function: Callable[..., Any], attributes: dict[str, Any]) -> None:
         self.function = function
@@ -130,29 +130,38 @@ class _Fixed:
         return self.function(*args, **self.attributes)
 
 
-_fixed: weakref.WeakKeyDictionary[Callable[..., Any], RecentlyUsed[Any, _Fixed]] = weakref.WeakKeyDictionary()
+_decompositions: weakref.WeakKeyDictionary[Callable[..., Any], LRUCache[Any, _DecompositionWithAttributes]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
-def _with_attributes(function: Callable[..., Any], attributes: dict[str, Any]) -> tuple[_Fixed, Any]:
-    """Return the decomposition with bound attributes, cached by their values, and the attributes' key.
+def _bind_attributes(
+    function: Callable[..., Any], attributes: dict[str, Any]
+) -> tuple[_DecompositionWithAttributes, Any]:
+    """Return the decomposition with bound attributes, cached by their values, and the attributes' cache key.
 
     The key is None if the attributes or the function cannot be cached.
     """
     try:
-        key = tuple([(name, key_of(value)) for name, value in attributes.items()])
-        cache = kept_with(_fixed, function, lambda: RecentlyUsed(_MOST_ATTRIBUTES), _MOST_FUNCTIONS)
+        key = tuple([(name, cache_key(value)) for name, value in attributes.items()])
+        cache = get_or_create(
+            _decompositions, function, lambda: LRUCache(_MAX_ATTRIBUTE_SETS_PER_FUNCTION), _MAX_FUNCTIONS
+        )
     except TypeError:  # an attribute without a hash, or a function that cannot be weakly referenced
-        return _Fixed(function, attributes), None
+        return _DecompositionWithAttributes(function, attributes), None
     bound = cache.get(key)
     if bound is None:
-        bound = cache[key] = _Fixed(function, attributes)
+        bound = cache[key] = _DecompositionWithAttributes(function, attributes)
     return bound, key
 
 
-def _operation(
+def _get_operation(
     program: ClosedJaxpr, name: str, attributes: dict[str, Any], version: int, attributes_key: Any
 ) -> Composite:
-    """Return the composite operation, one object for the same program and attributes."""
+    """Return the composite operation of a program, one object for the same name, version and ``attributes_key``.
+
+    With ``attributes_key`` None it is a new object.
+    """
     if attributes_key is None:
         return Composite(program, name, attributes, version)
     key = ("composite", name, version, attributes_key)

@@ -16,23 +16,23 @@ from typing import Any
 
 import numpy as np
 
+from ...cache_keys import cache_key
 from ...ir.jaxpr import ClosedJaxpr, Literal, Var
 from ...ir.operation import Operation
-from ...keys import key_of
-from ...recent import Recent
+from ...lru_cache import FastLRUCache
 from ...runtime import boot
 from ...trace.state import STATE
 from ...xla.sharding.meshes import current_mesh
 
-_MOST_PROGRAMS = 256
+_MAX_PROGRAMS = 256
 #: The programs recorded first, by their content. They have no constants, so no arrays are held.
-_programs: Recent[Hashable, ClosedJaxpr] = Recent(_MOST_PROGRAMS)
+_programs: FastLRUCache[Hashable, ClosedJaxpr] = FastLRUCache(_MAX_PROGRAMS)
 #: Key of the result in a program's ``derived``, and the value that stands for the program itself.
-_INTERNED, _ITSELF = "interned", object()
+_INTERNED, _IS_CANONICAL = "interned", object()
 
 
 class _NotComparableError(Exception):
-    """Error for a program with an operation that is equal only to itself."""
+    """Error for a program or an operation that is equal only to itself."""
 
 
 def intern_program(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -45,14 +45,15 @@ def intern_program(program: ClosedJaxpr) -> ClosedJaxpr:
     canonical: Any = program.derived.get(_INTERNED)
     if canonical is None:
         canonical = _find_equal(program)
-        program.derived[_INTERNED] = _ITSELF if canonical is program else canonical
-    return program if canonical is _ITSELF else canonical
+        program.derived[_INTERNED] = _IS_CANONICAL if canonical is program else canonical
+    return program if canonical is _IS_CANONICAL else canonical
 
 
 def _find_equal(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the equal program that was recorded first; record this one and return it if there is none."""
     try:
         key = _program_key(program)
-        return _programs.get(key) or _programs.again(key) or _programs.keep(key, program)
+        return _programs.get(key) or _programs.promote(key) or _programs.insert(key, program)
     except (_NotComparableError, TypeError):  # TypeError: a parameter that has no hash
         return program
 
@@ -63,7 +64,10 @@ def forget_programs() -> None:
 
 
 def settings_of_trace() -> Hashable:
-    """Return the settings that a trace depends on besides the function and its arguments."""
+    """Return the settings that a trace depends on besides the function and its arguments, as part of a cache key.
+
+    They include the bound axis names and the current mesh.
+    """
     return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes, current_mesh()
 
 
@@ -91,7 +95,7 @@ def _program_key(program: ClosedJaxpr) -> Hashable:
 
 def _literal_key(literal: Literal) -> Hashable:
     value = literal.val
-    return (value.tobytes() if isinstance(value, np.generic) else key_of(value)), literal.aval
+    return (value.tobytes() if isinstance(value, np.generic) else cache_key(value)), literal.aval
 
 
 def _operation_key(operation: Operation) -> Hashable:
@@ -106,4 +110,4 @@ def _value_key(value: Any) -> Hashable:
         return intern_program(value)
     if isinstance(value, tuple):
         return value.__class__, *map(_value_key, value)
-    return key_of(value)
+    return cache_key(value)

@@ -8,26 +8,31 @@ from typing import Any, NamedTuple
 
 from ... import tree
 from ...trace.source import here
-from ...trace.tracer import Tracer
-from ...trace.values import aval_of, not_an_array
-from ..programs.names import name_of, places_of
+from ...trace.tracer import TracerBase
+from ...trace.values import aval_of, invalid_operand_error
+from ..programs.function_names import name_of, normalize_argnums
 
 
-class Arguments(NamedTuple):
-    """A call's arguments: flat differentiable operands and their structure, and all positional arguments."""
+class RuleArguments(NamedTuple):
+    """Arguments of one call of a function with a custom rule.
+
+    ``positional`` are all arguments in the order of the signature, ``nondiff_argnums`` the indices of those that are
+    passed to the rule unchanged. ``operands`` are the leaves of the others, and ``structure`` is the structure of the
+    tuple of these.
+    """
 
     operands: list[Any]
     structure: Any
     positional: tuple[Any, ...]
-    fixed: tuple[int, ...]
+    nondiff_argnums: tuple[int, ...]
     #: Tracers within nondiff arguments. They are operands too, so that a rule that runs after the end of their trace
     #: can use them.
-    traced: tuple[Tracer, ...] = ()
+    traced: tuple[TracerBase, ...] = ()
     #: For each argument with tracers: its number, leaves and structure, and which leaves are tracers.
     traced_places: tuple[tuple[int, list[Any], Any, list[bool]], ...] = ()
 
-    def with_traced(self, values: Sequence[Any]) -> Arguments:
-        """Return the same arguments with other values for the tracers within nondiff arguments."""
+    def replace_tracers(self, values: Sequence[Any]) -> RuleArguments:
+        """Return the same arguments with ``values`` in place of ``traced``, the tracers within nondiff arguments."""
         if not self.traced:
             return self
         remaining = iter(values)
@@ -38,27 +43,35 @@ class Arguments(NamedTuple):
         return self._replace(positional=tuple(positional))
 
     def join(self, operands: Sequence[Any]) -> list[Any]:
-        """Return all arguments, with other values for the differentiable operands."""
+        """Return all arguments in order, with ``operands`` as the leaves of the differentiable ones.
+
+        Nondiff arguments are those of the call.
+        """
         differentiable_args = iter(self.structure.unflatten(operands))
-        return [x if i in self.fixed else next(differentiable_args) for i, x in enumerate(self.positional)]
+        return [x if i in self.nondiff_argnums else next(differentiable_args) for i, x in enumerate(self.positional)]
 
-    def fixed_values(self) -> list[Any]:
+    def nondiff_values(self) -> list[Any]:
         """Return the nondiff arguments, which rules take first and unchanged."""
-        return [self.positional[i] for i in self.fixed]
+        return [self.positional[i] for i in self.nondiff_argnums]
 
 
-def arguments_of(
+def bind_rule_arguments(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     nondiff_argnums: Sequence[int],
     nondiff_argnames: Sequence[str] = (),
-) -> Arguments:
-    """Return a call's arguments in the order of the signature, with the nondiff arguments separate."""
-    if not kwargs and not nondiff_argnums and not nondiff_argnames and len(args) == _exact_count(function):
+) -> RuleArguments:
+    """Return a call's arguments in the order of the function's signature, with the nondiff arguments separate.
+
+    ``nondiff_argnums`` and ``nondiff_argnames`` are positions and names of arguments that are passed to rules
+    unchanged. Raises TypeError if the call does not fit the signature, passes an argument by keyword only, or has a
+    differentiable argument that is not an array.
+    """
+    if not kwargs and not nondiff_argnums and not nondiff_argnames and len(args) == _positional_count(function):
         signature = None  # the arguments already are in order
     else:
-        signature = _signature(function)
+        signature = _signature_or_none(function)
     if signature is not None:
         try:
             bound = signature.bind(*args, **kwargs)
@@ -71,48 +84,54 @@ def arguments_of(
                 f"{', '.join(bound.kwargs)} cannot be given by name{here()}"
             )
         args = bound.args
-        nondiff_argnums = sorted({*nondiff_argnums, *_places(function, list(signature.parameters), nondiff_argnames)})
+        nondiff_argnums = sorted(
+            {*nondiff_argnums, *_argnums_of_names(function, list(signature.parameters), nondiff_argnames)}
+        )
     elif kwargs:
         raise TypeError(f"{name_of(function)} takes arguments by position{here()}")
-    normalized_argnums = places_of(nondiff_argnums, len(args), f"nondiff_argnums of {name_of(function)}")
+    normalized_argnums = normalize_argnums(nondiff_argnums, len(args), f"nondiff_argnums of {name_of(function)}")
     differentiable_args = tuple(x for i, x in enumerate(args) if i not in normalized_argnums)
     operands, structure = tree.flatten(differentiable_args)
     for (path, _), x in zip(tree.leaves_with_path(differentiable_args), operands, strict=True):
         try:
             aval_of(x)
         except TypeError:
-            raise not_an_array(x, f"argument {tree.keystr(path)} of {name_of(function)}") from None
-    return _note_traced(Arguments(operands, structure, args, normalized_argnums))
+            raise invalid_operand_error(x, f"argument {tree.keystr(path)} of {name_of(function)}") from None
+    return _collect_nondiff_tracers(RuleArguments(operands, structure, args, normalized_argnums))
 
 
-def _note_traced(arguments: Arguments) -> Arguments:
-    """Return the arguments together with the tracers within nondiff arguments.
+def _collect_nondiff_tracers(arguments: RuleArguments) -> RuleArguments:
+    """Return the arguments with ``traced`` and ``traced_places`` filled in.
 
-    They are collected at once because a tracer changes its class when its trace ends.
+    The tracers within nondiff arguments are collected at once because a tracer changes its class when its trace ends.
     """
-    traced: list[Tracer] = []
+    traced: list[TracerBase] = []
     tracer_positions = []
-    for i in arguments.fixed:
+    for i in arguments.nondiff_argnums:
         try:
             leaves, structure = tree.flatten(arguments.positional[i])
         except (TypeError, ValueError):  # it may be anything, such as a dictionary whose keys cannot be sorted
             continue
-        is_traced = [isinstance(x, Tracer) for x in leaves]
+        is_traced = [isinstance(x, TracerBase) for x in leaves]
         if any(is_traced):
             traced += [x for x, hit in zip(leaves, is_traced, strict=True) if hit]
             tracer_positions.append((i, leaves, structure, is_traced))
     return arguments._replace(traced=tuple(traced), traced_places=tuple(tracer_positions)) if traced else arguments
 
 
-def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+def _signature_or_none(function: Callable[..., Any]) -> inspect.Signature | None:
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
 
 
-def _exact_count(function: Callable[..., Any]) -> int:
-    """Return the number of arguments of a function with positional parameters only, or -1 if a signature is needed."""
+def _positional_count(function: Callable[..., Any]) -> int:
+    """Return the number of positional parameters of a plain function.
+
+    Returns -1 if the function has keyword-only or variable parameters, is a method, or is wrapped: then its signature
+    has to be inspected.
+    """
     code = getattr(function, "__code__", None)
     if code is None or hasattr(function, "__wrapped__") or hasattr(function, "__signature__"):
         return -1
@@ -120,7 +139,8 @@ def _exact_count(function: Callable[..., Any]) -> int:
     return -1 if takes_others or inspect.ismethod(function) else int(code.co_argcount)
 
 
-def _places(function: Callable[..., Any], parameters: list[str], names: Sequence[str]) -> list[int]:
+def _argnums_of_names(function: Callable[..., Any], parameters: list[str], names: Sequence[str]) -> list[int]:
+    """Return the positions of named parameters; raise ValueError for a name that is not in ``parameters``."""
     missing = [name for name in names if name not in parameters]
     if missing:
         raise ValueError(

@@ -9,17 +9,17 @@ from ... import tree
 from ...dtypes import is_differentiable
 from ...ir.markers import ZERO
 from ...operations.barriers import stop_gradient
-from ...operations.sums import sum_tangents
+from ...operations.tangent_arithmetic import sum_tangents
 from ...trace.source import here
 from ...trace.values import aval_of
-from ..programs.names import name_of
-from .arguments import Arguments
+from ..programs.function_names import name_of
+from .arguments import RuleArguments
 from .custom_jvp_call import CustomJVPCall
-from .ruled_function import DerivedFunction, FlatFunction, is_pair
-from .tangents import SymbolicZero, is_zero, shown, tangent_aval
+from .custom_rule_function import CustomDerivativeFunction, FlatFunction, is_pair
+from .tangents import SymbolicZero, is_zero, tangent_aval, to_rule_tangent
 
 
-class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
+class custom_jvp(CustomDerivativeFunction):  # noqa: N801  (a decorator)
     """A function with a custom JVP rule, which :meth:`defjvp` or :meth:`defjvps` sets.
 
     Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the rule unchanged,
@@ -59,7 +59,8 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Set the rule argument by argument: ``jvps[i](tangent, result, *primals)`` is the contribution of argument i.
 
-        None says that it contributes nothing. The function has to have one result tree, the same for the rules.
+        None stands for an argument that contributes nothing. The function has to return one tree, and each
+        contribution has the structure of that tree.
         """
         if self.nondiff_argnums:
             raise TypeError("defjvps cannot be used with nondiff_argnums; use defjvp")
@@ -77,7 +78,7 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
                 if part is not None and not isinstance(t, SymbolicZero)
             ]
             if not parts:
-                return result, tree.map(lambda y: shown(ZERO, aval_of(y), self.symbolic_zeros), result)
+                return result, tree.map(lambda y: to_rule_tangent(ZERO, aval_of(y), self.symbolic_zeros), result)
             return result, tree.map(lambda *leaves: sum_tangents(leaves), *parts)
 
         rule.__name__ = f"{name_of(self.fun)}_jvps"
@@ -90,7 +91,9 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
         """Return the tracers of ``nondiff_argnums`` wrapped in stop_gradient, as JAX does."""
         return [stop_gradient(x) if is_differentiable(x.dtype) else x for x in traced]
 
-    def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomJVPCall:
+    def _call(self, function: FlatFunction, arguments: RuleArguments, structures: list[Any]) -> CustomJVPCall:
+        """Return the operation that calls the flat ``function``, with the user's JVP rule flattened."""
+
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             results, tangents_out, structure = self._apply_rule(arguments, primals, tangents)
             structures.append(structure)
@@ -99,15 +102,21 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
         return CustomJVPCall(function, rule, name_of(self.fun), None, 0, name_of(self.jvp), self.symbolic_zeros)
 
     def _apply_rule(
-        self, arguments: Arguments, primals: Sequence[Any], tangents: Sequence[Any]
+        self, arguments: RuleArguments, primals: Sequence[Any], tangents: Sequence[Any]
     ) -> tuple[list[Any], list[Any], Any]:
+        """Call the user's rule; return flat results, their tangents (ZERO for zeros) and the results' structure.
+
+        Raises TypeError if the rule does not return a pair of results and tangents of matching structures and types.
+        """
         assert self.jvp is not None
         count = len(arguments.traced)
-        arguments = arguments.with_traced(primals[:count])
+        arguments = arguments.replace_tracers(primals[:count])
         primals, tangents = primals[count:], tangents[count:]
-        rule_tangents = [shown(t, aval_of(x), self.symbolic_zeros) for x, t in zip(primals, tangents, strict=True)]
+        rule_tangents = [
+            to_rule_tangent(t, aval_of(x), self.symbolic_zeros) for x, t in zip(primals, tangents, strict=True)
+        ]
         structure = arguments.structure
-        pair = self.jvp(*arguments.fixed_values(), structure.unflatten(primals), structure.unflatten(rule_tangents))
+        pair = self.jvp(*arguments.nondiff_values(), structure.unflatten(primals), structure.unflatten(rule_tangents))
         name = f"the jvp rule {name_of(self.jvp)} of {name_of(self.fun)}"
         if not is_pair(pair):
             raise TypeError(
@@ -120,11 +129,14 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
                 f"{name} has to return results and tangents of one structure, it returned {out} and {out_moved}"
                 + here()
             )
-        return results, [_tangent(name, t, y) for t, y in zip(tangents_out, results, strict=True)], out
+        return results, [_check_tangent(name, t, y) for t, y in zip(tangents_out, results, strict=True)], out
 
 
-def _tangent(name: str, tangent: Any, result: Any) -> Any:
-    """Return a tangent that a rule returned; raise TypeError if its type does not match its result."""
+def _check_tangent(name: str, tangent: Any, result: Any) -> Any:
+    """Return a tangent that a rule returned; ZERO if it is zero or its result's dtype is not differentiable.
+
+    ``name`` describes the rule. Raises TypeError if the tangent's type does not match that of ``result``.
+    """
     aval = aval_of(result)
     expected = tangent_aval(aval)
     if is_zero(tangent):

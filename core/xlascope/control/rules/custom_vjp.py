@@ -12,11 +12,11 @@ from ...ir.markers import ZERO
 from ...operations.conversion import convert_element_type
 from ...trace.source import compose_message, here
 from ...trace.values import aval_of, is_value
-from ..programs.names import name_of, parameter_names
-from .arguments import Arguments
-from .custom_vjp_call import CustomVJPCall, Forward
-from .ruled_function import DerivedFunction, FlatFunction, is_pair
-from .tangents import is_zero, shown
+from ..programs.function_names import name_of, parameter_names
+from .arguments import RuleArguments
+from .custom_rule_function import CustomDerivativeFunction, FlatFunction, is_pair
+from .custom_vjp_call import CustomVJPCall, VJPForwardResult
+from .tangents import is_zero, to_rule_tangent
 
 
 class CustomVJPPrimal(NamedTuple):
@@ -31,7 +31,7 @@ def custom_vjp_primal_tree_values(arguments: Any) -> Any:
     return tree.map(lambda x: x.value, arguments, is_leaf=lambda x: isinstance(x, CustomVJPPrimal))
 
 
-class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
+class custom_vjp(CustomDerivativeFunction):  # noqa: N801  (a decorator)
     """A function with a custom VJP rule, which :meth:`defvjp` sets.
 
     Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the forward rule in
@@ -66,10 +66,10 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
     ) -> None:
         """Set the rule: ``fwd(*args)`` returns (result, residuals), ``bwd(residuals, cotangent)`` the cotangents.
 
-        These are a tuple with one tree for each argument; None stands for zeros.
+        The cotangents are a tuple with one tree for each argument; None stands for zeros.
 
         With ``symbolic_zeros`` the forward rule gets ``CustomVJPPrimal`` (value, perturbed) for each argument, and
-        zero cotangents are ``SymbolicZero`` objects.
+        zero cotangents are ``SymbolicZero`` objects. ``optimize_remat`` is accepted for JAX's sake.
         """
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
@@ -77,8 +77,10 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
     def _has_rule(self) -> bool:
         return self.fwd is not None and self.bwd is not None
 
-    def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomVJPCall:
-        def rule(operands: Sequence[Any], nonzero: Sequence[bool]) -> Forward:
+    def _call(self, function: FlatFunction, arguments: RuleArguments, structures: list[Any]) -> CustomVJPCall:
+        """Return the operation that calls the flat ``function``, with the user's two rules flattened."""
+
+        def rule(operands: Sequence[Any], nonzero: Sequence[bool]) -> VJPForwardResult:
             forward_result, structure = self._forward(arguments, operands, nonzero)
             structures.append(structure)
             return forward_result
@@ -86,13 +88,20 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
         titles = name_of(self.fwd), name_of(self.bwd)
         return CustomVJPCall(function, rule, name_of(self.fun), None, 0, titles, self.symbolic_zeros)
 
-    def _forward(self, arguments: Arguments, operands: Sequence[Any], nonzero: Sequence[bool]) -> tuple[Forward, Any]:
+    def _forward(
+        self, arguments: RuleArguments, operands: Sequence[Any], nonzero: Sequence[bool]
+    ) -> tuple[VJPForwardResult, Any]:
+        """Call the user's forward rule; return flat results, residuals and backward rule, and the results' structure.
+
+        ``nonzero`` marks the operands that are differentiated. Raises TypeError if that includes a tracer within
+        nondiff arguments, or if the rule does not return a pair.
+        """
         assert self.fwd is not None
         count = len(arguments.traced)
         if any(nonzero[:count]):
             raise _non_differentiable_error(self.fun, arguments)
         traced, operands, nonzero = list(operands[:count]), operands[count:], nonzero[count:]
-        arguments = arguments.with_traced(traced)
+        arguments = arguments.replace_tracers(traced)
         rule_operands = operands
         if self.symbolic_zeros:
             rule_operands = [CustomVJPPrimal(x, m) for x, m in zip(operands, nonzero, strict=True)]
@@ -110,21 +119,28 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
         out_avals = [aval_of(y) for y in results]
 
         def backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-            rule_cotangents = [shown(ct, a, self.symbolic_zeros) for ct, a in zip(cotangents, out_avals, strict=True)]
-            call_arguments = arguments.with_traced(residuals[:count])
+            rule_cotangents = [
+                to_rule_tangent(ct, a, self.symbolic_zeros) for ct, a in zip(cotangents, out_avals, strict=True)
+            ]
+            call_arguments = arguments.replace_tracers(residuals[:count])
             operand_cotangents = self._backward(
                 call_arguments, avals, structure.unflatten(residuals[count:]), out.unflatten(rule_cotangents)
             )
             return [*[ZERO] * count, *operand_cotangents]
 
-        return Forward(results, [*traced, *residuals], backward), out
+        return VJPForwardResult(results, [*traced, *residuals], backward), out
 
     def _backward(
-        self, arguments: Arguments, avals: Sequence[ShapedArray], residuals: Any, cotangent: Any
+        self, arguments: RuleArguments, avals: Sequence[ShapedArray], residuals: Any, cotangent: Any
     ) -> list[Any]:
+        """Call the user's backward rule; return the cotangent of each differentiable operand, or ZERO.
+
+        ``avals`` are the operands' types. Raises TypeError or ValueError if structures or types do not match the
+        arguments.
+        """
         assert self.bwd is not None
         name = f"the backward rule {name_of(self.bwd)} of {name_of(self.fun)}"
-        returned = self.bwd(*arguments.fixed_values(), residuals, cotangent)
+        returned = self.bwd(*arguments.nondiff_values(), residuals, cotangent)
         children = arguments.structure.children()
         if isinstance(returned, list):
             returned = tuple(returned)
@@ -133,30 +149,35 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
         flat: list[Any] = []
         for number, (ct, child) in enumerate(zip(returned, children, strict=True)):
             flat += _leaves_of_cotangent(name, number, ct, child)
-        return [_checked(name, ct, aval) for ct, aval in zip(flat, avals, strict=True)]
+        return [_check_cotangent(name, ct, aval) for ct, aval in zip(flat, avals, strict=True)]
 
 
-def _wrong_tuple(name: str, found: Any, count: int) -> str:
-    """Return the message about a backward rule that does not return one cotangent for each argument."""
-    returned = "one array" if is_value(found) else type(found).__name__
-    if isinstance(found, tuple):
-        returned = f"a tuple of {len(found)}"
+def _wrong_tuple(name: str, result: Any, count: int) -> str:
+    """Return the message about a backward rule that does not return one cotangent for each argument.
+
+    ``name`` describes the rule, ``result`` is what it returned, ``count`` the number of arguments.
+    """
+    returned = "one array" if is_value(result) else type(result).__name__
+    if isinstance(result, tuple):
+        returned = f"a tuple of {len(result)}"
     cotangents = (
         "the cotangent of the one argument" if count == 1 else f"one cotangent for each of the {count} arguments"
     )
-    said = f"{name} returned {returned}; it has to return a tuple with {cotangents}."
+    problem = f"{name} returned {returned}; it has to return a tuple with {cotangents}."
     if count == 1:
-        return compose_message(said, "Write return (ct_0,): a tuple of one, with a comma.")
+        return compose_message(problem, "Write return (ct_0,): a tuple of one, with a comma.")
     cotangents = ", ".join(f"ct_{i}" for i in range(count))
-    return compose_message(said, f"Write return ({cotangents}), with None for an argument without a cotangent.")
+    return compose_message(problem, f"Write return ({cotangents}), with None for an argument without a cotangent.")
 
 
-def _non_differentiable_error(function: Any, arguments: Arguments) -> TypeError:
+def _non_differentiable_error(function: Any, arguments: RuleArguments) -> TypeError:
+    """Return the error for a derivative with respect to a tracer within nondiff arguments."""
     names = parameter_names(function, len(arguments.positional))
     fixed = [i for i, *_ in arguments.traced_places]
     listed = " and ".join(names[i] for i in fixed)
     return TypeError(
-        f"{name_of(function)} is differentiated with respect to {listed}, in nondiff_argnums={arguments.fixed} of its "
+        f"{name_of(function)} is differentiated with respect to {listed}, in "
+        f"nondiff_argnums={arguments.nondiff_argnums} of its "
         f"custom_vjp{here()}: its rule gives no cotangent for {'these' if len(fixed) > 1 else 'it'}. Take "
         f"{', '.join(str(i) for i in fixed)} out of nondiff_argnums and return a cotangent from the backward rule "
         "(None for zeros), or pass lax.stop_gradient of the value."
@@ -164,7 +185,11 @@ def _non_differentiable_error(function: Any, arguments: Arguments) -> TypeError:
 
 
 def _leaves_of_cotangent(name: str, number: int, cotangent: Any, structure: Any) -> list[Any]:
-    """Return the leaves of one argument's cotangent; None anywhere in the tree stands for zeros."""
+    """Return the leaves of one argument's cotangent; None anywhere in the tree stands for zeros.
+
+    ``name`` describes the rule, ``number`` is the argument's index, ``structure`` its structure. Raises TypeError if
+    the cotangent has another structure and is no prefix of it.
+    """
     try:
         parts = structure.flatten_up_to(cotangent) if cotangent is not None else [None] * structure.num_leaves
     except ValueError as error:
@@ -196,7 +221,11 @@ def _is_prefix(prefix: Any, full_tree: Any) -> bool:
     return True
 
 
-def _checked(name: str, cotangent: Any, aval: ShapedArray) -> Any:
+def _check_cotangent(name: str, cotangent: Any, aval: ShapedArray) -> Any:
+    """Return a rule's cotangent in the dtype of ``aval``, the type of its argument; ZERO for a zero.
+
+    ``name`` describes the rule. Raises ValueError for another shape, or a complex cotangent of a real argument.
+    """
     if is_zero(cotangent) or not is_differentiable(aval.dtype):
         return ZERO
     actual = aval_of(cotangent)

@@ -7,14 +7,14 @@ from typing import Any
 
 from ... import tree
 from ...trace.source import here
-from ..flow.loops import scan
-from ..programs.names import name_of
-from .arguments import Arguments
+from ..flow.loop_api import scan
+from ..programs.function_names import name_of
+from .arguments import RuleArguments
+from .custom_rule_function import CustomRuleFunction, FlatFunction, is_pair
 from .custom_vmap_call import CustomVmapCall
-from .ruled_function import FlatFunction, RuledFunction, is_pair
 
 
-class custom_vmap(RuledFunction):  # noqa: N801  (a decorator)
+class custom_vmap(CustomRuleFunction):  # noqa: N801  (a decorator)
     """A function with a custom batching rule, which :meth:`def_vmap` sets.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -38,10 +38,10 @@ class custom_vmap(RuledFunction):  # noqa: N801  (a decorator)
         self.vmap_rule: Callable[..., Any] | None = None
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the rule: ``rule(axis_size, in_batched, *args)`` returns (results, which of them are batched).
+        """Set the rule: ``rule(axis_size, in_batched, *args)`` returns (results, out_batched).
 
-        Batched arguments have the mapped axis in front; ``in_batched`` is a tree of bools like the arguments. Works as
-        a decorator.
+        Batched arguments and results have the batch axis in front; ``in_batched`` and ``out_batched`` are trees of
+        bools that say which are batched. Works as a decorator.
         """
         self.vmap_rule = vmap_rule
         return vmap_rule
@@ -49,7 +49,9 @@ class custom_vmap(RuledFunction):  # noqa: N801  (a decorator)
     def _has_rule(self) -> bool:
         return self.vmap_rule is not None
 
-    def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomVmapCall:
+    def _call(self, function: FlatFunction, arguments: RuleArguments, structures: list[Any]) -> CustomVmapCall:
+        """Return the operation that calls the flat ``function``, with the user's batching rule flattened."""
+
         def rule(size: int, mapped: Sequence[bool], operands: Sequence[Any]) -> tuple[list[Any], list[bool]]:
             assert self.vmap_rule is not None
             marks = list(arguments.structure.unflatten(mapped))
@@ -60,6 +62,11 @@ class custom_vmap(RuledFunction):  # noqa: N801  (a decorator)
 
 
 def _results_of_rule(function: custom_vmap, pair: Any, structure: Any) -> tuple[list[Any], list[bool]]:
+    """Return the flat results of a batching rule, and which of them are batched.
+
+    ``pair`` is what the rule returned, ``structure`` that of the function's results. Raises TypeError or ValueError
+    if they do not fit.
+    """
     name = f"the batching rule {name_of(function.vmap_rule)} of {name_of(function.fun)}"
     if not is_pair(pair):
         raise TypeError(f"{name} has to return a pair (results, which are batched){here()}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import see
-from ...ir.avals import strengthened
+from ...ir.avals import strip_weak_type
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...operations.shapes import mapped_in_front, moveaxis, zeros_of
 from ...trace.bind import bind
@@ -14,15 +14,18 @@ from ...trace.source import here
 from ...trace.values import aval_of
 from ...transforms.batch_trace import batch_size
 from ...transforms.differentiate import jvp
-from ..programs.marks import in_places, moving, present
-from .ruled_call import RuledCall
+from ..programs.masks import drop_zero_tangents, nonzero_tangents_mask, scatter_by_mask
+from .custom_rule_call import CustomRuleCall
 
 #: Function of the batch size, the mask of operands mapped in front, and the operands; returns results and their mask.
-Rule = Callable[[int, Sequence[bool], Sequence[Any]], tuple[list[Any], list[bool]]]
+VmapRule = Callable[[int, Sequence[bool], Sequence[Any]], tuple[list[Any], list[bool]]]
 
 
-class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
-    """Operation that calls a function with a custom batching rule (:data:`VmapRule`)."""
+class CustomVmapCall(CustomRuleCall, name="custom_vmap_call", by_identity=True):
+    """Operation that calls a function with a custom batching rule (:data:`VmapRule`).
+
+    ``rule_title`` is the name of the user's rule.
+    """
 
     rule_title: str
 
@@ -31,22 +34,22 @@ class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
         return {"name": self.title, "call": self.jaxpr, "rule": self.rule_title}
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Bind a call that computes values and tangents, whose batching rule is the derivative of this one's."""
-        count, nonzero = len(primals), moving(tangents)
+        """Bind a call that computes values and tangents, whose batching rule is the derivative of this call's rule."""
+        count, nonzero = len(primals), nonzero_tangents_mask(tangents)
         out_nonzero: list[bool] = []
 
         def call_jvp(*values: Any) -> list[Any]:
-            results, tangents_out = jvp(self.function, values[:count], in_places(values[count:], nonzero))
-            out_nonzero[:] = moving(tangents_out)
-            return [*results, *present(tangents_out)]
+            results, tangents_out = jvp(self.function, values[:count], scatter_by_mask(values[count:], nonzero))
+            out_nonzero[:] = nonzero_tangents_mask(tangents_out)
+            return [*results, *drop_zero_tangents(tangents_out)]
 
         def rule(size: int, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[bool]]:
-            return _derivative_of_rule(self, size, mapped, values, nonzero, out_nonzero)
+            return _differentiate_rule(self, size, mapped, values, nonzero, out_nonzero)
 
         jvp_call = CustomVmapCall(call_jvp, rule, self.title, None, 0, self.rule_title)
-        results = bind(jvp_call, *primals, *present(tangents))
+        results = bind(jvp_call, *primals, *drop_zero_tangents(tangents))
         total = len(results) - sum(out_nonzero)
-        return results[:total], in_places(results[total:], out_nonzero)
+        return results[:total], scatter_by_mask(results[total:], out_nonzero)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Differentiate the function itself, because a transposed function has no custom batching rule."""
@@ -75,7 +78,7 @@ class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
         return results, [0 if m else NOT_MAPPED for m in out_mapped]
 
 
-def _derivative_of_rule(
+def _differentiate_rule(
     call: CustomVmapCall,
     size: int,
     mapped: Sequence[bool],
@@ -83,7 +86,12 @@ def _derivative_of_rule(
     nonzero: Sequence[bool],
     out_nonzero: Sequence[bool],
 ) -> tuple[list[Any], list[bool]]:
-    primals, tangents, primal_mapped = _mapped_alike(size, mapped, values, nonzero)
+    """Apply the derivative of a call's batching rule; return values and nonzero tangents, and which are batched.
+
+    ``values`` are primals and then nonzero tangents, ``mapped`` marks those with a batch axis in front. ``nonzero``
+    marks the primals that have a tangent, ``out_nonzero`` the results whose tangents are returned.
+    """
+    primals, tangents, primal_mapped = _align_mapped_axes(size, mapped, values, nonzero)
     out_mask: list[bool] = []
 
     def flat(*xs: Any) -> list[Any]:
@@ -101,10 +109,14 @@ def _derivative_of_rule(
     return [*results, *(t for t, _ in returned_tangents)], [*out_mask, *(m for _, m in returned_tangents)]
 
 
-def _mapped_alike(
+def _align_mapped_axes(
     size: int, mapped: Sequence[bool], values: Sequence[Any], nonzero: Sequence[bool]
 ) -> tuple[list[Any], list[Any], list[bool]]:
-    """Return values, their tangents, and a mask: a value and its tangent are both mapped or neither."""
+    """Return primals, tangents (ZERO for none) and the mask of batched primals.
+
+    A primal and its tangent are both batched or neither: if only one of them is, the other is broadcast. ``values``
+    are primals and then nonzero tangents, ``mapped`` marks the batched ones, ``nonzero`` the primals with a tangent.
+    """
     count = len(nonzero)
     primals, marks = list(values[:count]), list(mapped[:count])
     tangents: list[Any] = [ZERO] * count
@@ -120,4 +132,4 @@ def _mapped_alike(
 
 
 def _zeros_like(x: Any) -> Any:
-    return zeros_of(strengthened(aval_of(x)))
+    return zeros_of(strip_weak_type(aval_of(x)))

@@ -10,24 +10,27 @@ from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import ZERO
 from ...ir.operation import Operation
-from ...operations.requirements import is_linear
+from ...operations.operand_checks import is_linear
 from ...operations.shapes import mapped_in_front
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
 from ...transforms.batch import batch_program
 from ...transforms.batch_trace import batch_size
-from ...transforms.differentiate import instantiated
+from ...transforms.differentiate import instantiate_zeros
 from ...transforms.evaluate import evaluate_jaxpr
-from ..programs.agreement import check_like
-from ..programs.bodies import staged
+from ..programs.function_names import name_of
+from ..programs.function_staging import stage_body
 from ..programs.interning import intern_program
-from ..programs.names import name_of
+from ..programs.structure_checks import check_like
 from ..programs.values import operand_aval
 
 
 class LinearCall(Operation, name="linear_call"):
-    """Operation that calls a program, linear in the operands after the first ``num_residuals``, and its transpose."""
+    """Operation that calls a program, linear in the operands after the first ``num_residuals``, and its transpose.
+
+    ``transposed`` takes the residuals and the cotangents of the results, and returns those of the linear operands.
+    """
 
     composite = True
 
@@ -55,12 +58,12 @@ class LinearCall(Operation, name="linear_call"):
                 f"linear_call of {self.jaxpr.name} cannot be differentiated with respect to its residual arguments, or "
                 f"to what it closes over{here()}"
             )
-        linear_tangents = instantiated(tangents[count:], self.jaxpr.in_avals[count:])
+        linear_tangents = instantiate_zeros(tangents[count:], self.jaxpr.in_avals[count:])
         return bind(self, *primals), bind(self, *primals[:count], *linear_tangents)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         count = self.num_residuals
-        full_cotangents = instantiated(cotangents, self.jaxpr.out_avals)
+        full_cotangents = instantiate_zeros(cotangents, self.jaxpr.out_avals)
         linear_cotangents = bind(LinearCall(self.transposed, self.jaxpr, count), *operands[:count], *full_cotangents)
         return [
             *[None] * count,
@@ -98,21 +101,25 @@ def linear_call(
     linear, linear_structure = tree.flatten(linear_args)
     residual_avals = [operand_aval(f"a residual argument of linear_call of {name_of(fun)}", x) for x in residuals]
     linear_avals = [operand_aval(f"a linear argument of linear_call of {name_of(fun)}", x) for x in linear]
-    forward = staged(fun, tree.structure((residual_args, linear_args)), [*residual_avals, *linear_avals])
+    forward = stage_body(fun, tree.structure((residual_args, linear_args)), [*residual_avals, *linear_avals])
     out, out_avals = forward.structure, forward.program.out_avals
     cotangent = out.unflatten(range(out.num_leaves))
-    backward = staged(fun_transpose, tree.structure((residual_args, cotangent)), [*residual_avals, *out_avals])
+    backward = stage_body(fun_transpose, tree.structure((residual_args, cotangent)), [*residual_avals, *out_avals])
     claim = f"fun_transpose ({name_of(fun_transpose)}) of linear_call has to return a tree like linear_args"
     words = ("the argument is", "the result")
     check_like(claim, words, linear_structure, linear_avals, backward.structure, backward.program.out_avals)
-    operation = _with_consts_of_both(forward.program, backward.program, residual_avals, linear_avals)
+    operation = _build_linear_call(forward.program, backward.program, residual_avals, linear_avals)
     return out.unflatten(bind(operation, *forward.consts, *backward.consts, *residuals, *linear))
 
 
-def _with_consts_of_both(
+def _build_linear_call(
     forward: ClosedJaxpr, backward: ClosedJaxpr, residuals: Sequence[ShapedArray], linear: Sequence[ShapedArray]
 ) -> LinearCall:
-    """Return the operation whose leading operands are the constants of the function and of its transpose."""
+    """Return the operation whose leading operands are the constants of the function and of its transpose.
+
+    ``forward`` and ``backward`` are the staged functions; ``residuals`` and ``linear`` are the types of the
+    arguments.
+    """
     before, first = len(forward.consts), len(forward.consts) + len(backward.consts)
     avals = [*(v.aval for v in (*forward.jaxpr.constvars, *backward.jaxpr.constvars)), *residuals]
     forward_program = stage(

@@ -10,45 +10,49 @@ from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import ZERO
 from ...ir.operation import Operation
-from ...operations.requirements import is_linear
+from ...operations.operand_checks import is_linear
 from ...operations.shapes import mapped_in_front
-from ...operations.sums import neg, sum_tangents
+from ...operations.tangent_arithmetic import neg, sum_tangents
 from ...trace.bind import bind
 from ...trace.source import here
 from ...transforms.batch import batch_program
 from ...transforms.batch_trace import batch_size
-from ...transforms.differentiate import instantiated, jvp
+from ...transforms.differentiate import instantiate_zeros, jvp
 from ...transforms.evaluate import evaluate
 from ...transforms.transpose import transpose_program
-from ..programs.agreement import check_like
-from ..programs.bodies import Body, staged
-from ..programs.names import name_of
+from ..programs.function_names import name_of
+from ..programs.function_staging import Body, stage_body
+from ..programs.structure_checks import check_like
 from ..programs.values import operand_aval
 
 
-class Parts(NamedTuple):
-    """One value for each of the four functions of a linear solve."""
+class LinearSolveTuple(NamedTuple):
+    """One value for each of the four functions of a linear solve.
+
+    ``vecmat`` applies the transposed matrix, ``transpose_solve`` solves the transposed system.
+    """
 
     matvec: Any
     vecmat: Any
     solve: Any
     transpose_solve: Any
 
-    def transposed(self) -> Parts:
+    def transpose(self) -> LinearSolveTuple:
         """Return the values for the transposed system."""
-        return Parts(self.vecmat, self.matvec, self.transpose_solve, self.solve)
+        return LinearSolveTuple(self.vecmat, self.matvec, self.transpose_solve, self.solve)
 
 
 class LinearSolve(Operation, name="custom_linear_solve"):
     """Operation that returns the x with ``matvec(x) = b``, and the solver's auxiliary results.
 
-    The operands are the constants of each of the four programs, and b.
+    The operands are the constants of each of the four programs in ``jaxprs``, as many as ``const_lengths`` says, and
+    then b.
     """
 
     composite = True
 
-    const_lengths: Parts
-    jaxprs: Parts
+    const_lengths: LinearSolveTuple
+    jaxprs: LinearSolveTuple
 
     @property
     def holder(self) -> ClosedJaxpr:
@@ -57,25 +61,25 @@ class LinearSolve(Operation, name="custom_linear_solve"):
     def bodies(self) -> Sequence[ClosedJaxpr]:
         return [self.jaxprs.solve, *(p for p in self.jaxprs if p is not None and p is not self.jaxprs.solve)]
 
-    def split(self, operands: Sequence[Any]) -> tuple[Parts, Sequence[Any]]:
-        """Split the operands into the constants of each program, and b."""
+    def split_operands(self, operands: Sequence[Any]) -> tuple[LinearSolveTuple, Sequence[Any]]:
+        """Split the operands into the constants of each program, and the leaves of b."""
         const_groups, start = [], 0
         for length in self.const_lengths:
             const_groups.append(operands[start : start + length])
             start += length
-        return Parts(*const_groups), operands[start:]
+        return LinearSolveTuple(*const_groups), operands[start:]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return self.jaxprs.solve.out_avals  # type: ignore[no-any-return]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        consts, b = self.split(operands)
+        consts, b = self.split_operands(operands)
         return builder.call_body(self.jaxprs.solve, [*consts.solve, *b])  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         # Differentiating A x = b gives A dx = db - dA x.
-        consts, b = self.split(primals)
-        const_t, b_t = self.split(tangents)
+        consts, b = self.split_operands(primals)
+        const_t, b_t = self.split_operands(tangents)
         results = bind(self, *primals)
         x = results[: len(b)]
         product_tangents: list[Any] = [ZERO] * len(b)
@@ -88,30 +92,30 @@ class LinearSolve(Operation, name="custom_linear_solve"):
             return results, [ZERO] * len(results)
         avals = self.jaxprs.matvec.out_avals
         flat = [c for part in consts for c in part]
-        solution_tangents = bind(self, *flat, *instantiated(right, avals))
+        solution_tangents = bind(self, *flat, *instantiate_zeros(right, avals))
         return results, [*solution_tangents[: len(b)], *[ZERO] * (len(results) - len(b))]
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
         return [any(operands)] * len(self.jaxprs.solve.out_avals)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        consts, b = self.split(operands)
+        consts, b = self.split_operands(operands)
         if self.jaxprs.transpose_solve is None:
             raise TypeError(
                 f"reverse-mode differentiation of custom_linear_solve needs transpose_solve (or symmetric=True){here()}"
             )
-        full_cotangents = instantiated(cotangents[: len(b)], self.jaxprs.matvec.out_avals)
+        full_cotangents = instantiate_zeros(cotangents[: len(b)], self.jaxprs.matvec.out_avals)
         aux = [ct for ct in cotangents[len(b) :] if ct is not ZERO]
         assert not aux, "what a solver gives beside the solution does not move"
-        operation = LinearSolve(self.const_lengths.transposed(), self.jaxprs.transposed())
-        flat = [c for part in consts.transposed() for c in part]
+        operation = LinearSolve(self.const_lengths.transpose(), self.jaxprs.transpose())
+        flat = [c for part in consts.transpose() for c in part]
         b_cotangents = bind(operation, *flat, *full_cotangents)[: len(b)]
         return [*[None] * len(flat), *(ct if is_linear(x) else None for x, ct in zip(b, b_cotangents, strict=True))]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = batch_size(operands, axes)
-        _, b = self.split(operands)
-        const_axes, b_axes = self.split(tuple(axes))
+        _, b = self.split_operands(operands)
+        const_axes, b_axes = self.split_operands(tuple(axes))
         front = (0,) * len(b)
         programs = [
             None
@@ -121,7 +125,7 @@ class LinearSolve(Operation, name="custom_linear_solve"):
         ]
         right = [mapped_in_front(x, a, size) for x, a in zip(b, b_axes, strict=True)]
         flat = operands[: len(operands) - len(b)]
-        results = bind(LinearSolve(self.const_lengths, Parts(*programs)), *flat, *right)
+        results = bind(LinearSolve(self.const_lengths, LinearSolveTuple(*programs)), *flat, *right)
         return results, [0] * len(results)
 
 
@@ -135,9 +139,9 @@ def custom_linear_solve(
 ) -> Any:
     """Return the x with ``matvec(x) = b`` that ``solve(matvec, b)`` computes, with implicit derivatives.
 
-    ``matvec`` is a linear function of a tree like ``b``; ``solve`` may use any loop. ``transpose_solve(vecmat,
-    b)`` solves the transposed system, which reverse mode needs; a ``symmetric`` system uses ``solve``. With
-    ``has_aux`` solvers return (x, anything). Raises TypeError if the trees do not fit.
+    ``matvec`` is a linear function of a tree like ``b``; ``solve`` may use any loop. ``transpose_solve(vecmat, b)``
+    solves the transposed system, which reverse mode needs; for a ``symmetric`` system it is ``solve`` itself. With
+    ``has_aux`` the solvers return (x, anything). Raises TypeError if the trees do not fit.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> halve = lambda a, b: xs.lax.custom_linear_solve(lambda x: a * x, b, lambda _, b: b / a, symmetric=True)
@@ -156,36 +160,41 @@ def custom_linear_solve(
     operands, structure = tree.flatten(b)
     arguments = tree.structure((b,))
     avals = [operand_aval("the right-hand side of custom_linear_solve", x) for x in operands]
-    product = staged(matvec, arguments, avals)
-    _check("matvec", matvec, structure, avals, product)
-    matvec_program = product.opened
-    vecmat = matvec_program if symmetric else _transposed(matvec_program, len(product.consts), name_of(matvec))
+    product = stage_body(matvec, arguments, avals)
+    _check_result_tree("matvec", matvec, structure, avals, product)
+    matvec_program = product.program_with_const_operands
+    vecmat = matvec_program if symmetric else _transpose_matvec(matvec_program, len(product.consts), name_of(matvec))
 
     def bind_consts(program: ClosedJaxpr) -> Callable[[Any], Any]:
         return lambda x: structure.unflatten(evaluate(program, *product.consts, *tree.leaves(x)))
 
     def stage_solver(argument_name: str, function: Callable[..., Any], program: ClosedJaxpr) -> Body:
-        body = staged(lambda x: function(bind_consts(program), x), arguments, avals, name_of(function))
+        body = stage_body(lambda x: function(bind_consts(program), x), arguments, avals, name_of(function))
         solution_tree = (
             solution_structure(body.structure, f"{argument_name} of custom_linear_solve") if has_aux else body.structure
         )
-        _check(argument_name, function, structure, avals, body._replace(structure=solution_tree))
+        _check_result_tree(argument_name, function, structure, avals, body._replace(structure=solution_tree))
         return body
 
     solver = stage_solver("solve", solve, matvec_program)
     transpose_solver = None if transpose_solve is None else stage_solver("transpose_solve", transpose_solve, vecmat)
-    consts = Parts(
+    consts = LinearSolveTuple(
         product.consts, product.consts, solver.consts, [] if transpose_solver is None else transpose_solver.consts
     )
-    jaxprs = Parts(matvec_program, vecmat, solver.opened, None if transpose_solver is None else transpose_solver.opened)
-    operation = LinearSolve(Parts(*(len(c) for c in consts)), jaxprs)
+    jaxprs = LinearSolveTuple(
+        matvec_program,
+        vecmat,
+        solver.program_with_const_operands,
+        None if transpose_solver is None else transpose_solver.program_with_const_operands,
+    )
+    operation = LinearSolve(LinearSolveTuple(*(len(c) for c in consts)), jaxprs)
     return solver.structure.unflatten(bind(operation, *(c for part in consts for c in part), *operands))
 
 
-def _transposed(matvec: ClosedJaxpr, count: int, name: str) -> ClosedJaxpr:
+def _transpose_matvec(matvec: ClosedJaxpr, count: int, name: str) -> ClosedJaxpr:
     """Return the transpose of a program that is linear in all but the first ``count`` operands.
 
-    Raises TypeError if the program is not linear in them.
+    ``name`` is the user's function for messages. Raises TypeError if the program is not linear in these operands.
     """
     linear_mask = (True,) * (len(matvec.in_avals) - count)
     try:
@@ -197,7 +206,10 @@ def _transposed(matvec: ClosedJaxpr, count: int, name: str) -> ClosedJaxpr:
 
 
 def solution_structure(structure: Any, solver_name: str) -> Any:
-    """Return the structure of x in a pair (x, aux); raise ValueError for anything else."""
+    """Return the structure of x, given that of a solver's result (x, aux).
+
+    ``solver_name`` is for the message of the ValueError that any other structure raises.
+    """
     node = structure.node_data()
     if node is None or node[0] is not tuple or len(structure.children()) != 2:
         raise ValueError(
@@ -206,7 +218,11 @@ def solution_structure(structure: Any, solver_name: str) -> Any:
     return structure.children()[0]
 
 
-def _check(text: str, function: Any, structure: Any, avals: Sequence[ShapedArray], body: Body) -> None:
+def _check_result_tree(text: str, function: Any, structure: Any, avals: Sequence[ShapedArray], body: Body) -> None:
+    """Raise TypeError unless a staged function returns a tree like b, of ``structure`` and ``avals``.
+
+    ``text`` and ``function`` name it in the message; auxiliary results of ``body`` after these leaves are ignored.
+    """
     text = f"{text} ({name_of(function)}) of custom_linear_solve has to return a tree like b"
     result_avals = body.program.out_avals[: len(avals)]
     check_like(text, ("b is", "the result"), structure, avals, body.structure, result_avals)

@@ -12,31 +12,34 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.avals import ShapedArray, shaped
+from ...ir.avals import ShapedArray, make_aval
 from ...ir.markers import ZERO
 from ...ir.operation import Operation
 from ...operations import sharding_rules
 from ...operations.arithmetic import abs, add, mul, sub
-from ...operations.computed import emit_formula
+from ...operations.elementwise import align
 from ...operations.exponentials import exp, log, log1p
-from ...operations.families import align
-from ...operations.requirements import require_kind, require_one_dtype, stretched
+from ...operations.formula_operations import emit_formula
+from ...operations.operand_checks import broadcast_shape, require_kind, require_one_dtype
+from ...operations.operand_values import PYTHON_SCALAR_TYPES, as_float, match
 from ...operations.selection import select
 from ...operations.special import lgamma
-from ...operations.sums import as_result, neg
-from ...operations.values import PYTHON_SCALARS, as_float, match
+from ...operations.tangent_arithmetic import broadcast_to_result, neg
 from ...trace.bind import bind1
-from .factors import epsilon, log_beta_factor, repeated
+from .factors import epsilon, iterate_while, log_beta_factor
 
 
 def betainc_formula(a: Any, b: Any, x: Any) -> Any:
-    """Return I_x(a, b), with its limits where a or b is 0 or infinite, and NaN outside its domain."""
+    """Return I_x(a, b) as operations on arrays of one shape and dtype.
+
+    It has its limits where a or b is 0 or infinite, and is NaN outside its domain.
+    """
     inside = (a > 0.0) & (b > 0.0) & (a < np.inf) & (b < np.inf) & (x > 0.0) & (x < 1.0)
     ones = inside.astype(x.dtype) * 0.0 + 1.0
     p, q, v = select(inside, a, ones), select(inside, b, ones), select(inside, x, ones * 0.5)
     is_reflected = v > (p + 1.0) / (p + q + 2.0)
     p, q, v = select(is_reflected, q, p), select(is_reflected, p, q), select(is_reflected, 1.0 - v, v)
-    result = exp(log_beta_factor(p, q, v)) * _fraction(p, q, v, inside) / p
+    result = exp(log_beta_factor(p, q, v)) * _continued_fraction(p, q, v, inside) / p
     result = select(is_reflected, 1.0 - result, result)
     result = select(inside, result, ones * np.nan)
     positive = (a >= 0.0) & (b >= 0.0) & (a + b > 0.0) & ((a < np.inf) | (b < np.inf))
@@ -48,7 +51,8 @@ def betainc_formula(a: Any, b: Any, x: Any) -> Any:
     return result
 
 
-def _fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
+def _continued_fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
+    """Return the continued fraction h of I_x(a, b), see the module; elements with ``active`` false are not iterated."""
     near, tiny = epsilon(a), 1e-30
 
     def nonzero(v: Any) -> Any:
@@ -66,7 +70,7 @@ def _fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
         return active & continues, c, d, select(active, product, h)
 
     d = 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0))
-    return repeated((active, d * 0.0 + 1.0, d, d), step)[3]
+    return iterate_while((active, d * 0.0 + 1.0, d, d), step)[3]
 
 
 class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
@@ -79,8 +83,8 @@ class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
         for operand in (b, x):
             require_one_dtype(self.name, a, operand)
         require_kind(self.name, a.dtype, "f")
-        shape = stretched(self.name, stretched(self.name, a.shape, b.shape), x.shape)
-        return [shaped(shape, a.dtype, a.weak_type and b.weak_type and x.weak_type)]
+        shape = broadcast_shape(self.name, broadcast_shape(self.name, a.shape, b.shape), x.shape)
+        return [make_aval(shape, a.dtype, a.weak_type and b.weak_type and x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return emit_formula(builder, betainc_formula, operands)
@@ -96,7 +100,7 @@ class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
             return [y], [ZERO]
         logarithm = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
         powers = add(mul(sub(b, 1.0), log1p(neg(x))), mul(sub(a, 1.0), log(x)))
-        return [y], [mul(as_result(t, y), exp(sub(powers, logarithm)))]
+        return [y], [mul(broadcast_to_result(t, y), exp(sub(powers, logarithm)))]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *align(operands, axes))], [0]
@@ -105,14 +109,15 @@ class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """Return the regularized incomplete beta function I_x(a, b), elementwise.
 
-    Its derivative is in ``x``; ``a`` and ``b`` have to be constants (NotImplementedError).
+    It can be differentiated with respect to ``x``; derivatives with respect to ``a`` and ``b`` raise
+    NotImplementedError.
 
     >>> from xlascope import lax
     >>> print(f"{lax.betainc(2.0, 3.0, 0.4):.4f}")
     0.5248
     """
     operands = [as_float(operand) for operand in (a, b, x)]
-    array_operand = next((operand for operand in operands if operand.__class__ not in PYTHON_SCALARS), None)
+    array_operand = next((operand for operand in operands if operand.__class__ not in PYTHON_SCALAR_TYPES), None)
     if array_operand is not None:
         operands = [match(operand, array_operand)[0] for operand in operands]
     return bind1(RegularizedIncompleteBeta.instance, *operands)

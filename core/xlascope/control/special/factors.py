@@ -15,19 +15,19 @@ import numpy as np
 from ...dtypes import finfo
 from ...operations.arithmetic import abs
 from ...operations.exponentials import exp, log, log1p, pow
+from ...operations.operand_values import dtype_of, shape_of
 from ...operations.reductions import reduce_or
 from ...operations.selection import select
 from ...operations.special import lgamma
-from ...operations.values import dtype_of, shape_of
-from ..flow.loops import while_loop
+from ..flow.loop_api import while_loop
 
 #: Smallest argument for which Stirling's series is exact to double precision.
-LARGE = 10.0
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+MIN_STIRLING_ARGUMENT = 10.0
+_STIRLING_COEFFICIENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 #: Largest x for which e^-x does not underflow in single precision.
-_NO_UNDERFLOW = 80.0
+_MAX_FLOAT32_EXPONENT = 80.0
 #: Maximum number of steps of a loop that does not converge.
-_MOST = 200_000
+_MAX_STEPS = 200_000
 
 
 def epsilon(x: Any) -> float:
@@ -36,15 +36,15 @@ def epsilon(x: Any) -> float:
 
 
 def horner(x: Any, coefficients: Sequence[float]) -> Any:
-    """Evaluate a polynomial by Horner's scheme; the coefficient of the lowest power is first."""
+    """Return the polynomial in ``x`` with these coefficients, the lowest power's first, by Horner's scheme."""
     value = x * 0.0 + coefficients[-1]
     for c in reversed(coefficients[:-1]):
         value = value * x + c
     return value
 
 
-def log1p_less(u: Any, ratio: Any) -> Any:
-    """Return log(ratio) - u for ratio = 1 + u, each of them exact.
+def log1p_minus(u: Any, ratio: Any) -> Any:
+    """Return log(1 + u) - u without cancellation for small u; ``ratio`` is 1 + u, and both have to be exact.
 
     With r = u/(2 + u), log(1 + u) = 2 (r + r³/3 + r⁵/5 + …), and 2r - u = -u r.
     """
@@ -55,22 +55,22 @@ def log1p_less(u: Any, ratio: Any) -> Any:
     return select(near, 2.0 * r * r * r * series - v * r, log(ratio) - u)
 
 
-def stirling(a: Any) -> Any:
+def stirling_correction(a: Any) -> Any:
     """Return lgamma(a) - ((a - 1/2) log(a) - a + log(2π)/2) for large a (Abramowitz and Stegun, 6.1.40)."""
     inverse = 1.0 / a
-    return inverse * horner(inverse * inverse, _STIRLING)
+    return inverse * horner(inverse * inverse, _STIRLING_COEFFICIENTS)
 
 
 def log_gamma_factor(a: Any, x: Any) -> Any:
     """Return log(x^a e^-x / Γ(a + 1))."""
-    large = a > LARGE
-    by_ratio = log_gamma_factor_of_large(select(large, a, a * 0.0 + LARGE), x)
+    large = a > MIN_STIRLING_ARGUMENT
+    by_ratio = log_gamma_factor_of_large(select(large, a, a * 0.0 + MIN_STIRLING_ARGUMENT), x)
     return select(large, by_ratio, a * log(x) - x - lgamma(a + 1.0))
 
 
 def log_gamma_factor_of_large(a: Any, x: Any) -> Any:
-    """Return :func:`log_gamma_factor` for a from MIN_STIRLING_ARGUMENT on."""
-    return a * log1p_less((x - a) / a, x / a) - stirling(a) - 0.5 * log(2 * math.pi * a)
+    """Return :func:`log_gamma_factor` for a ≥ MIN_STIRLING_ARGUMENT."""
+    return a * log1p_minus((x - a) / a, x / a) - stirling_correction(a) - 0.5 * log(2 * math.pi * a)
 
 
 def gamma_factor(a: Any, x: Any) -> Any:
@@ -78,39 +78,55 @@ def gamma_factor(a: Any, x: Any) -> Any:
 
     For small a it is computed by the power itself, since the logarithm of a small x loses digits.
     """
-    direct = (a <= LARGE) & (x < _NO_UNDERFLOW)
+    direct = (a <= MIN_STIRLING_ARGUMENT) & (x < _MAX_FLOAT32_EXPONENT)
     b, y = select(direct, a, a * 0.0 + 1.0), select(direct, x, x * 0.0 + 1.0)
     return select(direct, pow(y, b) * exp(-y - lgamma(b + 1.0)), exp(log_gamma_factor(a, x)))
 
 
 def log_beta_factor(a: Any, b: Any, x: Any) -> Any:
     """Return log(x^a (1 - x)^b / B(a, b))."""
-    are_large = (a > LARGE) & (b > LARGE)
-    p, q = (select(are_large, operand, operand * 0.0 + LARGE) for operand in (a, b))
+    are_large = (a > MIN_STIRLING_ARGUMENT) & (b > MIN_STIRLING_ARGUMENT)
+    p, q = (select(are_large, operand, operand * 0.0 + MIN_STIRLING_ARGUMENT) for operand in (a, b))
     by_ratio = log_beta_factor_of_large(p, q, x)
     less, more = select(a < b, a, b), select(a < b, b, a)
-    is_large = more > LARGE
-    m = select(is_large, more, more * 0.0 + LARGE)
-    growth = (m - 0.5) * log1p(less / m) + less * log(m + less) - less + stirling(m + less) - stirling(m)
+    is_large = more > MIN_STIRLING_ARGUMENT
+    m = select(is_large, more, more * 0.0 + MIN_STIRLING_ARGUMENT)
+    growth = (
+        (m - 0.5) * log1p(less / m)
+        + less * log(m + less)
+        - less
+        + stirling_correction(m + less)
+        - stirling_correction(m)
+    )
     growth = select(is_large, growth, lgamma(a + b) - lgamma(more))
     return select(are_large, by_ratio, a * log(x) + b * log1p(-x) + growth - lgamma(less))
 
 
 def log_beta_factor_of_large(a: Any, b: Any, x: Any) -> Any:
-    """Return :func:`log_beta_factor` for a and b from MIN_STIRLING_ARGUMENT on."""
+    """Return :func:`log_beta_factor` for a ≥ MIN_STIRLING_ARGUMENT and b ≥ MIN_STIRLING_ARGUMENT."""
     y = 1.0 - x
     distance, total = x * b - a * y, a + b
-    powers = a * log1p_less(distance / a, x * total / a) + b * log1p_less(-distance / b, y * total / b)
-    return powers + stirling(total) - stirling(a) - stirling(b) + 0.5 * log(a * b / (2 * math.pi * total))
+    powers = a * log1p_minus(distance / a, x * total / a) + b * log1p_minus(-distance / b, y * total / b)
+    return (
+        powers
+        + stirling_correction(total)
+        - stirling_correction(a)
+        - stirling_correction(b)
+        + 0.5 * log(a * b / (2 * math.pi * total))
+    )
 
 
-def repeated(start: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Iterate ``step(n, *values)`` for n = 1, 2, … as long as any element of its first value is true."""
+def iterate_while(start: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Iterate ``values = step(n, *values)`` for n = 1, 2, … from ``start``, and return the final values.
+
+    The first value is a boolean array: the iteration ends when none of its elements is true, or after a maximum
+    number of iterations.
+    """
     axes = tuple(range(len(shape_of(start[0]))))
 
     def is_any_active(state: tuple[Any, ...]) -> Any:
         count, active = state[:2]
-        return reduce_or(active, axes) & (count < _MOST)
+        return reduce_or(active, axes) & (count < _MAX_STEPS)
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         count = state[0] + 1

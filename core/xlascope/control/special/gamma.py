@@ -15,21 +15,21 @@ import numpy as np
 
 from ...ir.markers import ZERO
 from ...operations.arithmetic import abs, mul, sub
-from ...operations.computed import emit_formula
+from ...operations.elementwise import Binary
 from ...operations.exponentials import exp, expm1, log, log1p
-from ...operations.families import Binary
+from ...operations.formula_operations import emit_formula
+from ...operations.operand_values import as_float, match
 from ...operations.selection import select
 from ...operations.special import digamma, lgamma
-from ...operations.sums import as_result, neg
-from ...operations.values import as_float, match
+from ...operations.tangent_arithmetic import broadcast_to_result, neg
 from ...records.traits import NO_TRAITS
 from ...trace.bind import bind1
-from .factors import epsilon, gamma_factor, horner, log_gamma_factor, repeated
+from .factors import epsilon, gamma_factor, horner, iterate_while, log_gamma_factor
 
 #: Largest a for which Q(a, x) is computed without P(a, x), for small x.
-_SMALL = 0.5
+_MAX_SMALL_A = 0.5
 #: Number of terms of that series up to x = 1.5, exact to double precision.
-_TERMS = 24
+_SMALL_SERIES_TERMS = 24
 #: (log Γ(1 + a) + log(1 + a))/a by powers of a: 1 - γ, and (-1)^k (ζ(k) - 1)/k (Abramowitz and Stegun, 6.1.33).
 LOG_GAMMA_AT_ONE = (
     0.42278433509846713,
@@ -63,11 +63,12 @@ LOG_GAMMA_AT_ONE = (
 )
 
 
-class _Parts(NamedTuple):
-    """Terms of P and Q.
+class _IgammaTerms(NamedTuple):
+    """Terms of P(a, x) and Q(a, x), elementwise.
 
-    They are the masks of the series and of the domain, the arguments, the value of the series or the continued
-    fraction, and its derivative in a.
+    ``by_series`` marks elements computed by the series, the others use the continued fraction. ``inside`` marks the
+    inside of the domain; elsewhere the arguments ``a`` and ``x`` are 1. ``value`` is the series or the fraction,
+    ``derivative`` its derivative in a.
     """
 
     by_series: Any
@@ -78,26 +79,34 @@ class _Parts(NamedTuple):
     derivative: Any
 
 
-def _parts(a: Any, x: Any, with_derivative: bool) -> _Parts:
+def _evaluate_terms(a: Any, x: Any, with_derivative: bool) -> _IgammaTerms:
+    """Evaluate the series or continued fraction of P and Q.
+
+    Without ``with_derivative`` the derivative in the result is meaningless.
+    """
     inside = (a > 0.0) & (x > 0.0) & (a < np.inf) & (x < np.inf)
     a, x = (select(inside, operand, _ones(inside, operand)) for operand in (a, x))
     by_series = x <= a + 1.0
-    series = _series(a, select(by_series, x, _ones(inside, x)), inside & by_series, with_derivative)
-    fraction = _fraction(
+    series = _power_series(a, select(by_series, x, _ones(inside, x)), inside & by_series, with_derivative)
+    fraction = _continued_fraction(
         select(by_series, _ones(inside, a), a),
         select(by_series, _ones(inside, x) + 3.0, x),
         inside & ~by_series,
         with_derivative,
     )
     value, derivative = (select(by_series, s, f) for s, f in zip(series, fraction, strict=True))
-    return _Parts(by_series, inside, a, x, value, derivative)
+    return _IgammaTerms(by_series, inside, a, x, value, derivative)
 
 
 def _ones(like: Any, x: Any) -> Any:
     return like.astype(x.dtype) * 0.0 + 1.0
 
 
-def _series(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, Any]:
+def _power_series(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, Any]:
+    """Return the sum S of P(a, x), see the module, and its derivative in a.
+
+    Elements with ``active`` false are not iterated.
+    """
     small = epsilon(a) / 8
 
     def step(n: Any, active: Any, term: Any, total: Any, dterm: Any, dtotal: Any) -> tuple[Any, ...]:
@@ -113,11 +122,15 @@ def _series(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, An
         return active & continues, term, total, dterm, dtotal
 
     ones, zero = _ones(active, a), _ones(active, a) * 0.0
-    _, _, total, _, dtotal = repeated((active, ones, ones, zero, zero), step)
+    _, _, total, _, dtotal = iterate_while((active, ones, ones, zero, zero), step)
     return total, dtotal
 
 
-def _fraction(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, Any]:
+def _continued_fraction(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, Any]:
+    """Return the fraction h of Q(a, x), see the module, and its derivative in a.
+
+    Elements with ``active`` false are not iterated.
+    """
     near = epsilon(a)
     tiny = 1e-30
 
@@ -144,43 +157,43 @@ def _fraction(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, 
     d = 1.0 / b
     start_c = _ones(active, a) / tiny
     zero = start_c * 0.0
-    _, _, _, h, _, _, dh = repeated((active, start_c, d, d, zero, d * d, d * d), step)
+    _, _, _, h, _, _, dh = iterate_while((active, start_c, d, d, zero, d * d, d * d), step)
     return h, dh
 
 
 def igamma_formula(a: Any, x: Any) -> Any:
-    """Return P(a, x); 1 for a = 0."""
-    parts = _parts(a, x, False)
+    """Return P(a, x) as operations on arrays of one shape and dtype; 1 for a = 0."""
+    parts = _evaluate_terms(a, x, False)
     factor = gamma_factor(parts.a, parts.x)
     result = select(parts.by_series, factor * parts.value, 1.0 - factor * parts.a * parts.value)
-    return _with_edges(a, x, parts, result, 0.0)
+    return _apply_limits(a, x, parts, result, 0.0)
 
 
 def igammac_formula(a: Any, x: Any) -> Any:
-    """Return Q(a, x) = 1 - P(a, x)."""
-    parts = _parts(a, x, False)
+    """Return Q(a, x) = 1 - P(a, x) as operations on arrays of one shape and dtype."""
+    parts = _evaluate_terms(a, x, False)
     factor = gamma_factor(parts.a, parts.x)
     result = select(parts.by_series, 1.0 - factor * parts.value, factor * parts.a * parts.value)
-    result = select(parts.by_series & (parts.a < _SMALL), _rest_of_small(parts.a, parts.x), result)
-    return _with_edges(a, x, parts, result, 1.0)
+    result = select(parts.by_series & (parts.a < _MAX_SMALL_A), _igammac_of_small(parts.a, parts.x), result)
+    return _apply_limits(a, x, parts, result, 1.0)
 
 
-def _rest_of_small(a: Any, x: Any) -> Any:
+def _igammac_of_small(a: Any, x: Any) -> Any:
     """Return Q(a, x) for small a and x, where P is nearly 1.
 
     With 1 + u = x^a/Γ(a + 1) it is -u - (1 + u) a Σ (-x)^n/((a + n) n!) over n from 1 on (Abramowitz and Stegun,
     6.5.29).
     """
-    small = (a < _SMALL) & (x < 1.0 + _SMALL)
-    a, x = select(small, a, a * 0.0 + _SMALL / 2), select(small, x, x * 0.0 + 1.0)
+    small = (a < _MAX_SMALL_A) & (x < 1.0 + _MAX_SMALL_A)
+    a, x = select(small, a, a * 0.0 + _MAX_SMALL_A / 2), select(small, x, x * 0.0 + 1.0)
     u = expm1(a * (log(x) - horner(a, LOG_GAMMA_AT_ONE)) + log1p(a))
     total = x * 0.0
-    for n in range(_TERMS, 0, -1):
+    for n in range(_SMALL_SERIES_TERMS, 0, -1):
         total = -x / n * (1.0 / (a + n) + total)
     return -u - (1.0 + u) * a * total
 
 
-def _with_edges(a: Any, x: Any, parts: _Parts, result: Any, at_zero: float) -> Any:
+def _apply_limits(a: Any, x: Any, parts: _IgammaTerms, result: Any, at_zero: float) -> Any:
     """Replace results at the limits: ``at_zero`` at x = 0 and a = ∞, 1 - ``at_zero`` at a = 0 and x = ∞, else NaN."""
     zeros = parts.a * 0.0
     result = select(parts.inside, result, zeros + np.nan)
@@ -189,27 +202,30 @@ def _with_edges(a: Any, x: Any, parts: _Parts, result: Any, at_zero: float) -> A
     return select((a > 0.0) & ((x == 0.0) | ((a == np.inf) & (x > 0.0) & (x < np.inf))), zeros + at_zero, result)
 
 
-def _relative(parts: _Parts) -> Any:
-    """Return ∂P/∂a over x^a e^-x / Γ(a + 1): S (log x - ψ(a + 1)) + S', or -a (h (log x - ψ(a)) + h')."""
+def _relative_derivative(parts: _IgammaTerms) -> Any:
+    """Return ∂P/∂a divided by x^a e^-x / Γ(a + 1).
+
+    It is S (log x - ψ(a + 1)) + S' where the series is used, and -a (h (log x - ψ(a)) + h') elsewhere.
+    """
     a, logarithm = parts.a, log(parts.x)
     series = parts.value * (logarithm - digamma(a + 1.0)) + parts.derivative
     return select(parts.by_series, series, -a * (parts.value * (logarithm - digamma(a)) + parts.derivative))
 
 
 def igamma_grad_a_formula(a: Any, x: Any) -> Any:
-    """Return ∂P(a, x)/∂a."""
-    parts = _parts(a, x, True)
-    derivative = exp(log_gamma_factor(parts.a, parts.x)) * _relative(parts)
-    return _derivative_with_edges(a, x, parts, derivative)
+    """Return ∂P(a, x)/∂a as operations on arrays of one shape and dtype."""
+    parts = _evaluate_terms(a, x, True)
+    derivative = exp(log_gamma_factor(parts.a, parts.x)) * _relative_derivative(parts)
+    return _apply_derivative_limits(a, x, parts, derivative)
 
 
 def random_gamma_grad_formula(a: Any, x: Any) -> Any:
-    """Return ∂x/∂a for constant P(a, x): -∂P/∂a over ∂P/∂x, which have the common factor x^a e^-x / Γ(a + 1)."""
-    parts = _parts(a, x, True)
-    return _derivative_with_edges(a, x, parts, -parts.x / parts.a * _relative(parts))
+    """Return ∂x/∂a at constant P(a, x): -∂P/∂a divided by ∂P/∂x, from which the factor x^a e^-x / Γ(a + 1) cancels."""
+    parts = _evaluate_terms(a, x, True)
+    return _apply_derivative_limits(a, x, parts, -parts.x / parts.a * _relative_derivative(parts))
 
 
-def _derivative_with_edges(a: Any, x: Any, parts: _Parts, derivative: Any) -> Any:
+def _apply_derivative_limits(a: Any, x: Any, parts: _IgammaTerms, derivative: Any) -> Any:
     derivative = select(parts.inside, derivative, parts.a * 0.0 + np.nan)
     return select((x == 0.0) & (a > 0.0), parts.a * 0.0, derivative)
 
@@ -224,10 +240,10 @@ class Igamma(Binary, name="igamma"):
         return emit_formula(builder, igamma_formula, operands, double=True)
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(as_result(t, z), igamma_grad_a(x, y))
+        return mul(broadcast_to_result(t, z), igamma_grad_a(x, y))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(as_result(t, z), _density(x, y))
+        return mul(broadcast_to_result(t, z), _density(x, y))
 
 
 def _density(a: Any, x: Any) -> Any:
@@ -237,7 +253,8 @@ def _density(a: Any, x: Any) -> Any:
 def igamma(a: Any, x: Any) -> Any:
     """Return the regularized incomplete gamma function P(a, x), elementwise.
 
-    It is the probability that the sum of a waiting times is at most x.
+    For a whole number ``a`` it is the probability that the sum of ``a`` waiting times, exponentially distributed with
+    mean 1, is at most ``x``.
 
     >>> from xlascope import lax
     >>> print(f"{lax.igamma(2.0, 3.0):.5f}")
@@ -256,10 +273,10 @@ class Igammac(Binary, name="igammac"):
         return emit_formula(builder, igammac_formula, operands, double=True)
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return neg(mul(as_result(t, z), igamma_grad_a(x, y)))
+        return neg(mul(broadcast_to_result(t, z), igamma_grad_a(x, y)))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return neg(mul(as_result(t, z), _density(x, y)))
+        return neg(mul(broadcast_to_result(t, z), _density(x, y)))
 
 
 def igammac(a: Any, x: Any) -> Any:
@@ -272,8 +289,8 @@ def igammac(a: Any, x: Any) -> Any:
     return bind1(Igammac.instance, *match(as_float(a), as_float(x)))
 
 
-class _Derivative(Binary):
-    """Base of derivatives of the incomplete gamma function, which cannot be differentiated again."""
+class _IgammaDerivative(Binary):
+    """Base of operations that are derivatives of the incomplete gamma function; they cannot be differentiated again."""
 
     traits = NO_TRAITS
     kinds = "f"
@@ -286,7 +303,7 @@ class _Derivative(Binary):
     derivative_right = derivative_left
 
 
-class IgammaGradA(_Derivative, name="igamma_grad_a"):
+class IgammaGradA(_IgammaDerivative, name="igamma_grad_a"):
     """Operation that computes the derivative of P(a, x) in a."""
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -294,7 +311,7 @@ class IgammaGradA(_Derivative, name="igamma_grad_a"):
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """Return the derivative of :func:`igamma` in its first argument, elementwise; it cannot be differentiated again.
+    """Return the derivative of :func:`igamma` with respect to ``a``, elementwise; it cannot be differentiated again.
 
     >>> from xlascope import lax
     >>> print(f"{lax.igamma_grad_a(2.0, 3.0):.5f}")
@@ -303,7 +320,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     return bind1(IgammaGradA.instance, *match(as_float(a), as_float(x)))
 
 
-class RandomGammaGrad(_Derivative, name="random_gamma_grad"):
+class RandomGammaGrad(_IgammaDerivative, name="random_gamma_grad"):
     """Operation that computes the derivative of a gamma sample in the shape parameter a, at constant probability."""
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -311,9 +328,9 @@ class RandomGammaGrad(_Derivative, name="random_gamma_grad"):
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:
-    """Return the derivative in ``a`` of a sample ``x`` of the gamma distribution, elementwise.
+    """Return the derivative of a sample ``x`` of the gamma distribution with respect to its shape ``a``, elementwise.
 
-    It is the derivative of the x with constant :func:`igamma`, and cannot be differentiated again.
+    It is the derivative of ``x`` at constant :func:`igamma`, and cannot be differentiated again.
 
     >>> from xlascope import lax
     >>> print(f"{lax.random_gamma_grad(2.0, 3.0):.4f}")

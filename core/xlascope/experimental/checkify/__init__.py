@@ -12,6 +12,6 @@ The names are in ``__init__.pyi``.
 x is to be positive, got -1.0 (`check` failed)
 """
 
-from ...names import lazy
+from ...names import make_lazy_attributes
 
-__getattr__, __dir__, __all__ = lazy(__name__)
+__getattr__, __dir__, __all__ = make_lazy_attributes(__name__)

@@ -1,8 +1,8 @@
 """The public names, the one list of them."""
 
-from .checking import check as check
-from .checking import check_error as check_error
-from .checking import debug_check as debug_check
+from .check_operation import check as check
+from .check_operation import check_error as check_error
+from .check_operation import debug_check as debug_check
 from .errors import Error as Error
 from .errors import ErrorCategory as ErrorCategory
 from .errors import JaxRuntimeError as JaxRuntimeError

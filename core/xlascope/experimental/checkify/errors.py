@@ -11,16 +11,16 @@ import numpy as np
 
 from ... import tree
 from ...ir.avals import ShapedArray
-from ...ir.sources import where_text
+from ...ir.user_frames import where_text
 from ...records import SourceRange
 
 
 class JaxRuntimeError(ValueError):
-    """Failure of a check."""
+    """Error that a failed check raises."""
 
 
 class ErrorCategory(enum.Enum):
-    """Kind of checks."""
+    """Category of checks: the user's, or one of the kinds of implicit checks."""
 
     USER = "check"
     NAN = "nan"
@@ -42,53 +42,59 @@ all_checks = user_checks | automatic_checks
 
 
 @dataclass(frozen=True)
-class Site:
-    """Check in a program: its message, and the types of the values in the message."""
+class CheckSite:
+    """One check in a program.
+
+    ``message`` is its format string, ``structure`` and ``avals`` are tree and types of the values in it, ``location``
+    is the user's line.
+    """
 
     message: str
     structure: Any
     avals: tuple[ShapedArray, ...]
-    place: SourceRange | None
+    location: SourceRange | None
     category: ErrorCategory = ErrorCategory.USER
 
-    def says(self, values: Sequence[Any]) -> str:
-        """Return the message with its values."""
+    def format_message(self, values: Sequence[Any]) -> str:
+        """Return the message with these values filled in; implicit checks add the user's line."""
         args, kwargs = self.structure.unflatten([x[()] if x.ndim == 0 else x for x in map(np.asarray, values)])
         text = self.message.format(*args, **kwargs)
-        return f"{text} (`check` failed)" if self.category is ErrorCategory.USER else text + where_text(self.place)
+        return f"{text} (`check` failed)" if self.category is ErrorCategory.USER else text + where_text(self.location)
 
 
 @tree.register_pytree_node_class
 class Error:
-    """Outcome of a program's checks: which failed first, if one did.
+    """Outcome of a program's checks: which check failed first, if any.
 
-    It is a container of arrays: programs may return it, and ``vmap`` makes one of all examples of it.
+    It is a pytree of arrays: programs may return it, and ``vmap`` makes it one outcome for each example. ``number``
+    is that of the failed check, from 1 on, or 0; ``values`` are the message values of all checks in ``sites``.
     """
 
     __slots__ = ("_number", "_sites", "_values")
 
-    def __init__(self, number: Any, values: Sequence[Any], sites: tuple[Site, ...]) -> None:
+    def __init__(self, number: Any, values: Sequence[Any], sites: tuple[CheckSite, ...]) -> None:
         self._number, self._values, self._sites = number, tuple(values), sites
 
     def get(self) -> str | None:
-        """Return the message of the failed check, or None where none failed.
+        """Return the message of the failed check, or None if no check failed.
 
-        For a batch it has a line for each example in which a check failed.
+        For a batch there is a line for each example in which a check failed.
         """
         return "\n".join(self._lines()) or None
 
     def get_exception(self) -> JaxRuntimeError | None:
-        """Return the exception that :meth:`throw` raises; None where no check failed."""
+        """Return the exception that :meth:`throw` raises; None if no check failed."""
         message = self.get()
         return None if message is None else JaxRuntimeError(message)
 
     def throw(self) -> None:
-        """Raise JaxRuntimeError where a check failed."""
+        """Raise JaxRuntimeError if a check failed."""
         failed = self.get_exception()
         if failed is not None:
             raise failed
 
     def _lines(self) -> Iterator[str]:
+        """Yield the message of each example in which a check failed."""
         numbers = np.asarray(self._number)
         values = [np.asarray(x) for x in self._values]
         for index in zip(*np.nonzero(numbers), strict=True) if numbers.ndim else [()] * bool(numbers):
@@ -96,7 +102,7 @@ class Error:
             before = sum(len(site.avals) for site in self._sites[: number - 1])
             site = self._sites[number - 1]
             where = f"at mapped index {', '.join(map(str, index))}: " if index else ""
-            yield where + site.says([x[index] for x in values[before : before + len(site.avals)]])
+            yield where + site.format_message([x[index] for x in values[before : before + len(site.avals)]])
 
     def __repr__(self) -> str:
         number = self._number
@@ -104,13 +110,13 @@ class Error:
             return f"Error(of {len(self._sites)} checks)"  # the outcome is unknown while tracing
         return f"Error({self.get()!r})"
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Site, ...]]:
-        """Return the arrays, and the checks to which they belong."""
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[CheckSite, ...]]:
+        """Return the arrays, and the checks that they belong to as aux data."""
         return (self._number, *self._values), self._sites
 
     @classmethod
-    def tree_unflatten(cls, sites: tuple[Site, ...], arrays: Sequence[Any]) -> Error:
-        """Return the container of other arrays."""
+    def tree_unflatten(cls, sites: tuple[CheckSite, ...], arrays: Sequence[Any]) -> Error:
+        """Return the outcome of these checks with the given arrays."""
         number, *values = arrays
         return cls(number, values, sites)
 

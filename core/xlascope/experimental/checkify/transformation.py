@@ -11,40 +11,40 @@ import numpy as np
 from ... import numpy as jnp
 from ... import tree
 from ...api import jit
-from ...api.looking import trace_program
-from ...api.naming import named_after
-from ...control.flow.cond import Cond
-from ...control.flow.scan import Scan
-from ...control.flow.while_loop import While
-from ...control.programs.call import Call, Calling
-from ...control.rules.ruled_call import RuledCall
-from ...ir.avals import shaped
+from ...api.argnames import wraps
+from ...api.inspection import trace_program
+from ...control.flow.cond_op import Cond
+from ...control.flow.scan_op import Scan
+from ...control.flow.while_op import While
+from ...control.programs.call import CallOperation, JitCall
+from ...control.rules.custom_rule_call import CustomRuleCall
+from ...ir.avals import make_aval
 from ...ir.jaxpr import ClosedJaxpr, Literal, Origin
 from ...ir.operation import Operation
-from ...ir.sources import locate, where_text
+from ...ir.user_frames import locate, where_text
 from ...lax import stop_gradient
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
-from . import automatic, flow
-from .checking import Check
-from .errors import Error, ErrorCategory, Site, user_checks
-from .flow import Checked, Failure, strong
+from . import control_flow, implicit_checks
+from .check_operation import Check
+from .control_flow import CheckedProgram, CheckFailure, to_strong_type
+from .errors import CheckSite, Error, ErrorCategory, user_checks
 
 #: The operations whose programs are checked inside; of others only the results are checked.
-_LOOKED_INTO = (Cond, Scan, While, Calling, RuledCall)
+_HANDLED_OPERATIONS = (Cond, Scan, While, CallOperation, CustomRuleCall)
 
 
 def checkify(f: Callable[..., Any], errors: Iterable[ErrorCategory] = user_checks) -> Callable[..., tuple[Error, Any]]:
-    """Return a function that returns what ``f`` returns, behind an :class:`Error` for the first failed check.
+    """Return a function that returns an :class:`Error` for the first failed check, and the result of ``f``.
 
-    ``errors`` are the kinds of checks: ``user_checks`` are the calls of :func:`check`, ``nan_checks`` and
-    ``div_checks`` (both are ``float_checks``) look at each operation, ``all_checks`` are all of these. Checks may
-    stand in what ``f`` compiles, in its loops and branches, and in what it differentiates or maps; the function
-    that is made can be compiled, differentiated and mapped like ``f``. Raises TypeError for what is no kind of
-    checks.
+    ``errors`` are the categories of checks: ``user_checks`` are the calls of :func:`check`, ``nan_checks`` and
+    ``div_checks`` (together ``float_checks``) and ``index_checks`` look at each operation, ``all_checks`` are all of
+    these. Checks may be in functions that ``f`` compiles, differentiates or maps, and in loops and branches. The
+    returned function can be compiled, differentiated and mapped like ``f``. Raises TypeError for ``errors`` that are
+    no categories of checks.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import checkify
@@ -56,7 +56,7 @@ def checkify(f: Callable[..., Any], errors: Iterable[ErrorCategory] = user_check
     if not all(isinstance(category, ErrorCategory) for category in categories):
         raise TypeError(f"checkify takes kinds of checks, such as checkify.float_checks, got {errors!r}")
 
-    @named_after(f, "checkify")
+    @wraps(f, "checkify")
     @api_boundary
     def run_checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         program, shape = trace_program(f, args, kwargs)
@@ -69,45 +69,50 @@ def checkify(f: Callable[..., Any], errors: Iterable[ErrorCategory] = user_check
     return run_checked
 
 
-def checked_program(program: ClosedJaxpr, categories: frozenset[ErrorCategory]) -> Checked:
-    """Return a program's checks, and the function that runs it with them."""
+def checked_program(program: ClosedJaxpr, categories: frozenset[ErrorCategory]) -> CheckedProgram:
+    """Return a program with its checks of the given categories; it is cached with the program."""
     key = ("checkify", categories)
-    checked: Checked | None = program.derived.get(key)
+    checked: CheckedProgram | None = program.derived.get(key)
     if checked is None:
-        checked = program.derived[key] = _Program(program, categories).checked()
+        checked = program.derived[key] = _CheckedProgramBuilder(program, categories).build()
     return checked
 
 
-class _Program:
-    """Builder of a checked program, which knows the checks of each equation."""
+class _CheckedProgramBuilder:
+    """Builder of the :class:`CheckedProgram` of one program.
+
+    ``sites`` has the checks of each equation, ``holding`` says which equations are or hold checks of the user.
+    """
 
     def __init__(self, program: ClosedJaxpr, categories: frozenset[ErrorCategory]) -> None:
         self.program, self.categories = program, categories
         self.sites = [self._sites(*raw) for raw in program.jaxpr.raw]
         self.holding = [_holds_checks(raw[0]) for raw in program.jaxpr.raw]
 
-    def checked(self) -> Checked:
-        def run_program(operands: Sequence[Any]) -> tuple[list[Any], Failure]:
-            return self.run(operands)
+    def build(self) -> CheckedProgram:
+        def run_program(operands: Sequence[Any]) -> tuple[list[Any], CheckFailure]:
+            return self.evaluate(operands)
 
         run_program.__name__ = run_program.__qualname__ = self.program.jaxpr.name
-        return Checked(tuple(site for sites in self.sites for site in sites), self.run, jit(run_program))
+        return CheckedProgram(tuple(site for sites in self.sites for site in sites), self.evaluate, jit(run_program))
 
-    def _within(self, operation: Operation) -> list[Checked]:
+    def _checked_bodies(self, operation: Operation) -> list[CheckedProgram]:
         return [checked_program(body, self.categories) for body in operation.bodies()] if operation.composite else []
 
-    def _sites(self, operation: Operation, inputs: Any, outputs: Any, code: Any, lasti: int, origin: Any) -> list[Site]:
+    def _sites(
+        self, operation: Operation, inputs: Any, outputs: Any, code: Any, lasti: int, origin: Any
+    ) -> list[CheckSite]:
         """Return the checks of one equation: those of programs that it holds, or its own."""
         if isinstance(operation, Check):
             avals = [x.aval for x in inputs[1:]]
             is_looked_at = ErrorCategory.USER in self.categories
-            return [operation.site([_without_axes(a, operation.examples) for a in avals])] if is_looked_at else []
-        if isinstance(operation, _LOOKED_INTO):
-            return [site for checked in self._within(operation) for site in checked.sites]
-        return automatic.sites_of(operation, inputs, outputs, locate(code, lasti), self.categories)
+            return [operation.make_site([_without_axes(a, operation.examples) for a in avals])] if is_looked_at else []
+        if isinstance(operation, _HANDLED_OPERATIONS):
+            return [site for checked in self._checked_bodies(operation) for site in checked.sites]
+        return implicit_checks.sites_of(operation, inputs, outputs, locate(code, lasti), self.categories)
 
-    def run(self, operands: Sequence[Any]) -> tuple[list[Any], Failure]:
-        """Evaluate the program; return the results and the failure."""
+    def evaluate(self, operands: Sequence[Any]) -> tuple[list[Any], CheckFailure]:
+        """Evaluate the program; return its results and the failure."""
         jaxpr = self.program.jaxpr
         values: dict[int, Any] = {id(v): x for v, x in zip(jaxpr.constvars, self.program.consts, strict=True)}
         values.update((id(v), x) for v, x in zip(jaxpr.invars, operands, strict=True))
@@ -123,7 +128,7 @@ class _Program:
                 if not sites and (isinstance(operation, Check) or not holding):
                     results = [] if isinstance(operation, Check) else bind(operation, *arguments)
                 else:
-                    results, failure = self._checked(operation, arguments, sites)
+                    results, failure = self._evaluate_checked(operation, arguments, sites)
                     failed_number = jnp.where(failure.number > 0, failure.number + np.int32(before), np.int32(0))
                     number = jnp.where(number == 0, failed_number, number)
                     details += failure.values
@@ -131,25 +136,36 @@ class _Program:
                 values.update((id(v), x) for v, x in zip(outputs, results, strict=True))
         finally:
             STATE.origin = outside
-        return [x.operand if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars], Failure(number, details)
+        return [x.operand if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars], CheckFailure(
+            number, details
+        )
 
-    def _checked(self, operation: Operation, arguments: Sequence[Any], sites: list[Site]) -> tuple[list[Any], Failure]:
-        """Evaluate an equation that has checks; return its results and failure."""
+    def _evaluate_checked(
+        self, operation: Operation, arguments: Sequence[Any], sites: list[CheckSite]
+    ) -> tuple[list[Any], CheckFailure]:
+        """Evaluate an equation with checks ``sites``; return its results and failure.
+
+        Raises NotImplementedError for an operation with checks inside that is no call, loop or branch.
+        """
         if isinstance(operation, Check):
             return [], _failure_of(operation, arguments)
-        bodies = self._within(operation)
+        bodies = self._checked_bodies(operation)
         if isinstance(operation, Cond):
-            return flow.chosen(bodies, arguments, sites)
+            return control_flow.checked_switch(bodies, arguments, sites)
         if isinstance(operation, Scan):
-            return flow.scanned(operation, bodies[0], arguments)
+            return control_flow.checked_scan(operation, bodies[0], arguments)
         if isinstance(operation, While):
-            return flow.loop(operation, bodies[0], bodies[1], arguments)
-        if isinstance(operation, Call):
+            return control_flow.checked_while(operation, bodies[0], bodies[1], arguments)
+        if isinstance(operation, JitCall):
             return bodies[0].compiled(list(arguments))
-        if isinstance(operation, (Calling, RuledCall)):  # its rule stays; XLA merges the duplicate computation
+        if isinstance(
+            operation, (CallOperation, CustomRuleCall)
+        ):  # its rule stays; XLA merges the duplicate computation
             alone = _without_checks(*operation.bodies())
             again = (
-                dataclasses.replace(operation, jaxpr=alone) if isinstance(operation, RuledCall) else operation.of(alone)
+                dataclasses.replace(operation, jaxpr=alone)
+                if isinstance(operation, CustomRuleCall)
+                else operation.with_program(alone)
             )
             return bind(again, *arguments), bodies[0].run([stop_gradient(x) for x in arguments])[1]
         if _holds_checks(operation):
@@ -158,38 +174,40 @@ class _Program:
                 "it holds"
             )
         results = bind(operation, *arguments)
-        return results, automatic.failure_of(operation, sites, results, arguments)
+        return results, implicit_checks.failure_of(operation, sites, results, arguments)
 
 
 def _holds_checks(operation: Operation) -> bool:
-    """Return whether an operation is a check, or holds some, enabled or not."""
+    """Return whether an operation is a user's check or holds one in a program, whether or not it is handled."""
     if not operation.composite:
         return isinstance(operation, Check)
     return any(_holds_checks(raw[0]) for body in operation.bodies() for raw in body.jaxpr.raw)
 
 
 def _where(operation: Operation) -> str:
-    """Return the location of the first check that an operation holds."""
+    """Return a text with the user line of the first check that an operation holds."""
     inner = [raw[0] for body in operation.bodies() for raw in body.jaxpr.raw if _holds_checks(raw[0])]
-    return where_text(inner[0].place) if isinstance(inner[0], Check) else _where(inner[0])
+    return where_text(inner[0].location) if isinstance(inner[0], Check) else _where(inner[0])
 
 
 def _without_checks(program: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the program without any check; it has no constants of its own where the original has none."""
+    """Return the program without any check; it has no constants of its own if the original has none."""
     run = checked_program(program, frozenset()).run
     return stage(lambda *xs: run(xs)[0], program.in_avals, program.name)
 
 
 def _without_axes(aval: Any, count: int) -> Any:
-    return aval if not count else shaped(aval.shape[count:], aval.dtype)
+    """Return the type without its first ``count`` axes."""
+    return aval if not count else make_aval(aval.shape[count:], aval.dtype)
 
 
-def _failure_of(check: Check, arguments: Sequence[Any]) -> Failure:
+def _failure_of(check: Check, arguments: Sequence[Any]) -> CheckFailure:
+    """Return the failure of one user check, given its operands; of a batch, that of the first example that fails."""
     pred, *values = arguments
     if not check.examples:
-        return Failure(jnp.where(pred, np.int32(0), np.int32(1)), [strong(x) for x in values])
+        return CheckFailure(jnp.where(pred, np.int32(0), np.int32(1)), [to_strong_type(x) for x in values])
     failed = jnp.logical_not(pred).reshape(-1)
     first = jnp.argmax(failed)
     shapes = [aval_of(x).shape[check.examples :] for x in values]
-    check_values = [strong(x).reshape((-1, *shape))[first] for x, shape in zip(values, shapes, strict=True)]
-    return Failure(jnp.where(failed.any(), np.int32(1), np.int32(0)), check_values)
+    check_values = [to_strong_type(x).reshape((-1, *shape))[first] for x, shape in zip(values, shapes, strict=True)]
+    return CheckFailure(jnp.where(failed.any(), np.int32(1), np.int32(0)), check_values)

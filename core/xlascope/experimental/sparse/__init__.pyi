@@ -18,6 +18,8 @@ from .derivatives import jacfwd as jacfwd
 from .derivatives import jacobian as jacobian
 from .derivatives import jacrev as jacrev
 from .derivatives import value_and_grad as value_and_grad
+from .formats import BCOO as BCOO
+from .formats import JAXSparse as JAXSparse
 from .layout import SparseEfficiencyError as SparseEfficiencyError
 from .layout import SparseEfficiencyWarning as SparseEfficiencyWarning
 from .layout import bcoo_sort_indices as bcoo_sort_indices
@@ -37,6 +39,4 @@ from .products import bcoo_dot_general as bcoo_dot_general
 from .products import bcoo_multiply_dense as bcoo_multiply_dense
 from .products import bcoo_multiply_sparse as bcoo_multiply_sparse
 from .products import bcoo_reduce_sum as bcoo_reduce_sum
-from .sparsifying import sparsify as sparsify
-from .stored import BCOO as BCOO
-from .stored import JAXSparse as JAXSparse
+from .sparsify_rules import sparsify as sparsify

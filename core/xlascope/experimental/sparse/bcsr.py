@@ -13,20 +13,20 @@ from ...trace.source import here
 from ...trace.values import aval_of
 from .broadcasting import bcoo_broadcast_in_dim
 from .construction import bcoo_extract, bcoo_fromdense, bcoo_todense, over_batch
+from .formats import BCOO, JAXSparse, require_format, restore_fields, static_fields
 from .layout import bcoo_sort_indices, bcoo_sum_duplicates
 from .movement import bcoo_concatenate
 from .products import Dimensions, bcoo_dot_general
-from .stored import BCOO, JAXSparse, require, rest_of, restore
 
 
 @tree.register_pytree_node_class
 class BCSR(JAXSparse):
     """Batch of matrices in compressed rows: ``BCSR((data, indices, indptr), shape=shape)``.
 
-    The shape is (batch…, rows, columns, dense…), ``data`` has shape (batch…, nse, dense…), ``indices`` (batch…,
-    nse) are the columns of the entries, row by row, and ``indptr`` (batch…, rows + 1) where each row begins:
-    entries after the last one are padding. ``vmap`` and ``scan`` go over the first batch axis, and no other. Raises
-    ValueError where the shapes do not fit.
+    The shape is (batch…, rows, columns, dense…), ``data`` has shape (batch…, nse, dense…). ``indices`` (batch…, nse)
+    are the columns of the entries, row by row, and ``indptr`` (batch…, rows + 1) the positions where each row begins;
+    entries after the end of the last row are padding. ``vmap`` and ``scan`` map only over the first batch axis.
+    Raises ValueError if the shapes do not fit.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental.sparse import BCSR
@@ -68,7 +68,7 @@ class BCSR(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """Return the number of entries of each matrix of the batch."""
+        """Return the number of stored entries (nse) of each matrix of the batch."""
         return aval_of(self.indices).shape[-1]
 
     @property
@@ -78,7 +78,7 @@ class BCSR(JAXSparse):
 
     @property
     def n_sparse(self) -> int:
-        """Return two, the number of sparse axes: rows and columns."""
+        """Return 2, the number of sparse axes: rows and columns."""
         return 2
 
     @property
@@ -95,19 +95,19 @@ class BCSR(JAXSparse):
         return "".join(f", {name}={n}" for name, n in counts.items() if n or name == "nse")
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return its arrays, and its other fields."""
-        return self._bufs, rest_of(self)
+        """Return the arrays (data, indices, indptr), and the other fields."""
+        return self._bufs, static_fields(self)
 
     @classmethod
     def tree_unflatten(cls, fields: dict[str, Any], children: Sequence[Any]) -> Any:
-        """Return the same with other arrays, or with placeholders for arrays."""
+        """Return a BCSR array with the given arrays, or placeholders for them, as its children."""
         array = object.__new__(cls)
         array.data, array.indices, array.indptr = children
-        restore(array, fields, len(getattr(array.indices, "shape", ())) - 1)
+        restore_fields(array, fields, len(getattr(array.indices, "shape", ())) - 1)
         return array
 
     def to_bcoo(self) -> BCOO:
-        """Return the same entries with explicit row indices."""
+        """Return the BCOO array with the same entries, whose row indices are explicit."""
         batch = self.shape[: self.n_batch]
         indices, indptr = (jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in (self.indices, self.indptr))
 
@@ -125,8 +125,8 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """Convert a BCOO array with two sparse axes; raise NotImplementedError for others."""
-        require(arr, BCOO, "BCSR.from_bcoo")
+        """Convert a BCOO array with two sparse axes; raise NotImplementedError for another number of them."""
+        require_format(arr, BCOO, "BCSR.from_bcoo")
         if arr.n_sparse != 2:
             raise NotImplementedError(f"BCSR has two sparse axes, got a BCOO array with {arr.n_sparse}{here()}")
         arr = bcoo_sort_indices(arr)
@@ -147,7 +147,7 @@ class BCSR(JAXSparse):
     def fromdense(
         cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0
     ) -> BCSR:
-        """Return the BCSR array of a dense one; see :func:`bcsr_fromdense`."""
+        """Convert a dense array to BCSR; see :func:`bcsr_fromdense`."""
         return bcsr_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
 
     @classmethod
@@ -171,7 +171,7 @@ class BCSR(JAXSparse):
 
     @property
     def T(self) -> Any:
-        """Return the array with its axes reversed."""
+        """Raise NotImplementedError; see :meth:`transpose`."""
         return self.transpose()
 
     def transpose(self, *args: Any, **kwargs: Any) -> Any:
@@ -182,9 +182,9 @@ class BCSR(JAXSparse):
 def bcsr_fromdense(
     mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
 ) -> BCSR:
-    """Return the BCSR array of a dense one with two axes beside batch and dense ones.
+    """Convert a dense array to BCSR; it has two axes besides batch and dense ones.
 
-    Otherwise it works as :func:`bcoo_fromdense`.
+    Otherwise it works like :func:`bcoo_fromdense`.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -199,13 +199,13 @@ def bcsr_fromdense(
 
 
 def bcsr_todense(mat: BCSR) -> Any:
-    """Return the dense array of a BCSR array."""
-    require(mat, BCSR, "bcsr_todense")
+    """Convert a BCSR array to a dense one."""
+    require_format(mat, BCSR, "bcsr_todense")
     return bcoo_todense(mat.to_bcoo())
 
 
 def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
-    """Return the data of a dense array at the positions ``indices`` and ``indptr`` of a BCSR array.
+    """Return the entries of a dense array at the positions ``indices`` and ``indptr`` of a BCSR array, as its data.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -223,8 +223,11 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
 def bcsr_dot_general(
     lhs: BCSR, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """Return the dense product of a BCSR array and a dense one; see :func:`bcoo_dot_general`."""
-    require(lhs, BCSR, "bcsr_dot_general")
+    """Return the product of a BCSR array and a dense or BCSR one; see :func:`bcoo_dot_general`.
+
+    The result is dense, or BCOO if both operands are sparse.
+    """
+    require_format(lhs, BCSR, "bcsr_dot_general")
     return bcoo_dot_general(
         lhs.to_bcoo(),
         rhs.to_bcoo() if isinstance(rhs, BCSR) else rhs,
@@ -238,16 +241,16 @@ def bcsr_broadcast_in_dim(
     mat: BCSR, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], sharding: Any = None
 ) -> BCSR:
     """Broadcast an array to a larger shape; see :func:`bcoo_broadcast_in_dim`."""
-    require(mat, BCSR, "bcsr_broadcast_in_dim")
+    require_format(mat, BCSR, "bcsr_broadcast_in_dim")
     return BCSR.from_bcoo(bcoo_broadcast_in_dim(mat.to_bcoo(), shape=shape, broadcast_dimensions=broadcast_dimensions))
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """Join several arrays along an axis; see :func:`bcoo_concatenate`."""
+    """Concatenate arrays along an axis; see :func:`bcoo_concatenate`."""
     return BCSR.from_bcoo(bcoo_concatenate([operand.to_bcoo() for operand in operands], dimension=dimension))
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
     """Return the array with one entry for each position; see :func:`bcoo_sum_duplicates`."""
-    require(mat, BCSR, "bcsr_sum_duplicates")
+    require_format(mat, BCSR, "bcsr_sum_duplicates")
     return BCSR.from_bcoo(bcoo_sum_duplicates(mat.to_bcoo(), nse=nse))

@@ -13,44 +13,44 @@ from ...errors import ConcretizationTypeError
 from ...random import choice, split, uniform
 from ...trace.source import here
 from ...trace.values import aval_of
-from .stored import BCOO, columns, require, sizes, spread
+from .formats import BCOO, broadcast_batch, index_columns, require_format, shape_parts
 
 
 def over_batch(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Map a function of single arrays over ``count`` leading batch axes."""
+    """Return ``function``, which takes arrays without batch axes, mapped over ``count`` leading batch axes."""
     for _ in range(count):
         function = vmap(function)
     return function
 
 
 def bcoo_todense(mat: BCOO) -> Any:
-    """Return the dense array of a BCOO array: entries at equal positions add up, those outside are dropped.
+    """Convert a BCOO array to a dense one: entries at equal positions are added, padding is dropped.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
     >>> print(sparse.bcoo_todense(sparse.BCOO((jnp.array([1.0, 2.0]), jnp.array([[0], [2]])), shape=(3,))))
     [1. 0. 2.]
     """
-    require(mat, BCOO, "bcoo_todense")
-    _, sparse, dense = sizes(mat)
+    require_format(mat, BCOO, "bcoo_todense")
+    _, sparse, dense = shape_parts(mat)
 
     def scatter_entries(data: Any, indices: Any) -> Any:
         if not sparse:
             return jnp.sum(data, axis=0, dtype=data.dtype)
-        return jnp.zeros((*sparse, *dense), data.dtype).at[columns(indices)].add(data, mode="drop")
+        return jnp.zeros((*sparse, *dense), data.dtype).at[index_columns(indices)].add(data, mode="drop")
 
-    return over_batch(scatter_entries, mat.n_batch)(*spread(mat))
+    return over_batch(scatter_entries, mat.n_batch)(*broadcast_batch(mat))
 
 
 def bcoo_fromdense(
     mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
 ) -> BCOO:
-    """Return the BCOO array of a dense one, its entries in order.
+    """Convert a dense array to BCOO, with sorted entries.
 
-    ``nse`` entries are kept of each matrix of the batch; None keeps all nonzero ones, which requires concrete
-    values: inside of ``jit`` it has to be given. The first ``n_batch`` axes are those of the batch, the last
-    ``n_dense`` dense. Raises ValueError where there are not that many axes, and a ConcretizationTypeError where
-    ``nse`` has to be given.
+    ``nse`` is the number of entries to store for each matrix of the batch. None stores all nonzero ones, which
+    requires concrete values; inside ``jit`` it has to be given. The first ``n_batch`` axes are batch axes, the last
+    ``n_dense`` dense ones. Raises ValueError if there are not that many axes, and ConcretizationTypeError if ``nse``
+    has to be given.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -65,7 +65,7 @@ def bcoo_fromdense(
     is_nonzero = jnp.any(mat != 0, axis=tuple(range(mat.ndim - n_dense, mat.ndim)))
     if nse is None:
         counted = jnp.sum(is_nonzero, axis=tuple(range(n_batch, is_nonzero.ndim)))
-        nse = _concrete(jnp.max(counted, initial=0), "nse of bcoo_fromdense")
+        nse = _concrete_count(jnp.max(counted, initial=0), "nse of bcoo_fromdense")
     shape = mat.shape[n_batch : n_batch + n_sparse]
 
     def extract_entries(x: Any, is_nonzero: Any) -> tuple[Any, Any]:
@@ -79,7 +79,8 @@ def bcoo_fromdense(
     return BCOO(buffers, shape=mat.shape, indices_sorted=True, unique_indices=True)
 
 
-def _concrete(x: Any, name: str) -> int:
+def _concrete_count(x: Any, name: str) -> int:
+    """Return a count as an int; if it is traced, raise ConcretizationTypeError with the advice to give ``name``."""
     try:
         return int(x)
     except ConcretizationTypeError as error:
@@ -88,45 +89,48 @@ def _concrete(x: Any, name: str) -> int:
 
 
 def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
-    """Return the entries of a dense array at the positions of a BCOO array.
+    """Return the elements of a dense array at the positions of a BCOO array, as a BCOO array.
 
-    Where several entries have one position, the first has the value and the others are 0, unless ``assume_unique``
-    (by default what ``sparr`` promises) says that there are none. Raises ValueError where the shapes differ.
+    If several entries have one position, the first gets the element and the others 0. ``assume_unique`` (by default
+    ``sparr.unique_indices``) says that there are none, which is faster. Raises ValueError if the shapes differ.
     """
-    require(sparr, BCOO, "bcoo_extract")
+    require_format(sparr, BCOO, "bcoo_extract")
     arr = jnp.asarray(arr)
     if arr.shape != sparr.shape:
         raise ValueError(f"bcoo_extract takes arrays of one shape, got {sparr.shape} and {arr.shape}{here()}")
     unique = sparr.unique_indices if assume_unique is None else assume_unique
-    _, sparse, _ = sizes(sparr)
+    _, sparse, _ = shape_parts(sparr)
 
     def gather_entries(x: Any, indices: Any) -> Any:
         if not sparse:
             picked = jnp.broadcast_to(x, (indices.shape[0], *x.shape))
         else:
-            picked = x.at[columns(indices)].get(mode="fill", fill_value=0)
+            picked = x.at[index_columns(indices)].get(mode="fill", fill_value=0)
         if not unique:
-            first = _first_of_their_place(indices, sparse)
+            first = _is_first_at_position(indices, sparse)
             picked = jnp.where(jnp.reshape(first, (-1,) + (1,) * (picked.ndim - 1)), picked, 0)
         return picked
 
-    _, indices = spread(sparr)
+    _, indices = broadcast_batch(sparr)
     data = over_batch(gather_entries, sparr.n_batch)(arr, indices)
     return BCOO(
         (data, indices), shape=sparr.shape, indices_sorted=sparr.indices_sorted, unique_indices=sparr.unique_indices
     )
 
 
-def _first_of_their_place(indices: Any, shape: Sequence[int]) -> Any:
+def _is_first_at_position(indices: Any, shape: Sequence[int]) -> Any:
+    """Return a mask of the entries that are the first at their position, within ``shape``."""
     count = aval_of(indices).shape[0]
     if not shape:
         return jnp.arange(count) == 0
-    firsts = jnp.full(shape, count, np.int32).at[columns(indices)].min(jnp.arange(count, dtype=np.int32), mode="drop")
-    return firsts.at[columns(indices)].get(mode="fill", fill_value=count) == jnp.arange(count)
+    firsts = (
+        jnp.full(shape, count, np.int32).at[index_columns(indices)].min(jnp.arange(count, dtype=np.int32), mode="drop")
+    )
+    return firsts.at[index_columns(indices)].get(mode="fill", fill_value=count) == jnp.arange(count)
 
 
 def bcoo_empty(shape: Sequence[int], dtype: Any, n_batch: int, n_dense: int, nse: int, index_dtype: Any) -> BCOO:
-    """Return an array of padding alone."""
+    """Return a BCOO array of ``nse`` entries that are all padding."""
     shape = tuple(shape)
     n_sparse = len(shape) - n_batch - n_dense
     batch, sparse, dense = shape[:n_batch], shape[n_batch : n_batch + n_sparse], shape[n_batch + n_sparse :]
@@ -136,7 +140,7 @@ def bcoo_empty(shape: Sequence[int], dtype: Any, n_batch: int, n_dense: int, nse
 
 
 def bcoo_eye(rows: int, cols: int, k: int, dtype: Any, n_batch: int, n_dense: int, index_dtype: Any) -> BCOO:
-    """Return ones along a diagonal, in any layout."""
+    """Return a BCOO array with ones along the ``k``-th diagonal, with any number of batch and dense axes."""
     count = max(0, min(rows, cols - k) if k >= 0 else min(rows + k, cols))
     if n_batch == n_dense == 0:
         steps = jnp.arange(count, dtype=index_dtype)
@@ -162,9 +166,9 @@ def random_bcoo(
 ) -> BCOO:
     """Return a BCOO array with entries at random positions, drawn by ``generator(key, shape, dtype)``.
 
-    ``nse`` is the number of entries or, below 1, their part of the sparse positions. No two are at one position
-    unless ``unique_indices`` is False, and they are in order with ``sorted_indices``. Raises ValueError for an
-    ``nse`` below 0, or above the number of positions.
+    ``nse`` is the number of entries or, below 1, their fraction of the positions along the sparse axes. Positions are
+    distinct unless ``unique_indices`` is False, and sorted with ``sorted_indices``. Raises ValueError for an ``nse``
+    below 0, or above the number of positions.
 
     >>> import xlascope as xs
     >>> from xlascope.experimental import sparse
@@ -191,7 +195,7 @@ def random_bcoo(
         coordinates = jnp.unravel_index(jnp.sort(flat) if sorted_indices else flat, sparse)
         return jnp.stack([x.astype(index_dtype) for x in coordinates], axis=-1)
 
-    drawn = vmap(draw_indices)(jnp.stack(of_indices)) if number else jnp.zeros((0, count, n_sparse), index_dtype)
-    indices = jnp.reshape(drawn, (*batch, count, n_sparse))
+    draws = vmap(draw_indices)(jnp.stack(of_indices)) if number else jnp.zeros((0, count, n_sparse), index_dtype)
+    indices = jnp.reshape(draws, (*batch, count, n_sparse))
     data = generator(of_data, (*batch, count, *dense), dtype, **kwds)
     return BCOO((data, indices), shape=shape, indices_sorted=sorted_indices, unique_indices=unique_indices)

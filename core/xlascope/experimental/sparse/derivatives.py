@@ -8,16 +8,21 @@ from typing import Any
 
 from ... import api, tree
 from ... import numpy as jnp
-from ...api.arguments import require_callable
+from ...api.differentiated_arguments import require_callable
 from ...trace.source import here
 from ...trace.values import aval_of
 from .bcsr import BCSR
-from .sparsifying import is_sparse, with_data
-from .stored import BCOO
+from .formats import BCOO
+from .sparsify_rules import is_sparse, with_data
 
 
-class Moving:
-    """Arguments of a call by which it is differentiated, as trees of their stored numbers."""
+class SparseArguments:
+    """Arguments of a call, and the numbers stored in those that are differentiated.
+
+    ``argnums`` are the positions of these. ``numbers`` has a list for each of them, with the data of its sparse
+    leaves and its dense leaves themselves; ``rebuild`` turns such lists into trees. Raises TypeError for a call
+    without positional arguments.
+    """
 
     def __init__(self, args: Sequence[Any], argnums: Any) -> None:
         self.args = args
@@ -32,23 +37,29 @@ class Moving:
         self.structures = [structure for _, structure in flat]
         self.numbers = [[x.data if is_sparse(x) else x for x in leaves] for leaves in self.leaves]
 
-    def whole(self, moved: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return all arguments, the differentiated ones with other numbers."""
+    def substitute(self, data: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return all arguments, with other numbers in the differentiated ones.
+
+        ``data`` has a list of numbers for each of these, like ``numbers``.
+        """
         arguments = list(self.args)
-        for index, rebuilt in zip(self.places, self.restored(moved, with_numbers), strict=True):
+        for index, rebuilt in zip(self.places, self.rebuild(data, with_stored_data), strict=True):
             arguments[index] = rebuilt
         return arguments
 
-    def restored(self, moved: Sequence[Sequence[Any]], how: Callable[[Any, Any], Any]) -> list[Any]:
-        """Return trees like the differentiated arguments, with ``how`` applied to the old and the new leaves."""
+    def rebuild(self, data: Sequence[Sequence[Any]], how: Callable[[Any, Any], Any]) -> list[Any]:
+        """Return trees like the differentiated arguments, whose leaves are ``how(old_leaf, new_numbers)``.
+
+        ``data`` has a list of new numbers for each differentiated argument, like ``numbers``.
+        """
         return [
             structure.unflatten([how(x, y) for x, y in zip(leaves, parts, strict=True)])
-            for leaves, structure, parts in zip(self.leaves, self.structures, moved, strict=True)
+            for leaves, structure, parts in zip(self.leaves, self.structures, data, strict=True)
         ]
 
 
-def with_numbers(x: Any, data: Any) -> Any:
-    """Return a sparse array with other numbers; for a dense array the numbers."""
+def with_stored_data(x: Any, data: Any) -> Any:
+    """Return the sparse array ``x`` with other data; for a dense array ``x``, the data itself."""
     if isinstance(x, BCOO):
         return with_data(x, data)
     if isinstance(x, BCSR):
@@ -61,14 +72,15 @@ def with_numbers(x: Any, data: Any) -> Any:
     return data
 
 
-def _of_numbers(fun: Callable[..., Any], moving: Moving, kwargs: dict[str, Any]) -> Callable[..., Any]:
-    return lambda *moved: fun(*moving.whole(moved), **kwargs)
+def _function_of_data(fun: Callable[..., Any], moving: SparseArguments, kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """Return ``fun`` as a function of lists of numbers, one list for each differentiated argument."""
+    return lambda *data: fun(*moving.substitute(data), **kwargs)
 
 
 def grad(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
     """Differentiate like :func:`xlascope.grad`; gradients of sparse arguments are sparse, at the same positions.
 
-    A single gradient is returned without a tuple, also where ``argnums`` is a tuple of one.
+    A single gradient is returned without a tuple, also if ``argnums`` is a tuple of one.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -89,16 +101,16 @@ def grad(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
 def value_and_grad(
     fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any
 ) -> Callable[..., Any]:
-    """Differentiate like :func:`xlascope.value_and_grad`, also in sparse arguments: see :func:`grad`."""
+    """Differentiate like :func:`xlascope.value_and_grad`, also with respect to sparse arguments: see :func:`grad`."""
     require_callable("a derivative in sparse arrays", fun)
 
     @functools.wraps(fun)
     def both(*args: Any, **kwargs: Any) -> Any:
-        moving = Moving(args, argnums)
+        moving = SparseArguments(args, argnums)
         numbers = tuple(range(len(moving.numbers)))
-        transformed = api.value_and_grad(_of_numbers(fun, moving, kwargs), numbers, has_aux=has_aux, **options)
+        transformed = api.value_and_grad(_function_of_data(fun, moving, kwargs), numbers, has_aux=has_aux, **options)
         value, slopes = transformed(*moving.numbers)
-        restored = moving.restored(slopes, with_numbers)
+        restored = moving.rebuild(slopes, with_stored_data)
         return value, restored[0] if moving.single else tuple(restored)
 
     return both
@@ -107,19 +119,20 @@ def value_and_grad(
 def _jacobian(
     transform: Callable[..., Any], fun: Callable[..., Any], argnums: Any, has_aux: bool, options: dict[str, Any]
 ) -> Callable[..., Any]:
+    """Return the Jacobian of ``fun`` with respect to sparse arguments; ``transform`` is ``jacfwd`` or ``jacrev``."""
     require_callable("a jacobian in sparse arrays", fun)
 
     @functools.wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        moving = Moving(args, argnums)
+        moving = SparseArguments(args, argnums)
         count = len(moving.numbers)
-        transformed = transform(_of_numbers(fun, moving, kwargs), tuple(range(count)), has_aux=has_aux, **options)
+        transformed = transform(_function_of_data(fun, moving, kwargs), tuple(range(count)), has_aux=has_aux, **options)
         outputs = transformed(*moving.numbers)
         slopes, aux = outputs if has_aux else (outputs, None)
         of_results = tree.structure(tuple([0] * len(leaves) for leaves in moving.leaves))
         # for each result a tuple of lists of arrays, one for each differentiated leaf
         rebuilt = tree.map(
-            lambda parts: _restored(moving, parts),
+            lambda parts: _rebuild_derivatives(moving, parts),
             slopes,
             is_leaf=lambda x: isinstance(x, tuple) and tree.structure(x) == of_results,
         )
@@ -128,13 +141,17 @@ def _jacobian(
     return jacobian
 
 
-def _restored(moving: Moving, parts: Sequence[Sequence[Any]]) -> Any:
-    rebuilt = moving.restored(parts, _slope)
+def _rebuild_derivatives(moving: SparseArguments, parts: Sequence[Sequence[Any]]) -> Any:
+    """Return one result's derivatives in the structure of the differentiated arguments."""
+    rebuilt = moving.rebuild(parts, _sparse_derivative)
     return rebuilt[0] if moving.single else tuple(rebuilt)
 
 
-def _slope(x: Any, data: Any) -> Any:
-    """Return the derivative of a result by a leaf: the axes of the result, followed by those of the leaf."""
+def _sparse_derivative(x: Any, data: Any) -> Any:
+    """Return the derivative of a result with respect to leaf ``x``, given that with respect to the leaf's data.
+
+    Its axes are those of the result, followed by those of the leaf. Raises NotImplementedError for BCSR arrays.
+    """
     if not is_sparse(x):
         return data
     if not isinstance(x, BCOO):
@@ -151,9 +168,10 @@ def _slope(x: Any, data: Any) -> Any:
 
 
 def jacfwd(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
-    """Differentiate like :func:`xlascope.jacfwd`, dense results also by the stored numbers of sparse arguments.
+    """Differentiate like :func:`xlascope.jacfwd`, also with respect to the stored numbers of sparse arguments.
 
-    Each derivative is a BCOO array whose first axes, those of the result, are batch axes.
+    The derivative of a dense result with respect to a sparse argument is a BCOO array, whose first axes, those of the
+    result, are batch axes.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -166,7 +184,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **o
 
 
 def jacrev(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
-    """Differentiate like :func:`xlascope.jacrev`, also in sparse arguments; see :func:`jacfwd`."""
+    """Differentiate like :func:`xlascope.jacrev`, also with respect to sparse arguments; see :func:`jacfwd`."""
     return _jacobian(api.jacrev, fun, argnums, has_aux, options)
 
 

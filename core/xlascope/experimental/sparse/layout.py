@@ -9,22 +9,23 @@ import numpy as np
 from ... import numpy as jnp
 from ...trace.source import here
 from ...trace.values import aval_of
-from .construction import _concrete, over_batch
-from .stored import BCOO, columns, require, sizes, spread, within
+from .construction import _concrete_count, over_batch
+from .formats import BCOO, broadcast_batch, index_columns, is_inside, require_format, shape_parts
 
 
-def _per_entry(mask: Any, like: Any) -> Any:
-    """Expand a mask of entries to the rank of their data."""
+def _expand_mask(mask: Any, like: Any) -> Any:
+    """Return a mask of entries with trailing axes of size 1, so that it has the rank of ``like``."""
     return jnp.reshape(mask, (*mask.shape, *(1,) * (like.ndim - mask.ndim)))
 
 
 def _order(indices: Any) -> Any:
-    keys = columns(indices)
+    """Return the permutation that sorts entries by position, the first sparse axis first."""
+    keys = index_columns(indices)
     return jnp.lexsort(keys[::-1]) if keys else jnp.arange(indices.shape[0])
 
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """Return the same array with its entries in the order of their positions.
+    """Return the same array with its entries sorted by position.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
@@ -32,7 +33,7 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
     >>> print(sparse.bcoo_sort_indices(x).data)
     [2. 1.]
     """
-    require(mat, BCOO, "bcoo_sort_indices")
+    require_format(mat, BCOO, "bcoo_sort_indices")
     if mat.indices_sorted:
         return mat
 
@@ -40,21 +41,21 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
         order = _order(indices)
         return data[order], indices[order]
 
-    buffers = over_batch(sort_entries, mat.n_batch)(*spread(mat))
+    buffers = over_batch(sort_entries, mat.n_batch)(*broadcast_batch(mat))
     return BCOO(buffers, shape=mat.shape, indices_sorted=True, unique_indices=mat.unique_indices)
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
-    """Return the same array with one entry for each position, in order; padding is at the end.
+    """Return the same array with one entry for each position, sorted; padding is at the end.
 
-    ``nse`` entries are kept; None keeps as many as there are positions with nonzero entries, which inside of
-    ``jit`` has to be given.
+    ``nse`` is the number of entries to store. None stores as many as there are positions with nonzero entries; inside
+    ``jit`` it has to be given.
     """
-    require(mat, BCOO, "bcoo_sum_duplicates")
-    _, sparse, _ = sizes(mat)
+    require_format(mat, BCOO, "bcoo_sum_duplicates")
+    _, sparse, _ = shape_parts(mat)
 
     def group_entries(data: Any, indices: Any) -> tuple[Any, ...]:
-        is_valid = within(indices, sparse) & jnp.any(data != 0, axis=tuple(range(1, data.ndim)))
+        is_valid = is_inside(indices, sparse) & jnp.any(data != 0, axis=tuple(range(1, data.ndim)))
         indices = jnp.where(is_valid[:, None], indices, np.array(sparse, aval_of(indices).dtype))
         order = _order(indices)
         data, indices, is_valid = data[order], indices[order], is_valid[order]
@@ -62,9 +63,9 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
         new = jnp.concatenate([is_valid[:1], changed & is_valid[1:]])
         return data, indices, is_valid, jnp.cumsum(new, dtype=np.int32)
 
-    data, indices, is_valid, numbers = over_batch(group_entries, mat.n_batch)(*spread(mat))
+    data, indices, is_valid, numbers = over_batch(group_entries, mat.n_batch)(*broadcast_batch(mat))
     if nse is None:
-        nse = _concrete(jnp.max(numbers, initial=0), "nse of bcoo_sum_duplicates")
+        nse = _concrete_count(jnp.max(numbers, initial=0), "nse of bcoo_sum_duplicates")
     count = nse
 
     def sum_groups(data: Any, indices: Any, is_valid: Any, numbers: Any) -> tuple[Any, Any]:
@@ -82,10 +83,11 @@ def bcoo_update_layout(
 ) -> BCOO:
     """Return the same array with other numbers of batch and dense axes.
 
-    More of either stores each entry again, once a batch or in a block of its own: that is an error, unless
-    ``on_inefficient`` is "warn" or None. Raises ValueError for numbers that do not fit.
+    More batch or dense axes store entries several times, or store zeros with them. ``on_inefficient`` says what
+    happens then: "error" raises SparseEfficiencyError, "warn" warns, None does nothing. Raises ValueError for numbers
+    that do not fit.
     """
-    require(mat, BCOO, "bcoo_update_layout")
+    require_format(mat, BCOO, "bcoo_update_layout")
     batch = mat.n_batch if n_batch is None else n_batch
     dense = mat.n_dense if n_dense is None else n_dense
     if min(batch, dense) < 0 or batch + dense > mat.ndim:
@@ -93,7 +95,7 @@ def bcoo_update_layout(
     if on_inefficient not in ("error", "warn", None):
         raise ValueError(f"on_inefficient is 'error', 'warn' or None, got {on_inefficient!r}{here()}")
     if batch > mat.n_batch or dense > mat.n_dense:
-        complain(
+        report_inefficiency(
             f"n_batch={batch} and n_dense={dense} of an array with n_batch={mat.n_batch} and n_dense={mat.n_dense} "
             f"store entries again",
             on_inefficient,
@@ -110,15 +112,15 @@ def bcoo_update_layout(
 
 
 class SparseEfficiencyError(ValueError):
-    """Conversion that stores many zero entries and was not requested explicitly."""
+    """Error for a conversion that stores many zeros and was not requested explicitly."""
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """Conversion that stores many zero entries."""
+    """Warning about a conversion that stores many zeros."""
 
 
-def complain(message: str, how: str | None) -> None:
-    """Raise an error, warn, or do nothing."""
+def report_inefficiency(message: str, how: str | None) -> None:
+    """Raise SparseEfficiencyError if ``how`` is "error", warn if it is "warn", and do nothing if it is None."""
     import warnings  # noqa: PLC0415
 
     if how == "error":
@@ -129,14 +131,14 @@ def complain(message: str, how: str | None) -> None:
 
 def _batch_to_sparse(mat: BCOO) -> BCOO:
     """Turn the last batch axis into the first sparse one."""
-    data, indices = spread(mat)
+    data, indices = broadcast_batch(mat)
     axis, size = mat.n_batch - 1, mat.shape[mat.n_batch - 1]
     head = mat.shape[:axis]
     number = jnp.broadcast_to(jnp.arange(size, dtype=indices.dtype)[:, None, None], (*head, size, mat.nse, 1))
     joined = jnp.concatenate([number, indices], axis=-1)
     # padding along the other axes stays out of bounds
     joined = jnp.where(
-        within(indices, sizes(mat)[1])[..., None],
+        is_inside(indices, shape_parts(mat)[1])[..., None],
         joined,
         np.array(mat.shape[axis : mat.ndim - mat.n_dense], indices.dtype),
     )
@@ -152,13 +154,13 @@ def _batch_to_sparse(mat: BCOO) -> BCOO:
 
 def _dense_to_sparse(mat: BCOO) -> BCOO:
     """Turn the first dense axis into the last sparse one."""
-    data, indices = spread(mat)
+    data, indices = broadcast_batch(mat)
     axis = mat.ndim - mat.n_dense
     size, head = mat.shape[axis], mat.shape[: mat.n_batch]
     steps = jnp.broadcast_to(jnp.arange(size, dtype=indices.dtype)[:, None], (*head, mat.nse, size, 1))
     repeated = jnp.broadcast_to(indices[..., None, :], (*head, mat.nse, size, mat.n_sparse))
     joined = jnp.concatenate([repeated, steps], axis=-1)
-    outside = ~within(indices, sizes(mat)[1])
+    outside = ~is_inside(indices, shape_parts(mat)[1])
     joined = jnp.where(outside[..., None, None], np.array(mat.shape[mat.n_batch : axis + 1], indices.dtype), joined)
     return BCOO(
         (
@@ -174,24 +176,25 @@ def _dense_to_sparse(mat: BCOO) -> BCOO:
 def _sparse_to_batch(mat: BCOO) -> BCOO:
     """Turn the first sparse axis into the last batch axis.
 
-    Each batch has all entries, those of other batches as padding.
+    Each array of the batch has all entries, those of others as padding.
     """
-    data, indices = spread(mat)
+    data, indices = broadcast_batch(mat)
     size, head = mat.shape[mat.n_batch], mat.shape[: mat.n_batch]
     numbers = jnp.arange(size, dtype=indices.dtype)
     is_own = indices[..., None, :, 0] == numbers[:, None]
     tail = jnp.broadcast_to(indices[..., None, :, 1:], (*head, size, mat.nse, mat.n_sparse - 1))
     copies = jnp.broadcast_to(jnp.expand_dims(data, mat.n_batch), (*head, size, *data.shape[mat.n_batch :]))
-    outside = np.array(sizes(mat)[1][1:], indices.dtype)
+    outside = np.array(shape_parts(mat)[1][1:], indices.dtype)
     return BCOO(
-        (jnp.where(_per_entry(is_own, copies), copies, 0), jnp.where(is_own[..., None], tail, outside)), shape=mat.shape
+        (jnp.where(_expand_mask(is_own, copies), copies, 0), jnp.where(is_own[..., None], tail, outside)),
+        shape=mat.shape,
     )
 
 
 def _sparse_to_dense(mat: BCOO) -> BCOO:
-    """Turn the last sparse axis into the first dense one, each entry in a block of its own."""
-    data, indices = spread(mat)
+    """Turn the last sparse axis into the first dense one; each entry becomes a row with one nonzero element."""
+    data, indices = broadcast_batch(mat)
     size = mat.shape[mat.ndim - mat.n_dense - 1]
     matches = indices[..., -1:] == jnp.arange(size, dtype=indices.dtype)
     blocks = jnp.expand_dims(data, mat.n_batch + 1)
-    return BCOO((jnp.where(_per_entry(matches, blocks), blocks, 0), indices[..., :-1]), shape=mat.shape)
+    return BCOO((jnp.where(_expand_mask(matches, blocks), blocks, 0), indices[..., :-1]), shape=mat.shape)

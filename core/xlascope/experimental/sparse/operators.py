@@ -11,10 +11,10 @@ from ... import numpy as jnp
 from ...trace.source import here
 from .bcsr import BCSR
 from .construction import bcoo_empty, bcoo_eye, bcoo_fromdense, bcoo_todense
+from .formats import BCOO, JAXSparse
 from .layout import bcoo_sort_indices, bcoo_sum_duplicates, bcoo_update_layout
 from .movement import bcoo_transpose
-from .sparsifying import is_sparse, sparsify, with_data
-from .stored import BCOO, JAXSparse
+from .sparsify_rules import is_sparse, sparsify, with_data
 
 
 def fromdense(
@@ -26,7 +26,7 @@ def fromdense(
     n_dense: int = 0,
     n_batch: int = 0,
 ) -> BCOO:
-    """Return the BCOO array of a dense one; see :func:`bcoo_fromdense`."""
+    """Convert a dense array to BCOO; see :func:`bcoo_fromdense`."""
     return bcoo_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
 
 
@@ -51,6 +51,7 @@ def _empty(
     n_batch: int = 0,
     nse: int = 0,
 ) -> Any:
+    """Return a BCOO array of padding alone: the class method that :func:`empty` calls."""
     return bcoo_empty(shape, dtype or float, n_batch, n_dense, nse, index_dtype)
 
 
@@ -65,6 +66,7 @@ def _eye(
     n_batch: int = 0,
     n_dense: int = 0,
 ) -> Any:
+    """Return a BCOO array with ones along a diagonal: the class method that :func:`eye` calls."""
     return bcoo_eye(N, M, k, dtype or float, n_batch, n_dense, index_dtype)
 
 
@@ -74,7 +76,7 @@ def sum_duplicates(self: BCOO, nse: int | None = None, remove_zeros: bool = True
 
 
 def transpose(self: BCOO, axes: Sequence[int] | None = None) -> BCOO:
-    """Permute axes, reversed where no order is given; see :func:`bcoo_transpose`."""
+    """Permute the axes, by default to reverse order; see :func:`bcoo_transpose`."""
     order = list(range(self.ndim))[::-1] if axes is None else [axis % self.ndim for axis in axes]
     return bcoo_transpose(self, permutation=order)
 
@@ -86,29 +88,31 @@ def reshape(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
 
 
 def astype(self: BCOO, dtype: Any) -> BCOO:
-    """Return the same entries in another dtype."""
+    """Return the array with its entries converted to another dtype."""
     return with_data(self, self.data.astype(dtype))
 
 
 def sum(self: Any, axis: Any = None) -> Any:
-    """Return the sums along axes, sparse."""
+    """Return the sum along axes as a sparse array; the sum of all elements is dense."""
     return sparsify(lambda x: jnp.sum(x, axis=axis))(self)
 
 
-def _item(self: Any, item: Any) -> Any:
+def _getitem(self: Any, item: Any) -> Any:
     return sparsify(lambda x: x[item])(self)
 
 
-def _rows(self: Any) -> Any:
+def _iterate_rows(self: Any) -> Any:
     return (self[i] for i in range(self.shape[0]))
 
 
-def _both(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operator method that applies ``function`` to sparse or dense operands."""
     sparse = sparsify(function)
     return lambda x, y: sparse(x, y)
 
 
-def _turned(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _reflected_binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a reflected operator method: it applies ``function`` to its operands in reverse order."""
     sparse = sparsify(function)
     return lambda x, y: sparse(y, x)
 
@@ -121,18 +125,18 @@ _OPERATORS: dict[str, Any] = {
     "__neg__": lambda self: sparsify(jnp.negative)(self),
     "__pos__": lambda self: self,
     "__abs__": lambda self: sparsify(jnp.abs)(self),
-    "__add__": _both(jnp.add),
-    "__radd__": _turned(jnp.add),
-    "__sub__": _both(jnp.subtract),
-    "__rsub__": _turned(jnp.subtract),
-    "__mul__": _both(jnp.multiply),
-    "__rmul__": _turned(jnp.multiply),
-    "__truediv__": _both(jnp.divide),
-    "__matmul__": _both(jnp.matmul),
-    "__rmatmul__": _turned(jnp.matmul),
+    "__add__": _binary(jnp.add),
+    "__radd__": _reflected_binary(jnp.add),
+    "__sub__": _binary(jnp.subtract),
+    "__rsub__": _reflected_binary(jnp.subtract),
+    "__mul__": _binary(jnp.multiply),
+    "__rmul__": _reflected_binary(jnp.multiply),
+    "__truediv__": _binary(jnp.divide),
+    "__matmul__": _binary(jnp.matmul),
+    "__rmatmul__": _reflected_binary(jnp.matmul),
     "__pow__": _power,
-    "__getitem__": _item,
-    "__iter__": _rows,
+    "__getitem__": _getitem,
+    "__iter__": _iterate_rows,
     "sum": sum,
 }
 _OF_BCOO: dict[str, Any] = {
@@ -157,7 +161,7 @@ _FORMATS = {"bcoo": BCOO, "bcsr": BCSR}
 
 
 def todense(arr: Any) -> Any:
-    """Return the dense array of a sparse one, a dense array unchanged."""
+    """Convert a sparse array to a dense one; return a dense array unchanged."""
     return arr.todense() if is_sparse(arr) else arr
 
 
@@ -189,7 +193,7 @@ def eye(
     sparse_format: str = "bcoo",
     **kwds: Any,
 ) -> Any:
-    """Return ones along the diagonal ``k`` of a matrix with ``N`` rows and ``M`` columns.
+    """Return a sparse matrix of ``N`` rows and ``M`` columns with ones along the ``k``-th diagonal.
 
     >>> from xlascope.experimental import sparse
     >>> print(sparse.eye(2, 3, k=1).todense())

@@ -1,12 +1,12 @@
 """Components of programs, functions to walk and run them, and custom primitives."""
 
-from ...api.programs import array_types as array_types
-from ...api.programs import eval_jaxpr as eval_jaxpr
-from ...api.programs import jaxpr_as_fun as jaxpr_as_fun
-from ...api.programs import jaxprs_in_params as jaxprs_in_params
-from ...api.programs import mapped_aval as mapped_aval
-from ...api.programs import subjaxprs as subjaxprs
-from ...api.programs import unmapped_aval as unmapped_aval
+from ...api.jaxpr_utils import array_types as array_types
+from ...api.jaxpr_utils import eval_jaxpr as eval_jaxpr
+from ...api.jaxpr_utils import jaxpr_as_fun as jaxpr_as_fun
+from ...api.jaxpr_utils import jaxprs_in_params as jaxprs_in_params
+from ...api.jaxpr_utils import mapped_aval as mapped_aval
+from ...api.jaxpr_utils import subjaxprs as subjaxprs
+from ...api.jaxpr_utils import unmapped_aval as unmapped_aval
 from ...core import Atom as Atom
 from ...core import ClosedJaxpr as ClosedJaxpr
 from ...core import Jaxpr as Jaxpr

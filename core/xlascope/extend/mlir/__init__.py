@@ -1,5 +1,5 @@
 """MLIR's Python modules, for lowering rules."""
 
-from ...xla.mlir.emitting import ir as ir
-from ...xla.mlir.emitting import passmanager as passmanager
+from ...xla.mlir.jax_mlir_api import ir as ir
+from ...xla.mlir.jax_mlir_api import passmanager as passmanager
 from . import dialects as dialects

@@ -1,6 +1,6 @@
 """MLIR's dialects: ``stablehlo.add(x, y)`` emits an operation at the insertion point."""
 
-from ...xla.mlir.emitting import arith, chlo, func, math, memref, scf, stablehlo, vector
+from ...xla.mlir.jax_mlir_api import arith, chlo, func, math, memref, scf, stablehlo, vector
 
 hlo = stablehlo
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...analysis.diff import Diff, compare
-from ..producers import Asked, program_of
+from ..inspection_scope import inspection
+from ..producers import Query, program_of
 from ..program import Program
-from ..quiet import inspection
 from ..result import Inspection
-from ..running.alternate import alternate
+from ..running.interleaved_timing import time_interleaved
 
 __all__ = ["Comparison", "Diff", "compare", "diff"]
 
@@ -27,14 +27,14 @@ class Comparison(Inspection):
         return self.diff.to_json()
 
     @property
-    def drawn(self) -> Diff:
+    def render_source(self) -> Diff:
         """Return the data that renderers draw: the comparison."""
         return self.diff
 
 
 def diff(
-    before: Asked | Program | Sequence[Any],
-    after: Asked | Program | Sequence[Any],
+    before: Query | Program | Sequence[Any],
+    after: Query | Program | Sequence[Any],
     /,
     *,
     timings: bool = False,
@@ -53,22 +53,22 @@ def diff(
     >>> [change.sign for change in found.diff.equations]
     ['=', '=', '+']
     """
-    programs = [program_of(_asked(item)) for item in (before, after)]
+    programs = [program_of(_as_query(item)) for item in (before, after)]
     with inspection():
         old, new = ([item.record, *item.compiled()] for item in programs)
-        measured = alternate(*(item.host.runner() for item in programs)) if timings else None
+        measured = time_interleaved(*(item.host.runner() for item in programs)) if timings else None
     return Comparison(compare(old, new, labels=labels or _labels(*programs), timing=measured))
 
 
-def _asked(subject: Asked | Program | Sequence[Any]) -> Asked | Program:
-    if isinstance(subject, Asked | Program):
+def _as_query(subject: Query | Program | Sequence[Any]) -> Query | Program:
+    if isinstance(subject, Query | Program):
         return subject
     if not isinstance(subject, tuple | list) or not subject or not callable(subject[0]):
         raise TypeError(
             f"a call is a tuple of a function and its arguments, got {type(subject).__name__}. "
             "Example: inspect.diff((f, x), (g, x))"
         )
-    return Asked(subject[0], tuple(subject[1:]), {})
+    return Query(subject[0], tuple(subject[1:]), {})
 
 
 def _labels(before: Program, after: Program) -> tuple[str, str]:

@@ -7,13 +7,13 @@ from typing import Any, Literal, overload
 
 from ... import records
 from ...analysis.diff import Timing, compare
-from ...xla.targets import Target, Watch, find_target
-from ..compiler.answered import answered
+from ...xla.targets import CompileProgress, Target, find_target
+from ..compiler.background import run_or_start_job
+from ..inspection_scope import inspection
 from ..jobs import Job
 from ..producers import Subject, program_of
 from ..program import ChangeError, Program, Variant
-from ..quiet import inspection
-from ..running.alternate import alternate
+from ..running.interleaved_timing import time_interleaved
 from .diff import Comparison
 
 __all__ = ["ChangeError", "WhatIf", "what_if"]
@@ -78,36 +78,43 @@ def what_if(
     >>> [change.sign for change in found.diff.equations]
     ['=', '+', '~']
     """
-    chosen = find_target(target) if target else None
+    resolved_target = find_target(target) if target else None
     before = program_of(fun, args, kwargs)
-    after = before.host.changed(change, chosen.platform if chosen is not None else "")
+    after = before.host.changed(change, resolved_target.platform if resolved_target is not None else "")
 
-    def answer(watch: Watch | None) -> WhatIf:
-        old = _compiled(before, chosen, watch)
-        with after.complaining:
-            new = _compiled(after.program, chosen, watch)
-        measured, why_not = _measured(before, after, timings and chosen is None)
+    def answer(watch: CompileProgress | None) -> WhatIf:
+        old = _compile(before, resolved_target, watch)
+        with after.error_context:
+            new = _compile(after.program, resolved_target, watch)
+        measured, why_not = _time_both(before, after, timings and resolved_target is None)
         comparison = compare(old, new, labels=("as it is", after.words), timing=measured)
         platform = next(record.platform for record in new if isinstance(record, records.Compiled))
         on_cpu = after.on_cpu if platform == "cpu" else ""
         return WhatIf(comparison, note="\n".join(filter(None, [why_not, on_cpu])))
 
-    return answered(answer, background)
+    return run_or_start_job(answer, background)
 
 
-def _compiled(program: Program, target: Target | None, watch: Watch | None) -> list[records.Record]:
-    """Return the records of a program, compiled for where it runs or for a target."""
+def _compile(program: Program, target: Target | None, watch: CompileProgress | None) -> list[records.Record]:
+    """Return the record of a program's trace and the records of its compilation.
+
+    ``target`` is None to compile for the device on which the program runs; ``watch`` reports the compiler's progress
+    and can stop it, None does neither.
+    """
     if target is None or target.platform == "cpu":
         return [program.record, *program.compiled(watch)]
     return [program.record, program.compiled_for(target)(watch)]
 
 
-def _measured(before: Program, after: Variant, wanted: bool) -> tuple[Timing | None, str]:
-    """Return the interleaved timing of both, and the reason if there is none."""
-    if not wanted:
+def _time_both(before: Program, after: Variant, is_requested: bool) -> tuple[Timing | None, str]:
+    """Time both programs interleaved; return the timing, and the reason if there is none.
+
+    ``is_requested`` says whether a timing is wanted: without it the result is ``(None, "")``.
+    """
+    if not is_requested:
         return None, ""
     why = after.unmeasured or before.host.unmeasured() or after.program.host.unmeasured()
     if why:
         return None, f"not measured: {why}"
     with inspection():
-        return alternate(before.host.runner(), after.program.host.runner()), ""
+        return time_interleaved(before.host.runner(), after.program.host.runner()), ""

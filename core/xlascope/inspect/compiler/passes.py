@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 from ... import records
-from ...analysis.figures import seconds
-from ...analysis.pass_words import pass_words
+from ...analysis.formatting import seconds
+from ...analysis.pass_descriptions import describe_pass
 from ...xla.explain import compile_passes
-from ...xla.targets import Watch, find_target
+from ...xla.targets import CompileProgress, find_target
 from ..jobs import Job
 from ..producers import Subject, program_of
 from ..program import QuestionError
 from ..result import Inspection
 from ..text import table
-from .answered import answered
+from .background import run_or_start_job
 
-_PATHS = 6
+_MAX_PATHS = 6
 
 
 class PassByPass(Inspection):
@@ -25,13 +25,13 @@ class PassByPass(Inspection):
     def __init__(self, traced: records.Traced, passes: records.Passes) -> None:
         super().__init__("passes", (traced, passes), passes_text(traced, passes))
         self._equations = {equation.path: equation.operation for equation in traced.jaxpr.walk()}
-        self._unseen = unseen(traced, passes)
-        self._found = passes
+        self._dropped_early = dropped_early(traced, passes)
+        self._passes = passes
 
     @property
     def passes(self) -> tuple[records.Pass, ...]:
         """Return the passes that changed something, in order."""
-        return self._found.passes
+        return self._passes.passes
 
     def operation(self, path: records.EquationPath) -> str:
         """Return the operation of the equation at a path."""
@@ -49,10 +49,12 @@ class PassByPass(Inspection):
         paths = {path for path, operation in self._equations.items() if what in (path, operation)}
         if not paths:
             if not self._equations:
-                raise QuestionError(f"the equations of {self._found.function} are unknown: its names tell none")
+                raise QuestionError(f"the equations of {self._passes.function} are unknown: its names tell none")
             operations = ", ".join(sorted(set(self._equations.values())))
             raise QuestionError(f"no equation of the program is {what!r}; its operations are {operations}")
-        last: dict[records.EquationPath, records.Pass | None] = {path: None for path in self._unseen if path in paths}
+        last: dict[records.EquationPath, records.Pass | None] = {
+            path: None for path in self._dropped_early if path in paths
+        }
         last |= {path: compiler_pass for compiler_pass in self.passes for path in compiler_pass.gone if path in paths}
         return tuple((path, last[path]) for path in self._equations if path in last)
 
@@ -98,46 +100,46 @@ def passes(
     >>> found.passes[-1].instructions > 0
     True
     """
-    chosen = find_target(target)
+    resolved_target = find_target(target)
     program = program_of(fun, args, kwargs)
-    compiler_input = program.input_for(chosen)
+    compiler_input = program.input_for(resolved_target)
 
-    def answer(watch: Watch | None) -> Inspection:
+    def answer(watch: CompileProgress | None) -> Inspection:
         return PassByPass(program.record, compile_passes(compiler_input, budget=budget, watch=watch))
 
-    return answered(answer, background)
+    return run_or_start_job(answer, background)
 
 
 def passes_text(traced: records.Traced, record: records.Passes) -> str:
-    """Return the passes as a table."""
+    """Return a table with a row for each pass that changed something; ``traced`` names the equations."""
     equations = {item.path: item.operation for item in traced.jaxpr.walk()}
     heads = ("step", "equations gone", "what it does", "added", "removed", "changed", "instructions", "XLA's pass")
     rows: list[tuple[str, ...]] = [heads]
     for item in record.passes:
-        gone = [f"{equations.get(path, '?')} {path}" for path in item.gone]
-        more = f" and {len(gone) - _PATHS:,} more" if len(gone) > _PATHS else ""
+        paths = [f"{equations.get(path, '?')} {path}" for path in item.gone]
+        more = f" and {len(paths) - _MAX_PATHS:,} more" if len(paths) > _MAX_PATHS else ""
         counts = (f"{item.added:,}", f"{item.removed:,}", f"{item.changed:,}", f"{item.instructions:,}")
-        gone_text = ", ".join(gone[:_PATHS]) + more
-        rows.append((str(item.step), gone_text, pass_words(item.name), *counts, f"{item.name} in {item.pipeline}"))
+        gone_text = ", ".join(paths[:_MAX_PATHS]) + more
+        rows.append((str(item.step), gone_text, describe_pass(item.name), *counts, f"{item.name} in {item.pipeline}"))
     first = (
-        f"{record.function} for {record.target}: {_passes(len(record.passes))} changed "
+        f"{record.function} for {record.target}: {_count_passes(len(record.passes))} changed "
         f"{record.module}, compiled in {seconds(record.seconds)}"
     )
-    early = [f"{equations[path]} {path}" for path in unseen(traced, record)]
-    more = f" and {len(early) - _PATHS:,} more" if len(early) > _PATHS else ""
-    notes = [f"gone before the passes: {', '.join(early[:_PATHS])}{more}"] if early else []
+    early = [f"{equations[path]} {path}" for path in dropped_early(traced, record)]
+    more = f" and {len(early) - _MAX_PATHS:,} more" if len(early) > _MAX_PATHS else ""
+    notes = [f"gone before the passes: {', '.join(early[:_MAX_PATHS])}{more}"] if early else []
     notes += [] if record.complete else ["This answer is partial."]
     notes += [f"({record.note})"] if record.note else []
     count_note = ["instructions of all computations, parameters included (our count, by name)"]
     return "\n".join([first, *table(rows, right=(0, 3, 4, 5, 6)), *count_note, *notes])
 
 
-def _passes(number: int) -> str:
+def _count_passes(number: int) -> str:
     return f"{number:,} pass" + ("" if number == 1 else "es")
 
 
-def unseen(traced: records.Traced, passes: records.Passes) -> tuple[records.EquationPath, ...]:
-    """Return the equations that no pass received: dropped by the conversion to HLO or before calls were inlined.
+def dropped_early(traced: records.Traced, passes: records.Passes) -> tuple[records.EquationPath, ...]:
+    """Return the paths of equations that no pass received: conversion to HLO dropped them, or inlining of calls.
 
     Equations with bodies are left out.
     """

@@ -9,31 +9,43 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 from ... import records
-from ...analysis.costs.estimates import runs_of
-from ...analysis.costs.exchange import exchanged
+from ...analysis.costs.estimates import count_kernel_runs
+from ...analysis.costs.exchange import summarize_collectives
+from ...bootstrap import get_engine
 from ...readers.format_error import FormatError
 from ...readers.hlo.text import read_module
-from ...starting import engine
-from ...xla.targets import CompilerInput, Target, TargetCompileError, Watch, compile_input, find_target, plugin_of
+from ...xla.targets import (
+    CompileProgress,
+    CompilerInput,
+    Target,
+    TargetCompileError,
+    compile_input,
+    find_plugin,
+    find_target,
+)
 from ..jobs import Job
-from ..producers import Asked, Subject
+from ..producers import Query, Subject
 from ..program import Program, QuestionError
 from ..result import Inspection
-from .all_finished import all_finished
-from .answered import answered
+from .background import run_or_start_job
+from .parallel_compilation import run_all
 from .scaling_text import scaling_text
 
 #: The default targets: one generation of TPUs, from one host to 256 chips.
-USUAL = ("tpu:v5e:2x2", "tpu:v5e:4x4", "tpu:v5e:8x8", "tpu:v5e:16x16")
-_OUR_COUNT = "our count: what each device has to send at the least, over all its links at their peak"
+DEFAULT_TARGETS = ("tpu:v5e:2x2", "tpu:v5e:4x4", "tpu:v5e:8x8", "tpu:v5e:16x16")
+_ESTIMATE_SOURCE = "our count: what each device has to send at the least, over all its links at their peak"
 
 
-class _Part(NamedTuple):
-    """Target before compilation: its compiler input, or the error in its entry."""
+class _TargetCompilation(NamedTuple):
+    """One target of :func:`scaling` before its compilation.
+
+    ``point`` is its entry in the answer. If the call cannot be lowered for the target, the entry holds the error, and
+    ``compiler_input`` and ``traced`` are None.
+    """
 
     point: records.ScaledTo
     target: Target
-    given: CompilerInput | None
+    compiler_input: CompilerInput | None
     traced: records.Traced | None
 
 
@@ -63,7 +75,7 @@ def scaling(
     fun: Subject,
     /,
     *args: Any,
-    targets: Sequence[str] = USUAL,
+    targets: Sequence[str] = DEFAULT_TARGETS,
     mesh: Mapping[str, int | None] | None = None,
     specs: Any = None,
     growing: Sequence[str] = (),
@@ -95,65 +107,78 @@ def scaling(
     """
     if isinstance(targets, str):
         raise TypeError(f"targets is a list of names, not the text {targets!r}. Example: targets=['tpu:v5e:4x4']")
-    chosen = list({item.name: item for item in map(find_target, targets)}.values())
-    if not chosen:
+    resolved_targets = list({item.name: item for item in map(find_target, targets)}.values())
+    if not resolved_targets:
         raise ValueError("targets names none. Example: targets=['tpu:v5e:2x2', 'tpu:v5e:4x4']")
-    for item in chosen:
+    for item in resolved_targets:
         if item.platform != "cpu":
-            plugin_of(item)
+            find_plugin(item)
     if isinstance(fun, Program):
         raise QuestionError("scaling traces a function for each number of devices, and a program is traced already")
-    asked = fun if isinstance(fun, Asked) else Asked(fun, args, {})
-    plan = engine().plan(asked, mesh or {"data": None}, specs, tuple(growing))
+    query = fun if isinstance(fun, Query) else Query(fun, args, {})
+    plan = get_engine().plan(query, mesh or {"data": None}, specs, tuple(growing))
     began = time.time()
-    parts = [_part(plan, item) for item in chosen]
+    parts = [_prepare_target(plan, item) for item in resolved_targets]
     traced = next((item.traced for item in parts if item.traced is not None), None)
     if traced is None:
         raise ValueError("; ".join(f"{item.target.name}: {item.point.error}" for item in parts))
 
-    def answer(watch: Watch | None) -> Inspection:
-        results = all_finished([functools.partial(_point, part, traced.program) for part in parts], watch)
+    def answer(watch: CompileProgress | None) -> Inspection:
+        results = run_all([functools.partial(_compile_target, part, traced.program) for part in parts], watch)
         points = tuple(point for point, _ in results)
         scaled = records.Scaled(traced.program, traced.function, began, points, tuple(growing))
         compiled = [compiled_record for _, compiled_record in results if compiled_record is not None]
         return Inspection("scaling", (traced, *compiled, scaled), scaling_text(scaled))
 
-    return answered(answer, background)
+    return run_or_start_job(answer, background)
 
 
-def _part(plan: Any, target: Target) -> _Part:
-    """Return the compiler input of a target; a mesh or a shape that does not fit is its entry's error."""
+def _prepare_target(plan: Any, target: Target) -> _TargetCompilation:
+    """Lower a planned call for one target, without compiling it.
+
+    ``plan`` is a :class:`~xlascope.inspect.engine.scaling_plan.ScalingPlan`. If the mesh or an argument's shape does
+    not fit the target, the error is stored in the target's entry, not raised.
+    """
     point = records.ScaledTo(target.name, target.devices, "")
     try:
         sizes = plan.sizes(target.devices)
         point = dataclasses.replace(point, mesh=", ".join(f"{name}={size}" for name, size in sizes.items()))
         kind = target.chip.name if target.chip is not None else "cpu"
         program = plan.program(target.devices, target.platform, kind)
-        return _Part(point, target, program.input_for(target), program.record)
+        return _TargetCompilation(point, target, program.input_for(target), program.record)
     except (ValueError, TargetCompileError) as error:
         if isinstance(error, QuestionError):
             raise
-        return _Part(dataclasses.replace(point, error=str(error)), target, None, None)
+        return _TargetCompilation(dataclasses.replace(point, error=str(error)), target, None, None)
 
 
-def _point(part: _Part, number: int, watch: Watch) -> tuple[records.ScaledTo, records.Compiled | None]:
-    if part.given is None:
+def _compile_target(
+    part: _TargetCompilation, number: int, watch: CompileProgress
+) -> tuple[records.ScaledTo, records.Compiled | None]:
+    """Compile for one target and return its entry in the answer, and the record (None if the target is refused).
+
+    ``number`` is the number of the program in the record.
+    """
+    if part.compiler_input is None:
         return part.point, None
     try:
-        compiled = compile_input(part.given._replace(number=number), watch)
+        compiled = compile_input(part.compiler_input._replace(number=number), watch)
     except TargetCompileError as error:
         return dataclasses.replace(part.point, error=str(error)), None
-    return _described(part.point, part.target, compiled), compiled
+    return _add_estimates(part.point, part.target, compiled), compiled
 
 
-def _described(point: records.ScaledTo, target: Target, compiled: records.Compiled) -> records.ScaledTo:
-    """Return a target's entry with the estimates from its compiled program."""
+def _add_estimates(point: records.ScaledTo, target: Target, compiled: records.Compiled) -> records.ScaledTo:
+    """Return the entry ``point`` with the time, memory and communication estimated from the compiled program.
+
+    If its HLO cannot be read, the entry holds the error instead.
+    """
     try:
-        runs = runs_of(read_module(compiled.hlo))
+        runs = count_kernel_runs(read_module(compiled.hlo))
     except FormatError as error:
         return dataclasses.replace(point, seconds=compiled.seconds, error=str(error))
-    traffic = exchanged(compiled.kernels, runs)
-    communication, source = _communicating(target, compiled, traffic)
+    traffic = summarize_collectives(compiled.kernels, runs)
+    communication, source = _estimate_communication(target, compiled, traffic)
     no_estimate = "nobody estimates it: the compiler says nothing of this program"
     return dataclasses.replace(
         point,
@@ -168,22 +193,28 @@ def _described(point: records.ScaledTo, target: Target, compiled: records.Compil
     )
 
 
-def _communicating(
+def _estimate_communication(
     target: Target, compiled: records.Compiled, traffic: Sequence[records.Exchanged]
 ) -> tuple[float | None, str]:
-    """Return the minimum seconds of a run's collectives with the source, or None with the reason."""
+    """Return the minimum seconds of a run's collectives and the source of that number, or None and the reason.
+
+    ``traffic`` are the bytes that each device exchanges in one run, by kind of collective.
+    """
     if any(item.collective is not None and not item.collective.devices for item in compiled.kernels):
         return None, "nobody estimates it: between how many devices a collective is could not be read"
     chip = target.chip
     if chip is None or chip.links is None:
         return None, f"nobody estimates it: how fast the links of {target.name} are is not known here"
-    if chip.linked is not None and target.devices > chip.linked:
-        return None, f"nobody estimates it: links join at most {chip.linked} of them, the rest is a network's affair"
-    cores = max(1, target.devices // max(1, _chips(target)))
-    return sum(item.sent_bytes for item in traffic) * cores / chip.links.value, _OUR_COUNT
+    if chip.max_linked_chips is not None and target.devices > chip.max_linked_chips:
+        return (
+            None,
+            f"nobody estimates it: links join at most {chip.max_linked_chips} of them, the rest is a network's affair",
+        )
+    cores = max(1, target.devices // max(1, _count_chips(target)))
+    return sum(item.sent_bytes for item in traffic) * cores / chip.links.value, _ESTIMATE_SOURCE
 
 
-def _chips(target: Target) -> int:
+def _count_chips(target: Target) -> int:
     if target.platform != "tpu":
         return target.devices
     chips = 1

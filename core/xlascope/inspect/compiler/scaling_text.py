@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...analysis.figures import plural, seconds, size
+from ...analysis.formatting import plural, seconds, size
 from ...records import Scaled, ScaledTo
 from ..text import table
 
@@ -12,7 +12,7 @@ _HEADS = ("target", "devices", "mesh", "collectives", "in", "out", "sent", "comp
 
 
 def scaling_text(scaled: Scaled) -> str:
-    """Return one row for each target, the refused targets below, and notes about the columns."""
+    """Return a table with one row for each target, and below it the refused targets and notes about the columns."""
     compiled_points = [point for point in scaled.points if not point.error]
     grows = f"; arguments grow along {', '.join(scaled.growing)}" if scaled.growing else ""
     first = f"{scaled.function} for {plural(len(scaled.points), 'target')}{grows}; nothing was run, times are estimates"
@@ -23,6 +23,7 @@ def scaling_text(scaled: Scaled) -> str:
 
 
 def _row(point: ScaledTo) -> tuple[str, ...]:
+    """Return the table row of one compiled target, its estimates as text."""
     kinds = ", ".join(f"{collective.runs} {collective.kind}" for collective in point.exchanged) or "none"
     return (
         point.target,
@@ -32,14 +33,14 @@ def _row(point: ScaledTo) -> tuple[str, ...]:
         size(sum(collective.operand_bytes for collective in point.exchanged)),
         size(sum(collective.result_bytes for collective in point.exchanged)),
         size(sum(collective.sent_bytes for collective in point.exchanged)),
-        _time(point.computing),
-        _time(point.communicating),
-        _time(point.step),
+        _format_time(point.computing),
+        _format_time(point.communicating),
+        _format_time(point.step),
         size(point.memory) if point.memory is not None else "",
     )
 
 
-def _time(estimate: float | None) -> str:
+def _format_time(estimate: float | None) -> str:
     return "not estimated" if estimate is None else "0 s" if not estimate else seconds(estimate)
 
 
@@ -51,14 +52,17 @@ def _notes(scaled: Scaled, compiled_points: list[ScaledTo]) -> list[str]:
         *notes,
         "in and out: bytes of the collectives' operands and results on one device, in one run (from the optimized HLO)",
         "sent: bytes that one device has to send at the least (our count), memory: at the peak, the compiler's plan",
-        *_whose("computes, at least", ((point.computing_by, point.target) for point in compiled_points)),
-        *_whose("communicates, at least", ((point.communicating_by, point.target) for point in compiled_points)),
+        *_source_lines("computes, at least", ((point.computing_by, point.target) for point in compiled_points)),
+        *_source_lines("communicates, at least", ((point.communicating_by, point.target) for point in compiled_points)),
         "step: both, one after the other, as if nothing overlapped",
     ]
 
 
-def _whose(label: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the sources of the estimates, in one line if all targets have the same."""
+def _source_lines(label: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return lines that name the sources of one estimate: one line if all targets have the same source.
+
+    ``label`` names the estimate, ``pairs`` are (source, target).
+    """
     targets_by_source: dict[str, list[str]] = {}
     for source, target in pairs:
         targets_by_source.setdefault(source, []).append(target)

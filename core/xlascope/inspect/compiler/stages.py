@@ -7,8 +7,8 @@ from typing import Any
 
 from ...readers.hlo import read_kernels
 from ...readers.hlo.text import Module, read_module
-from ...xla.explain import STAGES, Stage, Stages, check_stage, compile_stages
-from ...xla.mlir.stablehlo import stablehlo_text
+from ...xla.explain import STAGES, StageText, StageTexts, check_stage, compile_stages
+from ...xla.mlir.stablehlo_reader import stablehlo_text
 from ...xla.targets import find_target
 from ..producers import Subject, program_of
 from ..program import QuestionError
@@ -17,7 +17,7 @@ from ..result import Inspection
 __all__ = ["STAGES", "hlo"]
 
 #: The stages that are divided into kernels.
-_BY_KERNEL = ("optimized", "llvm", "ptx", "asm")
+_KERNEL_STAGES = ("optimized", "llvm", "ptx", "asm")
 
 
 def hlo(
@@ -46,53 +46,59 @@ def hlo(
     #loc...
     module @...
     """
-    chosen = find_target(target)
+    resolved_target = find_target(target)
     program = program_of(fun, args, kwargs)
-    compiler_input, traced = program.input_for(chosen), program.record
-    check_stage(chosen.platform, stage)
-    if (kernel or equation) and stage not in _BY_KERNEL:
-        raise QuestionError(f"the stage {stage} has no kernels yet; those that have are {', '.join(_BY_KERNEL)}")
+    compiler_input, traced = program.input_for(resolved_target), program.record
+    check_stage(resolved_target.platform, stage)
+    if (kernel or equation) and stage not in _KERNEL_STAGES:
+        raise QuestionError(f"the stage {stage} has no kernels yet; those that have are {', '.join(_KERNEL_STAGES)}")
     if stage == "stablehlo":
         return Inspection("hlo", (traced,), stablehlo_text(compiler_input.module))
     stages = compile_stages(compiler_input, stage)
     parts = stages.parts
     if kernel is not None or equation is not None:
         names = [kernel] if kernel is not None else _kernels_of(str(equation), stages)
-        parts = _only(names, stages, stage)
-    return Inspection("hlo", (traced,), "\n\n".join(map(_shown, parts)))
+        parts = _select_parts(names, stages, stage)
+    return Inspection("hlo", (traced,), "\n\n".join(map(_format_part, parts)))
 
 
-def _kernels_of(equation: str, stages: Stages) -> list[str]:
-    """Return the kernels that contain an equation."""
+def _kernels_of(equation: str, stages: StageTexts) -> list[str]:
+    """Return the names of the kernels that contain the equation with this path; raise QuestionError if none does."""
     names = [kernel.name for kernel in read_kernels(stages.optimized) if equation in kernel.equations]
     if not names:
         raise QuestionError(f"equation {equation!r} is in no kernel: it does not exist, or was folded into others")
     return names
 
 
-def _only(names: Sequence[str], stages: Stages, stage: str) -> list[Stage]:
-    """Return the parts of these kernels; generated code has their names without dots."""
-    parts = _cut(stages.optimized) if stage == "optimized" else stages.parts
-    wanted = {_spelled(name) for name in names}
-    selected = [part for part in parts if _spelled(part.kernel) in wanted]
+def _select_parts(names: Sequence[str], stages: StageTexts, stage: str) -> list[StageText]:
+    """Return the texts of the named kernels at a stage; raise QuestionError if there are none.
+
+    In generated code a kernel's name has underscores instead of dots and dashes.
+    """
+    parts = _split_kernels(stages.optimized) if stage == "optimized" else stages.parts
+    code_names = {_code_name(name) for name in names}
+    selected = [part for part in parts if _code_name(part.kernel) in code_names]
     if not selected:
         available = ", ".join(part.kernel for part in parts)
         raise QuestionError(f"no kernel {', '.join(names)} at the stage {stage}: the kernels are {available}")
     return selected
 
 
-def _cut(text: str) -> list[Stage]:
+def _split_kernels(text: str) -> list[StageText]:
     """Return the kernels of optimized HLO, each with the computations that are fused into it."""
-    module, pieces = read_module(text), _pieces(text)
-    lines = {name: line for piece in pieces.values() for name, line in _lines(piece)}
+    module, pieces = read_module(text), _split_computations(text)
+    lines = {name: line for piece in pieces.values() for name, line in _instruction_lines(piece)}
     return [
-        Stage(kernel.name, "\n".join([*(pieces[name] for name in _inside(module, kernel.name)), lines[kernel.name]]))
+        StageText(
+            kernel.name,
+            "\n".join([*(pieces[name] for name in _fused_computations(module, kernel.name)), lines[kernel.name]]),
+        )
         for kernel in read_kernels(text)
     ]
 
 
-def _inside(module: Module, kernel: str) -> list[str]:
-    """Return the computations fused into a kernel."""
+def _fused_computations(module: Module, kernel: str) -> list[str]:
+    """Return the names of the computations fused into a kernel; none if the kernel is not a fusion."""
     for computation in module.computations.values():
         instruction = computation.instructions.get(kernel)
         if instruction is not None:
@@ -100,20 +106,20 @@ def _inside(module: Module, kernel: str) -> list[str]:
     return []
 
 
-def _pieces(text: str) -> dict[str, str]:
+def _split_computations(text: str) -> dict[str, str]:
     """Return the texts of a module's computations, by name."""
     blocks = (block for block in text.split("\n\n") if block.rstrip().endswith("}") and " {" in block)
     return {block.removeprefix("ENTRY ").lstrip("%\n").partition(" ")[0]: block for block in blocks}
 
 
-def _lines(piece: str) -> list[tuple[str, str]]:
-    named = (line.strip().removeprefix("ROOT ").lstrip("%") for line in piece.splitlines()[1:-1])
-    return [(line.partition(" ")[0], line) for line in named]
+def _instruction_lines(piece: str) -> list[tuple[str, str]]:
+    lines = (line.strip().removeprefix("ROOT ").lstrip("%") for line in piece.splitlines()[1:-1])
+    return [(line.partition(" ")[0], line) for line in lines]
 
 
-def _spelled(name: str) -> str:
+def _code_name(name: str) -> str:
     return name.replace(".", "_").replace("-", "_")
 
 
-def _shown(part: Stage) -> str:
+def _format_part(part: StageText) -> str:
     return f"==== {part.kernel} ====\n{part.text}" if part.kernel else part.text

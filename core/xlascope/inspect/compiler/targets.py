@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
 from ... import records
-from ...xla.targets import Watch, find_target, known_targets
+from ...xla.targets import CompileProgress, find_target, known_targets
 from ..jobs import Job
 from ..producers import Subject, program_of
 from ..result import Inspection
-from .all_finished import all_finished
-from .answered import answered
-from .target_text import side_by_side, target_text
+from .background import run_or_start_job
+from .parallel_compilation import run_all
+from .target_text import target_text, targets_text
 
 __all__ = ["known_targets", "target", "targets"]
 
 #: Function that returns a target's record.
-_Part = Callable[[Watch | None], records.Compiled]
+_Compilation = Callable[[CompileProgress | None], records.Compiled]
 
 
 @overload
@@ -45,15 +45,15 @@ def target(
     <lambda> for cpu: 2 equations, compiled in ... to 1 kernel
     ...
     """
-    chosen = find_target(target)
+    resolved_target = find_target(target)
     program = program_of(fun, args, kwargs)
-    part, traced = program.compiled_for(chosen), program.record
+    part, traced = program.compiled_for(resolved_target), program.record
 
-    def answer(watch: Watch | None) -> Inspection:
+    def answer(watch: CompileProgress | None) -> Inspection:
         compiled = part(watch)
         return Inspection("target", (traced, compiled), target_text(traced, compiled))
 
-    return answered(answer, background)
+    return run_or_start_job(answer, background)
 
 
 @overload
@@ -90,14 +90,14 @@ def targets(
     """
     if isinstance(targets, str):
         raise TypeError(f"targets is a list of names, not the text {targets!r}. Example: targets=['cpu', 'gpu:h100']")
-    chosen = list({chosen_target.name: chosen_target for chosen_target in map(find_target, targets)}.values())
-    if not chosen:
+    resolved_targets = list({item.name: item for item in map(find_target, targets)}.values())
+    if not resolved_targets:
         raise ValueError(f"targets names none; there are {', '.join(known_targets())}")
     program = program_of(fun, args, kwargs)
-    parts, traced = [program.compiled_for(chosen_target) for chosen_target in chosen], program.record
+    parts, traced = [program.compiled_for(item) for item in resolved_targets], program.record
 
-    def answer(watch: Watch | None) -> Inspection:
-        compiled = all_finished(parts, watch)
-        return Inspection("targets", (traced, *compiled), side_by_side(traced, compiled))
+    def answer(watch: CompileProgress | None) -> Inspection:
+        compiled = run_all(parts, watch)
+        return Inspection("targets", (traced, *compiled), targets_text(traced, compiled))
 
-    return answered(answer, background)
+    return run_or_start_job(answer, background)

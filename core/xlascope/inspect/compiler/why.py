@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import Any, Literal, overload
 
 from ... import records
-from ...analysis.verdicts import verdict_on
+from ...analysis.verdicts import find_verdict
 from ...readers.hlo.kernels import read_kernels
 from ...readers.hlo.text import read_module
 from ...records.paths import EquationPath
-from ...xla.explain import explain
-from ...xla.targets import Watch, find_target
+from ...xla.explain import explain_fusion
+from ...xla.targets import CompileProgress, find_target
 from ..jobs import Job
 from ..producers import Subject, program_of
 from ..program import Program, QuestionError
 from ..result import Inspection
-from .answered import answered
-from .why_text import edge_answer, why_text
+from .background import run_or_start_job
+from .why_text import edge_text, why_text
 
 Edge = tuple[str, str]
 
@@ -75,23 +75,27 @@ def why(
     sin (0, line 1) and mul (1, line 1) in <lambda> for cpu, asked of the whole program in ...
     They are fused: InstructionFusion put sin... (decision ...).
     """
-    chosen = find_target(target)
+    resolved_target = find_target(target)
     program = program_of(fun, args, kwargs)
-    compiler_input, traced = program.input_for(chosen), program.record
+    compiler_input, traced = program.input_for(resolved_target), program.record
     if edge is not None:
-        edge = checked_edge(edge, traced)
+        edge = check_edge(edge, traced)
 
-    def answer(watch: Watch | None) -> Inspection:
-        explained, hlo = explain(compiler_input, budget=budget, watch=watch)
+    def answer(watch: CompileProgress | None) -> Inspection:
+        explained, hlo = explain_fusion(compiler_input, budget=budget, watch=watch)
         if edge is not None:
-            explained = _about(edge, explained, hlo, program)
+            explained = _explain_edge(edge, explained, hlo, program)
         return Inspection("why", (traced, explained), why_text(traced, explained))
 
-    return answered(answer, background)
+    return run_or_start_job(answer, background)
 
 
-def checked_edge(edge: Edge, traced: records.Traced) -> Edge:
-    """Return the edge, if it is two strings that are paths of equations or may be kernels' names."""
+def check_edge(edge: Edge, traced: records.Traced) -> Edge:
+    """Return the edge if it is two equation paths or kernel names; raise QuestionError otherwise.
+
+    Two paths have to exist and to differ, and neither equation may contain the other. Names of kernels are not
+    checked.
+    """
     example = "Example: edge=('3', '4')"
     if isinstance(edge, str) or len(edge) != 2 or not all(isinstance(item, str) for item in edge):
         raise QuestionError(f"edge is two paths of equations, not {edge!r}. {example}")
@@ -107,16 +111,19 @@ def checked_edge(edge: Edge, traced: records.Traced) -> Edge:
     return edge[0], edge[1]
 
 
-def _about(edge: Edge, explained: records.Explained, hlo: str, program: Program) -> records.Explained:
-    """Return the explanation with the answer about an edge."""
+def _explain_edge(edge: Edge, explained: records.Explained, hlo: str, program: Program) -> records.Explained:
+    """Return ``explained`` with the outcome and the answer for one edge.
+
+    ``hlo`` is the optimized HLO of the same compilation, ``""`` if the budget ended before it was there.
+    """
     if not explained.before:
         return replace(explained, edge=edge, answer=_UNREAD if explained.complete else _TOO_SOON)
-    verdict = verdict_on(edge, explained.decisions, read_module(explained.before))
+    verdict = find_verdict(edge, explained.decisions, read_module(explained.before))
     if verdict.outcome == "never" and not explained.complete:
         return replace(explained, edge=edge, answer="No pass had looked at the pair when the budget ended.")
     outcome: Any = verdict.outcome
-    kernel_name = _together(edge, hlo)
-    if hlo and explained.target == "cpu" and _differs(edge, hlo, program.host.running()):
+    kernel_name = _common_kernel(edge, hlo)
+    if hlo and explained.target == "cpu" and _is_fused_differently(edge, hlo, program.host.running()):
         outcome = "different"
     elif kernel_name and (outcome == "never" or explained.target.startswith("tpu")):  # a TPU's log is incomplete
         outcome = "fused"
@@ -125,32 +132,36 @@ def _about(edge: Edge, explained: records.Explained, hlo: str, program: Program)
         edge=edge,
         outcome=outcome,
         about=tuple(decision.step for decision in verdict.decisions),
-        answer=edge_answer(outcome, verdict, kernel_name, explained, program.record),
+        answer=edge_text(outcome, verdict, kernel_name, explained, program.record),
     )
 
 
-def _together(edge: Edge, hlo: str) -> str:
-    """Return the kernel that contains both equations, ``""`` when there is none."""
+def _common_kernel(edge: Edge, hlo: str) -> str:
+    """Return the name of the kernel in optimized HLO that contains both equations, ``""`` if there is none."""
     if not hlo:
         return ""
     return next((kernel.name for kernel in read_kernels(hlo) if set(edge) <= set(kernel.equations)), "")
 
 
-def _differs(edge: Edge, hlo: str, running_hlo: str) -> bool:
-    """Return whether the program that runs here was fused differently around the edge; False if it never ran."""
+def _is_fused_differently(edge: Edge, hlo: str, running_hlo: str) -> bool:
+    """Return whether the executable that runs here was fused differently around the edge.
+
+    ``hlo`` is the optimized HLO of the compilation that was explained, ``running_hlo`` that of the executable (``""``
+    if it never ran: then False).
+    """
     if not running_hlo:
         return False
     running_kernels = read_kernels(running_hlo)
     paths = {path for end in edge for path in _paths_of(end, running_kernels)}
-    return _around(paths, read_kernels(hlo)) != _around(paths, running_kernels)
+    return _equation_groups(paths, read_kernels(hlo)) != _equation_groups(paths, running_kernels)
 
 
 def _paths_of(end: str, kernels: Sequence[records.Kernel]) -> Sequence[EquationPath]:
-    """Return the equations of one end of an edge: itself, or those in the kernel of that name."""
+    """Return the equations of one end of an edge: the one with this path, or those in the kernel of this name."""
     if EquationPath.meant_by(end):
         return (EquationPath(end),)
     return [path for kernel in kernels if kernel.name == end for path in kernel.equations]
 
 
-def _around(paths: Set[EquationPath], kernels: Sequence[records.Kernel]) -> list[tuple[EquationPath, ...]]:
+def _equation_groups(paths: Set[EquationPath], kernels: Sequence[records.Kernel]) -> list[tuple[EquationPath, ...]]:
     return sorted(kernel.equations for kernel in kernels if paths & set(kernel.equations))

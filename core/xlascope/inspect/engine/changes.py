@@ -11,102 +11,108 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ... import records, tree
-from ...api.compilation import told_to_keep, told_to_reroll
-from ...control.jit.arguments import Options
-from ...control.jit.functions import jit_function
+from ...api.compilation import check_keep_option, check_reroll_option
+from ...control.jit.arguments import JitOptions
+from ...control.jit.jit_function import jit_function
 from ...control.jit.jitted import Jitted
-from ...control.jit.stages import overrides_of
+from ...control.jit.stages import to_compiler_flags
 from ...dtypes import is_floating
 from ...ir.avals import ShapeDtypeStruct
-from ...ir.describe import traced_record
+from ...ir.jaxpr_record import make_traced_record
 from ...key_types import is_key
 from ...settings import default_matmul_precision
-from ...transforms.split import split_program
-from ...xla.keeping import LEFT_OUT, PICKING_LOOPS, TAKING_OUT, with_barriers
-from ..changing import (
+from ...transforms.barrier_insertion import split_program
+from ...xla.materialization import BARRIER_EXPANDER_PASS, DISABLED_PASSES_OPTION, LOOP_HOISTING_PASS, disable_passes
+from ..change_spec import (
+    DONATED_UNMEASURED,
     EXAMPLES,
-    GONE,
-    donated_arguments,
-    flags,
-    flags_text,
-    not_floating,
-    nothing_floating,
-    the_change,
+    check_flags,
+    format_flags,
+    no_floating_argument_error,
+    non_floating_dtype_error,
+    parse_change,
+    parse_donation,
 )
-from ..producers import Asked
+from ..producers import Query
 from ..program import ChangeError
-from .calls import Call, jitted_of
+from .traced_calls import InspectedCall, jitted_of
 
 T = TypeVar("T")
 
 
-class Changed(NamedTuple):
-    """Modified call, a description of the change, the setting it is traced under, and a rewrite of the trace.
+class ModifiedCall(NamedTuple):
+    """Call with one thing changed, not traced yet.
 
-    ``rewrite`` takes the call and the platform. ``unmeasured`` is the reason why its time cannot be compared
-    (``""`` when it can), ``on_cpu`` names other differences there.
+    ``asked`` is the changed call, ``words`` describe the change, and ``setting`` is a context manager in which the
+    call is traced. ``rewrite(call, platform)`` changes the traced program and returns the call with its new record
+    (None: nothing more to change). ``unmeasured`` is the reason why the time cannot be compared (``""`` when it can),
+    ``on_cpu`` names other differences on a CPU.
     """
 
-    asked: Asked
+    asked: Query
     words: str
     setting: AbstractContextManager[Any]
-    rewrite: Callable[[Call, str], tuple[Call, records.Traced]] | None = None
+    rewrite: Callable[[InspectedCall, str], tuple[InspectedCall, records.Traced]] | None = None
     unmeasured: str = ""
     on_cpu: str = ""
 
 
-def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
-    """Return a call with one thing changed; raise :class:`ChangeError`, with examples, for an invalid change."""
-    kind, value = the_change(change, _CHANGES)
-    return _CHANGES[kind](asked, value)
+def apply_change(query: Query, change: Mapping[str, Any]) -> ModifiedCall:
+    """Return a call with one thing changed; raise :class:`ChangeError`, with examples, for an invalid change.
+
+    ``change`` has one item, a kind and its value, as in :func:`~xlascope.inspect.what_if`.
+    """
+    kind, value = parse_change(change, _CHANGES)
+    return _CHANGES[kind](query, value)
 
 
-def _options(asked: Asked, value: Any) -> Changed:
-    more = overrides_of(dict(flags(value)))
-    return Changed(
-        _jitted(asked, lambda options: options.compiled(flags=(*options.compile.flags, *more))),
-        flags_text(value),
+def _change_options(query: Query, value: Any) -> ModifiedCall:
+    more = to_compiler_flags(dict(check_flags(value)))
+    return ModifiedCall(
+        _with_options(query, lambda options: options.with_compile_options(flags=(*options.compile.flags, *more))),
+        format_flags(value),
         nullcontext(),
     )
 
 
-_REROLLED = {
+_REROLL_DESCRIPTIONS = {
     "auto": "repeats that cost nothing as loops",
     "always": "repeats as loops",
     "off": "no repeats as loops",
 }
 
 
-def _reroll(asked: Asked, value: Any) -> Changed:
-    reroll = _checked(told_to_reroll, value)
-    query = _jitted(asked, lambda options: options.compiled(reroll=reroll))
-    return Changed(query, _REROLLED[reroll or "auto"], nullcontext())
+def _change_reroll(query: Query, value: Any) -> ModifiedCall:
+    reroll = _call_checked(check_reroll_option, value)
+    changed = _with_options(query, lambda options: options.with_compile_options(reroll=reroll))
+    return ModifiedCall(changed, _REROLL_DESCRIPTIONS[reroll or "auto"], nullcontext())
 
 
-def _keep(asked: Asked, value: Any) -> Changed:
-    keep = _checked(told_to_keep, value)
-    query = _jitted(asked, lambda options: options.compiled(keep=keep))
+def _change_keep(query: Query, value: Any) -> ModifiedCall:
+    keep = _call_checked(check_keep_option, value)
+    changed = _with_options(query, lambda options: options.with_compile_options(keep=keep))
     if isinstance(value, str):
-        return Changed(query, {"off": "nothing kept", "auto": "kept what is worth it"}[value], nullcontext())
-    return Changed(query, "kept what a policy says", nullcontext())
+        return ModifiedCall(changed, {"off": "nothing kept", "auto": "kept what is worth it"}[value], nullcontext())
+    return ModifiedCall(changed, "kept what a policy says", nullcontext())
 
 
-def _donate(asked: Asked, value: Any) -> Changed:
-    numbers, words = donated_arguments(value, _parameters(asked.function))
-    query = _jitted(
-        asked, lambda options: options._replace(donate_argnums=tuple(sorted({*options.donate_argnums, *numbers})))
+def _change_donation(query: Query, value: Any) -> ModifiedCall:
+    numbers, words = parse_donation(value, _parameter_names(query.function))
+    changed = _with_options(
+        query, lambda options: options._replace(donate_argnums=tuple(sorted({*options.donate_argnums, *numbers})))
     )
-    return Changed(query, words, nullcontext(), unmeasured=GONE)
+    return ModifiedCall(changed, words, nullcontext(), unmeasured=DONATED_UNMEASURED)
 
 
-def _precision(asked: Asked, value: Any) -> Changed:
-    return Changed(asked, f"matrix products in precision {value}", _checked(default_matmul_precision, value))
+def _change_precision(query: Query, value: Any) -> ModifiedCall:
+    return ModifiedCall(query, f"matrix products in precision {value}", _call_checked(default_matmul_precision, value))
 
 
-def _dtype(asked: Asked, value: Any) -> Changed:
-    wanted = _checked(np.dtype, value)
-    if not is_floating(wanted):
-        raise not_floating(value)
+def _change_dtype(query: Query, value: Any) -> ModifiedCall:
+    """Return the call with all its floating-point arguments converted to the dtype ``value``."""
+    dtype = _call_checked(np.dtype, value)
+    if not is_floating(dtype):
+        raise non_floating_dtype_error(value)
     converted = 0
 
     def convert(leaf: Any) -> Any:
@@ -117,33 +123,37 @@ def _dtype(asked: Asked, value: Any) -> Changed:
             return leaf
         converted += 1
         if isinstance(leaf, ShapeDtypeStruct):
-            return ShapeDtypeStruct(leaf.shape, wanted, leaf.weak_type)
-        return np.asarray(leaf).astype(wanted)
+            return ShapeDtypeStruct(leaf.shape, dtype, leaf.weak_type)
+        return np.asarray(leaf).astype(dtype)
 
-    args, kwargs = tree.map(convert, (asked.args, asked.kwargs))
+    args, kwargs = tree.map(convert, (query.args, query.kwargs))
     if not converted:
-        raise nothing_floating(wanted.name)
-    return Changed(Asked(asked.function, args, kwargs), f"floating-point arguments as {wanted.name}", nullcontext())
+        raise no_floating_argument_error(dtype.name)
+    return ModifiedCall(Query(query.function, args, kwargs), f"floating-point arguments as {dtype.name}", nullcontext())
 
 
-def _batch(asked: Asked, value: Any) -> Changed:
+def _change_batch(query: Query, value: Any) -> ModifiedCall:
+    """Return the call with other sizes of leading axes; ``value`` has the sizes by argument name or position."""
     if not isinstance(value, Mapping) or not value:
         raise ChangeError(f"batch is the size of leading axes by argument, as in {EXAMPLES['batch']}; got {value!r}")
-    args, kwargs = list(asked.args), dict(asked.kwargs)
-    names = _parameters(asked.function)
+    args, kwargs = list(query.args), dict(query.kwargs)
+    names = _parameter_names(query.function)
     for name, size in value.items():
         if name in kwargs:
-            kwargs[name] = _resized(name, kwargs[name], size)
+            kwargs[name] = _resize_rows(name, kwargs[name], size)
         elif (number := names.index(name) if name in names else name) in range(len(args)):
-            args[number] = _resized(name, args[number], size)
+            args[number] = _resize_rows(name, args[number], size)
         else:
             raise ChangeError(f"the call has no argument {name!r}; it has {', '.join([*names[: len(args)], *kwargs])}")
     words = ", ".join(f"{name} with {size} rows" for name, size in value.items())
-    return Changed(Asked(asked.function, tuple(args), kwargs), words, nullcontext())
+    return ModifiedCall(Query(query.function, tuple(args), kwargs), words, nullcontext())
 
 
-def _resized(name: Any, value: Any, size: int) -> Any:
-    """Return the argument with leading axes of that size: rows are dropped, or repeated from the start."""
+def _resize_rows(name: Any, value: Any, size: int) -> Any:
+    """Return an argument whose arrays have leading axes of ``size``: rows are dropped, or repeated from the start.
+
+    ``name`` is the name or position of the argument in errors. Raises ChangeError for a scalar.
+    """
 
     def resize(leaf: Any) -> Any:
         shape = np.shape(leaf)
@@ -158,40 +168,44 @@ def _resized(name: Any, value: Any, size: int) -> Any:
     return tree.map(resize, value)
 
 
-def _split(asked: Asked, value: Any) -> Changed:
+def _change_split(query: Query, value: Any) -> ModifiedCall:
+    """Return the call with a barrier between two equations, whose paths are ``value``."""
     if not isinstance(value, tuple | list) or len(value) != 2 or not all(isinstance(path, str) for path in value):
         raise ChangeError(f"split takes the paths of two equations, as in {EXAMPLES['split']}; got {value!r}")
     first, second = value
     words = f"equations {first} and {second} split"
 
-    def rewrite(call: Call, platform: str) -> tuple[Call, records.Traced]:
-        program = _checked(split_program, call.traced.program, first, second)
+    def rewrite(call: InspectedCall, platform: str) -> tuple[InspectedCall, records.Traced]:
+        program = _call_checked(split_program, call.traced.program, first, second)
         retraced = call.traced._replace(program=program, number=records.next_program(), began=time.time())
-        record = traced_record(program, retraced.number, retraced.began, retraced.seconds, words, "", None)
-        jitted = _keeping_barriers(call.jitted) if platform == "cpu" else call.jitted
+        record = make_traced_record(program, retraced.number, retraced.began, retraced.seconds, words, "", None)
+        jitted = _keep_barriers(call.jitted) if platform == "cpu" else call.jitted
         return call._replace(traced=retraced, jitted=jitted), record
 
-    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({LEFT_OUT}={TAKING_OUT})"
-    return Changed(asked, words, nullcontext(), rewrite, on_cpu=note)
+    option = f"{DISABLED_PASSES_OPTION}={BARRIER_EXPANDER_PASS}"
+    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({option})"
+    return ModifiedCall(query, words, nullcontext(), rewrite, on_cpu=note)
 
 
-def _keeping_barriers(jitted: Jitted) -> Jitted:
-    """Return the function jitted so that a CPU's compiler keeps barriers until it has fused.
+def _keep_barriers(jitted: Jitted) -> Jitted:
+    """Return the jitted function with options that make XLA:CPU keep barriers until it has fused.
 
     The pipelines for TPUs and GPUs remove barriers after fusion already, and require that.
     """
-    options = jitted.options.compiled(flags=with_barriers(jitted.options.compile.flags, (TAKING_OUT, PICKING_LOOPS)))
+    options = jitted.options.with_compile_options(
+        flags=disable_passes(jitted.options.compile.flags, (BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS))
+    )
     return jit_function(jitted.function, options)._jitted  # type: ignore[no-any-return]
 
 
-def _jitted(asked: Asked, change: Callable[[Options], Options]) -> Asked:
-    """Return the call with its function jitted with other options."""
-    jitted = jitted_of(asked.function)
-    function, options = (jitted.function, jitted.options) if jitted else (asked.function, Options())
-    return asked._replace(function=jit_function(function, change(options)))
+def _with_options(query: Query, change: Callable[[JitOptions], JitOptions]) -> Query:
+    """Return the call with its function jitted again; ``change`` returns the new options from the present ones."""
+    jitted = jitted_of(query.function)
+    function, options = (jitted.function, jitted.options) if jitted else (query.function, JitOptions())
+    return query._replace(function=jit_function(function, change(options)))
 
 
-def _checked(function: Callable[..., T], *arguments: Any) -> T:
+def _call_checked(function: Callable[..., T], *arguments: Any) -> T:
     """Return the result of a function; its TypeError or ValueError becomes a ChangeError."""
     try:
         return function(*arguments)
@@ -199,20 +213,20 @@ def _checked(function: Callable[..., T], *arguments: Any) -> T:
         raise ChangeError(str(error)) from None
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
+def _parameter_names(function: Callable[..., Any]) -> list[str]:
     try:
         return list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return []
 
 
-_CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {
-    "options": _options,
-    "split": _split,
-    "donate": _donate,
-    "precision": _precision,
-    "dtype": _dtype,
-    "batch": _batch,
-    "keep": _keep,
-    "reroll": _reroll,
+_CHANGES: dict[str, Callable[[Query, Any], ModifiedCall]] = {
+    "options": _change_options,
+    "split": _change_split,
+    "donate": _change_donation,
+    "precision": _change_precision,
+    "dtype": _change_dtype,
+    "batch": _change_batch,
+    "keep": _change_keep,
+    "reroll": _change_reroll,
 }

@@ -8,67 +8,70 @@ from typing import Any
 
 from ... import records
 from ...analysis.doctor import Copied
-from ...control.jit.known_calls import known_call
+from ...control.jit.program_calls import find_program_call
 from ...ir.avals import ShapeDtypeStruct
 from ...runtime.errors import JaxRuntimeError
-from ...xla.keeping.policy import asked_for
-from ..producers import Asked
+from ...xla.materialization.policy import resolve_policy
+from ..inspection_scope import inspection
+from ..producers import Query
 from ..program import ChangeError, Host, Program, Source, Variant
-from ..quiet import inspection
-from ..running.measure import measure
-from ..running.runs import register_runs
-from .calls import Call, compiled_records, executables_of, traced_call, traces_of
-from .changes import changed
-from .lowered import lowered_for
-from .measured import caller, ceilings, copied, runner
-from .planned import Plan
-from .runs import EngineRuns
+from ..running.engines import register_engine
+from ..running.measurement import measure
+from .call_measurement import make_runner, make_user_call, measure_argument_copies, measure_device_ceilings
+from .changes import apply_change
+from .execution import JitExecutionEngine
+from .lowering import lower_for
+from .scaling_plan import ScalingPlan
+from .traced_calls import InspectedCall, compile_with_records, executables_of, trace_with_record, traces_of
 
 
-class Engine:
+class EngineProducer:
     """Producer for all functions that no other producer accepts: it traces any function of arrays."""
 
     def __init__(self) -> None:
-        register_runs(EngineRuns())
+        register_engine(JitExecutionEngine())
 
-    def program(self, asked: Asked) -> Program:
+    def program(self, query: Query) -> Program:
         """Return the program of a call; an earlier trace of an equal call is used again."""
-        return as_program(*traced_call(*asked), asked)
+        return as_program(*trace_with_record(*query), query)
 
     def find(self, number: int) -> Program | None:
         """Return the program with a number from its function's traces; None when function or trace is gone."""
-        recorded = known_call(number)
-        return None if recorded is None else self.program(Asked(*recorded.remade()))
+        recorded = find_program_call(number)
+        return None if recorded is None else self.program(Query(*recorded.rebuild()))
 
-    def plan(self, asked: Asked, mesh: Mapping[str, int | None], specs: Any, growing: Sequence[str]) -> Plan:
-        """Return the plan of a call on devices that are not present."""
-        return Plan(asked, mesh, specs, growing)
+    def plan(self, query: Query, mesh: Mapping[str, int | None], specs: Any, growing: Sequence[str]) -> ScalingPlan:
+        """Return the plan of a call on devices that are not present; see :class:`ScalingPlan` for the parameters."""
+        return ScalingPlan(query, mesh, specs, growing)
 
 
-def as_program(call: Call, traced: records.Traced, asked: Asked) -> Program:
-    """Return a traced call as a program, which is lowered on demand, with each platform's rules."""
+def as_program(call: InspectedCall, traced: records.Traced, query: Query) -> Program:
+    """Return a traced call as a program, which is lowered on demand, with each platform's rules.
+
+    ``traced`` is the record of its trace.
+    """
 
     def lower(platform: str) -> Source:
-        return lowered_for(call, platform)
+        return lower_for(call, platform)
 
-    return Program(lower, traced, options=call.jitted.options.compile.flags, host=CallHost(call, traced, asked))
+    return Program(lower, traced, options=call.jitted.options.compile.flags, host=EngineCallHost(call, traced, query))
 
 
-class CallHost(Host):
+class EngineCallHost(Host):
     """Operations of this process on a call: compile it as it runs here, run it, and change it."""
 
-    def __init__(self, call: Call, traced: records.Traced, asked: Asked) -> None:
-        super().__init__(call.traced.program.derived, (call.donated, call.jitted.options.compile.keep_unused))
-        self.call, self.traced, self.asked = call, traced, asked
+    def __init__(self, call: InspectedCall, traced: records.Traced, query: Query) -> None:
+        super().__init__(call.traced.program.derived, (call.donated_operands, call.jitted.options.compile.keep_unused))
+        self.call, self.traced, self.asked = call, traced, query
 
     def compiled(self) -> list[records.Record]:
         """Compile the call as the function itself runs it, if necessary, and return the records."""
         with inspection():
-            return compiled_records(self.call, self.traced)
+            return compile_with_records(self.call, self.traced)
 
     def keeps_nothing(self) -> str:
-        """Return the reason if the function or the settings say so."""
-        return "keep is 'off'" if asked_for(self.call.jitted.options.compile.keep) == "off" else ""
+        """Return the reason if the function or the settings turn materialization off, ``""`` otherwise."""
+        return "keep is 'off'" if resolve_policy(self.call.jitted.options.compile.keep) == "off" else ""
 
     def running(self) -> str:
         """Return the optimized HLO of the first executable, ``""`` if the call never ran."""
@@ -76,17 +79,23 @@ class CallHost(Host):
         return executables[0].compilation.text() if executables else ""
 
     def measured(self, compiled: records.Compiled) -> list[records.Record]:
-        """Measure the call inside profiler windows."""
+        """Measure the compiled call, in profiler windows and by the host's clock, and the device's peak rates."""
         with inspection():
-            executed = measure(caller(self.call), compiled)
-            return [executed, ceilings(self.call, executed)]
+            executed = measure(make_user_call(self.call), compiled)
+            return [executed, measure_device_ceilings(self.call, executed)]
 
     def copied(self) -> Copied | None:
-        """Measure the user's call, with its NumPy arguments; a function that is not jitted is jitted for it."""
+        """Measure what copying the call's NumPy arguments costs, in calls as the user makes them.
+
+        A function that is not jitted is jitted for it. None if there are no large NumPy arguments, or if the calls
+        cannot be compared.
+        """
         labels = [self.traced.jaxpr.variables[name].label for name in self.traced.jaxpr.inputs]
         names = [label or f"argument {number}" for number, label in enumerate(labels)]
         with inspection():
-            return copied(self.call, names, lambda: self.call.function(*self.asked.args, **self.asked.kwargs))
+            return measure_argument_copies(
+                self.call, names, lambda: self.call.function(*self.asked.args, **self.asked.kwargs)
+            )
 
     def numbers(self) -> frozenset[int]:
         """Return the numbers of the function's traces."""
@@ -96,28 +105,28 @@ class CallHost(Host):
         """Accept every call."""
 
     def unmeasured(self) -> str:
-        """Return the reason if the arguments are types without values."""
+        """Return the reason if the arguments are types without values, ``""`` otherwise."""
         shapes = any(isinstance(x, ShapeDtypeStruct) for x in self.call.arguments.operands)
         return "there are shapes and no values among the arguments" if shapes else ""
 
     def runner(self) -> Callable[[], None]:
         """Return a function that makes the call itself, with its arguments on the device already."""
-        return runner(self.call, self.call.executable())
+        return make_runner(self.call, self.call.executable())
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
-        """Return the call with one thing changed, traced again."""
-        modified = changed(self.asked, change)
-        with inspection(), modified.setting, _complaining(change):
-            call, traced = traced_call(*modified.asked)
+        """Return the call with one thing changed, traced again; see :meth:`.Host.changed`."""
+        modified = apply_change(self.asked, change)
+        with inspection(), modified.setting, _as_change_error(change):
+            call, traced = trace_with_record(*modified.asked)
             if modified.rewrite is not None:
                 call, traced = modified.rewrite(call, platform or call.place.device.platform)
         program = as_program(call, traced, modified.asked)
-        return Variant(program, modified.words, modified.unmeasured, modified.on_cpu, _complaining(change))
+        return Variant(program, modified.words, modified.unmeasured, modified.on_cpu, _as_change_error(change))
 
 
 @contextmanager
-def _complaining(change: Mapping[str, Any]) -> Iterator[None]:
-    """Turn XLA's error about one of its options into a ChangeError."""
+def _as_change_error(change: Mapping[str, Any]) -> Iterator[None]:
+    """Turn XLA's error about one of its options into a ChangeError if these are what was changed."""
     try:
         yield
     except JaxRuntimeError as error:

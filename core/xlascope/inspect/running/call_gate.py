@@ -22,7 +22,7 @@ class CallGate:
     def __init__(self) -> None:
         self._open = threading.Event()
         self._open.set()
-        self._held = threading.Event()
+        self._call_waiting = threading.Event()
 
     def close(self, seconds: float) -> bool:
         """Close the gate and wait for a call to arrive; return whether one did, within so many seconds.
@@ -30,9 +30,9 @@ class CallGate:
         >>> CallGate().close(0.0)
         False
         """
-        self._held.clear()
+        self._call_waiting.clear()
         self._open.clear()
-        return self._held.wait(seconds)
+        return self._call_waiting.wait(seconds)
 
     def open(self) -> None:
         """Open the gate."""
@@ -45,5 +45,5 @@ class CallGate:
         for array in results():
             if hasattr(array, "block_until_ready") and not array.is_deleted():
                 array.block_until_ready()
-        self._held.set()
+        self._call_waiting.set()
         self._open.wait(MAX_HOLD_SECONDS)

@@ -5,53 +5,57 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...operations.linalg import cholesky as of_cholesky
-from ...operations.linalg import hermitian, reflections, singular, spectra
-from ...operations.linalg.matrices import adjoint, transposed
+from ...operations.linalg import general_eigenvalues, hermitian_eigenvalues, householder, singular_values
+from ...operations.linalg.matrices import adjoint, transpose_matrices
 from ...operations.linalg.qr import qr as qr_of_stacks
 from ...trace.source import here
 from .. import sorting, ufuncs
-from ..promotion import inexact
+from ..jit_wrapped import jit_wrapped
+from ..promotion import promote_inexact
 from ..shaping import expand_dims, shape_of
 from ..taking import take_along_axis
-from ..together import together
-from .solving import square
+from .solving import require_square
 
 
 class EighResult(NamedTuple):
-    """Eigenvalues in ascending order, and eigenvectors as columns."""
+    """Result of :func:`eigh`: eigenvalues in ascending order, and eigenvectors as columns."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EigResult(NamedTuple):
-    """Eigenvalues, and eigenvectors as columns."""
+    """Result of :func:`eig`: eigenvalues, and eigenvectors as columns."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class QRResult(NamedTuple):
-    """Orthonormal columns, and an upper triangular matrix."""
+    """Result of :func:`qr`: a matrix with orthonormal columns, and an upper triangular matrix."""
 
     Q: Any
     R: Any
 
 
 class SVDResult(NamedTuple):
-    """Left singular vectors as columns, singular values, right singular vectors as rows, conjugated."""
+    """Result of :func:`svd`, ``U @ diag(S) @ Vh``.
+
+    The columns of U are the left singular vectors, S are the singular values, and the rows of Vh are the
+    conjugated right singular vectors.
+    """
 
     U: Any
     S: Any
     Vh: Any
 
 
-def _matrices(name: str, a: Any) -> None:
+def _require_matrices(name: str, a: Any) -> None:
     if len(shape_of(a)) < 2:
         raise ValueError(f"linalg.{name} takes matrices, of at least two axes, got shape {shape_of(a)}{here()}")
 
 
-@together("upper", "symmetrize_input")
+@jit_wrapped("upper", "symmetrize_input")
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """Return the lower triangular L with ``L @ Lᴴ = a`` (``upper``: U with ``Uᴴ @ U = a``), shape ``(…, n, n)``.
 
@@ -63,8 +67,8 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     [[2. 0.]
      [1. 2.]]
     """
-    square("cholesky", a)
-    a = inexact(a)
+    require_square("cholesky", a)
+    a = promote_inexact(a)
     factor = of_cholesky.cholesky(a, symmetrize_input=bool(symmetrize_input))
     return adjoint(factor) if upper else factor
 
@@ -83,7 +87,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     [[5.  2.2]
      [0.  0.4]]
     """
-    _matrices("qr", a)
+    _require_matrices("qr", a)
     if mode not in ("reduced", "complete", "full", "r", "raw"):
         raise ValueError(f"Unsupported QR decomposition mode {mode!r}; there are 'reduced', 'complete', 'r' and 'raw'")
     if mode == "raw":
@@ -92,15 +96,15 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-@together()
+@jit_wrapped()
 def _raw_qr(a: Any) -> tuple[Any, Any]:
-    reflectors, taus = reflections.geqrf(inexact(a))
-    return transposed(reflectors), taus
+    reflectors, taus = householder.geqrf(promote_inexact(a))
+    return transpose_matrices(reflectors), taus
 
 
-@together("full")
+@jit_wrapped("full")
 def _qr(a: Any, full: bool) -> tuple[Any, Any]:
-    q, r = qr_of_stacks(inexact(a), full_matrices=full)
+    q, r = qr_of_stacks(promote_inexact(a), full_matrices=full)
     return q, r
 
 
@@ -122,37 +126,37 @@ def svd(
     >>> print(jnp.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]])).S)
     [4. 3.]
     """
-    _matrices("svd", a)
+    _require_matrices("svd", a)
     if hermitian:
-        square("svd with hermitian=True", a)
+        require_square("svd with hermitian=True", a)
         if not compute_uv:
-            return _hermitian_values(a)
+            return _hermitian_singular_values(a)
         return SVDResult(*_hermitian_svd(a))
     if not compute_uv:
-        return _values(a, subset=subset_by_index)
+        return _singular_values(a, subset=subset_by_index)
     return SVDResult(*_svd(a, full=bool(full_matrices), subset=subset_by_index))
 
 
-@together("subset")
-def _values(a: Any, subset: Any) -> Any:
-    return singular.svd(inexact(a), full_matrices=False, compute_uv=False, subset_by_index=subset)
+@jit_wrapped("subset")
+def _singular_values(a: Any, subset: Any) -> Any:
+    return singular_values.svd(promote_inexact(a), full_matrices=False, compute_uv=False, subset_by_index=subset)
 
 
-@together("full", "subset")
+@jit_wrapped("full", "subset")
 def _svd(a: Any, full: bool, subset: Any) -> tuple[Any, Any, Any]:
-    u, s, vh = singular.svd(inexact(a), full_matrices=full, subset_by_index=subset)
+    u, s, vh = singular_values.svd(promote_inexact(a), full_matrices=full, subset_by_index=subset)
     return u, s, vh
 
 
-@together()
-def _hermitian_values(a: Any) -> Any:
-    _, w = hermitian.eigh(inexact(a))
+@jit_wrapped()
+def _hermitian_singular_values(a: Any) -> Any:
+    _, w = hermitian_eigenvalues.eigh(promote_inexact(a))
     return sorting.sort(ufuncs.abs(w), descending=True)
 
 
-@together()
+@jit_wrapped()
 def _hermitian_svd(a: Any) -> tuple[Any, Any, Any]:
-    v, w = hermitian.eigh(inexact(a))
+    v, w = hermitian_eigenvalues.eigh(promote_inexact(a))
     order = sorting.argsort(ufuncs.abs(w), descending=True)
     u = take_along_axis(v, expand_dims(order, -2), -1)
     signs = ufuncs.sign(take_along_axis(w, order, -1))
@@ -190,10 +194,10 @@ def _is_lower(name: Any) -> bool:
     return bool(name != "U")
 
 
-@together("lower", "symmetrize")
+@jit_wrapped("lower", "symmetrize")
 def _eigh(a: Any, lower: bool, symmetrize: bool) -> tuple[Any, Any]:
-    square("eigh", a)
-    return hermitian.eigh(inexact(a), lower=lower, symmetrize_input=symmetrize)
+    require_square("eigh", a)
+    return hermitian_eigenvalues.eigh(promote_inexact(a), lower=lower, symmetrize_input=symmetrize)
 
 
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
@@ -218,14 +222,14 @@ def eig(a: Any) -> EigResult:
     return EigResult(*_eig(a))
 
 
-@together()
+@jit_wrapped()
 def _eig(a: Any) -> tuple[Any, Any]:
-    square("eig", a)
-    w, v = spectra.eig(inexact(a), compute_left_eigenvectors=False)
+    require_square("eig", a)
+    w, v = general_eigenvalues.eig(promote_inexact(a), compute_left_eigenvectors=False)
     return w, v
 
 
-@together()
+@jit_wrapped()
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of square matrices, complex, shape ``(…, n)``; raises ValueError for others.
 
@@ -233,6 +237,8 @@ def eigvals(a: Any) -> Any:
     >>> print(jnp.linalg.eigvals(jnp.array([[2.0, 0.0], [0.0, 1.0]])))
     [2.+0.j 1.+0.j]
     """
-    square("eigvals", a)
-    (w,) = spectra.eig(inexact(a), compute_left_eigenvectors=False, compute_right_eigenvectors=False)
+    require_square("eigvals", a)
+    (w,) = general_eigenvalues.eig(
+        promote_inexact(a), compute_left_eigenvectors=False, compute_right_eigenvectors=False
+    )
     return w

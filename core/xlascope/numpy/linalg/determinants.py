@@ -5,30 +5,33 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...control.rules.custom_jvp import custom_jvp
-from ...dtypes import kind_of
-from ...operations.linalg import lu, qr, reflections
-from ...operations.linalg.matrices import adjoint, diagonal, product, transposed
+from ...dtypes import dtype_kind
+from ...operations.linalg import householder, lu, qr
+from ...operations.linalg.matrices import adjoint, diagonal, product, transpose_matrices
 from ...operations.linalg.triangular import triangular_solve
 from ...trace.values import aval_of
 from .. import logic, reductions, ufuncs
 from ..creation import zeros_like
+from ..jit_wrapped import jit_wrapped
 from ..matrices import eye
-from ..promotion import as_dtype, inexact
+from ..promotion import as_dtype, promote_inexact
 from ..ranges import arange
 from ..shaping import expand_dims, matrix_transpose, shape_of
-from ..together import together
 from ..transcendental import log
-from .solving import solve, square
+from .solving import require_square, solve
 
 
 class SlogdetResult(NamedTuple):
-    """Sign of a determinant (for complex ones, of absolute value 1), and logarithm of its absolute value."""
+    """Result of :func:`slogdet`: the sign of a determinant, and the logarithm of its absolute value.
+
+    The sign of a complex determinant is a number of absolute value 1.
+    """
 
     sign: Any
     logabsdet: Any
 
 
-@together()
+@jit_wrapped()
 def det(a: Any) -> Any:
     """Return the determinants of square matrices, shape ``(…, n, n)``; raise ValueError for others.
 
@@ -38,17 +41,17 @@ def det(a: Any) -> Any:
     >>> print(jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]])))
     -2.0
     """
-    square("det", a)
-    x = inexact(a)
+    require_square("det", a)
+    x = promote_inexact(a)
     size = shape_of(x)[-1]
     if size == 2:
         return x[..., 0, 0] * x[..., 1, 1] - x[..., 0, 1] * x[..., 1, 0]
     if size == 3:
-        return _of_three(x)
+        return _det_3x3(x)
     return _det(x)
 
 
-def _of_three(x: Any) -> Any:
+def _det_3x3(x: Any) -> Any:
     rows = [[x[..., i, j] for j in range(3)] for i in range(3)]
     (a, b, c), (d, e, f), (g, h, i) = rows
     return a * e * i + b * f * g + c * d * h - c * e * g - b * d * i - a * f * h
@@ -57,7 +60,7 @@ def _of_three(x: Any) -> Any:
 @custom_jvp
 def _det(a: Any) -> Any:
     factors, pivots, _ = lu.lu(a)
-    return _sign_of_exchanges(pivots, aval_of(a).dtype) * reductions.prod(diagonal(factors), -1)
+    return _permutation_sign(pivots, aval_of(a).dtype) * reductions.prod(diagonal(factors), -1)
 
 
 @_det.defjvp
@@ -67,25 +70,28 @@ def _det_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
     return determinant, reductions.sum(diagonal(adjugate_tangent), -1)
 
 
-def _sign_of_exchanges(pivots: Any, dtype: Any) -> Any:
-    """Return the sign of a permutation: -1 to the number of exchanged rows."""
+def _permutation_sign(pivots: Any, dtype: Any) -> Any:
+    """Return the sign of a permutation in ``dtype``: -1 to the number of exchanged rows.
+
+    ``pivots`` has for each row of a factorization by LU the row with which it is exchanged.
+    """
     exchange_count = reductions.sum(logic.not_equal(pivots, arange(shape_of(pivots)[-1])), -1)
     return as_dtype(1 - 2 * (exchange_count % 2), dtype)
 
 
 def _adjugate_times(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return det(A) and det(A) A⁻¹ B, which also exists for a singular A.
+    """Return det(A) and det(A) A⁻¹ B, the product of A's adjugate and B, which also exists for a singular A.
 
     With A P = Q R, where the diagonal of R decreases in absolute value, R Y = det(A) Qᴴ B has as its last
-    equation R[n, n] Y[n] = det(A) X[n], and det(A) / R[n, n] is the product of the other diagonal elements, but
-    for a sign: with R[n, n] replaced by its reciprocal, the system can be solved as long as these are not zero.
-    If one of them is, A has a rank below n - 1, and the adjugate is zero.
+    equation R[n, n] Y[n] = det(A) X[n], and det(A) / R[n, n] is, up to a sign, the product of the other diagonal
+    elements: with R[n, n] replaced by its reciprocal, the system can be solved as long as these are not zero. If
+    one of them is, A has a rank below n - 1, and the adjugate is zero.
     """
     size, dtype = shape_of(a)[-1], aval_of(a).dtype
     if not size:
         return _det(a), b
     q, r, order = qr.qr(a, pivoting=True)
-    exchanges = lu.one_hot(order, dtype)
+    exchanges = lu.permutation_matrices(order, dtype)
     on_diagonal = diagonal(r)
     but_last = _det(product(q, exchanges)) * reductions.prod(on_diagonal[..., :-1], -1)
     determinant = but_last * on_diagonal[..., -1]
@@ -97,7 +103,7 @@ def _adjugate_times(a: Any, b: Any) -> tuple[Any, Any]:
     modified_r = logic.where(logic.logical_and(is_last, matrix_transpose(is_last)), inverse, r)
     modified_r = logic.where(is_finite, modified_r, eye(size, dtype=dtype))
     y = triangular_solve(modified_r, logic.where(is_finite, x, zeros_like(x)), left_side=True, lower=False)
-    return determinant, product(transposed(exchanges), y)
+    return determinant, product(transpose_matrices(exchanges), y)
 
 
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
@@ -116,29 +122,32 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     return SlogdetResult(*_slogdet(a, by_qr=method == "qr"))
 
 
-@together("by_qr")
+@jit_wrapped("by_qr")
 def _slogdet(a: Any, by_qr: bool) -> tuple[Any, Any]:
-    square("slogdet", a)
-    sign, size = (_by_qr if by_qr else _by_lu)(inexact(a))
+    require_square("slogdet", a)
+    sign, size = (_slogdet_by_qr if by_qr else _slogdet_by_lu)(promote_inexact(a))
     return sign, size
 
 
 @custom_jvp
-def _by_lu(a: Any) -> tuple[Any, Any]:
+def _slogdet_by_lu(a: Any) -> tuple[Any, Any]:
     factors, pivots, _ = lu.lu(a)
-    return _parts(diagonal(factors), _sign_of_exchanges(pivots, aval_of(a).dtype))
+    return _sign_and_log(diagonal(factors), _permutation_sign(pivots, aval_of(a).dtype))
 
 
 @custom_jvp
-def _by_qr(a: Any) -> tuple[Any, Any]:
-    reflectors, taus = reflections.geqrf(a)
+def _slogdet_by_qr(a: Any) -> tuple[Any, Any]:
+    reflectors, taus = householder.geqrf(a)
     # A reflection 1 - tau v vᴴ is unitary: its determinant 1 - tau vᴴ v is -tau / conj(tau), and 1 if tau is zero.
     phases = logic.where(logic.equal(taus, 0), 1, -taus / ufuncs.conjugate(logic.where(logic.equal(taus, 0), 1, taus)))
-    return _parts(diagonal(reflectors), reductions.prod(as_dtype(phases, aval_of(a).dtype), -1))
+    return _sign_and_log(diagonal(reflectors), reductions.prod(as_dtype(phases, aval_of(a).dtype), -1))
 
 
-def _parts(on_diagonal: Any, sign: Any) -> tuple[Any, Any]:
-    """Return the sign and the log absolute value of the product of the diagonal elements and ``sign``."""
+def _sign_and_log(on_diagonal: Any, sign: Any) -> tuple[Any, Any]:
+    """Return the sign and the log absolute value of the product of ``sign`` and the diagonal elements.
+
+    ``on_diagonal`` has the elements of each matrix along its last axis.
+    """
     signs = sign * reductions.prod(ufuncs.sign(on_diagonal), -1)
     return signs + 0, reductions.sum(log(ufuncs.abs(on_diagonal)), -1)  # + 0 turns -0 into 0
 
@@ -147,11 +156,11 @@ def _slogdet_jvp(function: Any, primals: tuple[Any], tangents: tuple[Any]) -> tu
     (a,), (t,) = primals, tangents
     sign, size = function(a)
     log_tangent = reductions.sum(diagonal(solve(a, t)), -1)
-    if kind_of(aval_of(sign).dtype) == "c":
+    if dtype_kind(aval_of(sign).dtype) == "c":
         rotation = log_tangent - as_dtype(ufuncs.real(log_tangent), aval_of(log_tangent).dtype)
         return (sign, size), (sign * rotation, ufuncs.real(log_tangent))
     return (sign, size), (zeros_like(sign), log_tangent)
 
 
-_by_lu.defjvp(lambda primals, tangents: _slogdet_jvp(_by_lu, primals, tangents))
-_by_qr.defjvp(lambda primals, tangents: _slogdet_jvp(_by_qr, primals, tangents))
+_slogdet_by_lu.defjvp(lambda primals, tangents: _slogdet_jvp(_slogdet_by_lu, primals, tangents))
+_slogdet_by_qr.defjvp(lambda primals, tangents: _slogdet_jvp(_slogdet_by_qr, primals, tangents))

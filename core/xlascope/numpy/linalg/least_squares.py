@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from ...control.rules.custom_jvp import custom_jvp
-from ...dtypes import canonical, finfo
-from ...ir.avals import shaped
-from ...operations.linalg import singular
+from ...dtypes import finfo, to_canonical_dtype
+from ...ir.avals import make_aval
+from ...operations.linalg import singular_values
 from ...operations.linalg.matrices import adjoint, product
 from ...operations.shapes import zeros_of
 from ...trace.source import here
 from ...trace.values import aval_of
 from .. import logic, reductions, ufuncs
-from ..promotion import as_dtype, inexact
+from ..jit_wrapped import jit_wrapped
+from ..promotion import as_dtype, promote_inexact
 from ..shaping import expand_dims, shape_of, squeeze
-from ..together import together
 from .decompositions import svd
 from .norms import norm
-from .solving import inexact_pair_of_any_rank, inv, square
+from .solving import inexact_pair_of_any_rank, inv, require_square
 
 
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
@@ -43,18 +43,18 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     return _pinv(a, threshold, hermitian=bool(hermitian))
 
 
-@together("hermitian")
+@jit_wrapped("hermitian")
 def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
-    a = inexact(a)
+    a = promote_inexact(a)
     if rtol is None:
         rtol = 10.0 * max(shape_of(a)[-2:]) * float(finfo(aval_of(a).dtype).eps)
-    return (_of_hermitian if hermitian else _of_any)(a, rtol)
+    return (_pinv_hermitian if hermitian else _pinv_general)(a, rtol)
 
 
 def _pseudoinverse(a: Any, rtol: Any, hermitian: bool) -> Any:
     (*lead, m, n) = shape_of(a)
     if not m or not n:
-        return zeros_of(shaped((*lead, n, m), aval_of(a).dtype))
+        return zeros_of(make_aval((*lead, n, m), aval_of(a).dtype))
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     cutoff = ufuncs.multiply(expand_dims(as_dtype(rtol, aval_of(s).dtype), -1), s[..., :1])
     s = logic.where(logic.greater(s, cutoff), s, math.inf)
@@ -62,12 +62,12 @@ def _pseudoinverse(a: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 @custom_jvp
-def _of_any(a: Any, rtol: Any) -> Any:
+def _pinv_general(a: Any, rtol: Any) -> Any:
     return _pseudoinverse(a, rtol, False)
 
 
 @custom_jvp
-def _of_hermitian(a: Any, rtol: Any) -> Any:
+def _pinv_hermitian(a: Any, rtol: Any) -> Any:
     return _pseudoinverse(a, rtol, True)
 
 
@@ -85,12 +85,12 @@ def _pinv_jvp(function: Any, primals: tuple[Any, Any], tangents: tuple[Any, Any]
     return p, inside + rows + columns
 
 
-_of_any.defjvp(lambda primals, tangents: _pinv_jvp(_of_any, primals, tangents))
-_of_hermitian.defjvp(lambda primals, tangents: _pinv_jvp(_of_hermitian, primals, tangents))
+_pinv_general.defjvp(lambda primals, tangents: _pinv_jvp(_pinv_general, primals, tangents))
+_pinv_hermitian.defjvp(lambda primals, tangents: _pinv_jvp(_pinv_hermitian, primals, tangents))
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
-    """Return the least-squares solution of ``a @ x = b`` with the smallest norm, for a matrix of shape ``(m, n)``.
+    """Return the least-squares solution of ``a @ x = b`` with the smallest norm, for one matrix of shape ``(m, n)``.
 
     ``b`` is a vector, ``(m,)``, or the columns of ``(m, k)``. Returns x, the sums of squared residuals, ``(k,)``,
     the rank, and the singular values. Singular values below ``rcond`` times the largest are treated as zero; the
@@ -116,7 +116,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     return x, residuals, rank, values
 
 
-@together()
+@jit_wrapped()
 def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     a, b = inexact_pair_of_any_rank(a, b)
     is_vector = len(shape_of(b)) == 1
@@ -124,13 +124,13 @@ def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     (m, n), k = shape_of(a), shape_of(b)[-1]
     dtype = aval_of(a).dtype
     eps = float(finfo(dtype).eps)
-    u, s, vh = singular.svd(a, full_matrices=False)
+    u, s, vh = singular_values.svd(a, full_matrices=False)
     if not m or not n:
-        x, rank = zeros_of(shaped((n, k), dtype)), zeros_of(shaped((), canonical(int)))
+        x, rank = zeros_of(make_aval((n, k), dtype)), zeros_of(make_aval((), to_canonical_dtype(int)))
     else:
         threshold = eps * max(m, n) if rcond is None else logic.where(logic.less(rcond, 0), eps, rcond)
         significant = logic.logical_and(logic.greater(s, 0), logic.greater_equal(s, ufuncs.multiply(threshold, s[0])))
-        rank = reductions.sum(as_dtype(significant, canonical(int)), dtype=canonical(int))
+        rank = reductions.sum(as_dtype(significant, to_canonical_dtype(int)), dtype=to_canonical_dtype(int))
         inverse = logic.where(significant, 1 / logic.where(significant, s, 1), 0)
         x = product(adjoint(vh), ufuncs.multiply(expand_dims(inverse, -1), product(adjoint(u), b)))
     residual = b - product(a, x)
@@ -154,23 +154,23 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     return _matrix_rank(M, rtol, tol, hermitian=bool(hermitian))
 
 
-@together("hermitian")
+@jit_wrapped("hermitian")
 def _matrix_rank(a: Any, rtol: Any, tol: Any, hermitian: bool) -> Any:
-    a = inexact(a)
+    a = promote_inexact(a)
     shape = shape_of(a)
     if len(shape) < 2:
         return as_dtype(reductions.any(logic.not_equal(a, 0)), np.dtype("int32"))
     if not min(shape[-2:]):
-        return zeros_of(shaped(shape[:-2], canonical(int)))
+        return zeros_of(make_aval(shape[:-2], to_canonical_dtype(int)))
     s = svd(a, full_matrices=False, compute_uv=False, hermitian=hermitian)
     if tol is None:
         factor = max(shape[-2:]) * float(finfo(aval_of(a).dtype).eps) if rtol is None else rtol
         tol = ufuncs.multiply(factor, reductions.max(s, -1))
     above = logic.greater(s, expand_dims(tol, -1))
-    return reductions.sum(as_dtype(above, canonical(int)), -1, dtype=canonical(int))
+    return reductions.sum(as_dtype(above, to_canonical_dtype(int)), -1, dtype=to_canonical_dtype(int))
 
 
-@together("p")
+@jit_wrapped("p")
 def cond(x: Any, p: Any = None) -> Any:
     """Return the condition numbers of matrices: the norm of each times that of its inverse.
 
@@ -182,7 +182,7 @@ def cond(x: Any, p: Any = None) -> Any:
     >>> print(jnp.linalg.cond(jnp.array([[4.0, 0.0], [0.0, 2.0]])))
     2.0
     """
-    x = inexact(x)
+    x = promote_inexact(x)
     if len(shape_of(x)) < 2:
         raise ValueError(f"linalg.cond takes matrices, of at least two axes, got shape {shape_of(x)}{here()}")
     if not min(shape_of(x)[-2:]):
@@ -190,7 +190,7 @@ def cond(x: Any, p: Any = None) -> Any:
     if p in (None, 2, -2):
         s = svd(x, compute_uv=False)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    square("cond", x)
+    require_square("cond", x)
     result = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
     had_nan = reductions.any(logic.isnan(x), (-2, -1))
     return logic.where(logic.logical_and(logic.isnan(result), logic.logical_not(had_nan)), math.inf, result)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from ...dtypes import canonical, kind_of
+from ...dtypes import dtype_kind, to_canonical_dtype
 from ...operations.exponentials import sqrt
 from ...operations.shapes import squeeze
 from ...trace.values import aval_of
 from .. import logic, reductions, shaping, ufuncs
-from ..axes import as_tuple, axes_of
-from ..promotion import as_dtype, inexact
+from ..axes import axes_of, to_static_axis
+from ..jit_wrapped import jit_wrapped
+from ..promotion import as_dtype, promote_inexact
 from ..shaping import shape_of
-from ..together import together
 from .decompositions import svd
 
 
@@ -29,25 +29,26 @@ def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
     >>> print(jnp.linalg.norm(jnp.array([3.0, 4.0])))
     5.0
     """
-    return _norm(x, ord=ord, axis=as_tuple(axis), keepdims=keepdims)
+    return _norm(x, ord=ord, axis=to_static_axis(axis), keepdims=keepdims)
 
 
-@together("ord", "axis", "keepdims")
+@jit_wrapped("ord", "axis", "keepdims")
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    x = inexact(x)
+    x = promote_inexact(x)
     rank = len(shape_of(x))
     axes = tuple(range(rank)) if axis is None else axes_of(axis, rank)
     if ord is None or (len(axes) == 2 and ord == "fro"):
         squares = ufuncs.real(ufuncs.multiply(x, ufuncs.conjugate(x)))
         return sqrt(reductions.sum(squares, axes, keepdims=keepdims))
     if len(axes) == 1:
-        return _vector(x, ord, axes, keepdims)
+        return _vector_norm_over(x, ord, axes, keepdims)
     if len(axes) == 2:
-        return _matrix(x, ord, axes, keepdims)
+        return _matrix_norm_over(x, ord, axes, keepdims)
     raise ValueError(f"norm with ord={ord!r} takes a vector or a matrix, got axes {axes} of shape {shape_of(x)}")
 
 
-def _vector(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _vector_norm_over(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Return the norms of the vectors along ``axes`` together; ``ord`` is that of :func:`norm`."""
     size = ufuncs.abs(x)
     if ord == math.inf:
         return reductions.max(size, axes, keepdims=keepdims, initial=0)
@@ -67,9 +68,10 @@ def _vector(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return ufuncs.power(reductions.sum(ufuncs.power(size, ord), axes, keepdims=keepdims), 1.0 / ord)
 
 
-def _matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _matrix_norm_over(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Return the norms of the matrices whose rows and columns are the two ``axes``; ``ord`` is not "fro"."""
     if ord in (2, -2, "nuc"):
-        return _of_singular_values(x, ord, axes, keepdims)
+        return _singular_value_norm(x, ord, axes, keepdims)
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"there is no matrix norm {ord!r}; there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf")
     rows, columns = axes
@@ -82,7 +84,7 @@ def _matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return result if keepdims else squeeze(result, axes)
 
 
-def _of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _singular_value_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     values = svd(shaping.moveaxis(x, axes, (-2, -1)), compute_uv=False)
     if ord == "nuc":
         result = reductions.sum(values, -1)
@@ -95,16 +97,16 @@ def _of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool)
 
 def vector_norm(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Return the norm of the vectors along ``axis`` (None: of all elements as one vector)."""
-    return _vector_norm(x, ord=ord, axis=as_tuple(axis), keepdims=keepdims)
+    return _vector_norm(x, ord=ord, axis=to_static_axis(axis), keepdims=keepdims)
 
 
-@together("ord", "axis", "keepdims")
+@jit_wrapped("ord", "axis", "keepdims")
 def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     rank = len(shape_of(x))
     axes = axes_of(range(rank) if axis is None else axis, rank)
-    if kind_of(aval_of(x).dtype) in "biu" and ord not in (math.inf, -math.inf, 1):
-        x = as_dtype(x, canonical(float))  # squares of integers would overflow
-    return _vector(x, 2 if ord is None else ord, axes, keepdims)
+    if dtype_kind(aval_of(x).dtype) in "biu" and ord not in (math.inf, -math.inf, 1):
+        x = as_dtype(x, to_canonical_dtype(float))  # squares of integers would overflow
+    return _vector_norm_over(x, 2 if ord is None else ord, axes, keepdims)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:

@@ -12,11 +12,11 @@ from ...trace.source import compose_message, here
 from ...trace.values import aval_of
 from .. import linear, repeating
 from ..axes import axis_of, whole_number
+from ..jit_wrapped import jit_wrapped
 from ..linear import vecdot as vecdot
 from ..matrices import eye
-from ..shaping import arrays_of, broadcast_to, shape_of
+from ..shaping import broadcast_to, require_arrays, shape_of
 from ..shaping import matrix_transpose as matrix_transpose
-from ..together import together
 from .solving import inv
 
 
@@ -51,7 +51,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return linear.trace(x, offset, -2, -1, dtype)
 
 
-@together("n")
+@jit_wrapped("n")
 def matrix_power(a: Any, n: int) -> Any:
     """Return the ``n``-th power of a square matrix; for a negative ``n``, the power of its inverse."""
     n, shape = whole_number(n, "n"), shape_of(a)
@@ -98,10 +98,10 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     >>> jnp.linalg.multi_dot([jnp.ones((2, 9)), jnp.ones((9, 3)), jnp.ones(3)]).shape
     (2,)
     """
-    return _multi_dot(tuple(arrays_of(arrays, "linalg.multi_dot")), precision=precision)
+    return _multi_dot(tuple(require_arrays(arrays, "linalg.multi_dot")), precision=precision)
 
 
-@together("precision")
+@jit_wrapped("precision")
 def _multi_dot(arrays: tuple[Any, ...], precision: Any) -> Any:
     shapes = [shape_of(x) for x in arrays]
     if len(arrays) < 2:
@@ -111,8 +111,8 @@ def _multi_dot(arrays: tuple[Any, ...], precision: Any) -> Any:
     sizes = [1 if len(shapes[0]) == 1 else shapes[0][0], *(s[0] for s in shapes[1:])]
     sizes.append(1 if len(shapes[-1]) == 1 else shapes[-1][1])
     if any(left[-1] != right[0] for left, right in itertools.pairwise(shapes)):
-        said = f"linalg.multi_dot: inner sizes do not fit in shapes {shapes}."
-        raise ValueError(compose_message(said, "The last axis of each has to be as long as the first of the next."))
+        problem = f"linalg.multi_dot: inner sizes do not fit in shapes {shapes}."
+        raise ValueError(compose_message(problem, "The last axis of each has to be as long as the first of the next."))
     splits = _best_splits(sizes)
 
     def multiply_range(first: int, last: int) -> Any:
@@ -125,7 +125,11 @@ def _multi_dot(arrays: tuple[Any, ...], precision: Any) -> Any:
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Return the optimal split of each range of matrices, by dynamic programming over the multiplications."""
+    """Return for each range (first, last) of a product of matrices the end of its left factor, in the cheapest order.
+
+    Matrix i has the shape (sizes[i], sizes[i + 1]). The order is found by dynamic programming over the number of
+    multiplications.
+    """
     count = len(sizes) - 1
     costs = np.zeros((count, count))
     splits = {}

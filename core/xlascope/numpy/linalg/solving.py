@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from ...control.rules.linear_solve import custom_linear_solve
-from ...dtypes import promote
+from ...dtypes import promote_dtypes
 from ...operations.barriers import stop_gradient
 from ...operations.linalg import lu
 from ...operations.linalg.matrices import product
 from ...trace.source import here
 from ...trace.values import aval_of
 from ..axes import axes_of, whole_number
+from ..jit_wrapped import jit_wrapped
 from ..matrices import eye
-from ..promotion import as_dtype, inexact, to_inexact
+from ..promotion import as_dtype, promote_inexact, to_inexact
 from ..shaping import broadcast_to, expand_dims, moveaxis, reshape, shape_of, squeeze, transpose
-from ..together import together
 
 
-@together()
+@jit_wrapped()
 def solve(a: Any, b: Any) -> Any:
     """Return the x with ``a @ x = b``, for square matrices ``a``, shape ``(…, n, n)``.
 
@@ -34,7 +34,7 @@ def solve(a: Any, b: Any) -> Any:
     >>> print(jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0])))
     [1.  0.5]
     """
-    square("solve", a)
+    require_square("solve", a)
     a, b = inexact_pair_of_any_rank(a, b)
     shape_a, shape_b = shape_of(a), shape_of(b)
     if not shape_b or shape_b[0 if len(shape_b) == 1 else -2] != shape_a[-1]:
@@ -44,41 +44,41 @@ def solve(a: Any, b: Any) -> Any:
         )
     if len(shape_b) == 1:
         columns = broadcast_to(expand_dims(b, -1), (*shape_a[:-1], 1))
-        return squeeze(_solved(a, columns), -1)
+        return squeeze(_solve_by_lu(a, columns), -1)
     if len(shape_a) == 2 < len(shape_b):  # one matrix: all right sides become its columns
         rows = moveaxis(b, -2, 0)
-        return moveaxis(reshape(_solved(a, reshape(rows, (shape_a[-1], -1))), shape_of(rows)), 0, -2)
+        return moveaxis(reshape(_solve_by_lu(a, reshape(rows, (shape_a[-1], -1))), shape_of(rows)), 0, -2)
     lead = np.broadcast_shapes(shape_a[:-2], shape_b[:-2])
-    return _solved(broadcast_to(a, (*lead, *shape_a[-2:])), broadcast_to(b, (*lead, *shape_b[-2:])))
+    return _solve_by_lu(broadcast_to(a, (*lead, *shape_a[-2:])), broadcast_to(b, (*lead, *shape_b[-2:])))
 
 
 def inexact_pair_of_any_rank(a: Any, b: Any) -> tuple[Any, Any]:
     """Return two arrays in their common floating-point or complex dtype, without changing their shapes."""
     types = [(aval_of(x).dtype, aval_of(x).weak_type) for x in (a, b)]
-    dtype = to_inexact(promote(tuple(types))[0])
+    dtype = to_inexact(promote_dtypes(tuple(types))[0])
     return as_dtype(a, dtype), as_dtype(b, dtype)
 
 
-def square(name: str, a: Any) -> None:
-    """Raise ValueError unless an argument is a stack of square matrices."""
+def require_square(name: str, a: Any) -> None:
+    """Raise ValueError unless ``a``, the argument of linalg.``name``, is a batch of square matrices."""
     shape = shape_of(a)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ValueError(f"Argument to linalg.{name} must have shape [..., n, n], got shape {shape}{here()}")
 
 
-def _solved(a: Any, b: Any) -> Any:
+def _solve_by_lu(a: Any, b: Any) -> Any:
     factors, _, permutation = lu.lu(stop_gradient(a))
 
     def forward(_: Any, y: Any) -> Any:
-        return lu.solve_with(factors, permutation, y)
+        return lu.solve_factored(factors, permutation, y)
 
     def backward(_: Any, y: Any) -> Any:
-        return lu.solve_with(factors, permutation, y, transposing=True)
+        return lu.solve_factored(factors, permutation, y, transposing=True)
 
     return custom_linear_solve(lambda x: product(a, x), b, forward, backward)
 
 
-@together()
+@jit_wrapped()
 def inv(a: Any) -> Any:
     """Return the inverses of square matrices, shape ``(…, n, n)``; raise ValueError for others.
 
@@ -90,9 +90,9 @@ def inv(a: Any) -> Any:
     [[0.5  0.  ]
      [0.   0.25]]
     """
-    square("inv", a)
-    a = inexact(a)
-    return _solved(a, broadcast_to(eye(shape_of(a)[-1], dtype=aval_of(a).dtype), shape_of(a)))
+    require_square("inv", a)
+    a = promote_inexact(a)
+    return _solve_by_lu(a, broadcast_to(eye(shape_of(a)[-1], dtype=aval_of(a).dtype), shape_of(a)))
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
@@ -118,7 +118,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
-    """Return the x with ``tensordot(a, x, x.ndim) = b``; ``axes`` of ``a`` are moved to its end before.
+    """Return the x with ``tensordot(a, x, x.ndim) = b``; ``axes`` of ``a`` are first moved to its end.
 
     Raises ValueError unless ``a`` has as many elements in the axes of ``b`` as in the others.
 

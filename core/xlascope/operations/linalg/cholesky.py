@@ -7,23 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import kind_of
-from ...ir.avals import ShapedArray, shaped
+from ...dtypes import dtype_kind
+from ...ir.avals import ShapedArray, make_aval
 from ...ir.markers import ZERO
 from ...trace.bind import bind1
 from ...xla.mlir import lapack
 from ...xla.mlir.builder import attribute
-from ...xla.mlir.solver_calls import by_columns
+from ...xla.mlir.solver_calls import call_column_major
 from ..arithmetic import add, mul
 from ..conversion import convert_element_type
-from ..sums import sum_tangents
-from ..values import aval, typed_scalar
+from ..operand_values import aval, typed_scalar
+from ..tangent_arithmetic import sum_tangents
 from .matrices import adjoint, lower, on_diagonal, product
-from .stacks import INT32, LETTER, OfStacks, lower_triangle, nan_where_failed, require_matrices, zeros
+from .matrix_stacks import (
+    INT32,
+    LETTER_ATTRIBUTES,
+    MatrixStackOperation,
+    emit_lower_triangle,
+    emit_nan_where_failed,
+    emit_zeros,
+    require_matrices,
+)
 from .triangular import triangular_solve
 
 
-class Cholesky(OfStacks, name="cholesky"):
+class Cholesky(MatrixStackOperation, name="cholesky"):
     """The lower triangular L with L Lᴴ = A; NaN where A is not positive definite.
 
     L' = L Φ(L⁻¹ A' L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal (I. Murray, "Differentiation of the
@@ -33,35 +41,39 @@ class Cholesky(OfStacks, name="cholesky"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (a,) = operands
         require_matrices(self.name, a, square=True)
-        return [shaped(a.shape, a.dtype, a.weak_type)]
+        return [make_aval(a.shape, a.dtype, a.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (a,), (out,) = builder.in_avals, builder.out_avals
         if not a.size:
-            return [zeros(builder, out)]
-        return [lower_triangle(builder, factor, out) for factor in self.on_platform(builder, operands)]
+            return [emit_zeros(builder, out)]
+        return [emit_lower_triangle(builder, factor, out) for factor in self.on_platform(builder, operands)]
 
     def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         types, lead = self._types(builder)
-        factor_and_info = lapack.call(builder, "potrf", operands, types[:1], types, lead, {"uplo": LETTER["L"]}, {0: 0})
-        return self._where_it_worked(builder, *factor_and_info)
+        factor_and_info = lapack.call_lapack(
+            builder, "potrf", operands, types[:1], types, lead, {"uplo": LETTER_ATTRIBUTES["L"]}, {0: 0}
+        )
+        return self._mask_failures(builder, *factor_and_info)
 
     def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         types, lead = self._types(builder)
         options = {"lower": "true"}
-        factor_and_info = by_columns(builder, "cusolver_potrf_ffi", operands, types[:1], types, lead, options, {0: 0})
-        return self._where_it_worked(builder, *factor_and_info)
+        factor_and_info = call_column_major(
+            builder, "cusolver_potrf_ffi", operands, types[:1], types, lead, options, {0: 0}
+        )
+        return self._mask_failures(builder, *factor_and_info)
 
     def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return list(builder.emit("stablehlo.cholesky", operands, {"lower": attribute("true")}))
 
     def _types(self, builder: Any) -> tuple[list[ShapedArray], int]:
         (out,) = builder.out_avals
-        return [out, shaped(out.shape[:-2], INT32)], out.ndim - 2
+        return [out, make_aval(out.shape[:-2], INT32)], out.ndim - 2
 
-    def _where_it_worked(self, builder: Any, factor: Any, info: Any) -> list[Any]:
+    def _mask_failures(self, builder: Any, factor: Any, info: Any) -> list[Any]:
         (out,) = builder.out_avals
-        return [nan_where_failed(builder, info, out.shape[:-2], factor, out)]
+        return [emit_nan_where_failed(builder, info, out.shape[:-2], factor, out)]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return operands[0].size * operands[0].shape[-1] // 3
@@ -80,9 +92,9 @@ class Cholesky(OfStacks, name="cholesky"):
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """Return the lower triangular factors L of positive definite matrices: ``L Lᴴ = x``, shape ``(…, n, n)``.
 
-    ``symmetrize_input`` takes the mean of ``x`` and its adjoint first; without it the lower triangle counts, and
-    derivatives take tangents for symmetric. A matrix that is not positive definite gives NaN. Raises ValueError for
-    matrices that are not square, TypeError for other than floating-point or complex types of 32 bits or more.
+    ``symmetrize_input`` takes the mean of ``x`` and its adjoint first; without it only the lower triangle is read, and
+    tangents are taken to be Hermitian. A matrix that is not positive definite gives NaN. Raises ValueError for matrices
+    that are not square, TypeError unless they are floating-point or complex with 32 bits or more.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]])))
@@ -90,19 +102,19 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
      [1. 2.]]
     """
     if symmetrize_input:
-        x = inexact(x)
+        x = to_inexact(x)
     require_matrices("cholesky", aval(x), square=True)
-    return bind1(Cholesky.instance, symmetrized(x) if symmetrize_input else x)
+    return bind1(Cholesky.instance, symmetrize(x) if symmetrize_input else x)
 
 
-def inexact(x: Any) -> Any:
-    """Convert integers to floats, as their mean would be."""
+def to_inexact(x: Any) -> Any:
+    """Convert integers to floats (float32 up to 32 bits); leave other dtypes as they are."""
     dtype = aval(x).dtype
-    if kind_of(dtype) not in "iu":
+    if dtype_kind(dtype) not in "iu":
         return x
     return convert_element_type(x, np.float32 if dtype.itemsize <= 4 else float)
 
 
-def symmetrized(x: Any) -> Any:
+def symmetrize(x: Any) -> Any:
     """Return the mean of square matrices and their adjoints."""
     return mul(add(x, adjoint(x)), typed_scalar(0.5, aval(x).dtype))

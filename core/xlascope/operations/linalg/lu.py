@@ -8,43 +8,43 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...ir.avals import ShapedArray, shaped
+from ...ir.avals import ShapedArray, make_aval
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
 from ...records.traits import KERNEL
 from ...trace.bind import bind, bind1
 from ...trace.source import here
 from ...xla.mlir import lapack
-from ...xla.mlir.builder import attribute, integers
-from ...xla.mlir.solver_calls import GPUS, by_columns, of_xla
+from ...xla.mlir.builder import attribute, int64_array
+from ...xla.mlir.solver_calls import GPU_PLATFORMS, call_column_major, call_xla_factorization
 from .. import sharding_rules
 from ..comparisons import eq
 from ..conversion import convert_element_type
+from ..integer_arguments import whole_number
+from ..operand_values import aval, typed_scalar
 from ..shapes import broadcasted_iota, moveaxis
 from ..slicing import concatenate, pad, slice_in_dim
-from ..sums import sum_tangents
-from ..values import aval, typed_scalar
-from ..whole_numbers import whole_number
+from ..tangent_arithmetic import sum_tangents
 from .matrices import as_columns, identity, lower, product, upper
-from .stacks import (
+from .matrix_stacks import (
     INT32,
-    OfStacks,
-    compare,
-    counted_from_zero,
+    MatrixStackOperation,
+    emit_compare,
+    emit_select,
+    emit_zero_based,
+    emit_zeros,
     require_matrices,
-    select,
-    zeros,
 )
 from .triangular import triangular_solve
 
 
-class LU(OfStacks, name="lu"):
-    """P A = L U, both factors in one matrix (without the unit diagonal of L), the row exchanges, and P.
+class LU(MatrixStackOperation, name="lu"):
+    """P A = L U: both factors in one matrix (without the unit diagonal of L), the row exchanges, and P.
 
-    With F = L⁻¹ P A' U⁻¹ the factors move by L' = L F below the diagonal of F, and U' = F U from it on (S. F.
-    Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions", arXiv:1009.6112, section 3).
-    Of matrices that are not square the smaller factor is square, and the other one is completed with rows of the
-    identity.
+    With F = L⁻¹ P A' U⁻¹ the tangent of L is L times the part of F below the diagonal, and that of U is the rest of F
+    times U (S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions", arXiv:1009.6112,
+    section 3). For a matrix that is not square, the larger factor is completed to a square matrix with rows and columns
+    of the identity.
     """
 
     multiple_results: ClassVar[bool] = True
@@ -53,31 +53,34 @@ class LU(OfStacks, name="lu"):
         (a,) = operands
         require_matrices(self.name, a)
         (*lead, m, n) = a.shape
-        return [shaped(a.shape, a.dtype), shaped((*lead, min(m, n)), INT32), shaped((*lead, m), INT32)]
+        return [make_aval(a.shape, a.dtype), make_aval((*lead, min(m, n)), INT32), make_aval((*lead, m), INT32)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (a,), (factors, pivots, permutation) = builder.in_avals, builder.out_avals
         if not a.size:
-            empty_factors, exchanges = zeros(builder, factors), zeros(builder, pivots)
-            return [empty_factors, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
+            empty_factors, exchanges = emit_zeros(builder, factors), emit_zeros(builder, pivots)
+            return [empty_factors, exchanges, emit_permutation(builder, exchanges, pivots, permutation)]
         return self.on_platform(builder, operands)
 
     def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return self._by_exchanges(builder, operands, functools.partial(lapack.call, builder, "getrf"))
+        return self._by_pivots(builder, operands, functools.partial(lapack.call_lapack, builder, "getrf"))
 
     def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return self._by_exchanges(builder, operands, functools.partial(by_columns, builder, "cusolver_getrf_ffi"))
+        return self._by_pivots(builder, operands, functools.partial(call_column_major, builder, "cusolver_getrf_ffi"))
 
     def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return of_xla(builder, "LuDecomposition", operands, builder.out_avals, version=2)
+        return call_xla_factorization(builder, "LuDecomposition", operands, builder.out_avals, version=2)
 
-    def _by_exchanges(self, builder: Any, operands: Sequence[Any], call: Callable[..., list[Any]]) -> list[Any]:
-        """Emit a library call that counts rows from 1, and compute the permutation from its row exchanges."""
+    def _by_pivots(self, builder: Any, operands: Sequence[Any], call: Callable[..., list[Any]]) -> list[Any]:
+        """Emit a library call, and the permutation that its row exchanges amount to; return the three results.
+
+        ``call`` emits the library's routine, which counts rows from 1.
+        """
         (a,), (factors, pivots, permutation) = builder.in_avals, builder.out_avals
-        results = [factors, pivots, shaped(a.shape[:-2], INT32)]
+        results = [factors, pivots, make_aval(a.shape[:-2], INT32)]
         lu_factors, exchanges, _ = call(operands, [a], results, a.ndim - 2, None, {0: 0})
-        exchanges = counted_from_zero(builder, exchanges, pivots)
-        return [lu_factors, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
+        exchanges = emit_zero_based(builder, exchanges, pivots)
+        return [lu_factors, exchanges, emit_permutation(builder, exchanges, pivots, permutation)]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return 2 * operands[0].size * min(operands[0].shape[-2:]) // 3
@@ -90,41 +93,44 @@ class LU(OfStacks, name="lu"):
         factors, _, permutation = results
         size = min(aval(a).shape[-2:])
         ones = identity(size, aval(a).dtype, aval(a).shape[:-2])
-        lower_factor = _square(sum_tangents([lower(factors, strictly=True), _resized(ones, aval(a))]), size, -1)
-        upper_factor = _square(upper(factors), size, -2)
-        moved = product(one_hot(permutation, aval(a).dtype), t)
-        moved = triangular_solve(lower_factor, moved, left_side=True, lower=True, unit_diagonal=True)
-        moved = triangular_solve(upper_factor, moved, left_side=False)
+        lower_factor = _complete_to_square(
+            sum_tangents([lower(factors, strictly=True), _pad_to_shape(ones, aval(a))]), size, -1
+        )
+        upper_factor = _complete_to_square(upper(factors), size, -2)
+        inner = product(permutation_matrices(permutation, aval(a).dtype), t)
+        inner = triangular_solve(lower_factor, inner, left_side=True, lower=True, unit_diagonal=True)
+        inner = triangular_solve(upper_factor, inner, left_side=False)
         return results, [
-            sum_tangents([product(lower_factor, lower(moved, strictly=True)), product(upper(moved), upper_factor)]),
+            sum_tangents([product(lower_factor, lower(inner, strictly=True)), product(upper(inner), upper_factor)]),
             ZERO,
             ZERO,
         ]
 
 
-def _resized(x: Any, like: ShapedArray) -> Any:
-    """Pad matrices with zeros to the shape of others."""
-    missing = [(0, wanted - size, 0) for size, wanted in zip(aval(x).shape, like.shape, strict=True)]
+def _pad_to_shape(x: Any, like: ShapedArray) -> Any:
+    """Pad matrices with zeros at the end to the shape of the type ``like``."""
+    missing = [(0, padded_size - size, 0) for size, padded_size in zip(aval(x).shape, like.shape, strict=True)]
     return pad(x, typed_scalar(0, like.dtype), missing)
 
 
-def _square(x: Any, size: int, axis: int) -> Any:
+def _complete_to_square(x: Any, size: int, axis: int) -> Any:
     """Complete a factor of shape (m, n) to a square matrix.
 
-    ``size`` = min(m, n) of its columns (axis -1) or rows (-2) count; the others are those of the identity.
+    The first ``size`` = min(m, n) columns (``axis`` -1) or rows (-2) are kept; the others are replaced by those of the
+    identity.
     """
     type_ = aval(x)
     axis += len(type_.shape)
     core = slice_in_dim(x, 0, size, axis=axis) if type_.shape[axis] > size else x
-    wanted = max(aval(core).shape[-2:])
-    if size == wanted:
+    full_size = max(aval(core).shape[-2:])
+    if size == full_size:
         return core
-    identity_part = slice_in_dim(identity(wanted, type_.dtype, type_.shape[:-2]), size, wanted, axis=axis)
+    identity_part = slice_in_dim(identity(full_size, type_.dtype, type_.shape[:-2]), size, full_size, axis=axis)
     return concatenate([core, identity_part], axis)
 
 
-def one_hot(permutation: Any, dtype: Any) -> Any:
-    """Return the permutation matrices whose row i selects row ``permutation[i]``."""
+def permutation_matrices(permutation: Any, dtype: Any) -> Any:
+    """Return the permutation matrices whose row i selects row ``permutation[i]``, with elements of ``dtype``."""
     shape = aval(permutation).shape
     numbers = broadcasted_iota(np.int32, (*(1,) * len(shape[:-1]), 1, shape[-1]), len(shape))
     return convert_element_type(eq(as_columns(permutation), numbers), dtype)
@@ -133,10 +139,10 @@ def one_hot(permutation: Any, dtype: Any) -> Any:
 def lu(x: Any) -> list[Any]:
     """Return the LU factorization with partial pivoting of stacks of matrices, shape ``(…, m, n)``.
 
-    Returns a list: both factors in one array of that shape (the ones on the diagonal of the lower factor are left out),
-    the row exchanges as int32 of shape ``(…, min(m, n))``, and the permutation of rows that they come to, int32
-    ``(…, m)``. A singular matrix gives zeros on the diagonal. Raises ValueError for arrays without rows and columns,
-    TypeError for other than floating-point or complex types.
+    Returns a list: both factors in one array of that shape (the diagonal of the lower factor, which is all ones, is not
+    stored), the row exchanges as int32 of shape ``(…, min(m, n))``, and the permutation of rows that they amount to,
+    int32 ``(…, m)``. A singular matrix gives zeros on the diagonal. Raises ValueError for arrays without rows and
+    columns, TypeError unless they are floating-point or complex.
 
     >>> from xlascope import lax, numpy as jnp
     >>> factors, exchanges, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -148,7 +154,7 @@ def lu(x: Any) -> list[Any]:
 
 
 class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
-    """The permutation that successive row exchanges amount to."""
+    """Permutation of ``permutation_size`` rows that successive row exchanges amount to."""
 
     traits = KERNEL
     permutation_size: int
@@ -165,10 +171,10 @@ class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
                 f"Output permutation size {self.permutation_size} has to exceed the trailing dimension of the pivots, "
                 f"got shape {pivots.shape}{here()}"
             )
-        return [shaped((*pivots.shape[:-1], self.permutation_size), pivots.dtype)]
+        return [make_aval((*pivots.shape[:-1], self.permutation_size), pivots.dtype)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return [permutation_of(builder, operands[0], builder.in_avals[0], builder.out_avals[0])]
+        return [emit_permutation(builder, operands[0], builder.in_avals[0], builder.out_avals[0])]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *primals), [ZERO]
@@ -178,20 +184,21 @@ class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
         return [bind1(self, x if axis is NOT_MAPPED else moveaxis(x, axis, 0))], [0]
 
 
-def permutation_of(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out: ShapedArray) -> Any:
-    """Emit the permutation (type ``out``) that row exchanges amount to.
+def emit_permutation(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out: ShapedArray) -> Any:
+    """Emit the permutation that row exchanges amount to; return its MLIR value of type ``out``.
 
-    For each exchange, in order, the numbers at its two positions are swapped.
+    ``exchanges`` is the MLIR value of the exchanges, which count from 0, and ``of_exchanges`` its type. For each
+    exchange, in order, the numbers at its two positions are swapped.
     """
     rank, count = out.ndim, of_exchanges.shape[-1]
-    if builder.platform in GPUS and out.dtype == INT32 and count and out.size:
+    if builder.platform in GPU_PLATFORMS and out.dtype == INT32 and count and out.size:
         name = "cu_lu_pivots_to_permutation"
-        return by_columns(builder, name, [exchanges], [of_exchanges], [out], rank - 1)[0]
-    scalar, single_aval = shaped((), out.dtype), shaped((*out.shape[:-1], 1), out.dtype)
+        return call_column_major(builder, name, [exchanges], [of_exchanges], [out], rank - 1)[0]
+    scalar, single_aval = make_aval((), out.dtype), make_aval((*out.shape[:-1], 1), out.dtype)
     places = builder.emit1("stablehlo.iota", [], out, {"iota_dimension": attribute(f"{rank - 1} : i64")})
     if not count or not out.size:
         return places
-    spread = range(rank)
+    all_axes = range(rank)
 
     def value_at(values: Any, at: Any, like: ShapedArray) -> Any:
         """Emit the number at one position, the same for the whole stack."""
@@ -199,28 +206,31 @@ def permutation_of(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out:
         starts = [*[zero] * (rank - 1), at]
         sizes = (*like.shape[:-1], 1)
         return builder.emit1(
-            "stablehlo.dynamic_slice", [values, *starts], shaped(sizes, out.dtype), {"slice_sizes": integers(sizes)}
+            "stablehlo.dynamic_slice",
+            [values, *starts],
+            make_aval(sizes, out.dtype),
+            {"slice_sizes": int64_array(sizes)},
         )
 
     def sum_last_axis(values: Any) -> Any:
         reduce_op = builder.operation(
             "stablehlo.reduce",
             [values, builder.constant(0, scalar)],
-            {"dimensions": integers([rank - 1])},
-            [shaped(out.shape[:-1], out.dtype)],
+            {"dimensions": int64_array([rank - 1])},
+            [make_aval(out.shape[:-1], out.dtype)],
             regions=1,
         )
         builder.fill_region(reduce_op, [scalar] * 2, lambda x, y: [builder.emit1("stablehlo.add", [x, y], scalar)])
         return builder.emit1("stablehlo.reshape", [reduce_op.results[0]], single_aval)
 
     def step(at: Any, order: Any, pivots: Any) -> list[Any]:
-        pivot_index = builder.broadcast(value_at(pivots, at, of_exchanges), out, spread)
+        pivot_index = builder.broadcast(value_at(pivots, at, of_exchanges), out, all_axes)
         current_value = value_at(order, at, out)
-        is_pivot = compare(builder, "EQ", places, pivot_index, out.shape)
-        pivot_value = sum_last_axis(select(builder, is_pivot, order, zeros(builder, out), out))
-        is_current = compare(builder, "EQ", places, builder.broadcast(at, out), out.shape)
-        order = select(builder, is_pivot, builder.broadcast(current_value, out, spread), order, out)
-        order = select(builder, is_current, builder.broadcast(pivot_value, out, spread), order, out)
+        is_pivot = emit_compare(builder, "EQ", places, pivot_index, out.shape)
+        pivot_value = sum_last_axis(emit_select(builder, is_pivot, order, emit_zeros(builder, out), out))
+        is_current = emit_compare(builder, "EQ", places, builder.broadcast(at, out), out.shape)
+        order = emit_select(builder, is_pivot, builder.broadcast(current_value, out, all_axes), order, out)
+        order = emit_select(builder, is_current, builder.broadcast(pivot_value, out, all_axes), order, out)
         return [builder.emit1("stablehlo.add", [at, builder.constant(1, scalar)], scalar), order, pivots]
 
     carried = [scalar, out, of_exchanges]
@@ -246,18 +256,18 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     return bind1(LUPivotsToPermutation(size), pivots)
 
 
-def solve_with(factors: Any, permutation: Any, b: Any, transposing: bool = False) -> Any:
-    """Return the X with A X = B (or Aᵀ X = B), from the LU factorization of A."""
-    order = one_hot(permutation, aval(factors).dtype)
+def solve_factored(factors: Any, permutation: Any, b: Any, transposing: bool = False) -> Any:
+    """Return the X with A X = B (``transposing``: Aᵀ X = B), from the results of :func:`lu` for A."""
+    order = permutation_matrices(permutation, aval(factors).dtype)
     if transposing:
         y = triangular_solve(factors, b, left_side=True, lower=False, transpose_a=True)
         y = triangular_solve(factors, y, left_side=True, lower=True, transpose_a=True, unit_diagonal=True)
-        return product(_flipped(order), y)
+        return product(_transpose_last_axes(order), y)
     y = triangular_solve(factors, product(order, b), left_side=True, lower=True, unit_diagonal=True)
     return triangular_solve(factors, y, left_side=True, lower=False)
 
 
-def _flipped(order: Any) -> Any:
+def _transpose_last_axes(order: Any) -> Any:
     rank = len(aval(order).shape)
     return moveaxis(order, rank - 2, rank - 1)
 
@@ -265,4 +275,4 @@ def _flipped(order: Any) -> Any:
 def solve(a: Any, b: Any) -> Any:
     """Return the X with A X = B, for square matrices."""
     factors, _, permutation = lu(a)
-    return solve_with(factors, permutation, b)
+    return solve_factored(factors, permutation, b)

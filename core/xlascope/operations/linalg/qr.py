@@ -5,32 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ...dtypes import kind_of
-from ...ir.avals import ShapedArray, shaped
+from ...dtypes import dtype_kind
+from ...ir.avals import ShapedArray, make_aval
 from ...ir.markers import ZERO
 from ...trace.bind import bind
 from ...trace.source import here
 from ...xla.mlir import lapack
-from ...xla.mlir.builder import attribute, integers
-from ...xla.mlir.solver_calls import by_columns
+from ...xla.mlir.builder import attribute, int64_array
+from ...xla.mlir.solver_calls import call_column_major
 from ..arithmetic import mul, sub
 from ..complex_numbers import imag
 from ..conversion import convert_element_type
-from ..sums import sum_tangents
-from ..values import aval, typed_scalar
-from .lu import one_hot
-from .matrices import adjoint, lower, on_diagonal, product, transposed
-from .reflections import first_columns, product_of, reflections, types_of_reflections
-from .stacks import INT32, MAGMA, OfStacks, counted_from_zero, identities, require_matrices, upper_triangle, zeros
+from ..operand_values import aval, typed_scalar
+from ..tangent_arithmetic import sum_tangents
+from .householder import emit_geqrf, emit_householder_product, first_columns, reflection_avals
+from .lu import permutation_matrices
+from .matrices import adjoint, lower, on_diagonal, product, transpose_matrices
+from .matrix_stacks import (
+    INT32,
+    MAGMA_ATTRIBUTES,
+    MatrixStackOperation,
+    emit_identities,
+    emit_upper_triangle,
+    emit_zero_based,
+    emit_zeros,
+    require_matrices,
+)
 from .triangular import triangular_solve
 
 
-class Qr(OfStacks, name="qr"):
+class Qr(MatrixStackOperation, name="qr"):
     """A = Q R with orthonormal columns in Q and a triangular R; ``pivoting`` permutes the columns of A first.
 
-    For A of full rank and D = Qᴴ A' R⁻¹ with the square parts of A' and R: Q' = Q (W - D) + A' R⁻¹ and R' = Qᴴ A' -
-    W R with the skew W that has the lower part of D, and of a complex D the imaginary part of its diagonal (S. F.
-    Walter and L. Lehmann, arXiv:1009.6112, section 4).
+    For A of full rank and D = Qᴴ A' R⁻¹ with the square parts of A' and R: Q' = Q (W - D) + A' R⁻¹ and R' = Qᴴ A' - W R
+    with the skew W that has the lower part of D, and of a complex D the imaginary part of its diagonal (S. F. Walter
+    and L. Lehmann, arXiv:1009.6112, section 4).
     """
 
     pivoting: bool
@@ -44,37 +53,45 @@ class Qr(OfStacks, name="qr"):
         require_matrices(self.name, a)
         (*lead, m, n) = a.shape
         k = m if self.full_matrices else min(m, n)
-        order = [shaped((*lead, n), INT32)] if self.pivoting else []
-        return [shaped((*lead, m, k), a.dtype), shaped((*lead, k, n), a.dtype), *order]
+        order = [make_aval((*lead, n), INT32)] if self.pivoting else []
+        return [make_aval((*lead, m, k), a.dtype), make_aval((*lead, k, n), a.dtype), *order]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (a,), (q, r, *order) = builder.in_avals, builder.out_avals
         if not a.size:
-            return [identities(builder, q), zeros(builder, r), *(self._first_order(builder, type_) for type_ in order)]
+            return [
+                emit_identities(builder, q),
+                emit_zeros(builder, r),
+                *(self._initial_order(builder, type_) for type_ in order),
+            ]
         self.require_library(builder)
         if self.pivoting:
-            packed, positions, taus = self._with_exchanges(builder, operands, order[0])
-            column_order = [counted_from_zero(builder, positions, order[0])]
+            packed, positions, taus = self._emit_pivoted(builder, operands, order[0])
+            column_order = [emit_zero_based(builder, positions, order[0])]
         else:
-            packed, taus = reflections(builder, operands[0], a)
+            packed, taus = emit_geqrf(builder, operands[0], a)
             column_order = []
-        vectors = _with_columns(builder, packed, a, q)
-        basis = product_of(builder, [vectors, taus], [q, types_of_reflections(a)[1]], q)
-        return [*basis, upper_triangle(builder, _with_rows(builder, packed, a, r), r), *column_order]
+        vectors = _resize_columns(builder, packed, a, q)
+        basis = emit_householder_product(builder, [vectors, taus], [q, reflection_avals(a)[1]], q)
+        return [*basis, emit_upper_triangle(builder, _resize_rows(builder, packed, a, r), r), *column_order]
 
-    def _with_exchanges(self, builder: Any, operands: Sequence[Any], order: ShapedArray) -> list[Any]:
+    def _emit_pivoted(self, builder: Any, operands: Sequence[Any], order: ShapedArray) -> list[Any]:
+        """Emit the pivoted factorization and return packed factors, column order and scalar factors.
+
+        The column order, of the type ``order``, counts from 1. Raises NotImplementedError on a TPU.
+        """
         (a,) = builder.in_avals
-        inputs, in_place = [*operands, zeros(builder, order)], {0: 0, 1: 1}
-        matrix, taus = types_of_reflections(a)
+        inputs, in_place = [*operands, emit_zeros(builder, order)], {0: 0, 1: 1}
+        matrix, taus = reflection_avals(a)
         types, results, lead = [a, order], [matrix, order, taus], a.ndim - 2
         if builder.platform == "cpu":
-            return lapack.call(builder, "geqp3", inputs, types, results, lead, None, in_place)
+            return lapack.call_lapack(builder, "geqp3", inputs, types, results, lead, None, in_place)
         if builder.platform == "tpu":
-            raise self.not_there(builder, " with pivoting")
-        options = {"magma": MAGMA[self.use_magma]}
-        return by_columns(builder, "cuhybrid_geqp3", inputs, types, results, lead, options, in_place)
+            raise self.unsupported_error(builder, " with pivoting")
+        options = {"magma": MAGMA_ATTRIBUTES[self.use_magma]}
+        return call_column_major(builder, "cuhybrid_geqp3", inputs, types, results, lead, options, in_place)
 
-    def _first_order(self, builder: Any, out: ShapedArray) -> Any:
+    def _initial_order(self, builder: Any, out: ShapedArray) -> Any:
         return builder.emit1("stablehlo.iota", [], out, {"iota_dimension": attribute(f"{out.ndim - 1} : i64")})
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
@@ -93,16 +110,16 @@ class Qr(OfStacks, name="qr"):
             )
         q, r, *order = results
         if order:  # the tangent of the columns in their order
-            t = product(t, transposed(one_hot(order[0], aval(a).dtype)))
-        moved = triangular_solve(first_columns(r, min(m, n)), first_columns(t, min(m, n)))
-        inner = product(adjoint(q), moved)
+            t = product(t, transpose_matrices(permutation_matrices(order[0], aval(a).dtype)))
+        solution = triangular_solve(first_columns(r, min(m, n)), first_columns(t, min(m, n)))
+        inner = product(adjoint(q), solution)
         below = lower(inner, strictly=True)
         skew = sub(below, adjoint(below))
-        if kind_of(aval(a).dtype) == "c":
+        if dtype_kind(aval(a).dtype) == "c":
             skew = sum_tangents([skew, _imaginary_diagonal(inner)])
         difference = sub(skew, inner)
         return results, [
-            sum_tangents([product(q, difference), moved]),
+            sum_tangents([product(q, difference), solution]),
             sub(product(adjoint(q), t), product(skew, r)),
             *[ZERO] * len(order),
         ]
@@ -114,34 +131,35 @@ def _imaginary_diagonal(x: Any) -> Any:
     return mul(parts, typed_scalar(1j, dtype))
 
 
-def _with_columns(builder: Any, value: Any, have: ShapedArray, out: ShapedArray) -> Any:
-    """Cut or zero-pad the reflections to the number of columns of Q."""
-    return _resized(builder, value, have, out, have.ndim - 1)
+def _resize_columns(builder: Any, value: Any, have: ShapedArray, out: ShapedArray) -> Any:
+    """Cut or zero-pad a value of type ``have`` to the number of columns of the type ``out``."""
+    return _resize_axis(builder, value, have, out, have.ndim - 1)
 
 
-def _with_rows(builder: Any, value: Any, have: ShapedArray, out: ShapedArray) -> Any:
-    return _resized(builder, value, have, out, have.ndim - 2)
+def _resize_rows(builder: Any, value: Any, have: ShapedArray, out: ShapedArray) -> Any:
+    return _resize_axis(builder, value, have, out, have.ndim - 2)
 
 
-def _resized(builder: Any, value: Any, have: ShapedArray, out: ShapedArray, axis: int) -> Any:
-    size, wanted = have.shape[axis], out.shape[axis]
-    if size == wanted:
+def _resize_axis(builder: Any, value: Any, have: ShapedArray, out: ShapedArray, axis: int) -> Any:
+    """Cut or zero-pad a value of type ``have`` along an axis to its size in the type ``out``."""
+    size, new_size = have.shape[axis], out.shape[axis]
+    if size == new_size:
         return value
     rank, none = have.ndim, [0] * have.ndim
-    if wanted < size:
+    if new_size < size:
         attributes = {
-            "start_indices": integers(none),
-            "limit_indices": integers(out.shape),
-            "strides": integers([1] * rank),
+            "start_indices": int64_array(none),
+            "limit_indices": int64_array(out.shape),
+            "strides": int64_array([1] * rank),
         }
         return builder.emit1("stablehlo.slice", [value], out, attributes)
-    more = [wanted - size if i == axis else 0 for i in range(rank)]
+    more = [new_size - size if i == axis else 0 for i in range(rank)]
     attributes = {
-        "edge_padding_low": integers(none),
-        "edge_padding_high": integers(more),
-        "interior_padding": integers(none),
+        "edge_padding_low": int64_array(none),
+        "edge_padding_high": int64_array(more),
+        "interior_padding": int64_array(none),
     }
-    zero = builder.constant(0, shaped((), have.dtype))
+    zero = builder.constant(0, make_aval((), have.dtype))
     return builder.emit1("stablehlo.pad", [value, zero], out, attributes)
 
 
@@ -149,10 +167,11 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
     """Return the QR factorization of stacks of matrices, shape ``(…, m, n)``.
 
     Returns Q, ``(…, m, k)`` with orthonormal columns, and R, ``(…, k, n)``, upper triangular; k is m with
-    ``full_matrices``, else ``min(m, n)``. With ``pivoting`` also the order of columns, int32 ``(…, n)``:
-    ``x[:, order] = Q R`` with a diagonal of R that falls in size. ``use_magma`` says whether a GPU uses MAGMA for that
-    (None: if it is installed). Derivatives are there for full rank, with ``full_matrices`` for at most as many rows as
-    columns. Raises ValueError for arrays without rows and columns, NotImplementedError for ``pivoting`` on a TPU.
+    ``full_matrices``, else ``min(m, n)``. With ``pivoting`` it also returns the order of columns, int32 ``(…, n)``:
+    ``x[:, order] = Q R``, where the diagonal elements of R have non-increasing magnitudes. ``use_magma`` says whether a
+    GPU uses MAGMA for pivoting (None: if it is installed). Derivatives are defined for matrices of full rank, and with
+    ``full_matrices`` only if m <= n. Raises ValueError for arrays without rows and columns, NotImplementedError for
+    ``pivoting`` on a TPU.
 
     >>> from xlascope import lax, numpy as jnp
     >>> q, r = lax.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]), full_matrices=False)

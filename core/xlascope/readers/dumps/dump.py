@@ -9,7 +9,10 @@ from ...records.decisions import FusionDecision
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """Decisions of one dump, in order; ``complete`` is False when the file is truncated or exceeds the limit."""
+    """Fusion decisions that were read from one dump or log, in order.
+
+    ``complete`` is False when the file is truncated or exceeds the reader's limit.
+    """
 
     decisions: tuple[FusionDecision, ...]
     complete: bool = True

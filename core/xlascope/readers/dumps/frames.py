@@ -16,19 +16,19 @@ from pathlib import Path
 
 from ..format_error import FormatError
 from .dump import Dump
-from .labels import decisions_of
+from .labels import parse_labels
 
 #: The most bytes of labels that are unpacked, and the most frames that are read of any dump.
-MOST_BYTES, MOST_FRAMES = 256 * 2**20, 200_000
+MAX_LABEL_BYTES, MAX_FRAMES = 256 * 2**20, 200_000
 #: Steps of SQLite's virtual machine between two checks of a query's duration, and the maximum number of checks.
-_STEPS, _LOOKS = 100_000, 2_000
+_STEPS_PER_CHECK, _MAX_CHECKS = 100_000, 2_000
 #: Exceptions raised by damaged zip files and databases.
-_DAMAGED = (
+_DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, sqlite3.Error),
     UnicodeDecodeError,  # the names in a zip file
 )
-_READ = "a fusion dump of XLA's"
-_SPACE = " \t\r\n,"
+_SUBJECT = "a fusion dump of XLA's"
+_SEPARATORS = " \t\r\n,"
 _METADATA, _DATABASE = "metadata.json", "fusions.db"
 
 
@@ -42,12 +42,12 @@ def read_fusion_page(text: str, *, is_complete: bool = True) -> Dump:
     """
     _, mark, tail = text.partition("const frames = [")
     if not mark:
-        raise FormatError(_READ, "no frames in the page: it is damaged, or not a fusion dump of XLA's")
+        raise FormatError(_SUBJECT, "no frames in the page: it is damaged, or not a fusion dump of XLA's")
     labels: list[str] = []
     complete = False
     position, decode = 0, json.JSONDecoder(strict=False).raw_decode
-    while len(labels) < MOST_FRAMES:
-        while position < len(tail) and tail[position] in _SPACE:
+    while len(labels) < MAX_FRAMES:
+        while position < len(tail) and tail[position] in _SEPARATORS:
             position += 1
         if tail.startswith("]", position):
             complete = True
@@ -58,7 +58,7 @@ def read_fusion_page(text: str, *, is_complete: bool = True) -> Dump:
             break
         if isinstance(frame, list) and len(frame) > 1 and isinstance(frame[1], str):
             labels.append(frame[1])
-    return Dump(decisions_of(labels), complete and (is_complete or ";" in tail[position : position + 2]))
+    return Dump(parse_labels(labels), complete and (is_complete or ";" in tail[position : position + 2]))
 
 
 def read_fusion_archive(file: Path) -> Dump:
@@ -72,59 +72,61 @@ def read_fusion_archive(file: Path) -> Dump:
         if zipfile.is_zipfile(file):
             with zipfile.ZipFile(file) as archive, tempfile.TemporaryDirectory(prefix="xlascope-") as folder:
                 if _METADATA in archive.namelist():
-                    return _metadata_in(_unpacked(archive, _METADATA, Path(folder)))
-                return _labels_in(_unpacked(archive, _DATABASE, Path(folder)))
+                    return _read_metadata(_unpack(archive, _METADATA, Path(folder)))
+                return _read_labels(_unpack(archive, _DATABASE, Path(folder)))
         with file.open("rb") as stream:
             if not stream.read(16).startswith(b"SQLite format 3"):
-                raise FormatError(_READ, "neither a zip file nor a database: it is damaged, or cut off")
-        return _labels_in(file)
-    except _DAMAGED as error:
-        raise FormatError(_READ, f"a damaged fusion dump ({error})") from None
+                raise FormatError(_SUBJECT, "neither a zip file nor a database: it is damaged, or cut off")
+        return _read_labels(file)
+    except _DAMAGE_ERRORS as error:
+        raise FormatError(_SUBJECT, f"a damaged fusion dump ({error})") from None
 
 
-def _unpacked(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
+def _unpack(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
+    """Write a file of a zip archive into ``folder`` and return its path; raise FormatError if missing or too large."""
     try:
         size = archive.getinfo(name).file_size
     except KeyError:
         raise FormatError(
-            _READ, f"neither {_METADATA} nor {_DATABASE} in the zip file: it is no fusion dump of XLA's"
+            _SUBJECT, f"neither {_METADATA} nor {_DATABASE} in the zip file: it is no fusion dump of XLA's"
         ) from None
-    if size > MOST_BYTES:
-        raise FormatError(_READ, f"its labels take {size:,} bytes; at most {MOST_BYTES:,} are read")
+    if size > MAX_LABEL_BYTES:
+        raise FormatError(_SUBJECT, f"its labels take {size:,} bytes; at most {MAX_LABEL_BYTES:,} are read")
     target = folder / name
-    remaining = MOST_BYTES
+    remaining = MAX_LABEL_BYTES
     with archive.open(name) as source, target.open("wb") as copy:
         while block := source.read(min(2**20, remaining + 1)):  # the size in the zip's directory is not trusted
             remaining -= len(block)
             if remaining < 0:
-                raise FormatError(_READ, f"its labels take more than {MOST_BYTES:,} bytes")
+                raise FormatError(_SUBJECT, f"its labels take more than {MAX_LABEL_BYTES:,} bytes")
             copy.write(block)
     return target
 
 
-def _metadata_in(file: Path) -> Dump:
+def _read_metadata(file: Path) -> Dump:
     try:
         metadata = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise FormatError(_READ, f"its {_METADATA} is damaged ({error})") from None
+        raise FormatError(_SUBJECT, f"its {_METADATA} is damaged ({error})") from None
     frames = metadata.get("frames") if isinstance(metadata, dict) else None
     if not isinstance(frames, list):
-        raise FormatError(_READ, f"no frames in its {_METADATA}: it is no fusion dump of XLA's")
-    labels = [item.get("label") for item in frames[:MOST_FRAMES] if isinstance(item, dict)]
-    return Dump(decisions_of(item for item in labels if isinstance(item, str)), len(frames) <= MOST_FRAMES)
+        raise FormatError(_SUBJECT, f"no frames in its {_METADATA}: it is no fusion dump of XLA's")
+    labels = [item.get("label") for item in frames[:MAX_FRAMES] if isinstance(item, dict)]
+    return Dump(parse_labels(item for item in labels if isinstance(item, str)), len(frames) <= MAX_FRAMES)
 
 
-def _labels_in(database: Path) -> Dump:
-    with _opened(database) as connection:
+def _read_labels(database: Path) -> Dump:
+    """Return the decisions in the database of a fusion dump; raise FormatError for any other database."""
+    with _open_database(database) as connection:
         tables = dict(connection.execute("SELECT name, type FROM sqlite_master"))
         if tables.get("frames") != "table":
-            raise FormatError(_READ, "no table of frames in the database: it is not a fusion dump of XLA's")
+            raise FormatError(_SUBJECT, "no table of frames in the database: it is not a fusion dump of XLA's")
         rows = connection.execute("SELECT label FROM frames ORDER BY id")
         labels: list[str] = []
         complete = True
         try:
             for (label,) in rows:
-                if len(labels) == MOST_FRAMES:
+                if len(labels) == MAX_FRAMES:
                     complete = False
                     break
                 if isinstance(label, str):
@@ -133,25 +135,26 @@ def _labels_in(database: Path) -> Dump:
             if not labels:
                 raise
             complete = False
-    return Dump(decisions_of(labels), complete)
+    return Dump(parse_labels(labels), complete)
 
 
 @contextlib.contextmanager
-def _opened(database: Path) -> Iterator[sqlite3.Connection]:
+def _open_database(database: Path) -> Iterator[sqlite3.Connection]:
+    """Open an untrusted SQLite database read-only, with limits on what queries may read and how long they take."""
     connection = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
     connection.text_factory = lambda data: data.decode(errors="replace")
-    checks = iter(range(_LOOKS))
+    checks = iter(range(_MAX_CHECKS))
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2**20)
-        connection.set_progress_handler(lambda: next(checks, None) is None, _STEPS)
-        connection.set_authorizer(_only_labels)
+        connection.set_progress_handler(lambda: next(checks, None) is None, _STEPS_PER_CHECK)
+        connection.set_authorizer(_authorize)
         yield connection
     finally:
         connection.close()
 
 
-def _only_labels(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Authorize only reads of two tables: a database may come with views and functions of its own."""
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """Authorize only reads of two tables, as SQLite's callback: a database may have views and functions of its own."""
     if action == sqlite3.SQLITE_SELECT:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_READ and first in ("frames", "sqlite_master"):

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from ...records.decisions import FusionDecision
 from ..format_error import FormatError
-from .reasons import plain
+from .reasons import explain_reason
 
 #: Sentences longer than this are not XLA's.
-_LONGEST = 20_000
+_MAX_LABEL_CHARS = 20_000
 _ABOUT = re.compile(
     r"About to (?:MOF-)?fuse (?:producer |sibling )?\|([^|]*)\| into (?:consumer |sibling )?\|([^|]*)\|"
 )
@@ -21,12 +21,12 @@ _NOT_CONSIDERED = re.compile(
     r"Not considering fusion (?:of|betwe+n) producer \|+([^|]*)\| into consumer \|([^|]*)\| due to: (.*)", re.DOTALL
 )
 _SIBLINGS = re.compile(r"Not fusing siblings \|([^|]*)\| and \|([^|]*)\| due to: (.*)", re.DOTALL)
-_KNOWN = (_ABOUT, _FUSED, _FUSED_INTO, _REFUSED, _NOT_CONSIDERED, _SIBLINGS)
+_PATTERNS = (_ABOUT, _FUSED, _FUSED_INTO, _REFUSED, _NOT_CONSIDERED, _SIBLINGS)
 #: Names of passes in the sentences, and the names in our records.
 _PASSES = {"multi-output": "MultiOutputFusion"}
 
 
-def decisions_of(labels: Iterable[str]) -> tuple[FusionDecision, ...]:
+def parse_labels(labels: Iterable[str]) -> tuple[FusionDecision, ...]:
     """Return the decisions in labels, in order; other sentences are skipped.
 
     Raises FormatError if no sentence is a decision.
@@ -40,22 +40,22 @@ def decisions_of(labels: Iterable[str]) -> tuple[FusionDecision, ...]:
     about: tuple[str, str] | None = None
     first_label, is_recognized = "", False
     for label in labels:
-        label = label[:_LONGEST].strip()
+        label = label[:_MAX_LABEL_CHARS].strip()
         first_label = first_label or label
-        is_recognized = is_recognized or any(pattern.match(label) for pattern in _KNOWN)
+        is_recognized = is_recognized or any(pattern.match(label) for pattern in _PATTERNS)
         if match := _ABOUT.match(label):
             about = match[1], match[2]
         elif match := _FUSED.match(label):
             consumer = about[1] if about and about[0] == match[1] else match[2]
-            decisions.append(_fused(len(decisions), match[3], match[1], consumer, match[2]))
+            decisions.append(_make_fusion(len(decisions), match[3], match[1], consumer, match[2]))
             about = None
         elif about and (match := _FUSED_INTO.match(label)):
-            decisions.append(_fused(len(decisions), match[2], *about, match[1]))
+            decisions.append(_make_fusion(len(decisions), match[2], *about, match[1]))
             about = None
         elif match := _REFUSED.match(label):
-            decisions.append(refused(len(decisions), "InstructionFusion", match[1], match[2], match[3]))
+            decisions.append(make_refusal(len(decisions), "InstructionFusion", match[1], match[2], match[3]))
         elif match := _NOT_CONSIDERED.match(label) or _SIBLINGS.match(label):
-            decisions.append(refused(len(decisions), "MultiOutputFusion", match[1], match[2], match[3]))
+            decisions.append(make_refusal(len(decisions), "MultiOutputFusion", match[1], match[2], match[3]))
     if first_label and not is_recognized:
         raise FormatError(
             "the labels of a fusion dump", f"expected sentences about fusion, found such as {first_label[:80]!r}"
@@ -63,11 +63,14 @@ def decisions_of(labels: Iterable[str]) -> tuple[FusionDecision, ...]:
     return tuple(decisions)
 
 
-def refused(step: int, pass_name: str, producer: str, consumer: str, reason: str) -> FusionDecision:
-    """Return a refusal, with XLA's reason and its explanation in plain words."""
+def make_refusal(step: int, pass_name: str, producer: str, consumer: str, reason: str) -> FusionDecision:
+    """Return the decision not to fuse ``producer`` into ``consumer``, with XLA's reason and a plain explanation.
+
+    ``step`` is the decision's number, ``consumer`` is ``""`` if any consumer is refused.
+    """
     reason = reason.strip()
-    return FusionDecision(step, pass_name, "refused", producer, consumer, "", reason, plain(reason))
+    return FusionDecision(step, pass_name, "refused", producer, consumer, "", reason, explain_reason(reason))
 
 
-def _fused(step: int, inside: str, producer: str, consumer: str, result: str) -> FusionDecision:
+def _make_fusion(step: int, inside: str, producer: str, consumer: str, result: str) -> FusionDecision:
     return FusionDecision(step, _PASSES.get(inside, inside), "fused", producer, consumer, result)

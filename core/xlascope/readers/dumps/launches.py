@@ -32,11 +32,11 @@ class Launch(NamedTuple):
 
     def __str__(self) -> str:
         shared = f", {self.shared} B shared" if self.shared else ""
-        return f"{_extent(self.grid)} × {_extent(self.block)} threads{shared}"
+        return f"{_format_extent(self.grid)} × {_format_extent(self.block)} threads{shared}"
 
 
 def read_launches(text: str, kernels: Iterable[str]) -> dict[str, Launch]:
-    """Return the launch configuration of each of these kernels that the thunk sequence lists.
+    """Return the launch configuration of each of the named kernels that the thunk sequence lists.
 
     Raises FormatError for a text that is no such list, and where no kernel in it has a launch.
 
@@ -51,7 +51,7 @@ def read_launches(text: str, kernels: Iterable[str]) -> dict[str, Launch]:
             "XLA's list of steps", f"expected NAME grid: […] threads: […] shared_memory: …, found {line!r}"
         )
     launches = {
-        step["name"]: Launch(_numbers(step["grid"]), _numbers(step["block"]), int(step["shared"]))
+        step["name"]: Launch(_parse_ints(step["grid"]), _parse_ints(step["block"]), int(step["shared"]))
         for step in _STEP.finditer(text)
     }
     # PTX names have no dots: XLA replaces them by underscores.
@@ -59,11 +59,11 @@ def read_launches(text: str, kernels: Iterable[str]) -> dict[str, Launch]:
     return {name: launches[plain] for name, plain in names if plain in launches}
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def _parse_ints(text: str) -> tuple[int, ...]:
     return tuple(int(size) for size in text.split(","))
 
 
-def _extent(sizes: tuple[int, ...]) -> str:
+def _format_extent(sizes: tuple[int, ...]) -> str:
     while len(sizes) > 1 and sizes[-1] == 1:
         sizes = sizes[:-1]
     return "·".join(map(str, sizes))

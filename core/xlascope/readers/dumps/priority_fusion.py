@@ -9,23 +9,25 @@ from typing import NamedTuple
 
 from ...records.decisions import FusionDecision
 from ..format_error import FormatError
-from ..hlo.text import unescaped
+from ..hlo.text import unescape
 from .dump import Dump
-from .labels import refused
+from .labels import make_refusal
 
 _PASS = "PriorityFusion"
 _LINE = re.compile(r'\s*(?:(\w+) \{|(\})|(\w+): (?:"((?:[^"\\]|\\.)*)"|(\S+)))\s*')
-_READ = "a dump of the priority fusion"
+_SUBJECT = "a dump of the priority fusion"
 #: The kinds of steps that are read; others are passed over.
 _KINDS = frozenset({"fusion", "update_priority", "producer_ineligible"})
-_MOST_STEPS = 200_000
+_MAX_STEPS = 200_000
 #: The pass's own reason for a pair whose estimates are against fusion (the dump has only the estimates).
-_SLOWER = "will execute slower if fused"
+_SLOWER_REASON = "will execute slower if fused"
 
 Fields = dict[str, list[str]]
 
 
 class _Step(NamedTuple):
+    """Step of the priority fusion: its kind, and the values of its fields by name."""
+
     kind: str
     fields: Fields
 
@@ -52,22 +54,26 @@ def read_fusion_process(text: str, *, is_complete: bool = True) -> Dump:
     steps: list[_Step] = []
     complete = is_complete
     try:
-        for step in _steps(text):
+        for step in _iter_steps(text):
             steps.append(step)
-            if len(steps) == _MOST_STEPS:
+            if len(steps) == _MAX_STEPS:
                 complete = False
                 break
     except FormatError:
         complete = False
     if not steps and "fusion_steps {\n" not in text:
-        raise FormatError(_READ, "expected fusion_steps, found none: it is damaged, or not a fusion dump of XLA's")
+        raise FormatError(_SUBJECT, "expected fusion_steps, found none: it is damaged, or not a fusion dump of XLA's")
     if steps and not _KINDS.intersection(step.kind for step in steps):
-        raise FormatError(_READ, f"expected steps such as {min(_KINDS)}, found such as {steps[0].kind}")
-    return Dump(tuple(_decisions(steps)), complete)
+        raise FormatError(_SUBJECT, f"expected steps such as {min(_KINDS)}, found such as {steps[0].kind}")
+    return Dump(tuple(_iter_decisions(steps)), complete)
 
 
 def with_estimates(logged: Sequence[FusionDecision], dumped: Sequence[FusionDecision]) -> tuple[FusionDecision, ...]:
-    """Return the decisions of XLA's log, with estimates and estimate-based refusals from a dump of the pass."""
+    """Return the decisions in XLA's log, completed by those in a dump of the priority fusion.
+
+    ``logged`` get the time estimates of the same fusions in ``dumped``, and the refusals for which the dump has
+    estimates are added after the pass's last decision.
+    """
     times: dict[tuple[str, str], list[FusionDecision]] = {}
     for decision in dumped:
         if decision.action == "fused":
@@ -85,14 +91,14 @@ def with_estimates(logged: Sequence[FusionDecision], dumped: Sequence[FusionDeci
     return tuple(replace(decision, step=step) for step, decision in enumerate(merged))
 
 
-def _steps(text: str) -> Iterator[_Step]:
+def _iter_steps(text: str) -> Iterator[_Step]:
     """Yield the steps; raise FormatError where the text is malformed or truncated."""
     depth, kind, fields = 0, "", Fields()
     for line in text.splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
             if line.strip() and depth:
-                raise FormatError(_READ, f"expected a field, found {line.strip()[:80]!r}")
+                raise FormatError(_SUBJECT, f"expected a field, found {line.strip()[:80]!r}")
             continue
         opened_name, closed, name, quoted, bare = match.groups()
         if opened_name:
@@ -105,12 +111,13 @@ def _steps(text: str) -> Iterator[_Step]:
                 yield _Step(kind, fields)
                 kind = ""
         elif depth == 2:
-            fields.setdefault(name, []).append(unescaped(quoted) if quoted is not None else bare)
+            fields.setdefault(name, []).append(unescape(quoted) if quoted is not None else bare)
     if depth:
-        raise FormatError(_READ, "the text is cut off")
+        raise FormatError(_SUBJECT, "the text is cut off")
 
 
-def _decisions(steps: Sequence[_Step]) -> Iterator[FusionDecision]:
+def _iter_decisions(steps: Sequence[_Step]) -> Iterator[FusionDecision]:
+    """Yield the decisions: fusions, ineligible producers, and pairs that were not fused because that is slower."""
     latest: dict[str, _Step] = {}
     number = 0
     for step in steps:
@@ -119,25 +126,25 @@ def _decisions(steps: Sequence[_Step]) -> Iterator[FusionDecision]:
             latest[producer] = step
         elif step.kind == "fusion":
             estimate = latest.get(producer)
-            yield _fused(number, step, estimate)
+            yield _make_fusion(number, step, estimate)
             number += 1
         elif step.kind == "producer_ineligible":
             latest.pop(producer, None)
-            yield refused(number, _PASS, producer, "", step.text("reason"))
+            yield make_refusal(number, _PASS, producer, "", step.text("reason"))
             number += 1
     fused = {step.text("producer_name") for step in steps if step.kind == "fusion"}
     for producer, step in latest.items():
         if producer in fused:
             continue
-        apart, together = step.seconds("us_unfused"), step.seconds("us_fused")
-        if apart is not None and together is not None and together > apart:
+        unfused_seconds, fused_seconds = step.seconds("us_unfused"), step.seconds("us_fused")
+        if unfused_seconds is not None and fused_seconds is not None and fused_seconds > unfused_seconds:
             for consumer in step.fields.get("consumer_names", ()):
-                decision = refused(number, _PASS, producer, consumer, _SLOWER)
-                yield replace(decision, fused_seconds=together, unfused_seconds=apart)
+                decision = make_refusal(number, _PASS, producer, consumer, _SLOWER_REASON)
+                yield replace(decision, fused_seconds=fused_seconds, unfused_seconds=unfused_seconds)
                 number += 1
 
 
-def _fused(number: int, step: _Step, estimate: _Step | None) -> FusionDecision:
+def _make_fusion(number: int, step: _Step, estimate: _Step | None) -> FusionDecision:
     return FusionDecision(
         number,
         _PASS,

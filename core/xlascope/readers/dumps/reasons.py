@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_PLAIN = (
+_EXPLANATIONS = (
     (
         r"operand can not be duplicated",
         "The compiler found beforehand that this result has to be stored anyway, because it cannot be fused into every "
@@ -99,10 +99,10 @@ _PLAIN = (
     ),
     (r"multi-output fusion not supported by this pass", "This pass makes kernels with one result only."),
 )
-_TABLE = tuple((re.compile(pattern), words) for pattern, words in _PLAIN)
+_TABLE = tuple((re.compile(pattern), words) for pattern, words in _EXPLANATIONS)
 
 
-def plain(reason: str) -> str:
+def explain_reason(reason: str) -> str:
     """Return the explanation of a reason of XLA's in plain words, or ``""`` for an unknown one.
 
     >>> explain_reason("Fusion is not profitable. ; multi-output fusion not supported by this pass")

@@ -7,26 +7,28 @@ from collections.abc import Iterable, Iterator
 from ...records.compiled import Kernel
 from ...records.op_names import repeats_in, stacked_paths
 from ...records.paths import EquationPath
-from .collectives import collective_in
+from .collectives import find_collective
+from .kernel_reads import KernelReads
 from .layouts import is_wait, memory_bytes, result_type, special_layout
-from .provenance import Known, Paths, data_of, provenance_of
-from .reads import Reads
+from .provenance import EquationPaths, ProvenanceMap, data_of, provenance_of
 from .text import Computation, Instruction, Module, read_module, without_layout
 from .traffic import Traffic
-from .uses import MOVES
+from .uses import MOVE_OPCODES
 
 #: Opcodes that only name buffers: nothing runs for them.
-_NAMES_ONLY = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"})
+_ALIAS_OPCODES = frozenset(
+    {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"}
+)
 #: Opcodes that do no work inside a fusion either (a bitcast there is a reshape in the program, and counts).
-_NO_WORK = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
+_NO_WORK_OPCODES = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
 #: Opcodes that compute nothing, and fusions, which have the name of an instruction inside.
-_ENDS = _NO_WORK | {"fusion", "copy", "reshape", "transpose"}
+_NON_COMPUTING_OPCODES = _NO_WORK_OPCODES | {"fusion", "copy", "reshape", "transpose"}
 #: Opcodes whose called computations run kernel by kernel, each under its own name.
-_HOLDS_KERNELS = frozenset({"call", "while", "conditional"})
+_CONTROL_FLOW_OPCODES = frozenset({"call", "while", "conditional"})
 #: Opcodes that XLA delegates to a library.
-_LIBRARY = frozenset({"dot", "convolution", "fft", "cholesky", "triangular-solve", "custom-call"})
+_LIBRARY_OPCODES = frozenset({"dot", "convolution", "fft", "cholesky", "triangular-solve", "custom-call"})
 #: How libraries appear in a custom fusion's configuration.
-_LIBRARY_FUSIONS = ("__ynn", "__onednn", "__cublas", "__cudnn")
+_LIBRARY_FUSION_PREFIXES = ("__ynn", "__onednn", "__cublas", "__cudnn")
 
 
 def read_kernels(text: str) -> tuple[Kernel, ...]:
@@ -59,21 +61,22 @@ def read_kernels(text: str) -> tuple[Kernel, ...]:
     return kernels_of(module, provenance, data_of(module, provenance))
 
 
-def kernels_of(module: Module, provenance: Known, data: Known) -> tuple[Kernel, ...]:
-    """Return the kernels of a parsed module.
+def kernels_of(module: Module, provenance: ProvenanceMap, data: ProvenanceMap) -> tuple[Kernel, ...]:
+    """Return the kernels of a parsed module, in the order they run.
 
     ``provenance`` is the result of :func:`~xlascope.readers.hlo.provenance.provenance_of` for the module, and
     ``data`` is the result of :func:`~xlascope.readers.hlo.provenance.data_of` for that.
     """
-    order = list(running(module))
-    reads, traffic = Reads(module, order), Traffic(module)
-    named = _without_names_for_results(module, provenance)
+    order = list(iter_executed(module))
+    reads, traffic = KernelReads(module, order), Traffic(module)
+    kernel_provenance = _drop_result_aliases(module, provenance)
     return tuple(
-        _kernel(module, named, data, reads, traffic, computation, instruction) for computation, instruction in order
+        _build_kernel(module, kernel_provenance, data, reads, traffic, computation, instruction)
+        for computation, instruction in order
     )
 
 
-def _without_names_for_results(module: Module, provenance: Known) -> Known:
+def _drop_result_aliases(module: Module, provenance: ProvenanceMap) -> ProvenanceMap:
     """Return the provenance without bitcasts named after an equation that other instructions compute.
 
     The kernel that reads a product's result may view it under another shape. That bitcast is not part of the
@@ -84,12 +87,12 @@ def _without_names_for_results(module: Module, provenance: Known) -> Known:
         for instruction in computation.instructions.values():
             if instruction.opcode == "bitcast":
                 renamed.append((computation.name, instruction.name))
-            elif instruction.opcode not in _ENDS:
+            elif instruction.opcode not in _NON_COMPUTING_OPCODES:
                 computed.update(provenance[computation.name, instruction.name])
     return {**provenance, **{key: () for key in renamed if computed.issuperset(provenance[key])}}
 
 
-def running(module: Module) -> Iterator[tuple[Computation, Instruction]]:
+def iter_executed(module: Module) -> Iterator[tuple[Computation, Instruction]]:
     """Yield every instruction that runs, in order, with its computation.
 
     The instructions of a computation that is called twice appear once.
@@ -101,75 +104,81 @@ def running(module: Module) -> Iterator[tuple[Computation, Instruction]]:
         instruction = next(instructions, None)
         if instruction is None:
             pending.pop()
-        elif instruction.opcode not in _NAMES_ONLY and not is_wait(instruction):
+        elif instruction.opcode not in _ALIAS_OPCODES and not is_wait(instruction):
             yield computation, instruction
-            if instruction.opcode in _HOLDS_KERNELS:
-                bodies = [body for body in _called(module, instruction) if body.name not in visited]
+            if instruction.opcode in _CONTROL_FLOW_OPCODES:
+                bodies = [body for body in _called_computations(module, instruction) if body.name not in visited]
                 visited.update(body.name for body in bodies)
                 pending.extend((body, iter(body.instructions.values())) for body in reversed(bodies))
 
 
-def _kernel(
+def _build_kernel(
     module: Module,
-    provenance: Known,
-    data: Known,
-    reads: Reads,
+    provenance: ProvenanceMap,
+    data: ProvenanceMap,
+    reads: KernelReads,
     traffic: Traffic,
     computation: Computation,
     instruction: Instruction,
 ) -> Kernel:
-    holds = instruction.opcode in _HOLDS_KERNELS
-    fused = () if holds else tuple(_looked_into(module, instruction))
+    """Return the record of the kernel that an executed instruction is.
+
+    ``provenance`` are the equations that instructions work for, ``data`` those whose results they hold.
+    """
+    holds = instruction.opcode in _CONTROL_FLOW_OPCODES
+    fused = () if holds else tuple(_iter_fused_computations(module, instruction))
     kernel_instruction = (computation, instruction)
-    work = [(parent, inner) for parent, inner in _work(fused) if inner.opcode not in _NO_WORK] or [kernel_instruction]
-    read, written = traffic.of(computation, instruction)
-    equations = _equations(provenance, fused, kernel_instruction)
+    work = [
+        (parent, inner) for parent, inner in _iter_leaf_instructions(fused) if inner.opcode not in _NO_WORK_OPCODES
+    ] or [kernel_instruction]
+    read_bytes, written_bytes = traffic.of(computation, instruction)
+    equations = _collect_equations(provenance, fused, kernel_instruction)
     return Kernel(
         name=instruction.name,
         opcode=instruction.opcode,
-        kind=_kind(instruction),
+        kind=_kernel_kind(instruction),
         type_text=without_layout(instruction.type_text),
         equations=equations,
         instructions=len(work),
         unknown=sum(
-            not provenance[parent.name, inner.name] and not _tells_nothing(parent, inner) for parent, inner in work
+            not provenance[parent.name, inner.name] and not _needs_no_equation(parent, inner) for parent, inner in work
         ),
-        bytes_read=min(read, sum(_operand_bytes(computation, name) for name in instruction.operands)),
-        bytes_written=min(written, memory_bytes(result_type(computation, instruction))),
-        bytes_saved=2 * sum(_saved_bytes(module, inner) for inner in fused),
+        bytes_read=min(read_bytes, sum(_operand_bytes(computation, name) for name in instruction.operands)),
+        bytes_written=min(written_bytes, memory_bytes(result_type(computation, instruction))),
+        bytes_saved=2 * sum(_count_saved_bytes(module, inner) for inner in fused),
         reads=() if instruction.opcode == "call" else reads.of(computation, instruction),
         layout=special_layout(instruction.type_text),
-        moves=() if equations else _stacked(work) or _moved(data, kernel_instruction, work),
-        collective=None if holds else collective_in([kernel_instruction, *work]),
+        moves=() if equations else _stacked_equations(work) or _copied_equations(data, kernel_instruction, work),
+        collective=None if holds else find_collective([kernel_instruction, *work]),
         repeats=max(repeats_in(inner.op_name) for _, inner in [kernel_instruction, *work]),
     )
 
 
-def called_by(module: Module, kernel: Instruction) -> Iterator[tuple[Computation, Instruction]]:
+def iter_fused_instructions(module: Module, kernel: Instruction) -> Iterator[tuple[Computation, Instruction]]:
     """Return the instructions fused into a kernel, with their computations.
 
     The result is empty for an instruction that only runs other kernels.
     """
-    fused = () if kernel.opcode in _HOLDS_KERNELS else tuple(_looked_into(module, kernel))
-    return _work(fused)
+    fused = () if kernel.opcode in _CONTROL_FLOW_OPCODES else tuple(_iter_fused_computations(module, kernel))
+    return _iter_leaf_instructions(fused)
 
 
-def _called(module: Module, instruction: Instruction) -> list[Computation]:
+def _called_computations(module: Module, instruction: Instruction) -> list[Computation]:
     return [module.computations[name] for name in instruction.called if name in module.computations]
 
 
-def _looked_into(module: Module, instruction: Instruction) -> Iterator[Computation]:
+def _iter_fused_computations(module: Module, instruction: Instruction) -> Iterator[Computation]:
     """Yield the computations fused into an instruction, including nested ones."""
     pending, visited = [instruction], set[str]()
     while pending:
-        for computation in _called(module, pending.pop()):
+        for computation in _called_computations(module, pending.pop()):
             if computation.name not in visited:
                 visited.add(computation.name)
                 yield computation
                 pending.extend(inner for inner in computation.instructions.values() if inner.called)
 
 
-def _work(computations: Iterable[Computation]) -> Iterator[tuple[Computation, Instruction]]:
+def _iter_leaf_instructions(computations: Iterable[Computation]) -> Iterator[tuple[Computation, Instruction]]:
     """Yield the instructions of the computations, without those that call a computation."""
     for computation in computations:
         for instruction in computation.instructions.values():
@@ -177,38 +186,48 @@ def _work(computations: Iterable[Computation]) -> Iterator[tuple[Computation, In
                 yield computation, instruction
 
 
-def _equations(
-    provenance: Known, fused: tuple[Computation, ...], kernel_instruction: tuple[Computation, Instruction]
-) -> Paths:
-    """Return the equations of the instructions inside, in order.
+def _collect_equations(
+    provenance: ProvenanceMap, fused: tuple[Computation, ...], kernel_instruction: tuple[Computation, Instruction]
+) -> EquationPaths:
+    """Return the equations of the instructions fused into a kernel, in order.
 
-    Equations of merged constants are used only if there are no others.
+    ``fused`` are the computations inside. If there are none, or only merged constants, the equations are those of the
+    kernel's own instruction.
     """
     paths = (
         path
-        for computation, instruction in _work(fused)
-        if instruction.opcode not in _NO_WORK and not _is_constant(computation, instruction)
+        for computation, instruction in _iter_leaf_instructions(fused)
+        if instruction.opcode not in _NO_WORK_OPCODES and not _is_constant(computation, instruction)
         for path in provenance[computation.name, instruction.name]
     )
     return tuple(dict.fromkeys(paths)) or provenance[kernel_instruction[0].name, kernel_instruction[1].name]
 
 
-def _stacked(work: list[tuple[Computation, Instruction]]) -> tuple[EquationPath, ...]:
-    """Return the equations whose values a kernel copies into a stack or out of one."""
+def _stacked_equations(work: list[tuple[Computation, Instruction]]) -> tuple[EquationPath, ...]:
+    """Return the equations whose values a kernel copies into or out of a stack, the values of a rerolled loop.
+
+    ``work`` are the instructions that do the kernel's work.
+    """
     return tuple(dict.fromkeys(path for _, instruction in work for path in stacked_paths(instruction.op_name)))
 
 
-def _moved(
-    data: Known, kernel_instruction: tuple[Computation, Instruction], work: list[tuple[Computation, Instruction]]
+def _copied_equations(
+    data: ProvenanceMap,
+    kernel_instruction: tuple[Computation, Instruction],
+    work: list[tuple[Computation, Instruction]],
 ) -> tuple[EquationPath, ...]:
-    """Return the equations whose results a kernel copies, if copying is all that it does."""
+    """Return the equations whose results a kernel copies; none if it does anything else.
+
+    ``data`` has the equations whose results instructions hold, ``work`` are the instructions that do the kernel's
+    work.
+    """
     computation, instruction = kernel_instruction
-    if any(inner.opcode not in MOVES for _, inner in work) or len(instruction.operands) != 1:
+    if any(inner.opcode not in MOVE_OPCODES for _, inner in work) or len(instruction.operands) != 1:
         return ()
     return tuple(dict.fromkeys(data.get((computation.name, instruction.operands[0]), ())))
 
 
-def _tells_nothing(computation: Computation, instruction: Instruction) -> bool:
+def _needs_no_equation(computation: Computation, instruction: Instruction) -> bool:
     """Return whether an instruction needs no equation because it computes nothing."""
     return instruction.opcode == "bitcast" or _is_constant(computation, instruction)
 
@@ -219,7 +238,7 @@ def _is_constant(computation: Computation, instruction: Instruction) -> bool:
     return all(_opcode(computation, name) == "constant" for name in instruction.operands)
 
 
-def _saved_bytes(module: Module, computation: Computation) -> int:
+def _count_saved_bytes(module: Module, computation: Computation) -> int:
     """Return the bytes of the intermediate results inside a fusion.
 
     The results of the fusion itself and values that are never stored are not counted.
@@ -230,15 +249,15 @@ def _saved_bytes(module: Module, computation: Computation) -> int:
         instruction.bytes
         for instruction in computation.instructions.values()
         if instruction.name not in results
-        and not _only_names(module, instruction)
+        and not _is_alias_only(module, instruction)
         and not _is_constant(computation, instruction)
     )
 
 
-def _only_names(module: Module, instruction: Instruction) -> bool:
+def _is_alias_only(module: Module, instruction: Instruction) -> bool:
     """Return whether an instruction computes nothing, such as a TPU's fusion that holds only bitcasts."""
-    inside = [inner for body in _called(module, instruction) for inner in body.instructions.values()]
-    return all(inner.opcode in _NAMES_ONLY for inner in inside or [instruction])
+    inside = [inner for body in _called_computations(module, instruction) for inner in body.instructions.values()]
+    return all(inner.opcode in _ALIAS_OPCODES for inner in inside or [instruction])
 
 
 def _operand_bytes(computation: Computation, name: str) -> int:
@@ -251,17 +270,17 @@ def _opcode(computation: Computation, name: str) -> str:
     return operand.opcode if operand else ""
 
 
-def _kind(instruction: Instruction) -> str:
-    if instruction.opcode in _HOLDS_KERNELS:
+def _kernel_kind(instruction: Instruction) -> str:
+    if instruction.opcode in _CONTROL_FLOW_OPCODES:
         return "call"
     if instruction.opcode.removesuffix("-start") == "fusion":
         return _fusion_kind(instruction)
-    if instruction.opcode in _LIBRARY and "callback" not in instruction.attribute("custom_call_target"):
+    if instruction.opcode in _LIBRARY_OPCODES and "callback" not in instruction.attribute("custom_call_target"):
         return "library call"
     return "single"
 
 
 def _fusion_kind(instruction: Instruction) -> str:
-    if any(f'"kind":"{library}' in instruction.attributes for library in _LIBRARY_FUSIONS):
+    if any(f'"kind":"{library}' in instruction.attributes for library in _LIBRARY_FUSION_PREFIXES):
         return "library call"
     return instruction.attribute("kind").removeprefix("k").lower() or "loop"

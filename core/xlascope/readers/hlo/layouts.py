@@ -15,7 +15,7 @@ _ARRAY = re.compile(r"\b[a-z]\w*\[([^\[\]]*)\](\{[^{}]*\})?")
 _ON_CHIP = re.compile(r"\b[a-z]\w*\[[^\[\]]*\]\{[^{}]*:(?:T\([^{}]*)?S\([1-9]\d*\)\}")
 
 #: cuBLAS and cuDNN return the memory that they worked in as the last part of their result.
-_LIBRARY = re.compile(r'custom_call_target="__cu(?:blas|dnn|solver)')
+_WORKSPACE_LIBRARY = re.compile(r'custom_call_target="__cu(?:blas|dnn|solver)')
 _WORKSPACE = re.compile(r",\s*(?:/\*[^*]*\*/)?s8\[\d+\]\{0\}\)$")
 
 
@@ -30,7 +30,7 @@ def result_type(computation: Computation, instruction: Instruction) -> str:
     For the start of an asynchronous operation this is the type of its end. The workspace of a library call is
     left out.
     """
-    if instruction.opcode == "custom-call" and _LIBRARY.search(instruction.attributes):
+    if instruction.opcode == "custom-call" and _WORKSPACE_LIBRARY.search(instruction.attributes):
         return _WORKSPACE.sub(")", instruction.type_text)
     names = {instruction.name}
     if instruction.opcode.endswith("-start"):
@@ -59,9 +59,9 @@ def special_layout(type_text: str) -> str:
     >>> special_layout("f32[256,64]{0,1:T(8,128)}"), special_layout("(f32[8,4]{1,0}, f32[])")
     ('f32[256,64]{0,1:T(8,128)}', '')
     """
-    return "" if all(_is_plain(*match.groups()) for match in _ARRAY.finditer(type_text)) else type_text
+    return "" if all(_is_row_major(*match.groups()) for match in _ARRAY.finditer(type_text)) else type_text
 
 
-def _is_plain(sizes: str, layout: str | None) -> bool:
+def _is_row_major(sizes: str, layout: str | None) -> bool:
     rank = sizes.count(",") + 1 if sizes else 0
     return layout is None or layout[1:-1] == ",".join(map(str, reversed(range(rank))))

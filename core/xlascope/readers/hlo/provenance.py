@@ -32,23 +32,23 @@ from typing import TypeGuard
 from ...records.op_names import absolute_paths, merged_names
 from ...records.paths import EquationPath
 from .text import Instruction, Module
-from .uses import MOVES, Place, Uses
+from .uses import MOVE_OPCODES, InstructionRef, UseGraph
 
-Paths = tuple[EquationPath, ...]
+EquationPaths = tuple[EquationPath, ...]
 #: The equations behind every instruction, by the names of its computation and of itself.
-Known = Mapping[tuple[str, str], Paths]
+ProvenanceMap = Mapping[tuple[str, str], EquationPaths]
 
 #: Names of operations that are products, and the opcodes that compute products.
-_PRODUCTS = frozenset({"dot_general", "conv_general_dilated"})
-_MULTIPLY_AND_ADD = frozenset({"dot", "convolution"})
-_REDUCES = frozenset({"reduce", "reduce-window"})
+_PRODUCT_OPERATIONS = frozenset({"dot_general", "conv_general_dilated"})
+_PRODUCT_OPCODES = frozenset({"dot", "convolution"})
+_REDUCE_OPCODES = frozenset({"reduce", "reduce-window"})
 #: Opcodes that run computations on values that they carry.
-_HOLD = frozenset({"while", "conditional"})
+_CONTROL_FLOW_OPCODES = frozenset({"while", "conditional"})
 #: Opcodes that compute nothing: a product's name on one of these does not show which instruction computes it.
-_NO_WORK = MOVES | {"parameter", "constant", "tuple", "broadcast", "fusion"}
+_NON_COMPUTING_OPCODES = MOVE_OPCODES | {"parameter", "constant", "tuple", "broadcast", "fusion"}
 
 
-def provenance_of(module: Module) -> dict[tuple[str, str], Paths]:
+def provenance_of(module: Module) -> dict[tuple[str, str], EquationPaths]:
     """Return the equations of every instruction, by the names of its computation and of itself.
 
     >>> from .text import read_module
@@ -62,15 +62,15 @@ def provenance_of(module: Module) -> dict[tuple[str, str], Paths]:
     >>> found["main", "sin.1"], found["main", "abs.1"]
     (('0',), ())
     """
-    rules = _Proofs(module)
-    return {key: _paths_in(rules.name(key)) for key, _ in rules.instructions}
+    rules = _ProvenanceRules(module)
+    return {key: _parse_paths(rules.name_of(key)) for key, _ in rules.instructions}
 
 
-def data_of(module: Module, provenance: Known) -> dict[tuple[str, str], Paths]:
-    """Return the equations whose data each instruction holds: those it works for, or of a copy those of its source.
+def data_of(module: Module, provenance: ProvenanceMap) -> dict[tuple[str, str], EquationPaths]:
+    """Return for each instruction the equations whose results it holds: those it works for, or of a copy its source's.
 
-    Values carried by a loop are attributed to the loop, and operands of a conditional's branches to the
-    conditional.
+    Values carried by a loop are attributed to the loop, and operands of a conditional's branches to the conditional.
+    ``provenance`` is the result of :func:`provenance_of`.
 
     >>> from .text import read_module
     >>> module = read_module('''HloModule jit_f
@@ -85,62 +85,66 @@ def data_of(module: Module, provenance: Known) -> dict[tuple[str, str], Paths]:
     """
     holders = {
         name: key
-        for key, instruction in _instructions(module)
+        for key, instruction in _iter_instructions(module)
         for name in instruction.called
-        if instruction.opcode in _HOLD
+        if instruction.opcode in _CONTROL_FLOW_OPCODES
     }
-    data: dict[tuple[str, str], Paths] = dict(provenance)
+    data: dict[tuple[str, str], EquationPaths] = dict(provenance)
     for computation in reversed(module.computations.values()):  # callers follow the computations they call
         carried = data.get(holders.get(computation.name, ("", "")), ())
         for name, instruction in computation.instructions.items():
             if instruction.opcode == "parameter":
                 data[computation.name, name] = carried
-            elif instruction.opcode in MOVES and instruction.operands and not data[computation.name, name]:
+            elif instruction.opcode in MOVE_OPCODES and instruction.operands and not data[computation.name, name]:
                 data[computation.name, name] = data.get((computation.name, instruction.operands[0]), ())
     return data
 
 
-def named_paths(instruction: Instruction) -> Paths:
+def named_paths(instruction: Instruction) -> EquationPaths:
     """Return the equations in an instruction's name; XLA joins the names of instructions that it merges."""
-    return _paths_in(instruction.op_name)
+    return _parse_paths(instruction.op_name)
 
 
 @functools.lru_cache(maxsize=8192)
-def _paths_in(op_name: str) -> Paths:
+def _parse_paths(op_name: str) -> EquationPaths:
     return tuple(absolute_paths(op_name))
 
 
-def _instructions(module: Module) -> Iterator[tuple[Place, Instruction]]:
+def _iter_instructions(module: Module) -> Iterator[tuple[InstructionRef, Instruction]]:
     for computation in module.computations.values():
         for instruction in computation.instructions.values():
-            yield Place(computation.name, instruction.name), instruction
+            yield InstructionRef(computation.name, instruction.name), instruction
 
 
-class _Proofs:
-    """Names of the instructions of a module: those in their metadata, and those derived by the rules."""
+class _ProvenanceRules:
+    """Names of the instructions of a module: those in their metadata, and those that the module's rules derive."""
 
     def __init__(self, module: Module) -> None:
-        self.instructions = list(_instructions(module))
+        self.instructions = list(_iter_instructions(module))
         self._module = module
         self._names = {
-            ref: instruction.op_name for ref, instruction in self.instructions if _paths_in(instruction.op_name)
+            ref: instruction.op_name for ref, instruction in self.instructions if _parse_paths(instruction.op_name)
         }
-        self._names |= self._roots()
-        self._uses = Uses(module, lambda instruction: not _paths_in(instruction.op_name))
+        self._names |= self._name_fusion_roots()
+        self._uses = UseGraph(module, lambda instruction: not _parse_paths(instruction.op_name))
         unnamed = [(ref, instruction) for ref, instruction in self.instructions if ref not in self._names]
         for opcode in ("reduce-window", "multiply"):
             for ref, instruction in reversed(unnamed):  # name the last stage of a reduction first
-                if instruction.opcode == opcode and (name := self._reduced(ref, instruction)):
+                if instruction.opcode == opcode and (name := self._name_of_reduction(ref, instruction)):
                     self._names[ref] = name
-        self._names |= self._products([ref for ref, instruction in unnamed if instruction.opcode in _MULTIPLY_AND_ADD])
-        self._names |= self._rooms([ref for ref, instruction in unnamed if instruction.opcode == "broadcast"])
+        self._names |= self._name_products(
+            [ref for ref, instruction in unnamed if instruction.opcode in _PRODUCT_OPCODES]
+        )
+        self._names |= self._name_loop_buffers(
+            [ref for ref, instruction in unnamed if instruction.opcode == "broadcast"]
+        )
 
-    def name(self, ref: Place) -> str:
+    def name_of(self, ref: InstructionRef) -> str:
         """Return the name of an instruction, from its metadata or a rule, or ``""``."""
         return self._names.get(ref, "")
 
-    def _roots(self) -> dict[Place, str]:
-        """Apply rule 1: name the roots of fusions."""
+    def _name_fusion_roots(self) -> dict[InstructionRef, str]:
+        """Return names for nameless roots of fused computations: those of their fusions (rule 1 of this module)."""
         names = {}
         for ref, instruction in self.instructions:
             inside = (
@@ -148,92 +152,112 @@ class _Proofs:
                 if instruction.opcode == "fusion" and instruction.called
                 else None
             )
-            root = Place(inside.name, inside.root.name) if inside is not None and inside.root is not None else None
+            root = (
+                InstructionRef(inside.name, inside.root.name)
+                if inside is not None and inside.root is not None
+                else None
+            )
             if root is not None and ref in self._names and root not in self._names:
                 names[root] = self._names[ref]
         return names
 
-    def _reduced(self, ref: Place, instruction: Instruction) -> str:
-        """Apply rules 2 and 3: return the name of the reduction that is an instruction's only user, or ``""``."""
-        users = self._uses.takers(ref)
-        user_ref = users[0] if len(users) == 1 else None
-        if user_ref is None or self._uses.at(user_ref).opcode not in _REDUCES:
-            return ""
-        name, user = self.name(user_ref), self._uses.at(user_ref)
-        if instruction.opcode == "reduce-window":
-            return name if _apart(instruction) and self._function(instruction) == self._function(user) else ""
-        return name if _is_product(name) and self._function(user)[-1:] == ("add",) else ""
+    def _name_of_reduction(self, ref: InstructionRef, instruction: Instruction) -> str:
+        """Return the name of the reduction that uses an instruction as a part of itself, or ``""``.
 
-    def _function(self, reduction: Instruction) -> tuple[str, ...]:
+        That is the first stage of a reduction, or the multiplication of a product (rules 2 and 3 of this module).
+        ``ref`` is the reference to the instruction.
+        """
+        users = self._uses.find_users(ref)
+        user_ref = users[0] if len(users) == 1 else None
+        if user_ref is None or self._uses.resolve(user_ref).opcode not in _REDUCE_OPCODES:
+            return ""
+        name, user = self.name_of(user_ref), self._uses.resolve(user_ref)
+        if instruction.opcode == "reduce-window":
+            return (
+                name
+                if _has_disjoint_windows(instruction)
+                and self._applied_opcodes(instruction) == self._applied_opcodes(user)
+                else ""
+            )
+        return name if _is_single_product(name) and self._applied_opcodes(user)[-1:] == ("add",) else ""
+
+    def _applied_opcodes(self, reduction: Instruction) -> tuple[str, ...]:
         """Return the opcodes of the function that a reduction applies, in order."""
         applied = self._module.computations.get(reduction.attribute("to_apply").lstrip("%"))
         return tuple(step.opcode for step in applied.instructions.values()) if applied is not None else ()
 
-    def _products(self, nameless: list[Place]) -> dict[Place, str]:
-        """Apply rule 4: name products that have another shape."""
+    def _name_products(self, nameless: list[InstructionRef]) -> dict[InstructionRef, str]:
+        """Return names for nameless products whose results get another shape (rule 4 of this module).
+
+        The result has the names by instruction; each is that of the product's only users, which move its result.
+        """
         if not nameless:
             return {}
         computed = {
             path
             for ref, instruction in self.instructions
-            if instruction.opcode not in _NO_WORK
-            for path in _paths_in(self.name(ref))
+            if instruction.opcode not in _NON_COMPUTING_OPCODES
+            for path in _parse_paths(self.name_of(ref))
         }
-        claims: dict[str, list[Place]] = defaultdict(list)
+        claims: dict[str, list[InstructionRef]] = defaultdict(list)
         for ref in nameless:
-            names = {self._finished(user) for user in self._uses.takers(ref)}
+            names = {self._name_of_finished_value(user) for user in self._uses.find_users(ref)}
             if len(names) == 1:
                 claims[names.pop()].append(ref)
         return {
             refs[0]: name
             for name, refs in claims.items()
-            if len(refs) == 1 and _is_product(name) and computed.isdisjoint(_paths_in(name))
+            if len(refs) == 1 and _is_single_product(name) and computed.isdisjoint(_parse_paths(name))
         }
 
-    def _rooms(self, nameless: list[Place]) -> dict[Place, str]:
-        """Apply rule 5: give initial buffers the names of their loops, joined as XLA joins merged names."""
+    def _name_loop_buffers(self, nameless: list[InstructionRef]) -> dict[InstructionRef, str]:
+        """Return names for nameless initial buffers of loops (rule 5 of this module): those of the loops, joined."""
         buffer_names = {}
         for ref in nameless:
-            loops = self._loops(ref) if self._fills(ref) else None
+            loops = self._loop_names(ref) if self._is_constant_fill(ref) else None
             if loops:
                 buffer_names[ref] = ";".join(dict.fromkeys(loops))
         return buffer_names
 
-    def _fills(self, ref: Place) -> bool:
+    def _is_constant_fill(self, ref: InstructionRef) -> bool:
         """Return whether an instruction fills its result with one constant, which may be a fusion's operand."""
         inside = self._module.computations[ref.computation].instructions
-        values = [inside[name] for name in self._uses.at(ref).operands]
-        if all(value.opcode == "parameter" for value in values) and (outside := self._uses.fusion(ref.computation)):
+        values = [inside[name] for name in self._uses.resolve(ref).operands]
+        if all(value.opcode == "parameter" for value in values) and (
+            outside := self._uses.enclosing_fusion(ref.computation)
+        ):
             around = self._module.computations[outside.computation].instructions
-            values = [around[name] for name in self._uses.at(outside).operands]
+            values = [around[name] for name in self._uses.resolve(outside).operands]
         return all(value.opcode == "constant" for value in values)
 
-    def _loops(self, ref: Place) -> list[str]:
+    def _loop_names(self, ref: InstructionRef) -> list[str]:
         """Return the names of the loops that start from a value; empty if the value has other users."""
-        starts = self._uses.takers(ref)
-        users = [user for start in starts for user in (self._uses.takers(start) if self._packs(start) else [None])]
-        loops = [user for user in users if user is not None and self._uses.at(user).opcode == "while"]
-        named = [name for user in loops if (name := self.name(user))]
-        return named if len(named) == len(users) else []
+        starts = self._uses.find_users(ref)
+        users = [
+            user for start in starts for user in (self._uses.find_users(start) if self._is_tuple(start) else [None])
+        ]
+        loops = [user for user in users if user is not None and self._uses.resolve(user).opcode == "while"]
+        names = [name for user in loops if (name := self.name_of(user))]
+        return names if len(names) == len(users) else []
 
-    def _packs(self, ref: Place | None) -> TypeGuard[Place]:
-        return ref is not None and self._uses.at(ref).opcode == "tuple"
+    def _is_tuple(self, ref: InstructionRef | None) -> TypeGuard[InstructionRef]:
+        return ref is not None and self._uses.resolve(ref).opcode == "tuple"
 
-    def _finished(self, ref: Place | None) -> str:
-        """Return the name of an instruction that moves a value to users of other names, or ``""``."""
-        if ref is None or self._uses.at(ref).opcode not in MOVES:
+    def _name_of_finished_value(self, ref: InstructionRef | None) -> str:
+        """Return the name of an instruction that moves a value to users with names; ``""`` for any other one."""
+        if ref is None or self._uses.resolve(ref).opcode not in MOVE_OPCODES:
             return ""
-        users = self._uses.takers(ref)
-        return self.name(ref) if all(user is None or self.name(user) for user in users) else ""
+        users = self._uses.find_users(ref)
+        return self.name_of(ref) if all(user is None or self.name_of(user) for user in users) else ""
 
 
-def _is_product(op_name: str) -> bool:
+def _is_single_product(op_name: str) -> bool:
     """Return whether a name is that of exactly one product."""
-    named = len(merged_names(op_name)) == 1 and len(_paths_in(op_name)) > 0
-    return named and op_name.rpartition("/")[2] in _PRODUCTS
+    has_one_path = len(merged_names(op_name)) == 1 and len(_parse_paths(op_name)) > 0
+    return has_one_path and op_name.rpartition("/")[2] in _PRODUCT_OPERATIONS
 
 
-def _apart(window: Instruction) -> bool:
+def _has_disjoint_windows(window: Instruction) -> bool:
     """Return whether the windows of a reduction tile the input: their size equals the stride, without dilation."""
     size = window.attribute("size")
     return size != "" and size == window.attribute("stride") and not window.attribute("rhs_dilate")

@@ -60,7 +60,7 @@ class Module:
 
 
 def read_module(text: str) -> Module:
-    """Read ``executable.hlo_modules()[0].to_string()``.
+    """Parse HLO text, ``executable.hlo_modules()[0].to_string()``, into its computations.
 
     Raises FormatError, with the line, for text that is not HLO or that stops in the middle.
 
@@ -84,21 +84,21 @@ def read_module(text: str) -> Module:
         elif line.startswith("}"):
             if not current.instructions:
                 raise FormatError(
-                    _READ, f"expected instructions (%name = type opcode(…)) in {current.name}, found none"
+                    _SUBJECT, f"expected instructions (%name = type opcode(…)) in {current.name}, found none"
                 )
             current = None
         elif started := _INSTRUCTION.match(line):
-            current.instructions[started[2]] = _instruction(started, line, number)
+            current.instructions[started[2]] = _parse_instruction(started, line, number)
     if current is not None:
-        raise FormatError(_READ, f"it stops inside computation %{current.name}: it is truncated")
+        raise FormatError(_SUBJECT, f"it stops inside computation %{current.name}: it is truncated")
     if entry is None:
-        raise FormatError(_READ, "expected an ENTRY computation, found none: it is truncated, or not an HLO module")
+        raise FormatError(_SUBJECT, "expected an ENTRY computation, found none: it is truncated, or not an HLO module")
     return Module(name, entry, computations)
 
 
 @functools.lru_cache(maxsize=4096)
 def type_bytes(type_text: str) -> int:
-    """Return the size of a value of an HLO type, without padding; a tuple's is the sum of its parts.
+    """Return the bytes of a value of an HLO type, without padding; a tuple's are the sum of its elements'.
 
     >>> type_bytes("(f32[64,128]{1,0}, pred[3], token[])")
     32771
@@ -115,7 +115,7 @@ def without_layout(type_text: str) -> str:
     return _LAYOUT_OR_COMMENT.sub("", type_text)
 
 
-_READ = "the HLO text"
+_SUBJECT = "the HLO text"
 _HEADER = re.compile(r"(ENTRY )?%?([^\s(]+) .*\{\s*$")
 _INSTRUCTION = re.compile(r"\s+(ROOT )?%?([^\s=]+) = ")
 _OPCODE = re.compile(r" ?([a-zA-Z][\w\-]*)\(")
@@ -129,15 +129,19 @@ _ARRAY = re.compile(r"\b([a-z]\w*)\[([^\[\]]*)\]")
 _LAYOUT_OR_COMMENT = re.compile(r"\{[^{}]*\}|/\*[^*]*\*/")
 
 #: Opcodes whose `to_apply` runs as a program of its own; a reduction's or a sort's is applied to each element.
-_RUNS = frozenset({"fusion", "call", "while", "conditional", "async", "custom-call"})
+_CALLING_OPCODES = frozenset({"fusion", "call", "while", "conditional", "async", "custom-call"})
 
 
-def _instruction(prefix: re.Match[str], line: str, number: int) -> Instruction:
-    type_end = _type_end(line, prefix.end())
+def _parse_instruction(prefix: re.Match[str], line: str, number: int) -> Instruction:
+    """Return the instruction in a line; raise FormatError, with the line's ``number``, if there is none.
+
+    ``prefix`` is the match of the name and what precedes it.
+    """
+    type_end = _find_type_end(line, prefix.end())
     opcode = _OPCODE.match(line, type_end) if type_end else None
-    end = _closing(line, opcode.end() - 1) if opcode else 0
+    end = _find_closing_parenthesis(line, opcode.end() - 1) if opcode else 0
     if opcode is None or not end:
-        raise FormatError(_READ, f"expected an instruction in line {number}, found {line.strip()[:80]!r}")
+        raise FormatError(_SUBJECT, f"expected an instruction in line {number}, found {line.strip()[:80]!r}")
     structure, _, tail = line[end:].partition(", metadata={")
     metadata = _OP_NAME.search(tail)
     return Instruction(
@@ -145,24 +149,27 @@ def _instruction(prefix: re.Match[str], line: str, number: int) -> Instruction:
         type_text=line[prefix.end() : type_end],
         opcode=opcode[1],
         operands=() if opcode[1] == "constant" else tuple(_NAME.findall(line, opcode.end(), end)),
-        called=_called(structure) if opcode[1].removesuffix("-start") in _RUNS else (),
-        op_name=unescaped(metadata[1]) if metadata else "",
-        attributes=_number(opcode[1], line[opcode.end() : end - 1])
+        called=_parse_called(structure) if opcode[1].removesuffix("-start") in _CALLING_OPCODES else (),
+        op_name=unescape(metadata[1]) if metadata else "",
+        attributes=_parameter_attribute(opcode[1], line[opcode.end() : end - 1])
         + f"{structure}, {tail[metadata.end() if metadata else 0 :]}",
         root=prefix[1] is not None,
     )
 
 
-def _number(opcode: str, inside: str) -> str:
-    """Return the attribute ``parameter`` of a parameter, whose number HLO writes like an operand."""
+def _parameter_attribute(opcode: str, inside: str) -> str:
+    """Return the text of an attribute ``parameter`` for a parameter, whose number HLO writes like an operand.
+
+    ``inside`` is what stands in the parentheses. Other opcodes have no such attribute: ``""``.
+    """
     return f", parameter={inside}" if opcode == "parameter" else ""
 
 
-def _type_end(line: str, start: int) -> int:
-    return _closing(line, start) if line.startswith("(", start) else max(line.find(" ", start), 0)
+def _find_type_end(line: str, start: int) -> int:
+    return _find_closing_parenthesis(line, start) if line.startswith("(", start) else max(line.find(" ", start), 0)
 
 
-def _closing(line: str, start: int) -> int:
+def _find_closing_parenthesis(line: str, start: int) -> int:
     """Return the position after the parenthesis that closes the one at ``start``; 0 when there is none."""
     depth = 0
     for match in _PARENTHESIS.finditer(line, start):
@@ -172,21 +179,21 @@ def _closing(line: str, start: int) -> int:
     return 0
 
 
-def _called(structure: str) -> tuple[str, ...]:
+def _parse_called(structure: str) -> tuple[str, ...]:
     if "=" not in structure:
         return ()
     in_lists = [name.strip().lstrip("%") for group in _BRANCHES.findall(structure) for name in group.split(",")]
     return tuple(dict.fromkeys([*_CALLED.findall(structure), *filter(None, in_lists)]))
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return the text of a C-escaped string, in which XLA writes UTF-8 in octal."""
     if "\\" not in text:
         return text
-    return _ESCAPE.sub(_character, text.encode()).decode(errors="replace")
+    return _ESCAPE.sub(_decode_escape, text.encode()).decode(errors="replace")
 
 
-def _character(match: re.Match[bytes]) -> bytes:
+def _decode_escape(match: re.Match[bytes]) -> bytes:
     code = match[1]
     if len(code) == 3:
         return bytes([int(code, 8) & 0xFF])
@@ -194,13 +201,13 @@ def _character(match: re.Match[bytes]) -> bytes:
 
 
 def _array_bytes(kind: str, sizes: str) -> int:
-    bits = _bits(kind)
+    bits = _bit_width(kind)
     for size in re.findall(r"\d+", sizes):
         bits *= int(size)
     return -(-bits // 8)
 
 
-def _bits(kind: str) -> int:
+def _bit_width(kind: str) -> int:
     if kind == "pred":
         return 8
     width = re.search(r"\d+", kind)

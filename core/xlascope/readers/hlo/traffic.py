@@ -7,9 +7,9 @@ from collections import defaultdict
 from .text import Computation, Instruction, Module
 
 #: Opcodes that read only as much of their first operand as they return.
-_SLICES = frozenset({"slice", "dynamic-slice", "gather"})
+_SLICE_OPCODES = frozenset({"slice", "dynamic-slice", "gather"})
 #: Opcodes that update a part of their first operand in place, with the index of the operand holding that part.
-_UPDATES = {"dynamic-update-slice": 1, "scatter": 2}
+_UPDATE_OPERANDS = {"dynamic-update-slice": 1, "scatter": 2}
 
 
 class Traffic:
@@ -30,11 +30,11 @@ class Traffic:
         self._module = module
 
     def of(self, computation: Computation, instruction: Instruction) -> tuple[int, int]:
-        """Return the bytes read and the bytes written by one run of an instruction."""
-        sizes = [_size(computation, name) for name in instruction.operands]
-        fused = self._fused(instruction)
+        """Return the bytes read and the bytes written by one run of an instruction; ``computation`` contains it."""
+        sizes = [_operand_bytes(computation, name) for name in instruction.operands]
+        fused = self._fused_computation(instruction)
         if fused is None:
-            return _alone(computation, instruction, sizes)
+            return _unfused_bytes(computation, instruction, sizes)
         users: dict[str, list[Instruction]] = defaultdict(list)
         for instruction_inside in fused.instructions.values():
             for name in instruction_inside.operands:
@@ -45,63 +45,77 @@ class Traffic:
             if instruction_inside.opcode == "parameter" and instruction_inside.attribute("parameter").isdigit()
         }
         read = sum(
-            min(size, _part(fused, parameters[i], users)) if i in parameters else size for i, size in enumerate(sizes)
+            min(size, _parameter_bytes_read(fused, parameters[i], users)) if i in parameters else size
+            for i, size in enumerate(sizes)
         )
-        return read, _written(fused, instruction)
+        return read, _bytes_written(fused, instruction)
 
-    def _fused(self, instruction: Instruction) -> Computation | None:
+    def _fused_computation(self, instruction: Instruction) -> Computation | None:
         if instruction.opcode != "fusion" or not instruction.called:
             return None
         return self._module.computations.get(instruction.called[0])
 
 
-def _alone(computation: Computation, instruction: Instruction, sizes: list[int]) -> tuple[int, int]:
-    if instruction.opcode in _SLICES and sizes:
+def _unfused_bytes(computation: Computation, instruction: Instruction, sizes: list[int]) -> tuple[int, int]:
+    """Return the bytes read and written by an instruction that is no fusion; ``sizes`` are those of its operands."""
+    if instruction.opcode in _SLICE_OPCODES and sizes:
         return instruction.bytes + sum(sizes[1:]), instruction.bytes
-    part = _UPDATES.get(instruction.opcode)
+    part = _UPDATE_OPERANDS.get(instruction.opcode)
     if part is not None and part < len(sizes):
         return sum(sizes[1:]), sizes[part]
     return sum(sizes), instruction.bytes
 
 
-def _part(fused: Computation, value: Instruction, users: dict[str, list[Instruction]], depth: int = 8) -> int:
-    """Return the bytes read of a parameter: its slices, nothing where it is updated in place, or all of it."""
+def _parameter_bytes_read(
+    fused: Computation, value: Instruction, users: dict[str, list[Instruction]], depth: int = 8
+) -> int:
+    """Return the bytes read of a parameter: its slices, nothing where it is updated in place, or all of it.
+
+    ``value`` is the parameter or a bitcast of it, ``users`` are the instructions that use each value, and ``depth``
+    limits how many bitcasts are followed.
+    """
     total = 0
     for user in users[value.name]:
         first = user.operands[0] == value.name and user.operands.count(value.name) == 1
-        if first and user.opcode in _SLICES:
+        if first and user.opcode in _SLICE_OPCODES:
             total += user.bytes
         elif first and user.opcode == "bitcast" and depth:
-            total += _part(fused, user, users, depth - 1)
-        elif not (first and user.opcode in _UPDATES and _is_result(fused, user, users)):
+            total += _parameter_bytes_read(fused, user, users, depth - 1)
+        elif not (first and user.opcode in _UPDATE_OPERANDS and _is_in_place_update(fused, user, users)):
             return value.bytes
     return total
 
 
-def _written(fused: Computation, instruction: Instruction) -> int:
+def _bytes_written(fused: Computation, instruction: Instruction) -> int:
     root = fused.root
     if root is None:
         return instruction.bytes
     results = [fused.instructions.get(name) for name in root.operands] if root.opcode == "tuple" else [root]
-    return sum(_result_bytes(fused, result) for result in results if result is not None)
+    return sum(_result_bytes_written(fused, result) for result in results if result is not None)
 
 
-def _result_bytes(fused: Computation, result: Instruction) -> int:
-    """Return the bytes written of a result: for an in-place update only the updated part."""
+def _result_bytes_written(fused: Computation, result: Instruction) -> int:
+    """Return the bytes written of a fusion's result: for an in-place update only the updated part.
+
+    ``fused`` is the computation inside the fusion.
+    """
     value = result
     while value.opcode == "bitcast" and value.operands and value.operands[0] in fused.instructions:
         value = fused.instructions[value.operands[0]]
-    part = _UPDATES.get(value.opcode)
+    part = _UPDATE_OPERANDS.get(value.opcode)
     if part is not None and part < len(value.operands):
-        return _size(fused, value.operands[part])
+        return _operand_bytes(fused, value.operands[part])
     return result.bytes
 
 
-def _is_result(fused: Computation, update: Instruction, users: dict[str, list[Instruction]]) -> bool:
-    """Return whether an update happens in place: its value is a result of the fusion and has no other use."""
+def _is_in_place_update(fused: Computation, update: Instruction, users: dict[str, list[Instruction]]) -> bool:
+    """Return whether an update happens in place: its value is a result of the fusion and has no other use.
+
+    ``users`` are the instructions of the fusion that use each value.
+    """
     return update.root or all(user.opcode in ("tuple", "bitcast") for user in users[update.name])
 
 
-def _size(computation: Computation, name: str) -> int:
+def _operand_bytes(computation: Computation, name: str) -> int:
     instruction = computation.instructions.get(name)
     return instruction.bytes if instruction else 0

@@ -9,17 +9,17 @@ from typing import NamedTuple
 from .text import Instruction, Module
 
 #: Opcodes that pass a value on unchanged, under another name, shape or location.
-MOVES = frozenset({"bitcast", "reshape", "transpose", "copy", "copy-start", "copy-done", "get-tuple-element"})
+MOVE_OPCODES = frozenset({"bitcast", "reshape", "transpose", "copy", "copy-start", "copy-done", "get-tuple-element"})
 
 
-class Place(NamedTuple):
+class InstructionRef(NamedTuple):
     """Reference to an instruction by the names of its computation and of itself."""
 
     computation: str
     instruction: str
 
 
-class Uses:
+class UseGraph:
     """Graph from each instruction to the users of its result.
 
     An operand of a fusion corresponds to the parameter inside, and its result to the root inside: neither counts
@@ -44,73 +44,73 @@ class Uses:
 
     def __init__(self, module: Module, sees_through: Callable[[Instruction], bool]) -> None:
         self._module = module
-        self._passes = sees_through
+        self._sees_through = sees_through
         #: The users within a computation, built on first access.
-        self._within: dict[str, dict[str, list[Instruction]]] = {}
+        self._user_tables: dict[str, dict[str, list[Instruction]]] = {}
         self._fusions = {
-            instruction.called[0]: Place(computation.name, instruction.name)
+            instruction.called[0]: InstructionRef(computation.name, instruction.name)
             for computation in module.computations.values()
             for instruction in computation.instructions.values()
             if instruction.opcode == "fusion" and instruction.called
         }
 
-    def takers(self, ref: Place) -> list[Place | None]:
+    def find_users(self, ref: InstructionRef) -> list[InstructionRef | None]:
         """Return the users of a value, each once.
 
         None stands for a use outside: the value leaves the program, a loop or a branch.
         """
-        result: dict[Place | None, None] = {}
+        result: dict[InstructionRef | None, None] = {}
         pending, visited = [ref], {ref}
         while pending:
-            users = self._users(pending.pop())
+            users = self._direct_users(pending.pop())
             if not users:
                 result[None] = None
             for user in users:
-                if not self._looked_through(user):
+                if not self._is_transparent(user):
                     result[user] = None
                 elif user not in visited:
                     visited.add(user)
                     pending.append(user)
         return list(result)
 
-    def at(self, ref: Place) -> Instruction:
+    def resolve(self, ref: InstructionRef) -> Instruction:
         """Return the instruction that a reference names."""
         return self._module.computations[ref.computation].instructions[ref.instruction]
 
-    def fusion(self, computation: str) -> Place | None:
+    def enclosing_fusion(self, computation: str) -> InstructionRef | None:
         """Return the fusion that has a computation as its body, or None."""
         return self._fusions.get(computation)
 
-    def _looked_through(self, ref: Place) -> bool:
-        instruction = self.at(ref)
+    def _is_transparent(self, ref: InstructionRef) -> bool:
+        instruction = self.resolve(ref)
         return instruction.opcode in ("parameter", "fusion") or (
-            instruction.opcode in MOVES and self._passes(instruction)
+            instruction.opcode in MOVE_OPCODES and self._sees_through(instruction)
         )
 
-    def _users(self, ref: Place) -> list[Place]:
+    def _direct_users(self, ref: InstructionRef) -> list[InstructionRef]:
         name, instruction = ref
-        users = self._table(name).get(instruction, ())
-        refs = [entered for user in users for entered in self._entered(name, user, instruction)]
-        if self.at(ref).root and name in self._fusions:
+        users = self._users_by_operand(name).get(instruction, ())
+        refs = [entered for user in users for entered in self._enter_fusion(name, user, instruction)]
+        if self.resolve(ref).root and name in self._fusions:
             refs.append(self._fusions[name])
         return refs
 
-    def _table(self, name: str) -> dict[str, list[Instruction]]:
-        table = self._within.get(name)
+    def _users_by_operand(self, name: str) -> dict[str, list[Instruction]]:
+        table = self._user_tables.get(name)
         if table is None:
-            table = self._within[name] = defaultdict(list)
+            table = self._user_tables[name] = defaultdict(list)
             for instruction in self._module.computations[name].instructions.values():
                 for operand in dict.fromkeys(instruction.operands):
                     table[operand].append(instruction)
         return table
 
-    def _entered(self, computation: str, user: Instruction, value: str) -> Iterator[Place]:
-        """Yield the user of a value; for a fusion, the parameters inside that stand for the value."""
+    def _enter_fusion(self, computation: str, user: Instruction, value: str) -> Iterator[InstructionRef]:
+        """Yield the user of a value in a computation; for a fusion, the parameters inside that stand for the value."""
         fused = self._module.computations.get(user.called[0]) if user.opcode == "fusion" and user.called else None
         if fused is None:
-            yield Place(computation, user.name)
+            yield InstructionRef(computation, user.name)
             return
         numbers = {str(number) for number, operand in enumerate(user.operands) if operand == value}
         for parameter in fused.instructions.values():
             if parameter.opcode == "parameter" and parameter.attribute("parameter") in numbers:
-                yield Place(fused.name, parameter.name)
+                yield InstructionRef(fused.name, parameter.name)

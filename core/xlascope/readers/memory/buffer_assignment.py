@@ -12,28 +12,34 @@ from typing import Literal, NamedTuple
 
 from ...records.compiled import Buffer
 from ..format_error import FormatError
-from ..hlo.provenance import Known, Paths
+from ..hlo.provenance import EquationPaths, ProvenanceMap
 from ..hlo.text import Module
-from .lives import Lives, Place
-from .wire_format import fields, first_of, numbers, packed
+from .live_ranges import BufferDefinition, LiveRanges
+from .wire_format import int_field, iter_fields, read_text_and_number, unpack_ints
 
-Kind = Literal["argument", "result", "constant", "temporary"]
-
-
-_PLAN, _MODULE = "XLA's plan of memory (a BufferAssignmentProto)", "XLA's module (an HloModuleProto)"
+BufferKind = Literal["argument", "result", "constant", "temporary"]
 
 
-class _Lying(NamedTuple):
-    """Location of one buffer; ``parameter`` is the number of the argument that it holds, or -1."""
+_ASSIGNMENT_SUBJECT, _MODULE_SUBJECT = (
+    "XLA's plan of memory (a BufferAssignmentProto)",
+    "XLA's module (an HloModuleProto)",
+)
 
-    kind: Kind
+
+class _BufferSlice(NamedTuple):
+    """Location of one buffer: ``bytes`` at ``offset`` of an allocation.
+
+    ``parameter`` is the number of the argument that it holds, or -1.
+    """
+
+    kind: BufferKind
     allocation: int
     offset: int
     bytes: int
     parameter: int
 
 
-def read_buffers(assignment: bytes, module_proto: bytes, module: Module, data: Known) -> tuple[Buffer, ...]:
+def read_buffers(assignment: bytes, module_proto: bytes, module: Module, data: ProvenanceMap) -> tuple[Buffer, ...]:
     """Return the buffers of a compiled module, largest first.
 
     ``assignment`` is ``executable.get_compiled_memory_stats().serialized_buffer_assignment_proto``,
@@ -42,10 +48,10 @@ def read_buffers(assignment: bytes, module_proto: bytes, module: Module, data: K
     (:func:`~xlascope.readers.hlo.provenance.data_of`). Tables of addresses and the scratch numbers of reductions
     are left out. Raises FormatError for bytes that are neither.
     """
-    definitions = _places(assignment, _names(module_proto, module))
-    live_ranges = Lives(module, {definition: number for number, (definition, _) in definitions.items()})
+    definitions = _read_definitions(assignment, _read_instruction_names(module_proto, module))
+    live_ranges = LiveRanges(module, {definition: number for number, (definition, _) in definitions.items()})
     buffers = (
-        _buffer(
+        _build_buffer(
             module,
             definition,
             buffer_slice,
@@ -57,10 +63,18 @@ def read_buffers(assignment: bytes, module_proto: bytes, module: Module, data: K
     return tuple(sorted(filter(None, buffers), key=lambda buffer: (-buffer.bytes, buffer.first, buffer.maker)))
 
 
-def _buffer(
-    module: Module, definition: Place, buffer_slice: _Lying, equations: Paths, live_range: tuple[int, int]
+def _build_buffer(
+    module: Module,
+    definition: BufferDefinition,
+    buffer_slice: _BufferSlice,
+    equations: EquationPaths,
+    live_range: tuple[int, int],
 ) -> Buffer | None:
-    """Return the record of a buffer, or None if it holds the addresses of a tuple's parts instead of an array."""
+    """Return the record of a buffer, or None if it holds the addresses of a tuple's elements instead of an array.
+
+    ``equations`` are those whose results it holds, ``live_range`` the indices of the first and the last kernel that
+    need it.
+    """
     computation = module.computations.get(definition.computation)
     instruction = computation.instructions.get(definition.instruction) if computation else None
     if instruction is None or (not definition.part and instruction.type_text.startswith("(")):
@@ -71,72 +85,83 @@ def _buffer(
     return Buffer(definition.instruction, kind, equations, allocation, offset, size, *live_range)
 
 
-def _names(module_proto: bytes, module: Module) -> dict[int, tuple[str, str]]:
-    """Return the computation and the name of every instruction of an ``HloModuleProto``, by its number."""
+def _read_instruction_names(module_proto: bytes, module: Module) -> dict[int, tuple[str, str]]:
+    """Return (computation, name) of every instruction of an ``HloModuleProto``, by the instruction's number.
+
+    Raises FormatError if none of them is in ``module``.
+    """
     by_number = {}
-    for field, value in fields(module_proto):
+    for field, value in iter_fields(module_proto):
         if field == 3 and isinstance(value, bytes):
             computation = ""
-            for part, content in fields(value):
+            for part, content in iter_fields(value):
                 if part == 1 and isinstance(content, bytes):
                     computation = content.decode(errors="replace")
                 elif part == 2 and isinstance(content, bytes):
-                    name, number = first_of(content, 1, 35)
+                    name, number = read_text_and_number(content, 1, 35)
                     by_number[number] = computation, name.decode(errors="replace")
     expected = {
         (computation.name, name) for computation in module.computations.values() for name in computation.instructions
     }
     if expected.isdisjoint(by_number.values()):
         raise FormatError(
-            _MODULE, f"expected the {len(expected):,} instructions of {module.name}, found {len(by_number):,} others"
+            _MODULE_SUBJECT,
+            f"expected the {len(expected):,} instructions of {module.name}, found {len(by_number):,} others",
         )
     return by_number
 
 
-def _places(assignment: bytes, names: dict[int, tuple[str, str]]) -> dict[int, tuple[Place, _Lying]]:
-    """Return the definition and the location of every buffer of a ``BufferAssignmentProto``, by its number."""
-    definitions: dict[int, Place] = {}
+def _read_definitions(
+    assignment: bytes, names: dict[int, tuple[str, str]]
+) -> dict[int, tuple[BufferDefinition, _BufferSlice]]:
+    """Return the definition and the location of every buffer of a ``BufferAssignmentProto``, by its number.
+
+    ``names`` are (computation, instruction) by the instruction's number.
+    """
+    definitions: dict[int, BufferDefinition] = {}
     allocations = []
-    for field, value in fields(assignment):
+    for field, value in iter_fields(assignment):
         if isinstance(value, bytes) and field == 1:
-            number, instruction, index = _logical_buffer(value)
+            number, instruction, index = _parse_logical_buffer(value)
             if instruction in names:
-                definitions[number] = Place(*names[instruction], index)
+                definitions[number] = BufferDefinition(*names[instruction], index)
         elif isinstance(value, bytes) and field == 3:
             allocations.append(value)
     if not definitions or not allocations:
         counts = f"{len(definitions):,} of the first and {len(allocations):,} of the second"
-        raise FormatError(_PLAN, f"expected logical buffers in field 1 and allocations in field 3, found {counts}")
+        raise FormatError(
+            _ASSIGNMENT_SUBJECT, f"expected logical buffers in field 1 and allocations in field 3, found {counts}"
+        )
     return {
         number: (definitions[number], buffer_slice)
         for allocation in allocations
-        for number, buffer_slice in _assigned(allocation)
+        for number, buffer_slice in _parse_allocation(allocation)
         if number in definitions
     }
 
 
-def _logical_buffer(data: bytes) -> tuple[int, int, tuple[int, ...]]:
-    """Return a ``LogicalBufferProto``'s number, its instruction's number and the index into the result."""
-    message = dict(fields(data))
+def _parse_logical_buffer(data: bytes) -> tuple[int, int, tuple[int, ...]]:
+    """Return a ``LogicalBufferProto``'s number, its instruction's number, and the index into that one's result."""
+    message = dict(iter_fields(data))
     location = message.get(3, b"")
     index: list[int] = []
     instruction = 0
-    for field, value in fields(location) if isinstance(location, bytes) else ():
+    for field, value in iter_fields(location) if isinstance(location, bytes) else ():
         if field == 3:
-            index.extend(packed(value))
+            index.extend(unpack_ints(value))
         elif field == 4 and isinstance(value, int):
             instruction = value
-    return numbers(message, 1), instruction, tuple(index)
+    return int_field(message, 1), instruction, tuple(index)
 
 
-def _assigned(data: bytes) -> Iterator[tuple[int, _Lying]]:
-    """Yield the buffers of a ``BufferAllocationProto``, except for the scratch memory of threads."""
-    content = list(fields(data))
+def _parse_allocation(data: bytes) -> Iterator[tuple[int, _BufferSlice]]:
+    """Yield (number, location) of the buffers of a ``BufferAllocationProto``, without scratch memory of threads."""
+    content = list(iter_fields(data))
     message = dict(content)
-    if numbers(message, 3):
+    if int_field(message, 3):
         return
-    kind: Kind = "constant" if numbers(message, 12) else "result" if numbers(message, 7) else "temporary"
-    parameter = numbers(message, 6) if numbers(message, 5) else -1
-    for assigned in (dict(fields(value)) for field, value in content if field == 9 and isinstance(value, bytes)):
-        offset, size = numbers(assigned, 2), numbers(assigned, 3)
-        yield numbers(assigned, 1), _Lying(kind, numbers(message, 1), offset, size, parameter)
+    kind: BufferKind = "constant" if int_field(message, 12) else "result" if int_field(message, 7) else "temporary"
+    parameter = int_field(message, 6) if int_field(message, 5) else -1
+    for assigned in (dict(iter_fields(value)) for field, value in content if field == 9 and isinstance(value, bytes)):
+        offset, size = int_field(assigned, 2), int_field(assigned, 3)
+        yield int_field(assigned, 1), _BufferSlice(kind, int_field(message, 1), offset, size, parameter)

@@ -6,9 +6,9 @@ from typing import Any
 
 from ... import numpy as jnp
 from ...names import explain_missing
-from ...numpy.together import together
+from ...numpy.jit_wrapped import jit_wrapped
 from ...trace.source import here
-from ..arguments import floats_of_any_shape
+from ..arguments import promote_dtypes_inexact
 
 __all__ = ["vq"]
 
@@ -27,9 +27,9 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
     return _vq(obs, code_book)
 
 
-@together()
+@jit_wrapped()
 def _vq(obs: Any, code_book: Any) -> tuple[Any, Any]:
-    obs, code_book = floats_of_any_shape(obs, code_book)
+    obs, code_book = promote_dtypes_inexact(obs, code_book)
     if obs.ndim != code_book.ndim:
         raise ValueError(f"vq takes observations and codes of one rank, got {obs.shape}, {code_book.shape}{here()}")
     if obs.ndim not in (1, 2):

@@ -1,6 +1,6 @@
 """The public names, the one list of them."""
 
-from .cosines import dct as dct
-from .cosines import dctn as dctn
-from .cosines import idct as idct
-from .cosines import idctn as idctn
+from .cosine_transforms import dct as dct
+from .cosine_transforms import dctn as dctn
+from .cosine_transforms import idct as idct
+from .cosine_transforms import idctn as idctn

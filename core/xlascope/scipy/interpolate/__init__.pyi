@@ -1,3 +1,3 @@
 """The public names, the one list of them."""
 
-from .grids import RegularGridInterpolator as RegularGridInterpolator
+from .regular_grid import RegularGridInterpolator as RegularGridInterpolator

@@ -8,11 +8,11 @@ from ... import numpy as jnp
 from ...control.flow.fori_loop import fori_loop
 from ...lax import linalg as of_lax
 from ...numpy.axes import whole_number
-from ...numpy.together import together
+from ...numpy.jit_wrapped import jit_wrapped
 from ...operations.complex_numbers import complex_dtype
 from ...operations.linalg.matrices import adjoint
 from ...trace.source import here
-from ..arguments import floats_of_any_shape, one_of, square
+from ..arguments import promote_dtypes_inexact, require_one_of, require_square
 
 
 def eigh(
@@ -49,15 +49,18 @@ def eigh(
     if b is None:
         values, vectors = jnp.linalg.eigh(a, UPLO="L" if lower else "U", symmetrize_input=False)
     else:
-        values, vectors = _generalized(a, b, lower=bool(lower), kind=int(type))
+        values, vectors = _eigh_generalized(a, b, lower=bool(lower), kind=int(type))
     return values if eigvals_only else (values, vectors)
 
 
-@together("lower", "kind")
-def _generalized(a: Any, b: Any, lower: bool, kind: int) -> tuple[Any, Any]:
-    """Reduce the problem to a standard one with the Cholesky factor of ``b``, and solve it."""
-    a, b = floats_of_any_shape(a, b)
-    if square("eigh", a) != square("eigh", b):
+@jit_wrapped("lower", "kind")
+def _eigh_generalized(a: Any, b: Any, lower: bool, kind: int) -> tuple[Any, Any]:
+    """Return eigenvalues and eigenvectors of a generalized problem, by reduction to a standard one.
+
+    The reduction uses the Cholesky factor of ``b``; ``kind`` is the ``type`` of :func:`eigh`.
+    """
+    a, b = promote_dtypes_inexact(a, b)
+    if require_square("eigh", a) != require_square("eigh", b):
         raise ValueError(f"eigh takes matrices of one size, got shapes {a.shape} and {b.shape}{here()}")
     batch_shape = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (jnp.broadcast_to(x if lower else adjoint(x), (*batch_shape, *x.shape[-2:])) for x in (a, b))
@@ -101,19 +104,19 @@ def eigh_tridiagonal(
     """
     if select == "v":
         raise NotImplementedError(f"eigh_tridiagonal selects by numbers, 'i', or all, 'a'; not by values{here()}")
-    one_of("select of eigh_tridiagonal", select, "a", "i")
+    require_one_of("select of eigh_tridiagonal", select, "a", "i")
     bounds = None
     if select == "i":
         if select_range is None or len(select_range) != 2:
             raise ValueError(f"eigh_tridiagonal with select='i' takes select_range=(first, last){here()}")
         bounds = tuple(whole_number(i, "select_range") for i in select_range)
-    result = _tridiagonal(d, e, only=bool(eigvals_only), bounds=bounds)
+    result = _eigh_tridiagonal(d, e, only=bool(eigvals_only), bounds=bounds)
     return result[0] if eigvals_only else result
 
 
-@together("only", "bounds")
-def _tridiagonal(d: Any, e: Any, only: bool, bounds: tuple[int, ...] | None) -> Any:
-    d, e = floats_of_any_shape(d, e)
+@jit_wrapped("only", "bounds")
+def _eigh_tridiagonal(d: Any, e: Any, only: bool, bounds: tuple[int, ...] | None) -> Any:
+    d, e = promote_dtypes_inexact(d, e)
     if d.ndim != 1 or e.shape != (d.shape[0] - 1,):
         raise ValueError(f"eigh_tridiagonal takes n and n - 1 elements, got shapes {d.shape} and {e.shape}{here()}")
     matrix = jnp.diag(d) + jnp.diag(e, -1)
@@ -140,23 +143,23 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     return _rsf2csf(T, Z)
 
 
-@together()
+@jit_wrapped()
 def _rsf2csf(t: Any, z: Any) -> tuple[Any, Any]:
-    t, z = floats_of_any_shape(t, z)
-    n = square("rsf2csf", t)
-    if square("rsf2csf", z) != n:
+    t, z = promote_dtypes_inexact(t, z)
+    n = require_square("rsf2csf", t)
+    if require_square("rsf2csf", z) != n:
         raise ValueError(f"rsf2csf takes matrices of one size, got shapes {t.shape} and {z.shape}{here()}")
     batch_shape = jnp.broadcast_shapes(t.shape[:-2], z.shape[:-2])
     dtype = complex_dtype(t.dtype)
     t, z = (jnp.broadcast_to(x, (*batch_shape, n, n)).astype(dtype) for x in (t, z))
     if n < 2:
         return t, z
-    result: tuple[Any, Any] = fori_loop(1, n, lambda i, carry: _rotated(n - i, *carry), (t, z))
+    result: tuple[Any, Any] = fori_loop(1, n, lambda i, carry: _zero_subdiagonal(n - i, *carry), (t, z))
     return result
 
 
-def _rotated(m: Any, t: Any, z: Any) -> tuple[Any, Any]:
-    """Rotate rows and columns m - 1 and m so that element (m, m - 1) becomes zero."""
+def _zero_subdiagonal(m: Any, t: Any, z: Any) -> tuple[Any, Any]:
+    """Return ``t`` and ``z`` after a rotation of indices m - 1 and m that makes ``t[m, m - 1]`` zero."""
     rows = jnp.stack([m - 1, m])
     block = jnp.take(jnp.take(t, rows, -2), rows, -1)
     a, b, c, d = (block[..., i, j] for i in (0, 1) for j in (0, 1))

@@ -10,11 +10,11 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ...dtypes import kind_of
-from ...numpy.together import together
-from ...trace.gate import array_of
+from ...dtypes import dtype_kind
+from ...numpy.jit_wrapped import jit_wrapped
+from ...trace.operand_coercion import to_array
 from ...trace.source import here
-from ..arguments import floats_of_any_shape
+from ..arguments import promote_dtypes_inexact
 
 _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
@@ -38,16 +38,18 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
         raise NotImplementedError(f"map_coordinates currently requires order<=1, got {order!r}{here()}")
     if not isinstance(coordinates, (list, tuple)) and not np.ndim(coordinates):
         raise TypeError(f"coordinates are one array for each axis, got {coordinates!r}{here()}")
-    return _mapped(input, list(coordinates), cval, order=int(order), mode=mode)
+    return _map_coordinates(input, list(coordinates), cval, order=int(order), mode=mode)
 
 
-@together("order", "mode")
-def _mapped(x: Any, coordinates: list[Any], fill: Any, order: int, mode: str) -> Any:
-    x, positions = array_of(x), [array_of(c) for c in coordinates]
+@jit_wrapped("order", "mode")
+def _map_coordinates(x: Any, coordinates: list[Any], fill: Any, order: int, mode: str) -> Any:
+    x, positions = to_array(x), [to_array(c) for c in coordinates]
     if len(positions) != x.ndim:
         raise ValueError(f"coordinates are one array for each of {x.ndim} axes, got {len(positions)}{here()}")
     fill = jnp.asarray(fill, x.dtype)
-    neighbors_per_axis = [(_nearest if order == 0 else _linear)(*floats_of_any_shape(c)) for c in positions]
+    neighbors_per_axis = [
+        (_nearest_neighbor if order == 0 else _linear_neighbors)(*promote_dtypes_inexact(c)) for c in positions
+    ]
     total: Any = 0
     for corner in itertools.product(*neighbors_per_axis):
         indices, inside, weight = [], None, None
@@ -55,30 +57,33 @@ def _mapped(x: Any, coordinates: list[Any], fill: Any, order: int, mode: str) ->
             in_bounds = (index >= 0) & (index < size)
             inside = in_bounds if inside is None else inside & in_bounds
             weight = axis_weight if weight is None or axis_weight is None else weight * axis_weight
-            indices.append(_inner(index, size, mode))
+            indices.append(_wrap_index(index, size, mode))
         value = x[tuple(indices)]
         if mode == "constant" and inside is not None:
             value = jnp.where(inside, value, fill)
         total = total + (value if weight is None else value * weight)
-    if kind_of(x.dtype) in "iub" and kind_of(jnp.result_type(total)) == "f":
+    if dtype_kind(x.dtype) in "iub" and dtype_kind(jnp.result_type(total)) == "f":
         total = jnp.round(total)
     return jnp.asarray(total).astype(x.dtype)
 
 
-def _nearest(c: Any) -> list[tuple[Any, Any]]:
+def _nearest_neighbor(c: Any) -> list[tuple[Any, Any]]:
     # halves round away from zero, as in JAX; SciPy rounds them up
     return [(lax.round(c).astype(int), None)]
 
 
-def _linear(c: Any) -> list[tuple[Any, Any]]:
+def _linear_neighbors(c: Any) -> list[tuple[Any, Any]]:
     floor_c = jnp.floor(c)
     fraction = c - floor_c
     lower_index = floor_c.astype(int)
     return [(lower_index, 1 - fraction), (lower_index + 1, fraction)]
 
 
-def _inner(index: Any, size: int, mode: str) -> Any:
-    """Map indices outside of an axis to the elements that replace them."""
+def _wrap_index(index: Any, size: int, mode: str) -> Any:
+    """Return indices with those outside of an axis replaced by the elements that ``mode`` repeats there.
+
+    ``size`` is the size of the axis, ``mode`` that of :func:`map_coordinates`.
+    """
     if mode == "wrap":
         return index % size
     if mode == "mirror":

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from ... import numpy as jnp
 from ...api import value_and_grad
-from ...control.flow.loops import while_loop
+from ...control.flow.loop_api import while_loop
 from ...trace.source import here
-from ..arguments import floats_of_any_shape
-from .limited_memory import minimize_lbfgs
-from .line_search import search
-from .outcomes import CONVERGED, norm_of, status_of
+from ..arguments import promote_dtypes_inexact
+from .lbfgs import minimize_lbfgs
+from .line_search import wolfe_line_search
+from .status_codes import CONVERGED, gradient_norm, select_status
 
 _LBFGS = "l-bfgs-experimental-do-not-rely-on-this"
 
@@ -66,7 +66,7 @@ def minimize(
     if not callable(fun):
         raise TypeError(f"fun of minimize is a function, got {fun!r}{here()}")
     settings = dict(options or {})
-    (start,) = floats_of_any_shape(x0)
+    (start,) = promote_dtypes_inexact(x0)
     if start.ndim != 1:
         raise ValueError(f"minimize starts at a vector, got shape {start.shape}{here()}")
     if tol is not None:
@@ -105,20 +105,22 @@ def _bfgs(
 
     def should_continue(state: Any) -> Any:
         _, _, gradient, _, failed, iterations, _ = state
-        return (norm_of(gradient, norm) >= gtol) & ~failed & (iterations < max_iterations)
+        return (gradient_norm(gradient, norm) >= gtol) & ~failed & (iterations < max_iterations)
 
     def step(state: Any) -> Any:
         x, value, gradient, inverse, _, iterations, count = state
-        direction = -_times(inverse, gradient)
+        direction = -_matmul(inverse, gradient)
         first = jnp.where(iterations == 0, jnp.minimum(1, 1 / jnp.maximum(jnp.sum(jnp.abs(gradient)), 1e-30)), 1.0)
-        result = search(both, x, direction, value, gradient, first.astype(value.dtype), max(line_search_maxiter, 1) * 3)
+        result = wolfe_line_search(
+            both, x, direction, value, gradient, first.astype(value.dtype), max(line_search_maxiter, 1) * 3
+        )
         displacement = result.point.step * direction
         gradient_change = result.point.gradient - gradient
         curvature = jnp.vdot(displacement, gradient_change)
         usable = curvature > 0
         rho = 1 / jnp.where(usable, curvature, 1)
         update_factor = eye - rho * displacement[:, None] * gradient_change
-        updated = _times(_times(update_factor, inverse), update_factor.T) + rho * displacement[:, None] * displacement
+        updated = _matmul(_matmul(update_factor, inverse), update_factor.T) + rho * displacement[:, None] * displacement
         inverse = jnp.where(usable, updated, inverse)
         return (
             x + displacement,
@@ -134,9 +136,9 @@ def _bfgs(
     x, value, gradient, inverse, failed, iterations, count = while_loop(
         should_continue, step, (start, value, gradient, eye, false, 0, 1)
     )
-    status = status_of(norm_of(gradient, norm) < gtol, failed, iterations >= max_iterations)
+    status = select_status(gradient_norm(gradient, norm) < gtol, failed, iterations >= max_iterations)
     return OptimizeResults(x, status == CONVERGED, status, value, gradient, inverse, count, count, iterations)
 
 
-def _times(x: Any, y: Any) -> Any:
+def _matmul(x: Any, y: Any) -> Any:
     return jnp.matmul(x, y, precision="highest")

@@ -5,8 +5,8 @@ from .convolutions import convolve2d as convolve2d
 from .convolutions import correlate as correlate
 from .convolutions import correlate2d as correlate2d
 from .convolutions import fftconvolve as fftconvolve
-from .short_time import istft as istft
-from .short_time import stft as stft
-from .spectra import csd as csd
-from .spectra import welch as welch
-from .trends import detrend as detrend
+from .detrending import detrend as detrend
+from .short_time_fourier import istft as istft
+from .short_time_fourier import stft as stft
+from .spectral_density import csd as csd
+from .spectral_density import welch as welch

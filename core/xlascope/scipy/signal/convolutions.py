@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import numpy as jnp
-from ...dtypes import kind_of
-from ...numpy.axes import as_tuple, axes_of
-from ...numpy.promotion import to_common_dtype
-from ...numpy.together import together
+from ...dtypes import dtype_kind
+from ...numpy.axes import axes_of, to_static_axis
+from ...numpy.jit_wrapped import jit_wrapped
+from ...numpy.promotion import promote_dtypes
 from ...operations.convolution import conv_general_dilated
-from ...trace.gate import array_of
+from ...trace.operand_coercion import to_array
 from ...trace.source import here
-from ..arguments import floats_of_any_shape, one_of
+from ..arguments import promote_dtypes_inexact, require_one_of
 
 _MODES = ("full", "same", "valid")
 
@@ -30,7 +30,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", preci
     >>> print(signal.convolve(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 1.0])))
     [1. 3. 5. 3.]
     """
-    return _chosen("convolve", in1, in2, mode, method, precision)
+    return _convolve_by_method("convolve", in1, in2, mode, method, precision)
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Any:
@@ -43,16 +43,16 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", prec
     >>> print(signal.correlate(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 1.0])))
     [1. 2. 3. 0.]
     """
-    return _chosen("correlate", in1, in2, mode, method, precision)
+    return _convolve_by_method("correlate", in1, in2, mode, method, precision)
 
 
-def _chosen(name: str, in1: Any, in2: Any, mode: str, method: str, precision: Any) -> Any:
-    one_of(f"mode of {name}", mode, *_MODES)
+def _convolve_by_method(name: str, in1: Any, in2: Any, mode: str, method: str, precision: Any) -> Any:
+    require_one_of(f"mode of {name}", mode, *_MODES)
     if method == "fft":
-        return _by_fft(in1, in2, mode=mode, axes=None, turned=name == "correlate")
+        return _convolve_by_fft(in1, in2, mode=mode, axes=None, turned=name == "correlate")
     if method not in ("auto", "direct"):
         raise ValueError(f"method of {name} is one of 'auto', 'direct' and 'fft', got {method!r}{here()}")
-    return _direct(in1, in2, mode=mode, name=name, precision=precision)
+    return _convolve_directly(in1, in2, mode=mode, name=name, precision=precision)
 
 
 def convolve2d(
@@ -69,8 +69,8 @@ def convolve2d(
     [[2.]
      [2.]]
     """
-    _plain_boundary("convolve2d", in1, in2, boundary, fillvalue)
-    return _chosen("convolve", in1, in2, mode, "direct", precision)
+    _require_zero_boundary("convolve2d", in1, in2, boundary, fillvalue)
+    return _convolve_by_method("convolve", in1, in2, mode, "direct", precision)
 
 
 def correlate2d(
@@ -83,24 +83,24 @@ def correlate2d(
     >>> print(signal.correlate2d(jnp.ones((2, 2)), jnp.ones((2, 1)), mode="valid"))
     [[2. 2.]]
     """
-    _plain_boundary("correlate2d", in1, in2, boundary, fillvalue)
-    return _chosen("correlate2d", in1, in2, mode, "direct", precision)
+    _require_zero_boundary("correlate2d", in1, in2, boundary, fillvalue)
+    return _convolve_by_method("correlate2d", in1, in2, mode, "direct", precision)
 
 
-def _plain_boundary(name: str, in1: Any, in2: Any, boundary: str, fillvalue: float) -> None:
+def _require_zero_boundary(name: str, in1: Any, in2: Any, boundary: str, fillvalue: float) -> None:
     if boundary != "fill" or fillvalue != 0:
         raise NotImplementedError(f"{name} has zeros outside: boundary='fill', fillvalue=0{here()}")
     if jnp.ndim(in1) != 2 or jnp.ndim(in2) != 2:
         raise ValueError(f"{name} takes matrices, got shapes {jnp.shape(in1)} and {jnp.shape(in2)}{here()}")
 
 
-@together("mode", "name", "precision")
-def _direct(in1: Any, in2: Any, mode: str, name: str, precision: Any) -> Any:
+@jit_wrapped("mode", "name", "precision")
+def _convolve_directly(in1: Any, in2: Any, mode: str, name: str, precision: Any) -> Any:
     is_correlation = name != "convolve"
-    x, y = (array_of(v) for v in to_common_dtype((in1, in2)))
-    if kind_of(x.dtype) not in "fc":
-        x, y = floats_of_any_shape(x, y)
-    _check(name, x, y)
+    x, y = (to_array(v) for v in promote_dtypes((in1, in2)))
+    if dtype_kind(x.dtype) not in "fc":
+        x, y = promote_dtypes_inexact(x, y)
+    _check_operands(name, x, y)
     if not x.ndim:
         return x * (jnp.conj(y) if is_correlation else y)
     axes = tuple(range(x.ndim))
@@ -126,7 +126,7 @@ def _direct(in1: Any, in2: Any, mode: str, name: str, precision: Any) -> Any:
     return jnp.flip(result, axes) if flip_result else result
 
 
-def _check(name: str, x: Any, y: Any) -> None:
+def _check_operands(name: str, x: Any, y: Any) -> None:
     if x.ndim != y.ndim:
         raise ValueError(f"{name} takes arrays with as many axes, got shapes {x.shape} and {y.shape}{here()}")
     if not x.size or not y.size:
@@ -143,14 +143,14 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Sequence[int] | No
     >>> print(signal.fftconvolve(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 1.0])).round().astype(int))
     [1 3 5 3]
     """
-    one_of("mode of fftconvolve", mode, *_MODES)
-    return _by_fft(in1, in2, mode=mode, axes=as_tuple(axes), turned=False)
+    require_one_of("mode of fftconvolve", mode, *_MODES)
+    return _convolve_by_fft(in1, in2, mode=mode, axes=to_static_axis(axes), turned=False)
 
 
-@together("mode", "axes", "turned")
-def _by_fft(in1: Any, in2: Any, mode: str, axes: Any, turned: bool) -> Any:
-    x, y = floats_of_any_shape(in1, in2)
-    _check("fftconvolve", x, y)
+@jit_wrapped("mode", "axes", "turned")
+def _convolve_by_fft(in1: Any, in2: Any, mode: str, axes: Any, turned: bool) -> Any:
+    x, y = promote_dtypes_inexact(in1, in2)
+    _check_operands("fftconvolve", x, y)
     if not x.ndim:
         return x * y
     dims = tuple(range(x.ndim)) if axes is None else axes_of(axes, x.ndim, "axes")
@@ -167,7 +167,7 @@ def _by_fft(in1: Any, in2: Any, mode: str, axes: Any, turned: bool) -> Any:
             )
         x, y, pairs = y, x, [(b, a) for a, b in pairs]
     sizes = [a + b - 1 for a, b in pairs]
-    if kind_of(x.dtype) == "c":
+    if dtype_kind(x.dtype) == "c":
         result = jnp.fft.ifftn(jnp.fft.fftn(x, sizes, dims) * jnp.fft.fftn(y, sizes, dims), sizes, dims)
     else:
         result = jnp.fft.irfftn(jnp.fft.rfftn(x, sizes, dims) * jnp.fft.rfftn(y, sizes, dims), sizes, dims)

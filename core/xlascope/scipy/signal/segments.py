@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as jnp
-from ...dtypes import kind_of
+from ...dtypes import dtype_kind
 from ...numpy.axes import whole_number
 from ...trace.source import here
-from .trends import detrend
+from .detrending import detrend
 
 #: Cosine coefficients of windows, by their SciPy names.
-_COSINES = {
+_COSINE_WINDOW_COEFFICIENTS = {
     "boxcar": (1.0,),
     "hann": (0.5, 0.5),
     "hamming": (0.54, 0.46),
@@ -23,36 +23,54 @@ _COSINES = {
     "blackmanharris": (0.35875, 0.48829, 0.14128, 0.01168),
     "flattop": (0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368),
 }
-_ALSO = {"hanning": "hann", "ones": "boxcar", "rect": "boxcar", "box": "boxcar", "hamm": "hamming", "black": "blackman"}
+_WINDOW_ALIASES = {
+    "hanning": "hann",
+    "ones": "boxcar",
+    "rect": "boxcar",
+    "box": "boxcar",
+    "hamm": "hamming",
+    "black": "blackman",
+}
 
 
-class Cut(NamedTuple):
+class SegmentSpec(NamedTuple):
     """Segmentation of a signal: the window, its length, the FFT length, and the hop between segments."""
 
     window: Any
     length: int
-    transform: int
-    step: int
+    fft_length: int
+    hop_length: int
 
 
-def window_of(window: Any, length: int) -> Any:
-    """Return the weights of a periodic window, given its name."""
+def make_window(window: Any, length: int) -> Any:
+    """Return the weights of a periodic window of that length, given its name, as a NumPy array.
+
+    Raises ValueError for an unknown name.
+    """
     name = window[0] if isinstance(window, tuple) and len(window) == 1 else window
-    name = _ALSO.get(name, name) if isinstance(name, str) else name
+    name = _WINDOW_ALIASES.get(name, name) if isinstance(name, str) else name
     if name in ("bartlett", "triang") and isinstance(name, str):
         indices = np.arange(length)
         if name == "bartlett":
             return 1 - np.abs(2 * indices / length - 1)
         name = None
-    if not isinstance(name, str) or name not in _COSINES:
-        raise ValueError(f"a window is an array or one of {', '.join(_COSINES)}, bartlett; got {window!r}{here()}")
+    if not isinstance(name, str) or name not in _COSINE_WINDOW_COEFFICIENTS:
+        raise ValueError(
+            f"a window is an array or one of {', '.join(_COSINE_WINDOW_COEFFICIENTS)}, bartlett; got {window!r}{here()}"
+        )
     angles = 2 * np.pi * np.arange(length) / length
-    weights = _COSINES[name]
+    weights = _COSINE_WINDOW_COEFFICIENTS[name]
     return sum((-1) ** k * w * np.cos(k * angles) for k, w in enumerate(weights))
 
 
-def cut_of(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, size: int, dtype: Any) -> Cut:
-    """Resolve window and lengths for a signal of ``size`` elements; raise ValueError for incompatible lengths."""
+def resolve_segment_spec(
+    name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, size: int, dtype: Any
+) -> SegmentSpec:
+    """Return window and lengths for a signal of ``size`` elements, from arguments as users write them.
+
+    ``window`` is a name or an array of weights; None for the lengths stands for SciPy's defaults. The weights get the
+    real dtype of ``dtype``. Raises ValueError for incompatible lengths; ``name`` is the function's name, for messages.
+    """
     is_array = not isinstance(window, (str, tuple))
     if is_array:
         weights = jnp.asarray(window)
@@ -67,7 +85,7 @@ def cut_of(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, size:
         length = min(256 if nperseg is None else whole_number(nperseg, "nperseg"), size)
         if length < 1:
             raise ValueError(f"nperseg of {name} must be a positive integer, got {nperseg}{here()}")
-        weights = window_of(window, length)
+        weights = make_window(window, length)
     overlap = length // 2 if noverlap is None else whole_number(noverlap, "noverlap")
     if overlap >= length:
         raise ValueError(f"noverlap of {name} must be less than nperseg, got {overlap} and {length}{here()}")
@@ -76,11 +94,14 @@ def cut_of(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, size:
         raise ValueError(
             f"nfft of {name} must be greater than or equal to nperseg, got {fft_length} and {length}{here()}"
         )
-    return Cut(jnp.asarray(weights, np.empty((), dtype).real.dtype), length, fft_length, length - overlap)
+    return SegmentSpec(jnp.asarray(weights, np.empty((), dtype).real.dtype), length, fft_length, length - overlap)
 
 
-def detrending(trend: Any) -> Callable[[Any], Any]:
-    """Return a function that removes the trend of segments along the last axis."""
+def make_detrender(trend: Any) -> Callable[[Any], Any]:
+    """Return a function that removes the trend of segments along the last axis.
+
+    ``trend`` is False (none is removed), a type of :func:`detrend`, or such a function.
+    """
     if not trend:
         return lambda segments: segments
     if callable(trend):
@@ -88,21 +109,24 @@ def detrending(trend: Any) -> Callable[[Any], Any]:
     return lambda segments: detrend(segments, -1, trend)
 
 
-def spectra(x: Any, spec: Cut, trend: Any, one_sided: bool) -> Any:
-    """Return the spectra of a signal's segments along its last axis, shape ``(…, segments, frequencies)``."""
-    count = (x.shape[-1] - spec.length) // spec.step + 1
-    indices = np.arange(max(count, 0))[:, None] * spec.step + np.arange(spec.length)
-    segments = detrending(trend)(jnp.take(x, indices, -1)) * spec.window
-    return jnp.fft.rfft(segments, spec.transform) if one_sided else jnp.fft.fft(segments, spec.transform)
+def segment_spectra(x: Any, spec: SegmentSpec, trend: Any, one_sided: bool) -> Any:
+    """Return the spectra of a signal's segments along its last axis, shape ``(…, segments, frequencies)``.
+
+    ``trend`` is removed from each segment first; see :func:`make_detrender`.
+    """
+    count = (x.shape[-1] - spec.length) // spec.hop_length + 1
+    indices = np.arange(max(count, 0))[:, None] * spec.hop_length + np.arange(spec.length)
+    segments = make_detrender(trend)(jnp.take(x, indices, -1)) * spec.window
+    return jnp.fft.rfft(segments, spec.fft_length) if one_sided else jnp.fft.fft(segments, spec.fft_length)
 
 
 def is_one_sided(requested: bool, *signals: Any) -> bool:
     """Return whether a one-sided spectrum is requested and all signals are real."""
-    return bool(requested) and all(kind_of(x.dtype) != "c" for x in signals)
+    return bool(requested) and all(dtype_kind(x.dtype) != "c" for x in signals)
 
 
-def frequencies(spec: Cut, fs: Any, one_sided: bool) -> Any:
-    """Return the frequencies of a spectrum at sampling rate ``fs``."""
-    size = spec.transform
+def frequency_bins(spec: SegmentSpec, fs: Any, one_sided: bool) -> Any:
+    """Return the frequencies of a spectrum at sampling rate ``fs``; negative ones too unless ``one_sided``."""
+    size = spec.fft_length
     bins = np.fft.rfftfreq(size) if one_sided else np.fft.fftfreq(size)
     return (jnp.asarray(bins, spec.window.dtype) * fs).astype(spec.window.dtype)

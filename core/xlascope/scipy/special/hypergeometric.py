@@ -13,33 +13,37 @@ from typing import Any, NamedTuple
 
 from ...control.rules.custom_jvp import custom_jvp
 from ...control.rules.tangents import SymbolicZero
+from ...numpy.jit_wrapped import jit_wrapped
 from ...numpy.logic import where
 from ...numpy.shaping import broadcast_arrays
-from ...numpy.together import together
 from ...operations.arithmetic import abs
 from ...operations.exponentials import exp, log, log1p
 from ...operations.rounding import floor
 from ...operations.special import lgamma
 from ...trace.source import here
-from .continuation import LARGE, continued, kept
-from .gammas import _sign
-from .wide import digits, exactly, real, widened
+from .gamma_functions import _gamma_sign
+from .hypergeometric_ode import RESCALE_THRESHOLD, continue_2f1, repeat_masked
+from .numerics import epsilon_of, evaluate_at_least_float32, evaluate_in_double, promote_real_args
 
 #: Up to this x the series of 2F1 is summed; beyond, its differential equation is integrated.
-_HALF = 0.5
-_BITS = math.log(LARGE)
+_MAX_SERIES_X = 0.5
+_LOG_RESCALE = math.log(RESCALE_THRESHOLD)
 
 
-class _Sums(NamedTuple):
+class _SeriesSums(NamedTuple):
     """Sum of a series and its derivatives in the upper and lower parameters, all divided by 2^(60 rescalings)."""
 
     value: Any
     slopes: tuple[Any, ...]
-    scaled: Any
+    rescalings: Any
 
 
-def _series(upper: tuple[Any, ...], lower: Any, x: Any, with_slopes: bool, small: float) -> _Sums:
-    """Sum Σ Π(a)_k/(b)_k x^k/k! where it converges, with its parameter derivatives if ``with_slopes``."""
+def _sum_series(upper: tuple[Any, ...], lower: Any, x: Any, with_slopes: bool, small: float) -> _SeriesSums:
+    """Return the sum Σ Π(a)_k/(b)_k x^k/k! where it converges, NaN elsewhere.
+
+    ``upper`` are the parameters a, ``lower`` is b. ``with_slopes`` also computes the derivatives in the parameters;
+    ``small`` is the relative error that terms may leave.
+    """
     parameters = (*upper, lower)
 
     def step(k: Any, active: Any, term: Any, total: Any, rescalings: Any, *derivative_state: Any) -> tuple[Any, ...]:
@@ -65,25 +69,25 @@ def _series(upper: tuple[Any, ...], lower: Any, x: Any, with_slopes: bool, small
         ongoing = (abs(term) > small * abs(total)) | (abs(ratio) >= 1)
         for d, s in zip(dterms, dtotals, strict=True):
             ongoing = ongoing | (abs(d) > small * abs(s))
-        big = abs(total) > LARGE
-        term, total, *rescaled = (where(big, y / LARGE, y) for y in (term, total, *dterms, *dtotals))
+        big = abs(total) > RESCALE_THRESHOLD
+        term, total, *rescaled = (where(big, y / RESCALE_THRESHOLD, y) for y in (term, total, *dterms, *dtotals))
         # stop polynomials, which have no more terms, and series of NaN
         ongoing = ongoing & (with_slopes | (term != 0)) & (total == total)
         return active & ongoing, term, total, where(big, rescalings + 1, rescalings), *rescaled
 
     ones = sum(parameters, x) * 0 + 1
     zeros = [ones * 0] * (2 * len(parameters) if with_slopes else 0)
-    unfinished, _, total, rescalings, *derivatives = kept((ones > 0, ones, ones, ones * 0, *zeros), step)
-    return _Sums(where(unfinished, math.nan, total), tuple(derivatives[len(derivatives) // 2 :]), rescalings)
+    unfinished, _, total, rescalings, *derivatives = repeat_masked((ones > 0, ones, ones, ones * 0, *zeros), step)
+    return _SeriesSums(where(unfinished, math.nan, total), tuple(derivatives[len(derivatives) // 2 :]), rescalings)
 
 
-def _restored(x: Any, rescalings: Any, exponent: Any) -> Any:
-    """Undo the scaling of a number, and multiply it by e^exponent."""
-    log_factor = rescalings * _BITS + exponent
+def _undo_scaling(x: Any, rescalings: Any, exponent: Any) -> Any:
+    """Return x e^exponent for an x that was divided by 2^60 ``rescalings`` times."""
+    log_factor = rescalings * _LOG_RESCALE + exponent
     return x * exp(log_factor / 2) * exp(log_factor / 2)
 
 
-@together()
+@jit_wrapped()
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """Return Kummer's confluent hypergeometric function 1F1(a; b; x) = Σ (a)_k/(b)_k x^k/k!.
 
@@ -96,11 +100,11 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     >>> print(f"{sp.hyp1f1(1.0, 2.0, 3.0):.5f}")
     6.36185
     """
-    return widened(_hyp1f1, *broadcast_arrays(*real("hyp1f1", a, b, x)))
+    return evaluate_at_least_float32(_hyp1f1, *broadcast_arrays(*promote_real_args("hyp1f1", a, b, x)))
 
 
-def _pole(upper: tuple[Any, ...], lower: Any) -> Any:
-    """Return where the lower parameter is 0, -1, … and no upper one terminates the series before."""
+def _is_pole(upper: tuple[Any, ...], lower: Any) -> Any:
+    """Return where the lower parameter is 0, -1, … and no upper one terminates the series before that."""
     pole = (lower <= 0) & (lower == floor(lower))
     for a in upper:
         pole = pole & ~((a <= 0) & (a == floor(a)) & (a >= lower))
@@ -109,50 +113,53 @@ def _pole(upper: tuple[Any, ...], lower: Any) -> Any:
 
 @custom_jvp
 def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
-    (result,) = exactly(_hyp1f1_formula, a, b, x)
+    (result,) = evaluate_in_double(_hyp1f1_formula, a, b, x)
     return result
 
 
 def _hyp1f1_formula(a: Any, b: Any, x: Any, small: float) -> Any:
     terminates = (a <= 0) & (a == floor(a))
     mapped = (x < 0) & ~terminates
-    valid = (abs(x) < math.inf) & ~_pole((a,), b)
+    valid = (abs(x) < math.inf) & ~_is_pole((a,), b)
     p, v = where(mapped, b - a, a), where(mapped, -x, x)
     p, q, v = where(valid, p, 1.0), where(valid, b, 1.0), where(valid, v, 0.0)
-    near = _series((p,), q, where(_is_far(p, q, v), 0.0, v), False, small)
-    result = _restored(near.value, near.scaled, where(mapped, -v, 0.0))
-    result = where(_is_far(p, q, v), _far(p, q, v, where(mapped, -v, 0.0)), result)
-    result = where(_pole((a,), b), math.inf, where(valid, result, math.nan))
-    result = where((x == 0) & ~_pole((a,), b) | (a == 0), 1.0, result)
+    near = _sum_series((p,), q, where(_is_asymptotic(p, q, v), 0.0, v), False, small)
+    result = _undo_scaling(near.value, near.rescalings, where(mapped, -v, 0.0))
+    result = where(_is_asymptotic(p, q, v), _asymptotic_1f1(p, q, v, where(mapped, -v, 0.0)), result)
+    result = where(_is_pole((a,), b), math.inf, where(valid, result, math.nan))
+    result = where((x == 0) & ~_is_pole((a,), b) | (a == 0), 1.0, result)
     return where((a == a) & (b == b) & (x == x), result, math.nan)
 
 
-def _is_far(a: Any, b: Any, x: Any) -> Any:
-    """Return where 24 terms of the asymptotic series in 1/x are accurate (DLMF 13.7.1)."""
+def _is_asymptotic(a: Any, b: Any, x: Any) -> Any:
+    """Return where 24 terms of the asymptotic series of 1F1(a; b; x) in 1/x are accurate (DLMF 13.7.1)."""
     terminates = (a <= 0) & (a == floor(a))
     return (x > 60) & ~terminates & (x > 4 * (1 + abs(b - a)) * (1 + abs(1 - a))) & (b > 0)
 
 
-def _far(a: Any, b: Any, x: Any, exponent: Any) -> Any:
-    """Return Γ(b)/Γ(a) e^x x^(a - b) Σ (b - a)_k (1 - a)_k/k! x^-k."""
-    is_far = _is_far(a, b, x)
+def _asymptotic_1f1(a: Any, b: Any, x: Any, exponent: Any) -> Any:
+    """Return e^exponent 1F1(a; b; x) for large x, by the asymptotic series.
+
+    That is Γ(b)/Γ(a) e^x x^(a - b) Σ (b - a)_k (1 - a)_k/k! x^-k.
+    """
+    is_far = _is_asymptotic(a, b, x)
     a, b, x = where(is_far, a, 1.0), where(is_far, b, 1.0), where(is_far, x, 100.0)
     term = total = x * 0 + 1
     for k in range(1, 25):
         term = term * (b - a + (k - 1)) * (k - a) / (k * x)
         total = total + term
     size = (exponent + x) + (a - b) * log(x) + lgamma(b) - lgamma(a)
-    return _sign(a) * exp(size / 2) * exp(size / 2) * total
+    return _gamma_sign(a) * exp(size / 2) * exp(size / 2) * total
 
 
 def _hyp1f1_jvp(primals: Any, tangents: Any) -> Any:
     (a, b, x), (ta, tb, tx) = primals, tangents
     y = _hyp1f1(a, b, x)
     y_tangent = y * 0
-    if not _still(ta, tb):
+    if not _are_symbolic_zeros(ta, tb):
         by_a, by_b = _hyp1f1_slopes(a, b, x)
-        y_tangent = sum((t * by for t, by in ((ta, by_a), (tb, by_b)) if not _still(t)), y_tangent)
-    if not _still(tx):
+        y_tangent = sum((t * by for t, by in ((ta, by_a), (tb, by_b)) if not _are_symbolic_zeros(t)), y_tangent)
+    if not _are_symbolic_zeros(tx):
         y_tangent = y_tangent + tx * where(a == 0, 0.0, a / b * _hyp1f1(a + 1, b + 1, x))
     return y, y_tangent
 
@@ -160,17 +167,18 @@ def _hyp1f1_jvp(primals: Any, tangents: Any) -> Any:
 _hyp1f1.defjvp(_hyp1f1_jvp, symbolic_zeros=True)
 
 
-def _still(*tangents: Any) -> bool:
+def _are_symbolic_zeros(*tangents: Any) -> bool:
     """Return whether all tangents are symbolic zeros, so that their derivatives need not be computed."""
     return all(isinstance(t, SymbolicZero) for t in tangents)
 
 
 @custom_jvp
 def _hyp1f1_slopes(a: Any, b: Any, x: Any) -> Any:
-    mapped, valid = x < 0, (abs(x) < 1e4) & ~_pole((a,), b)
+    """Return the derivatives of 1F1(a; b; x) in a and b; NaN where the series cannot be summed."""
+    mapped, valid = x < 0, (abs(x) < 1e4) & ~_is_pole((a,), b)
     p, v = where(mapped, b - a, a), where(valid, abs(x), 0.0)
-    sums = _series((where(valid, p, 1.0),), where(valid, b, 1.0), v, True, digits(x) / 16)
-    first, second = (_restored(s, sums.scaled, where(mapped, -v, 0.0)) for s in sums.slopes)
+    sums = _sum_series((where(valid, p, 1.0),), where(valid, b, 1.0), v, True, epsilon_of(x) / 16)
+    first, second = (_undo_scaling(s, sums.rescalings, where(mapped, -v, 0.0)) for s in sums.slopes)
     by_a, by_b = where(mapped, -first, first), where(mapped, first + second, second)
     return where(valid, by_a, math.nan), where(valid, by_b, math.nan)
 
@@ -180,7 +188,7 @@ def _hyp1f1_slopes_jvp(primals: Any, tangents: Any) -> Any:
     raise NotImplementedError(f"second derivatives of hyp1f1 in its parameters{here()}")
 
 
-@together()
+@jit_wrapped()
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     """Return Gauss's hypergeometric function 2F1(a, b; c; x) = Σ (a)_k (b)_k/(c)_k x^k/k! for x ≤ 1.
 
@@ -193,52 +201,67 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     >>> print(f"{sp.hyp2f1(1.0, 2.0, 3.0, 0.5):.5f}")
     1.54518
     """
-    return widened(_hyp2f1, *broadcast_arrays(*real("hyp2f1", a, b, c, x, error=TypeError)))
+    return evaluate_at_least_float32(
+        _hyp2f1, *broadcast_arrays(*promote_real_args("hyp2f1", a, b, c, x, error=TypeError))
+    )
 
 
-def _ended(a: Any, b: Any) -> Any:
+def _terminates(a: Any, b: Any) -> Any:
     return (a <= 0) & (a == floor(a)) | (b <= 0) & (b == floor(b))
 
 
-def _turned(a: Any, b: Any, c: Any, x: Any) -> tuple[Any, ...]:
-    """Return where Pfaff's transformation applies, where the series is summed, and the operands of the series."""
-    mapped = (x < 0) & ~_ended(a, b)
-    valid = (abs(x) < math.inf) & ((x < 1) | _ended(a, b)) & ~_pole((a, b), c)
+def _pfaff_transform(a: Any, b: Any, c: Any, x: Any) -> tuple[Any, ...]:
+    """Return how to compute 2F1(a, b; c; x) by a series with nonnegative x.
+
+    The results are the mask of where Pfaff's transformation applies, the mask of where the series can be summed, and
+    its operands a, b, c and x.
+    """
+    mapped = (x < 0) & ~_terminates(a, b)
+    valid = (abs(x) < math.inf) & ((x < 1) | _terminates(a, b)) & ~_is_pole((a, b), c)
     q, v = where(mapped, c - b, b), where(mapped, x / (x - 1), x)
     return mapped, valid, where(valid, a, 1.0), where(valid, q, 1.0), where(valid, c, 1.0), where(valid, v, 0.0)
 
 
 @custom_jvp
 def _hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
-    (result,) = exactly(_hyp2f1_formula, a, b, c, x)
+    (result,) = evaluate_in_double(_hyp2f1_formula, a, b, c, x)
     return result
 
 
-def _half_way(a: Any, b: Any, c: Any, x: Any, far: Any, small: float) -> tuple[tuple[Any, Any], Any]:
-    """Return the series and, where ``far``, its slope, both divided by 2^(60 n), and n."""
-    sums = _series((a, b), c, x, False, small)
-    slope = _series(
+def _series_and_slope(a: Any, b: Any, c: Any, x: Any, far: Any, small: float) -> tuple[tuple[Any, Any], Any]:
+    """Return a pair of 2F1 and its slope in x, summed as series, and their number of rescalings n.
+
+    Both are divided by 2^(60 n). The slope is valid only where ``far``; ``small`` is the relative error that terms may
+    leave.
+    """
+    sums = _sum_series((a, b), c, x, False, small)
+    slope = _sum_series(
         (where(far, a + 1, 1.0), where(far, b + 1, 1.0)), where(far, c + 1, 1.0), where(far, x, 0.0), False, small
     )
-    return (sums.value, a * b / c * slope.value * exp((slope.scaled - sums.scaled) * _BITS)), sums.scaled
+    return (
+        sums.value,
+        a * b / c * slope.value * exp((slope.rescalings - sums.rescalings) * _LOG_RESCALE),
+    ), sums.rescalings
 
 
 def _hyp2f1_formula(a: Any, b: Any, c: Any, x: Any, tol: float) -> Any:
-    mapped, valid, p, q, r, v = _turned(a, b, c, x)
-    far = valid & (v > _HALF) & ~_ended(p, q)
-    pair, rescalings = _half_way(p, q, r, where(far, _HALF, v), far, tol)
+    mapped, valid, p, q, r, v = _pfaff_transform(a, b, c, x)
+    far = valid & (v > _MAX_SERIES_X) & ~_terminates(p, q)
+    pair, rescalings = _series_and_slope(p, q, r, where(far, _MAX_SERIES_X, v), far, tol)
     # the distance from 1, without the rounding of x/(x - 1)
-    gap = where(far, where(mapped, 1 / (1 - where(mapped, x, 0.0)), 1 - v), 1 - _HALF)
-    pair, rescalings = continued(where(far, p, 0.0), where(far, q, 0.0), where(far, r, 1.0), pair, rescalings, gap, tol)
-    result = _restored(pair[0], rescalings, where(mapped, -a * log1p(-where(mapped, x, 0.0)), 0.0))
-    result = where(valid, result, where((x >= 1) | _pole((a, b), c), math.inf, math.nan))
-    at_one = (x == 1) & (c > a + b) & (c > 0) & ~_ended(a, b)
+    gap = where(far, where(mapped, 1 / (1 - where(mapped, x, 0.0)), 1 - v), 1 - _MAX_SERIES_X)
+    pair, rescalings = continue_2f1(
+        where(far, p, 0.0), where(far, q, 0.0), where(far, r, 1.0), pair, rescalings, gap, tol
+    )
+    result = _undo_scaling(pair[0], rescalings, where(mapped, -a * log1p(-where(mapped, x, 0.0)), 0.0))
+    result = where(valid, result, where((x >= 1) | _is_pole((a, b), c), math.inf, math.nan))
+    at_one = (x == 1) & (c > a + b) & (c > 0) & ~_terminates(a, b)
     s, p, q, r = c - a - b, c - a, c - b, where(at_one, c, 1.0)
     s, p, q = (where(at_one, y, 1.0) for y in (s, p, q))
-    vanishes = _ended(p, q)
-    gauss = _sign(p) * _sign(q) * exp(lgamma(r) + lgamma(s) - lgamma(p) - lgamma(q))
+    vanishes = _terminates(p, q)
+    gauss = _gamma_sign(p) * _gamma_sign(q) * exp(lgamma(r) + lgamma(s) - lgamma(p) - lgamma(q))
     result = where(at_one, where(vanishes, 0.0, gauss), result)
-    result = where(((x == 0) | (a == 0) | (b == 0)) & ~_pole((a, b), c), 1.0, result)
+    result = where(((x == 0) | (a == 0) | (b == 0)) & ~_is_pole((a, b), c), 1.0, result)
     return where((a == a) & (b == b) & (c == c) & (x == x), result, math.nan)
 
 
@@ -246,10 +269,12 @@ def _hyp2f1_jvp(primals: Any, tangents: Any) -> Any:
     (a, b, c, x), (*parameter_tangents, tx) = primals, tangents
     y = _hyp2f1(a, b, c, x)
     y_tangent = y * 0
-    if not _still(*parameter_tangents):
+    if not _are_symbolic_zeros(*parameter_tangents):
         slopes = _hyp2f1_slopes(a, b, c, x)
-        y_tangent = sum((t * by for t, by in zip(parameter_tangents, slopes, strict=True) if not _still(t)), y_tangent)
-    if not _still(tx):
+        y_tangent = sum(
+            (t * by for t, by in zip(parameter_tangents, slopes, strict=True) if not _are_symbolic_zeros(t)), y_tangent
+        )
+    if not _are_symbolic_zeros(tx):
         y_tangent = y_tangent + tx * where(a * b == 0, 0.0, a * b / c * _hyp2f1(a + 1, b + 1, c + 1, x))
     return y, y_tangent
 
@@ -259,12 +284,13 @@ _hyp2f1.defjvp(_hyp2f1_jvp, symbolic_zeros=True)
 
 @custom_jvp
 def _hyp2f1_slopes(a: Any, b: Any, c: Any, x: Any) -> Any:
-    mapped, valid, p, q, r, v = _turned(a, b, c, x)
+    """Return the derivatives of 2F1(a, b; c; x) in a, b and c; NaN where the series cannot be summed."""
+    mapped, valid, p, q, r, v = _pfaff_transform(a, b, c, x)
     valid = valid & (x < 1)
     p, q, r, v = (where(valid, y, 0.25) for y in (p, q, r, v))
-    sums = _series((p, q), r, v, True, digits(x) / 16)
+    sums = _sum_series((p, q), r, v, True, epsilon_of(x) / 16)
     logarithm = -log1p(-where(mapped & valid, x, 0.0))
-    value, first, second, third = (_restored(s, sums.scaled, a * logarithm) for s in (sums.value, *sums.slopes))
+    value, first, second, third = (_undo_scaling(s, sums.rescalings, a * logarithm) for s in (sums.value, *sums.slopes))
     by_a, by_b, by_c = first + logarithm * value, where(mapped, -second, second), where(mapped, second + third, third)
     return tuple(where(valid, y, math.nan) for y in (by_a, by_b, by_c))
 

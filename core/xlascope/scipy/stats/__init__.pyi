@@ -26,7 +26,7 @@ from . import truncnorm as truncnorm
 from . import uniform as uniform
 from . import vonmises as vonmises
 from . import wrapcauchy as wrapcauchy
-from .density_estimates import gaussian_kde as gaussian_kde
-from .summaries import mode as mode
-from .summaries import rankdata as rankdata
-from .summaries import sem as sem
+from .kernel_density import gaussian_kde as gaussian_kde
+from .summary_statistics import mode as mode
+from .summary_statistics import rankdata as rankdata
+from .summary_statistics import sem as sem

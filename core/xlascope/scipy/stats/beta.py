@@ -9,14 +9,14 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
-from ..special.gammas import betainc, betaln
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
+from ..special.gamma_functions import betainc, betaln
 from ..special.logarithms import xlog1py, xlogy
-from .cancellation import log_beta_factor
+from .large_parameters import log_beta_factor
 
 
-def _at_ends(z: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def _replace_infinite_parameters(z: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Return ``a`` and ``b``, replaced by 1 where both are infinite and z is at an end or outside.
 
     All of that distribution lies between the ends, so that any finite parameters give the right result.
@@ -25,10 +25,10 @@ def _at_ends(z: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return jnp.where(degenerate, 1, a), jnp.where(degenerate, 1, b)
 
 
-@together()
+@jit_wrapped()
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of the probability density function, -inf outside of the interval."""
-    x, a, b, loc, scale = floats(x, a, b, loc, scale)
+    x, a, b, loc, scale = promote_args_inexact(x, a, b, loc, scale)
     z = (x - loc) / scale
     outside = (z < 0) | (z > 1)
     inside = jnp.where(outside, 0.5, z)
@@ -39,13 +39,13 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return jnp.where(outside, -math.inf, result)
 
 
-@together()
+@jit_wrapped()
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the probability density function, 0 outside of the interval."""
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
-@together()
+@jit_wrapped()
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the cumulative distribution function, P(X ≤ x).
 
@@ -53,28 +53,28 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> print(f"{beta.cdf(0.4, 2.0, 3.0):.4f}")
     0.5248
     """
-    x, a, b, loc, scale = floats(x, a, b, loc, scale)
+    x, a, b, loc, scale = promote_args_inexact(x, a, b, loc, scale)
     z = (x - loc) / scale
-    a, b = _at_ends(z, a, b)
+    a, b = _replace_infinite_parameters(z, a, b)
     return betainc(a, b, jnp.clip(z, 0, 1))
 
 
-@together()
+@jit_wrapped()
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of :func:`cdf`."""
     return jnp.log(cdf(x, a, b, loc, scale))
 
 
-@together()
+@jit_wrapped()
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the survival function, P(X > x)."""
-    x, a, b, loc, scale = floats(x, a, b, loc, scale)
+    x, a, b, loc, scale = promote_args_inexact(x, a, b, loc, scale)
     z = (x - loc) / scale
-    a, b = _at_ends(z, a, b)
+    a, b = _replace_infinite_parameters(z, a, b)
     return betainc(b, a, 1 - jnp.clip(z, 0, 1))
 
 
-@together()
+@jit_wrapped()
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of :func:`sf`."""
     return jnp.log(sf(x, a, b, loc, scale))

@@ -9,25 +9,25 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
-from ..special.gammas import betaln
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
+from ..special.gamma_functions import betaln
 from ..special.logarithms import xlog1py, xlogy
-from .cancellation import log_binomial
-from .tails import whole_within
+from .distribution_utils import mask_to_integers
+from .large_parameters import log_binomial
 
 
-@together()
+@jit_wrapped()
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """Return the logarithm of the probability mass function at k, -inf unless k is an integer from 0 to n."""
-    k, n, p, loc = floats(k, n, p, loc)
-    k, in_support = whole_within(k - loc, n)
+    k, n, p, loc = promote_args_inexact(k, n, p, loc)
+    k, in_support = mask_to_integers(k - loc, n)
     result, large = log_binomial(k, n, p)
     ways = -betaln(n - k + 1, k + 1) - jnp.log1p(n)
     return jnp.where(in_support, jnp.where(large, result, ways + xlogy(k, p) + xlog1py(n - k, -p)), -math.inf)
 
 
-@together()
+@jit_wrapped()
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """Return the probability mass function at k.
 

@@ -9,26 +9,26 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
-from .tails import log1p_of_square, probability
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
+from .distribution_utils import log1p_of_square, nan_unless_probability
 
 
-@together()
+@jit_wrapped()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of the probability density function."""
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     z = (x - loc) / scale
     return -log1p_of_square(z) - jnp.log(scale) - math.log(math.pi)
 
 
-@together()
+@jit_wrapped()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the probability density function."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
-@together()
+@jit_wrapped()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the cumulative distribution function, P(X ≤ x), accurate in both tails.
 
@@ -36,30 +36,30 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> print(f"{cauchy.cdf(1.0):.4f}")
     0.7500
     """
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     z = (x - loc) / scale
     return jnp.arctan2(jnp.ones_like(z), -z) / math.pi
 
 
-@together()
+@jit_wrapped()
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of :func:`cdf`, accurate in both tails."""
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     return _log_tail(-(x - loc) / scale)
 
 
-@together()
+@jit_wrapped()
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the survival function, P(X > x), accurate in both tails."""
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     z = (x - loc) / scale
     return jnp.arctan2(jnp.ones_like(z), z) / math.pi
 
 
-@together()
+@jit_wrapped()
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of :func:`sf`, accurate in both tails."""
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     return _log_tail((x - loc) / scale)
 
 
@@ -69,18 +69,18 @@ def _log_tail(z: Any) -> Any:
     return jnp.where(z > 0, jnp.log(jnp.arctan2(y, z) / math.pi), jnp.log1p(-jnp.arctan2(y, jnp.abs(z)) / math.pi))
 
 
-@together()
+@jit_wrapped()
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the quantile function at q, the inverse of :func:`cdf`; NaN outside [0, 1]."""
-    q, loc, scale = floats(q, loc, scale)
-    return loc + scale * _quantile(probability(q))
+    q, loc, scale = promote_args_inexact(q, loc, scale)
+    return loc + scale * _quantile(nan_unless_probability(q))
 
 
-@together()
+@jit_wrapped()
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the inverse survival function at q, the inverse of :func:`sf`; NaN outside [0, 1]."""
-    q, loc, scale = floats(q, loc, scale)
-    return loc - scale * _quantile(probability(q))
+    q, loc, scale = promote_args_inexact(q, loc, scale)
+    return loc - scale * _quantile(nan_unless_probability(q))
 
 
 def _quantile(q: Any) -> Any:

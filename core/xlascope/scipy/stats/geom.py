@@ -9,21 +9,21 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
 from ..special.logarithms import xlog1py
-from .tails import whole_within
+from .distribution_utils import mask_to_integers
 
 
-@together()
+@jit_wrapped()
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """Return the logarithm of the probability mass function at k, -inf unless k is one of 1, 2, …."""
-    k, p, loc = floats(k, p, loc)
-    failures, in_support = whole_within(k - loc - 1)
+    k, p, loc = promote_args_inexact(k, p, loc)
+    failures, in_support = mask_to_integers(k - loc - 1)
     return jnp.where(in_support, xlog1py(failures, -p) + jnp.log(p), -math.inf)
 
 
-@together()
+@jit_wrapped()
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """Return the probability mass function at k.
 

@@ -8,26 +8,26 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
-from .tails import log_one_minus_exp, probability
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
+from .distribution_utils import log1mexp, nan_unless_probability
 
 
-@together()
+@jit_wrapped()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of the probability density function."""
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     z = (x - loc) / scale
     return z - jnp.exp(z) - jnp.log(scale)
 
 
-@together()
+@jit_wrapped()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the probability density function."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
-@together()
+@jit_wrapped()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the cumulative distribution function, P(X ≤ x), accurate in both tails.
 
@@ -35,35 +35,35 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> print(f"{gumbel_l.cdf(0.0):.4f}")
     0.6321
     """
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     z = (x - loc) / scale
     return -jnp.expm1(-jnp.exp(z))
 
 
-@together()
+@jit_wrapped()
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of :func:`cdf`."""
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     z = (x - loc) / scale
-    return log_one_minus_exp(-jnp.exp(z))
+    return log1mexp(-jnp.exp(z))
 
 
-@together()
+@jit_wrapped()
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the survival function, P(X > x)."""
     return jnp.exp(logsf(x, loc, scale))
 
 
-@together()
+@jit_wrapped()
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of :func:`sf`."""
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     z = (x - loc) / scale
     return -jnp.exp(z)
 
 
-@together()
+@jit_wrapped()
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the quantile function at p, the inverse of :func:`cdf`; NaN outside [0, 1]."""
-    p, loc, scale = floats(p, loc, scale)
-    return loc + scale * jnp.log(-jnp.log1p(-probability(p)))
+    p, loc, scale = promote_args_inexact(p, loc, scale)
+    return loc + scale * jnp.log(-jnp.log1p(-nan_unless_probability(p)))

@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.promotion import inexact
-from ...numpy.together import together
-from ..arguments import floats_of_any_shape
-from ..special.gammas import gammaln
+from ...numpy.jit_wrapped import jit_wrapped
+from ...numpy.promotion import promote_inexact
+from ..arguments import promote_dtypes_inexact
+from ..special.gamma_functions import gammaln
 from ..special.logarithms import xlogy
 
 
-@together()
+@jit_wrapped()
 def logpmf(x: Any, n: Any, p: Any) -> Any:
     """Return the logarithm of the probability of counts ``x``, -inf unless their sum is ``n``.
 
@@ -24,13 +24,13 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     >>> print(f"{multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5])):.4f}")
     -0.9808
     """
-    x, n, p = floats_of_any_shape(inexact(x), inexact(n), p)
+    x, n, p = promote_dtypes_inexact(promote_inexact(x), promote_inexact(n), p)
     x, p = jnp.atleast_1d(x), jnp.atleast_1d(p)
     result = gammaln(n + 1) + jnp.sum(xlogy(x, p) - gammaln(x + 1), -1)
     return jnp.where(jnp.sum(x, -1) == n, result, -math.inf)
 
 
-@together()
+@jit_wrapped()
 def pmf(x: Any, n: Any, p: Any) -> Any:
     """Return the probability of counts; see :func:`logpmf`."""
     return jnp.exp(logpmf(x, n, p))

@@ -7,11 +7,11 @@ from typing import Any
 
 from ... import numpy as jnp
 from ...lax import linalg as of_lax
-from ...numpy.together import together
+from ...numpy.jit_wrapped import jit_wrapped
 from ...trace.source import here
-from ..arguments import floats_of_any_shape
+from ..arguments import promote_dtypes_inexact
 
-_LOG = math.log(2 * math.pi)
+_LOG_2PI = math.log(2 * math.pi)
 
 
 def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
@@ -31,15 +31,15 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
     return _logpdf(x, mean, cov)
 
 
-@together()
+@jit_wrapped()
 def _logpdf(x: Any, mean: Any, cov: Any) -> Any:
-    x, mean, cov = floats_of_any_shape(x, mean, cov)
+    x, mean, cov = promote_dtypes_inexact(x, mean, cov)
     centered = x - mean
     if not mean.ndim and not cov.ndim:
-        return -(centered * centered / cov + _LOG + jnp.log(cov)) / 2
+        return -(centered * centered / cov + _LOG_2PI + jnp.log(cov)) / 2
     n = centered.shape[-1] if mean.ndim == 0 else mean.shape[-1]
     if not cov.ndim:
-        return -(jnp.sum(centered * centered, -1) / cov + n * (_LOG + jnp.log(cov))) / 2
+        return -(jnp.sum(centered * centered, -1) / cov + n * (_LOG_2PI + jnp.log(cov))) / 2
     if cov.ndim < 2 or cov.shape[-2:] != (n, n):
         raise ValueError(
             f"multivariate_normal takes a number or a matrix of {n} rows and columns as cov, got {cov.shape}{here()}"
@@ -56,7 +56,7 @@ def _logpdf(x: Any, mean: Any, cov: Any) -> Any:
         whitened = of_lax.triangular_solve(matrices, columns, left_side=True, lower=True)
         distances = jnp.sum(whitened * whitened, (-2, -1))
     determinants = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)
-    return -distances / 2 - n / 2 * _LOG - determinants
+    return -distances / 2 - n / 2 * _LOG_2PI - determinants
 
 
 def pdf(x: Any, mean: Any, cov: Any) -> Any:

@@ -9,19 +9,19 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
-from ..special.gammas import betaln
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
+from ..special.gamma_functions import betaln
 from ..special.logarithms import xlog1py, xlogy
-from .cancellation import log_beta_factor
-from .tails import whole_within
+from .distribution_utils import mask_to_integers
+from .large_parameters import log_beta_factor
 
 
-@together()
+@jit_wrapped()
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """Return the logarithm of the probability mass function at k, -inf unless k is one of 0, 1, …."""
-    k, n, p, loc = floats(k, n, p, loc)
-    k, in_support = whole_within(k - loc)
+    k, n, p, loc = promote_args_inexact(k, n, p, loc)
+    k, in_support = mask_to_integers(k - loc)
     ways = jnp.where(k == 0, 0, -betaln(n, k + 1) - jnp.log(n + k))
     # log1p is less accurate than log where p is not small
     log_failures = jnp.where(p > 0.25, xlogy(k, 1 - p), xlog1py(k, -jnp.where(p > 0.25, 0, p)))
@@ -30,7 +30,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     return jnp.where(in_support, result, -math.inf)
 
 
-@together()
+@jit_wrapped()
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """Return the probability mass function at k.
 

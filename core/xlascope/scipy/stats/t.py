@@ -9,20 +9,20 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
-from ..special.gammas import betaln
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
+from ..special.gamma_functions import betaln
 from . import norm
-from .tails import log1p_of_square
+from .distribution_utils import log1p_of_square
 
 
-@together()
+@jit_wrapped()
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of the probability density function, accurate for many degrees of freedom.
 
     For infinite ``df`` it is that of the normal distribution.
     """
-    x, df, loc, scale = floats(x, df, loc, scale)
+    x, df, loc, scale = promote_args_inexact(x, df, loc, scale)
     z = (x - loc) / scale
     is_infinite = df == math.inf
     df = jnp.where(is_infinite, 1, df)
@@ -31,7 +31,7 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return jnp.where(is_infinite, norm.logpdf(x, loc, scale), result)
 
 
-@together()
+@jit_wrapped()
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the probability density function.
 

@@ -9,26 +9,26 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
-from .tails import probability
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
+from .distribution_utils import nan_unless_probability
 
 
-@together()
+@jit_wrapped()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the logarithm of the probability density function, -inf outside of the interval."""
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     outside = (x < loc) | (x > loc + scale)
     return jnp.where(outside, -math.inf, jnp.where(jnp.isnan(x), x, -jnp.log(scale)))
 
 
-@together()
+@jit_wrapped()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the probability density function, 0 outside of the interval."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
-@together()
+@jit_wrapped()
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the cumulative distribution function, P(X ≤ x).
 
@@ -36,13 +36,13 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> print(f"{uniform.cdf(0.25):.4f}")
     0.2500
     """
-    x, loc, scale = floats(x, loc, scale)
+    x, loc, scale = promote_args_inexact(x, loc, scale)
     z = (x - loc) / scale
     return jnp.clip(z, 0, 1)
 
 
-@together()
+@jit_wrapped()
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """Return the quantile function at q, the inverse of :func:`cdf`; NaN outside [0, 1]."""
-    q, loc, scale = floats(q, loc, scale)
-    return loc + scale * probability(q)
+    q, loc, scale = promote_args_inexact(q, loc, scale)
+    return loc + scale * nan_unless_probability(q)

@@ -9,18 +9,18 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
-from ...numpy.together import together
-from ..arguments import floats
-from ..special.bessels import i0, i0e
+from ...numpy.jit_wrapped import jit_wrapped
+from ..arguments import promote_args_inexact
+from ..special.modified_bessel import i0, i0e
 
 
-@together()
+@jit_wrapped()
 def logpdf(x: Any, kappa: Any) -> Any:
     """Return the logarithm of the probability density function, without overflow for large κ.
 
     It is uniform for κ = 0, and NaN for negative κ.
     """
-    x, kappa = floats(x, kappa)
+    x, kappa = promote_args_inexact(x, kappa)
     half, small = jnp.sin(x / 2), kappa < 0.5
     result = -2 * kappa * half * half - jnp.log(2 * math.pi * i0e(kappa))  # cos x - 1 would cancel near the mean
     # i0e has a kink at 0, i0 has none
@@ -29,7 +29,7 @@ def logpdf(x: Any, kappa: Any) -> Any:
     return jnp.where(kappa >= 0, result, math.nan)
 
 
-@together()
+@jit_wrapped()
 def pdf(x: Any, kappa: Any) -> Any:
     """Return the probability density function.
 

@@ -19,7 +19,7 @@ from ...records.store import write_whole
 #: Bytes of an archive, of a member once it is unpacked, and of all members together; members of an archive.
 MAX_BYTES, MAX_MEMBER_BYTES, MAX_UNPACKED_BYTES, MAX_MEMBERS = 16_000_000, 200_000_000, 600_000_000, 2000
 #: Bytes reserved for the directory of the zip file.
-_SPARE = 200_000
+_DIRECTORY_RESERVE_BYTES = 200_000
 RESULTS, SUMMARY = "results.json", "summary.txt"
 FORMAT, VERSION = "xlascope device report", 1
 #: The folders that go into an archive, the most important first; files that do not fit are left out.
@@ -28,11 +28,11 @@ _MEMBER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*(?:/[A-Za-z0-9_][A-Za-z0-9_. 
 
 
 class ArchiveError(ValueError):
-    """An error for a file that is not a valid archive of a report."""
+    """Error for a file that is not a valid archive of a device report."""
 
 
 class Report(NamedTuple):
-    """The contents of an archive: its results, its summary, and the bytes of the other members by name."""
+    """Contents of an archive: the results, the summary, and the bytes of the other files in it by name."""
 
     results: dict[str, Any]
     summary: str
@@ -40,13 +40,16 @@ class Report(NamedTuple):
 
 
 def write_archive(target: Path, folder: Path, results: dict[str, Any], summary: str) -> list[str]:
-    """Write an archive of a folder; return the names of files that did not fit."""
+    """Write a report's results, its summary and the files in ``folder`` to the zip file ``target``.
+
+    Returns the names of files that were left out because the archive would become too large.
+    """
     left_out: list[str] = []
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as file:
         head = len(summary.encode()) + len(zlib.compress(json.dumps(results).encode(), 6))
-        free_bytes = MAX_BYTES - _SPARE - head
-        for name, path in _files(folder):
+        free_bytes = MAX_BYTES - _DIRECTORY_RESERVE_BYTES - head
+        for name, path in _iter_files(folder):
             size = len(zlib.compress(data := path.read_bytes(), 6))
             if size > free_bytes or len(data) > MAX_MEMBER_BYTES:
                 left_out.append(name)
@@ -59,8 +62,8 @@ def write_archive(target: Path, folder: Path, results: dict[str, Any], summary: 
     return left_out
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files for the archive, the smallest of each folder first."""
+def _iter_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield (name, path) of the files for the archive: the most important folder first, and in it the smallest file."""
     for name in FOLDERS:
         paths = [path for path in (folder / name).glob("*") if path.is_file() and not path.is_symlink()]
         for path in sorted(paths, key=lambda path: (path.stat().st_size, path.name)):
@@ -71,7 +74,7 @@ def read_archive(path: Path) -> Report:
     """Read an untrusted archive; raise ArchiveError if it is invalid or too large."""
     try:
         with zipfile.ZipFile(path) as file:
-            members = {info.filename: file.read(info) for info in _checked(file)}
+            members = {info.filename: file.read(info) for info in _validate_members(file)}
         results = json.loads(members.pop(RESULTS))
         summary = members.pop(SUMMARY, b"").decode(errors="replace")
     except ArchiveError as error:
@@ -85,8 +88,8 @@ def read_archive(path: Path) -> Report:
     return Report(results, summary, members)
 
 
-def _checked(file: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Return the members; raise ArchiveError unless their names and sizes are those of a report."""
+def _validate_members(file: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the files in a zip archive; raise ArchiveError unless their names and sizes are those of a report."""
     infos = file.infolist()
     if len(infos) > MAX_MEMBERS or sum(info.file_size for info in infos) > MAX_UNPACKED_BYTES:
         raise ArchiveError("too large for a device report")

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import full_report, quick_check, reading
-from .parts import NAMES, SECONDS
+from . import full_report, quick_check, report_reader
+from .parts import DEFAULT_SECONDS, NAMES
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,11 +23,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(
-        "--limit", type=float, default=quick_check.LIMIT, help=f"seconds for each check (default {quick_check.LIMIT:g})"
+        "--limit",
+        type=float,
+        default=quick_check.DEFAULT_LIMIT_SECONDS,
+        help=f"seconds for each check (default {quick_check.DEFAULT_LIMIT_SECONDS:g})",
     )
     parser.add_argument("--out", metavar="FILE", type=Path, help="examine everything, and write one archive (.zip)")
     parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help=f"with --out: how long all parts may take (default {SECONDS:g})"
+        "--seconds",
+        type=float,
+        default=DEFAULT_SECONDS,
+        help=f"with --out: how long all parts may take (default {DEFAULT_SECONDS:g})",
     )
     parser.add_argument(
         "--size", choices=("small", "large"), help="with --out: of programs (default: as the device is)"
@@ -36,14 +42,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", help=argparse.SUPPRESS)
 
 
-def main(chosen: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> int:
     """Run the requested command, and return the exit status."""
-    if chosen.read is not None:
-        return reading.main(chosen.read, chosen.pages)
-    if chosen.out is None:
-        return quick_check.main(chosen)
-    unknown = [name for name in chosen.only or () if name not in NAMES]
+    if options.read is not None:
+        return report_reader.main(options.read, options.pages)
+    if options.out is None:
+        return quick_check.main(options)
+    unknown = [name for name in options.only or () if name not in NAMES]
     if unknown:
         print(f"there is no part {', '.join(unknown)}; there are {', '.join(NAMES)}", file=sys.stderr)
         return 2
-    return full_report.report(chosen.out, chosen.seconds, chosen.platform, chosen.only or (), chosen.size)
+    return full_report.report(options.out, options.seconds, options.platform, options.only or (), options.size)

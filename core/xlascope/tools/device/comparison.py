@@ -8,7 +8,7 @@ import numpy as np
 
 
 def describe_difference(actual: Any, expected: Any, tolerance: float) -> str:
-    """Describe how two arrays differ by more than the tolerance; return ``""`` if they do not.
+    """Describe how two arrays differ by more than ``tolerance``; return ``""`` if they do not.
 
     The tolerance is relative to the largest expected number, or to 1.
 
@@ -30,7 +30,10 @@ def describe_difference(actual: Any, expected: Any, tolerance: float) -> str:
 
 
 def describe_disagreement(item: dict[str, Any], reference: dict[str, Any]) -> str:
-    """Describe how far results of a program are from those of another run; return ``""`` if they agree."""
+    """Describe how far the results of a benchmark program are from those of another run; return ``""`` if they agree.
+
+    Both arguments are outcomes of :func:`.programs.measure.measure`, with digests of the results as ``"numbers"``.
+    """
     numbers, expected = item.get("numbers") or [], reference.get("numbers") or []
     if len(numbers) != len(expected):
         return f"{len(numbers)} results instead of {len(expected)}"
@@ -39,7 +42,7 @@ def describe_disagreement(item: dict[str, Any], reference: dict[str, Any]) -> st
 
 
 def _distance(actual: dict[str, Any], expected: dict[str, Any]) -> float:
-    """Return the relative distance of two results: of their norms, and of their first numbers."""
+    """Return the relative distance of two digests of arrays: of their norms, and of their first numbers."""
     norms = abs(actual["norm"] - expected["norm"]) / max(abs(expected["norm"]), 1e-30)
     pairs = zip(actual["first"], expected["first"], strict=False)
     return float(max([norms, *(abs(x - y) / max(expected["largest"], 1e-30) for x, y in pairs)]))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
-from ...xla.platforms.hardware import nvidia_driver, tpu_chips
+from ...xla.platforms.hardware_detection import count_tpu_chips, nvidia_driver
 from .context import Context
 from .programs.journal import Item, Skipped
 
@@ -29,32 +29,32 @@ PACKAGES = (
     "torch",
 )
 #: Prefixes of environment variables that affect jaxlib, its plugins and the driver.
-_PREFIXES = ("XLA_", "JAX_", "CUDA_", "XLASCOPE_", "NVIDIA_", "TF_CPP_", "TPU_", "OMP_", "NPROC")
-_QUERY = "name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,pci.bus_id"
+_VARIABLE_PREFIXES = ("XLA_", "JAX_", "CUDA_", "XLASCOPE_", "NVIDIA_", "TF_CPP_", "TPU_", "OMP_", "NPROC")
+_NVIDIA_SMI_FIELDS = "name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,pci.bus_id"
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield facts about the machine; the device comes last, as initializing it may crash the process."""
-    yield Item("machine", _machine)
-    yield Item("versions", _versions)
-    yield Item("variables", _variables)
-    yield Item("driver", _driver)
+    """Yield checks that collect facts about the machine; the device comes last, as it may crash the process."""
+    yield Item("machine", _machine_facts)
+    yield Item("versions", _version_facts)
+    yield Item("variables", _variable_facts)
+    yield Item("driver", _describe_driver)
     yield Item("device", lambda: device_facts(context.device))
 
 
-def _machine() -> dict[str, Any]:
+def _machine_facts() -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     words = f"Python {platform.python_version()}, {platform.platform(terse=True)} {platform.machine()}, {cores} cores"
     return {"words": words, "cores": cores}
 
 
-def _versions() -> dict[str, Any]:
+def _version_facts() -> dict[str, Any]:
     versions = find_versions()
     return {"words": ", ".join(f"{name} {version}" for name, version in versions.items()), "versions": versions}
 
 
 def find_versions() -> dict[str, str]:
-    """Return the versions of the packages that matter here and are installed."""
+    """Return the versions of those packages that matter for the report and are installed, by name."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -64,29 +64,34 @@ def find_versions() -> dict[str, str]:
     return versions
 
 
-def _variables() -> dict[str, Any]:
-    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
+def _variable_facts() -> dict[str, Any]:
+    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLE_PREFIXES)}
     return {
         "words": ", ".join(f"{name}={value}" for name, value in variables.items()) or "none set",
         "variables": variables,
     }
 
 
-def _driver() -> str:
+def _describe_driver() -> str:
+    """Return the GPUs and their driver, or the number of TPU chips, as text; skip the check if there is neither."""
     tool = shutil.which("nvidia-smi")
     if tool is not None:
-        command = [tool, f"--query-gpu={_QUERY}", "--format=csv,noheader"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-        if done.returncode == 0 and done.stdout.strip():
-            return "; ".join(done.stdout.split("\n")).strip("; ")
+        command = [tool, f"--query-gpu={_NVIDIA_SMI_FIELDS}", "--format=csv,noheader"]
+        process = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        if process.returncode == 0 and process.stdout.strip():
+            return "; ".join(process.stdout.split("\n")).strip("; ")
     driver = nvidia_driver()
-    if driver is None and not tpu_chips():
+    if driver is None and not count_tpu_chips():
         raise Skipped("no GPU, no TPU")
-    return f"{tpu_chips()} TPU chips" if tpu_chips() else (driver or "a driver that does not tell").splitlines()[0]
+    return (
+        f"{count_tpu_chips()} TPU chips"
+        if count_tpu_chips()
+        else (driver or "a driver that does not tell").splitlines()[0]
+    )
 
 
 def device_facts(device: Any) -> dict[str, Any]:
-    """Return the facts that a device reports, as text and by name."""
+    """Return what a device reports about itself, by name, and all of it as text under ``"words"``."""
     stats = dict((device.memory_stats() if hasattr(device, "memory_stats") else None) or {})
     count = len(device.client.devices())
     limit = stats.get("bytes_limit")

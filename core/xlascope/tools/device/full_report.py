@@ -14,48 +14,55 @@ from .archive import FORMAT, VERSION, write_archive
 from .parts import PARTS, Part, seconds_for
 from .programs.journal import FAILS
 from .summary import items_of, summarize
-from .supervisor import GRACE_SECONDS, Settings, outcomes, read_journal, run_part, skip_part
+from .supervisor import GRACE_SECONDS, PartSettings, latest_outcomes, read_journal, run_part, skip_part
 
 #: The interval between archives while a part runs, and the minimum time for which a part is started.
-WRITE_SECONDS, LEAST_SECONDS = 15.0, 3.0
+WRITE_INTERVAL_SECONDS, MIN_PART_SECONDS = 15.0, 3.0
 
 
-class Run:
-    """A run of the parts, whose results so far are in a folder and in the archive."""
+class ReportRun:
+    """Run of a device report: the results so far of its parts, in a folder and in the archive ``target``.
+
+    ``budget`` are the seconds for all parts, ``platform`` selects the device (None: the default one), and ``size`` is
+    that of benchmark programs (None: as suits the device).
+    """
 
     def __init__(self, target: Path, budget: float, platform: str | None, size: str | None) -> None:
         self.target, self.budget, self.platform, self.size = target, budget, platform, size
         self.folder = Path(tempfile.mkdtemp(prefix="xlascope_device_"))
         self.parts: list[dict[str, Any]] = []
-        self._began = self._written = time.monotonic()
-        self._made = time.strftime("%Y-%m-%d %H:%M:%S %z")
+        self._began = self._last_written = time.monotonic()
+        self._started_at = time.strftime("%Y-%m-%d %H:%M:%S %z")
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._began
 
     def run(self, part: Part, later: Sequence[Part]) -> dict[str, Any]:
-        """Run a part, or note that there was no time for it."""
+        """Run a part, or note that there was no time for it; return its entry in the results.
+
+        ``later`` are the parts that follow, for which time is reserved.
+        """
         began, remaining = time.monotonic(), self.budget - self.seconds
         entry: dict[str, Any] = {"name": part.name, "items": [], "seconds": 0.0}
         self.parts.append(entry)
-        if remaining < LEAST_SECONDS:
+        if remaining < MIN_PART_SECONDS:
             entry["items"] = skip_part(part, "the time was over")
             return entry
         seconds = max(seconds_for(part, later, remaining) - GRACE_SECONDS, 1.0)
-        settings = Settings(self.folder, self.platform, self._size())
+        settings = PartSettings(self.folder, self.platform, self._size())
         journal = self.folder / "journals" / f"{part.name}.jsonl"
 
         def save_progress() -> None:
-            if time.monotonic() - self._written > WRITE_SECONDS:
-                entry["items"] = outcomes(read_journal(journal))
+            if time.monotonic() - self._last_written > WRITE_INTERVAL_SECONDS:
+                entry["items"] = latest_outcomes(read_journal(journal))
                 entry["seconds"] = time.monotonic() - began
                 self.write()
 
         try:
             entry["items"] = run_part(part, settings, seconds, save_progress)
         finally:
-            entry["items"] = entry["items"] or outcomes(read_journal(journal))
+            entry["items"] = entry["items"] or latest_outcomes(read_journal(journal))
             entry["seconds"] = round(time.monotonic() - began, 2)
             self.write()
         return entry
@@ -70,7 +77,7 @@ class Run:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "made": self._made,
+            "made": self._started_at,
             "seconds": round(self.seconds, 2),
             "budget": self.budget,
             "platform": self.platform,
@@ -83,21 +90,22 @@ class Run:
         results = self.results()
         summary = summarize(results)
         write_archive(self.target, self.folder, results, summary)
-        self._written = time.monotonic()
+        self._last_written = time.monotonic()
         return summary
 
     def close(self) -> None:
-        """Remove the folder."""
+        """Remove the temporary folder with the files of the report."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def report(target: Path, budget: float, platform: str | None, only: Sequence[str], size: str | None) -> int:
-    """Run the parts, print the summary and return the exit status: 0 if everything that was tried works.
+    """Run the parts, print the summary and return the exit status: 0 if nothing that was tried fails.
 
-    When interrupted (SIGINT, SIGTERM), stop the running part and write the results so far.
+    When interrupted (SIGINT, SIGTERM), stop the running part and write the results so far. ``only`` are names of
+    parts (empty: all); the other arguments are those of :class:`ReportRun`.
     """
     chosen = [part for part in PARTS if not only or part.name in only or part.name == "environment"]
-    run = Run(target, budget, platform, size)
+    run = ReportRun(target, budget, platform, size)
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     stopped = False
     try:

@@ -24,17 +24,17 @@ _DTYPES = (
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield all checks."""
+    """Yield the quick checks and further ones."""
     for name, check in {**CHECKS, **MORE_CHECKS}.items():
-        yield Item(name, functools.partial(_run, check, context))
+        yield Item(name, functools.partial(_run_check, check, context))
 
 
-def _run(check: Check, context: Context) -> str | None:
+def _run_check(check: Check, context: Context) -> str | None:
     return check(context.device)
 
 
-def values(device: Any) -> str:
-    """Check that values of every dtype round-trip as arrays, numbers and text."""
+def check_values(device: Any) -> str:
+    """Check that values of every dtype come back unchanged as arrays, numbers and text."""
     for name in _DTYPES:
         expected = np.array([[0, 1, 2], [3, 0, 1]]).astype(to_dtype(name))
         array = device_put(expected, device)
@@ -48,7 +48,7 @@ def values(device: Any) -> str:
     return f"{len(_DTYPES)} dtypes"
 
 
-def mixed_operands(device: Any) -> None:
+def check_mixed_operands(device: Any) -> None:
     """Check NumPy arrays and Python numbers combined with arrays of the device."""
     x = device_put(np.arange(4, dtype=np.float32), device)
     for result in (x + np.ones(4, np.float32), np.ones(4, np.float32) + x, x + 1, jit(lambda y: y + 1.0)(x)):
@@ -56,7 +56,7 @@ def mixed_operands(device: Any) -> None:
         assert np.array_equal(np.asarray(result), np.arange(4) + 1)
 
 
-def callbacks(device: Any) -> None:
+def check_callbacks(device: Any) -> None:
     """Check that a compiled program calls Python functions and receives their results."""
     received: list[float] = []
 
@@ -72,7 +72,7 @@ def callbacks(device: Any) -> None:
     assert received == [1.0], f"the callback heard {received}"
 
 
-def wrong_programs(device: Any) -> None:
+def check_wrong_programs(device: Any) -> None:
     """Check that errors of users raise exceptions and the process goes on."""
     x = device_put(np.ones((2, 3), np.float32), device)
 
@@ -91,7 +91,7 @@ def wrong_programs(device: Any) -> None:
     assert float(jnp.sum(x)) == 6.0
 
 
-def long_loops(device: Any) -> str:
+def check_long_loops(device: Any) -> str:
     """Check a loop of a hundred thousand steps, and a scan that stacks all of its results."""
     count = lax.fori_loop(0, 100_000, lambda i, x: x + 1, device_put(np.int32(0), device))
     assert int(count) == 100_000
@@ -101,9 +101,9 @@ def long_loops(device: Any) -> str:
 
 
 MORE_CHECKS: dict[str, Check] = {
-    "values": values,
-    "mixed operands": mixed_operands,
-    "callbacks": callbacks,
-    "wrong programs": wrong_programs,
-    "long loops": long_loops,
+    "values": check_values,
+    "mixed operands": check_mixed_operands,
+    "callbacks": check_callbacks,
+    "wrong programs": check_wrong_programs,
+    "long loops": check_long_loops,
 }

@@ -18,19 +18,22 @@ from .context import Context
 from .programs.journal import FAILS, WORKS, Item
 from .rows.group import Group, Numbers, Outcome
 from .rows.row import Case
-from .rows.table import CASES_IN_PROGRAM, programs
+from .rows.table import CASES_PER_PROGRAM, group_cases
 
 #: The factor by which the tolerance of gradients exceeds that of values.
-GRADIENT_FACTOR = 10.0
+GRADIENT_TOLERANCE_FACTOR = 10.0
 #: The maximum number of failures described by one item.
-MAX_NAMED = 8
+MAX_REPORTED_FAILURES = 8
 
 #: Runs an aspect of a group on the device and on the host; returns the cases and the outcomes of both.
 Compare = Callable[[Group, Any, Any], tuple[Sequence[Case], Sequence[Outcome], Sequence[Outcome]]]
 
 
-class Failure(NamedTuple):
-    """A row that differs from the reference or raises."""
+class OperationFailure(NamedTuple):
+    """Test case that differs from the reference or raises.
+
+    ``row`` is the case's name, ``what`` the aspect that fails (value, batching, gradient), ``error`` says how.
+    """
 
     row: str
     what: str
@@ -39,11 +42,14 @@ class Failure(NamedTuple):
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield an item per program, all values first; and an item per row of a program that crashed its process."""
-    groups = [Group(cases) for cases in programs()]
+    """Yield a check for each group of test cases and each aspect: all values first, then batching, then gradients.
+
+    For a group that crashed an earlier process, a check for each of its cases follows.
+    """
+    groups = [Group(cases) for cases in group_cases()]
     for aspect in ASPECTS:
         for number, group in enumerate(groups):
-            first = number * CASES_IN_PROGRAM + 1
+            first = number * CASES_PER_PROGRAM + 1
             name = f"{aspect} {first}-{first + len(group.cases) - 1}"
             yield Item(name, functools.partial(try_group, aspect, group, context))
             if name in context.crashed:
@@ -53,16 +59,21 @@ def items(context: Context) -> Iterator[Item]:
 
 
 def try_group(aspect: str, group: Group, context: Context) -> dict[str, Any]:
-    """Compare an aspect of some rows, and return how many agree and which do not."""
+    """Compare an aspect of a group of test cases between the device and the CPU.
+
+    ``aspect`` is a key of ``ASPECTS``. Returns the outcome: how many cases agree, and the failures.
+    """
     with default_matmul_precision("highest"):
         cases, results, expected = ASPECTS[aspect](group, context.device, context.host)
-    factor = GRADIENT_FACTOR if aspect == "gradient" else 1.0
-    failures = [*compare(aspect, cases, results, expected, factor)]
+    factor = GRADIENT_TOLERANCE_FACTOR if aspect == "gradient" else 1.0
+    failures = [*iter_failures(aspect, cases, results, expected, factor)]
     if aspect == "value":
         with_oracle = [number for number, case in enumerate(cases) if case.oracle is not None]
         of_numpy = [run_oracle(cases[number]) for number in with_oracle]
-        failures += compare("NumPy", [cases[n] for n in with_oracle], [expected[n] for n in with_oracle], of_numpy)
-    shown = [f"{failure.row} ({failure.what}): {failure.error}" for failure in failures[:MAX_NAMED]]
+        failures += iter_failures(
+            "NumPy", [cases[n] for n in with_oracle], [expected[n] for n in with_oracle], of_numpy
+        )
+    shown = [f"{failure.row} ({failure.what}): {failure.error}" for failure in failures[:MAX_REPORTED_FAILURES]]
     agree = len(cases) - len({failure.row for failure in failures})
     return {
         "result": FAILS if failures else WORKS,
@@ -73,25 +84,28 @@ def try_group(aspect: str, group: Group, context: Context) -> dict[str, Any]:
     }
 
 
-def compare(
+def iter_failures(
     aspect: str,
     cases: Sequence[Case],
     results: Sequence[Outcome],
     expected: Sequence[Outcome],
     factor: float = 1.0,
-) -> Iterator[Failure]:
-    """Yield the cases that raised, on the device or in the reference, or whose results differ."""
+) -> Iterator[OperationFailure]:
+    """Yield the cases that raised, on the device or in the reference, or whose results differ.
+
+    ``results`` and ``expected`` are the outcomes of ``cases``; ``factor`` multiplies the cases' tolerances.
+    """
     for case, outcome, reference in zip(cases, results, expected, strict=True):
         if isinstance(outcome, Exception):
-            yield _failure(case, aspect, outcome)
+            yield _make_failure(case, aspect, outcome)
         elif isinstance(reference, Exception):
-            yield _failure(case, f"{aspect}, reference", reference)
+            yield _make_failure(case, f"{aspect}, reference", reference)
         elif text := _first_difference(outcome, reference, factor * case.tolerance):
-            yield Failure(case.name, aspect, case.dtype, text)
+            yield OperationFailure(case.name, aspect, case.dtype, text)
 
 
 def run_oracle(case: Case) -> Outcome:
-    """Return the result of NumPy's function in double precision, or its exception."""
+    """Return the result of the NumPy function of a test case, computed in double precision, or its exception."""
     assert case.oracle is not None
     wide = {"f": np.float64, "V": np.float64, "c": np.complex128}
     operands = [x.astype(wide.get(x.dtype.kind, x.dtype)) for x in case.make()]
@@ -102,9 +116,9 @@ def run_oracle(case: Case) -> Outcome:
         return error
 
 
-def _failure(case: Case, aspect: str, error: Exception) -> Failure:
+def _make_failure(case: Case, aspect: str, error: Exception) -> OperationFailure:
     first = (str(error).strip() or "no message").splitlines()[0][:300]
-    return Failure(case.name, aspect, case.dtype, f"{type(error).__name__}: {first}")
+    return OperationFailure(case.name, aspect, case.dtype, f"{type(error).__name__}: {first}")
 
 
 def _first_difference(actual: Numbers, expected: Numbers, tolerance: float) -> str:
@@ -112,16 +126,16 @@ def _first_difference(actual: Numbers, expected: Numbers, tolerance: float) -> s
     return next(filter(None, texts), "")
 
 
-def _values(group: Group, device: Any, host: Any) -> Any:
-    return group.cases, group.values.run(device), group.values.run(host)
+def _run_values(group: Group, device: Any, host: Any) -> Any:
+    return group.cases, group.value_program.run(device), group.value_program.run(host)
 
 
-def _batching(group: Group, device: Any, host: Any) -> Any:
-    return group.batched.cases, group.batched.run(device), group.run_examples(host)
+def _run_batches(group: Group, device: Any, host: Any) -> Any:
+    return group.batch_program.cases, group.batch_program.run(device), group.run_examples(host)
 
 
-def _gradients(group: Group, device: Any, host: Any) -> Any:
-    return group.gradients.cases, group.gradients.run(device), group.gradients.run(host)
+def _run_gradients(group: Group, device: Any, host: Any) -> Any:
+    return group.gradient_program.cases, group.gradient_program.run(device), group.gradient_program.run(host)
 
 
-ASPECTS: dict[str, Compare] = {"value": _values, "batching": _batching, "gradient": _gradients}
+ASPECTS: dict[str, Compare] = {"value": _run_values, "batching": _run_batches, "gradient": _run_gradients}

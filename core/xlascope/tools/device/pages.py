@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from ... import records
-from ...inspect.drawing import NoRendererError, drawing_of
-from ...inspect.running.pace import StepTime
-from ...inspect.running.tally import Tally
+from ...inspect.renderers import NoRendererError, find_renderer
+from ...inspect.running.accumulator import ProgramTally
+from ...inspect.running.step_time import StepTime
 from ...readers import FormatError
-from ...readers.hlo.entry import read_schedules
+from ...readers.hlo.schedules import read_schedules
 from ...readers.profiles import ModuleProfile, read_profile
 from .archive import Report
 
-_RECORDS, _PROFILES, _COMPILED = "records/", "profiles/", "_compiled.json"
+_RECORDS_FOLDER, _PROFILES_FOLDER, _COMPILED_SUFFIX = "records/", "profiles/", "_compiled.json"
 
 
 def write_pages(report: Report, folder: Path) -> Iterator[str]:
-    """Write a page for each file of records and each raw profile; yield a message about each."""
+    """Write an HTML page into ``folder`` for each file of records and each raw profile; yield a message about each."""
     try:
-        draw = drawing_of("html")
+        draw = find_renderer("html")
     except NoRendererError as error:
         yield f"no pages: {error}"
         yield "where it is installed, python -m xlascope show RECORDS.json -o PAGE.html draws a member of the file"
         return
-    for name, content in _drawable(report):
+    for name, content in _iter_drawable(report):
         if isinstance(content, str):
             yield f"{name}: {content}"
             continue
@@ -41,19 +41,19 @@ def write_pages(report: Report, folder: Path) -> Iterator[str]:
         yield f"written: {path}"
 
 
-def _drawable(report: Report) -> Iterator[tuple[str, tuple[Any, ...] | str]]:
-    """Yield a name with its records, or with the reason why there are none."""
+def _iter_drawable(report: Report) -> Iterator[tuple[str, tuple[Any, ...] | str]]:
+    """Yield (name, records) for each page, or the name and the reason why there are no records."""
     for member in sorted(report.members):
-        if member.startswith(_RECORDS) and member.endswith(".json") and not member.endswith(_COMPILED):
-            yield Path(member).stem, _load(report.members[member])
+        if member.startswith(_RECORDS_FOLDER) and member.endswith(".json") and not member.endswith(_COMPILED_SUFFIX):
+            yield Path(member).stem, _load_records(report.members[member])
     for member in sorted(report.members):
         name = Path(member).name.partition(".")[0]
-        compiled = report.members.get(f"{_RECORDS}{name}{_COMPILED}")
-        if member.startswith(_PROFILES) and compiled is not None:
-            yield f"{name}_profile", _with_profile(_load(compiled), report.members[member])
+        compiled = report.members.get(f"{_RECORDS_FOLDER}{name}{_COMPILED_SUFFIX}")
+        if member.startswith(_PROFILES_FOLDER) and compiled is not None:
+            yield f"{name}_profile", _with_profile(_load_records(compiled), report.members[member])
 
 
-def _load(data: bytes) -> tuple[Any, ...] | str:
+def _load_records(data: bytes) -> tuple[Any, ...] | str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "records.json"
         path.write_bytes(data)
@@ -64,7 +64,7 @@ def _load(data: bytes) -> tuple[Any, ...] | str:
 
 
 def _with_profile(loaded: tuple[Any, ...] | str, data: bytes) -> tuple[Any, ...] | str:
-    """Return the records of a program with a record of its raw profile, parsed by this version."""
+    """Return the records of a program with a record of its raw profile, read by this version; a text if that fails."""
     if isinstance(loaded, str):
         return loaded
     compiled = next((record for record in reversed(loaded) if isinstance(record, records.Compiled)), None)
@@ -74,7 +74,7 @@ def _with_profile(loaded: tuple[Any, ...] | str, data: bytes) -> tuple[Any, ...]
         profiles = profiles_of(compiled, data)
     except FormatError as error:
         return f"the profile cannot be read: {error}"
-    tally = Tally(compiled.program, compiled.function, compiled.time)
+    tally = ProgramTally(compiled.program, compiled.function, compiled.time)
     tally.add_window(profiles)
     tally.add_calls(tally.observed, tally.profiled)
     if not profiles:
@@ -83,6 +83,6 @@ def _with_profile(loaded: tuple[Any, ...] | str, data: bytes) -> tuple[Any, ...]
 
 
 def profiles_of(compiled: records.Compiled, data: bytes) -> list[ModuleProfile]:
-    """Return the parsed raw profiles of a program; raise FormatError for an invalid profile."""
+    """Return the profiles of a program in the raw profile ``data``; raise FormatError if that cannot be read."""
     schedules = {compiled.module: read_schedules(compiled.hlo, {kernel.name for kernel in compiled.kernels})}
     return [profile for profile in read_profile(data, schedules=schedules) if profile.module == compiled.module]

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 #: The default time for all parts together.
-SECONDS = 240.0
+DEFAULT_SECONDS = 240.0
 
 
 class Part(NamedTuple):
-    """A part of the report, which runs in a separate process.
+    """Part of the report: a group of checks that runs in a process of its own.
 
-    ``reserve`` is the time that earlier parts leave for it, ``item_limit`` the time after which an item is
-    aborted. ``engine`` is ``"jax"`` for a part whose process imports jax and nothing of xlascope.
+    ``reserve`` are the seconds that earlier parts leave for it, ``item_limit`` the seconds after which one check is
+    aborted, and ``about`` describes it. ``engine`` is ``"jax"`` for a part whose process imports jax and nothing of
+    xlascope.
     """
 
     name: str
@@ -40,6 +41,8 @@ NAMES = tuple(part.name for part in PARTS)
 
 def seconds_for(part: Part, later: Sequence[Part], remaining: float) -> float:
     """Return the seconds for a part: all but the reserves of later parts, or its share if time is short.
+
+    ``remaining`` are the seconds left for the part and all ``later`` ones.
 
     >>> seconds_for(PARTS[0], PARTS[1:2], 100.0)
     80.0

@@ -14,40 +14,40 @@ from typing import Any
 
 from ... import inspect, records
 from ...api import block_until_ready, device_put, jit
-from ...inspect.running.live import Sampler
+from ...inspect.running.profile_sampler import Sampler
 from ...readers.profiles import read_profile
-from ...xla.profiling.ceilings import measure_ceilings
-from ...xla.profiling.profile import Window
+from ...xla.profiling.measured_ceilings import measure_ceilings
+from ...xla.profiling.profiler_windows import Window
 from .context import Context
 from .pages import profiles_of
-from .programs.engine import Program, load_engine
+from .programs.engine import BenchmarkProgram, load_engine
 from .programs.journal import FAILS, WORKS, Item
 from .programs.measure import repeat
 from .programs.table import PROGRAMS
 
-SEEN = ("mlp", "transformer")
+PROFILED_PROGRAMS = ("mlp", "transformer")
 #: Steps in a raw profile, and steps that run while the sampler watches; rounds in turn with and without it.
-RAW_STEPS, WATCHED_STEPS, ROUNDS = 5, 300, 5
+PROFILED_STEP_COUNT, WATCHED_STEP_COUNT, ROUND_COUNT = 5, 300, 5
 #: The approximate minimum time of one round, and the maximum number of steps to reach it.
 ROUND_SECONDS, MAX_STEPS = 0.6, 20_000
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield the raw profile of each program first, then its timings, then the sampler."""
-    for name in SEEN:
-        yield Item(f"raw profile of {name}", functools.partial(_save_raw, name, context))
-    for name in SEEN:
+    """Yield the checks: the raw profile of each program first, then its timings, then the sampler on it."""
+    for name in PROFILED_PROGRAMS:
+        yield Item(f"raw profile of {name}", functools.partial(_save_raw_profile, name, context))
+    for name in PROFILED_PROGRAMS:
         yield Item(f"timings of {name}", functools.partial(_save_timings, name, context))
-    for name in SEEN:
+    for name in PROFILED_PROGRAMS:
         yield Item(f"sampler on {name}", functools.partial(_watch_live, name, context))
-    yield Item("ceilings", functools.partial(_ceilings, context))
+    yield Item("ceilings", functools.partial(_measure_ceilings, context))
 
 
 @functools.lru_cache(maxsize=4)
-def prepare(name: str, context: Context) -> tuple[Program, Any, Callable[[int], None]]:
-    """Return a program, its jitted function with arguments on the device, and a function that makes n calls.
+def prepare(name: str, context: Context) -> tuple[BenchmarkProgram, Any, Callable[[int], None]]:
+    """Return a benchmark program, its jitted function with arguments on the device, and a function that makes n calls.
 
-    The results are cached, so a program is compiled once per process.
+    They are cached, so a program is compiled once per process. ``name`` is a key of ``PROGRAMS``.
     """
     engine = load_engine("xlascope")
     program = PROGRAMS[name](engine, context.size)
@@ -55,18 +55,19 @@ def prepare(name: str, context: Context) -> tuple[Program, Any, Callable[[int], 
     return program, (function, arguments), repeat(engine, function, arguments, program.updates)
 
 
-def _save_raw(name: str, context: Context) -> dict[str, Any]:
+def _save_raw_profile(name: str, context: Context) -> dict[str, Any]:
+    """Save a raw profile of a program with its HLO, and check that it contains whole calls and their kernels."""
     _, (function, arguments), call = prepare(name, context)
     call(3)
     with Window() as window:
-        call(RAW_STEPS)
+        call(PROFILED_STEP_COUNT)
     context.save(f"profiles/{name}.xplane.pb", window.data)
     described = inspect.fusions(function, *arguments).records
     records.save(described, context.path(f"records/{name}_compiled.json"))
     compiled = [record for record in described if isinstance(record, records.Compiled)][-1]
     context.save(f"hlo/{name}.txt", compiled.hlo)
     words = f"{len(window.data) / 1e6:.2f} MB"
-    facts = [_facts_of(profile) for profile in profiles_of(compiled, window.data)]
+    facts = [_profile_facts(profile) for profile in profiles_of(compiled, window.data)]
     if not facts:
         other_modules = ", ".join(sorted({profile.module for profile in read_profile(window.data)}))
         return {
@@ -81,7 +82,8 @@ def _save_raw(name: str, context: Context) -> dict[str, Any]:
     return {"result": result, "words": words, **first, "missing": missing}
 
 
-def _facts_of(profile: Any) -> dict[str, Any]:
+def _profile_facts(profile: Any) -> dict[str, Any]:
+    """Return the calls, the step time and the seconds of each kernel in the profile of a module."""
     kernels: dict[str, float] = {}
     for device in profile.devices:
         for kernel in device.kernels:
@@ -105,7 +107,10 @@ def _save_timings(name: str, context: Context) -> dict[str, Any]:
 
 
 def equation_share(run_records: Any) -> dict[str, Any]:
-    """Return the share of the kernels' time that is attributed to equations."""
+    """Return the outcome of a measurement: the share of the kernels' time that is attributed to equations.
+
+    ``run_records`` contain an ``Executed`` and the ``Compiled`` of its program. It fails below one half.
+    """
     run = [item for item in run_records if isinstance(item, records.Executed)][-1]
     compiled = [item for item in run_records if isinstance(item, records.Compiled) and item.program == run.program][-1]
     attributed = {kernel.name for kernel in compiled.kernels if kernel.equations or kernel.moves}
@@ -121,21 +126,21 @@ def equation_share(run_records: Any) -> dict[str, Any]:
 
 
 def _watch_live(name: str, context: Context) -> dict[str, Any]:
-    """Run the same steps alternately with and without the sampler."""
+    """Time the same steps alternately with and without the sampler, and save the records that it publishes."""
     _, _, call = prepare(name, context)
     call(5)
     began = time.perf_counter()
     call(20)
-    steps = min(max(WATCHED_STEPS, int(ROUND_SECONDS * 20 / (time.perf_counter() - began))), MAX_STEPS)
+    steps = min(max(WATCHED_STEP_COUNT, int(ROUND_SECONDS * 20 / (time.perf_counter() - began))), MAX_STEPS)
     emitted: list[Any] = []
     ratios, unwatched_steps = [], []
-    for _ in range(ROUNDS):
-        without = _seconds(call, steps)
+    for _ in range(ROUND_COUNT):
+        without = _time_calls(call, steps)
         with Sampler(emit=emitted.append):
-            watched = _seconds(call, steps)
+            watched = _time_calls(call, steps)
         ratios.append(watched / without)
         unwatched_steps.append(without / steps)
-    records.save(_last_of_each(emitted), context.path(f"records/{name}_sampled.json"))
+    records.save(_latest_records(emitted), context.path(f"records/{name}_sampled.json"))
     facts = equation_share(emitted)
     cost = statistics.median(ratios) - 1
     wall = statistics.median(unwatched_steps)
@@ -144,19 +149,19 @@ def _watch_live(name: str, context: Context) -> dict[str, Any]:
     return {**facts, "words": words, "cost": cost, "ratios": ratios, "wall": wall, "steps": steps}
 
 
-def _seconds(call: Callable[[int], None], steps: int) -> float:
+def _time_calls(call: Callable[[int], None], steps: int) -> float:
     began = time.perf_counter()
     call(steps)
     return time.perf_counter() - began
 
 
-def _last_of_each(emitted: list[Any]) -> list[Any]:
-    """Return the records without run counts that later records replace."""
+def _latest_records(emitted: list[Any]) -> list[Any]:
+    """Return the records with only the last of each program's run records, which replaces the earlier ones."""
     runs = {record.program: record for record in emitted if isinstance(record, records.Executed)}
     return [record for record in emitted if not isinstance(record, records.Executed)] + list(runs.values())
 
 
-def _ceilings(context: Context) -> dict[str, Any]:
+def _measure_ceilings(context: Context) -> dict[str, Any]:
     peaks = measure_ceilings(context.device)
     words = f"{peaks.flops / 1e12:.3g} TFLOP/s in float32, {peaks.bytes_per_second / 1e9:.4g} GB/s ({peaks.source})"
     return {"words": words, "flops": peaks.flops, "bytes_per_second": peaks.bytes_per_second}

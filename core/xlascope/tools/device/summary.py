@@ -16,39 +16,39 @@ _HEAD = ("device", "driver", "versions", "machine")
 
 
 def summarize(results: dict[str, Any]) -> str:
-    """Return the summary: the machine, a line per part, a table of programs, and the failures."""
+    """Return the summary of a report: the machine, a line per part, a table of programs, and the failures."""
     parts = results["parts"]
     lines = [f"xlascope device report, {results['made']}, {results['seconds']:.0f} s of {results['budget']:g} s"]
     lines += [
         f"{name:9} {items[name]}" for items in [words_of(parts, "environment")] for name in _HEAD if name in items
     ]
-    lines += ["", *(_line_of(part) for part in parts), ""]
+    lines += ["", *(_part_line(part) for part in parts), ""]
     lines += list(program_table(parts))
     failures = failure_lines(parts)
     free_lines = MAX_LINES - len(lines) - 2
     lines += ["", *failures[:free_lines]]
     if len(failures) > free_lines:
         lines[-1] = f"and {len(failures) - free_lines + 1} other failures, in results.json"
-    return "\n".join(_cut(line) for line in lines[:MAX_LINES]) + "\n"
+    return "\n".join(_truncate(line) for line in lines[:MAX_LINES]) + "\n"
 
 
-def _cut(line: str) -> str:
+def _truncate(line: str) -> str:
     plain = plain_lines(" ".join(line.split("\n")))
     return plain if len(plain) <= MAX_COLUMNS else f"{plain[: MAX_COLUMNS - 1]}…"
 
 
 def items_of(parts: Sequence[dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:
-    """Return the items of a part by name; empty if it did not run."""
+    """Return the outcomes of a part's checks by name; empty if the part did not run."""
     return {item["name"]: item for part in parts if part["name"] == name for item in part["items"]}
 
 
 def words_of(parts: Sequence[dict[str, Any]], name: str) -> dict[str, str]:
-    """Return the words of a part's items by name."""
+    """Return the remarks about a part's checks by name."""
     return {key: item.get("words", "") for key, item in items_of(parts, name).items()}
 
 
-def counts(items: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Count the items by result.
+def count_results(items: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Return the number of checks with each result.
 
     >>> count_results([{"result": "works"}, {"result": "fails"}])["works"]
     1
@@ -56,9 +56,10 @@ def counts(items: Sequence[dict[str, Any]]) -> dict[str, int]:
     return {result: sum(item["result"] == result for item in items) for result in (WORKS, FAILS, SKIPPED, NOT_REACHED)}
 
 
-def _line_of(part: dict[str, Any]) -> str:
+def _part_line(part: dict[str, Any]) -> str:
+    """Return the summary's line about a part: how many checks work, which were skipped or not reached."""
     items = part["items"]
-    number = counts(items)
+    number = count_results(items)
     tried = number[WORKS] + number[FAILS]
     text = f"{part['name']:12} {number[WORKS]:3} of {tried:3} work in {part['seconds']:5.1f} s"
     for result in (SKIPPED, NOT_REACHED):
@@ -73,7 +74,7 @@ def _line_of(part: dict[str, Any]) -> str:
 
 
 def program_table(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each program: xlascope's measurements, and jax's if they exist."""
+    """Yield a line for each measured program: xlascope's times, and jax's beside them if they exist."""
     engine_items, jax_items = items_of(parts, "programs"), items_of(parts, "jax")
     measured = [name for name, item in engine_items.items() if "step_ms" in item]
     if measured:
@@ -87,14 +88,14 @@ def program_table(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
         )
         if "step_ms" in peer:
             ratio = item["step_ms"] / peer["step_ms"]
-            beside = f"{peer['first_call_s']:.2f}, {peer['step_ms']:.3f} (×{ratio:.2f}), {peer['dispatch_us']:.0f}"
+            peer_text = f"{peer['first_call_s']:.2f}, {peer['step_ms']:.3f} (×{ratio:.2f}), {peer['dispatch_us']:.0f}"
             error = describe_disagreement(item, peer)
-            text += f"{beside:28} {error or 'agree'}"
+            text += f"{peer_text:28} {error or 'agree'}"
         yield text.rstrip()
 
 
 def failure_keys(parts: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], str]:
-    """Return a line for each failure by part and item, and for operations also by row and aspect."""
+    """Return a line for each failure, by (part, check), and for operations by (part, check, test case, aspect)."""
     lines: dict[tuple[str, ...], str] = {}
     for part in parts:
         for item in part["items"]:
@@ -110,7 +111,7 @@ def failure_keys(parts: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], str]:
 
 
 def failure_lines(parts: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a line for each failure; for operations one per row."""
+    """Return a line for each failure; for operations one per failing test case and aspect."""
     return list(failure_keys(parts).values())
 
 

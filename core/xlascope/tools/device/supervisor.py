@@ -16,18 +16,18 @@ from .parts import Part
 from .programs.journal import FAILS, NOT_REACHED, SKIPPED
 
 #: The interval of polling a process, and the grace period after its time limit.
-LOOK_SECONDS, GRACE_SECONDS = 0.1, 3.0
+POLL_SECONDS, GRACE_SECONDS = 0.1, 3.0
 #: The time limit for starting the first item, which includes probing and initializing a plugin.
-START_SECONDS = 90.0
+START_TIMEOUT_SECONDS = 90.0
 #: The maximum number of processes per part, and of characters reported from the log of a crashed one.
-MAX_PROCESSES, TAIL = 8, 600
-_OVER = "it did not end in the time that was left"
-_PROGRAMS = Path(__file__).parent
+MAX_PROCESSES, MAX_LOG_TAIL_CHARS = 8, 600
+_OUT_OF_TIME = "it did not end in the time that was left"
+_PROGRAMS_PARENT = Path(__file__).parent
 _WORKER = "xlascope.tools.device.worker"
 
 
-class Settings(NamedTuple):
-    """The settings shared by all parts."""
+class PartSettings(NamedTuple):
+    """Settings shared by all parts: the folder of their files, the platform (None: default), the program size."""
 
     folder: Path
     platform: str | None = None
@@ -35,9 +35,13 @@ class Settings(NamedTuple):
 
 
 def run_part(
-    part: Part, settings: Settings, seconds: float, poll: Callable[[], None] = lambda: None
+    part: Part, settings: PartSettings, seconds: float, poll: Callable[[], None] = lambda: None
 ) -> list[dict[str, Any]]:
-    """Run a part and return its items; ``poll`` is called repeatedly while it runs."""
+    """Run a part of the report in processes with time limits, and return the outcomes of its checks.
+
+    If a check crashes or hangs, another process goes on after it. ``seconds`` limits the part; ``poll`` is called
+    repeatedly while it runs.
+    """
     journal = settings.folder / "journals" / f"{part.name}.jsonl"
     journal.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + seconds
@@ -49,15 +53,15 @@ def run_part(
         log = settings.folder / "logs" / f"{part.name}_{number}.txt"
         log.parent.mkdir(parents=True, exist_ok=True)
         failure = _run_process(
-            _command(part, settings, journal, lines, seconds_left), log, journal, part, seconds_left, poll
+            _build_command(part, settings, journal, lines, seconds_left), log, journal, part, seconds_left, poll
         )
         if failure is None or not _note_crash(journal, len(lines), failure, log):
             break
-    return outcomes(read_journal(journal))
+    return latest_outcomes(read_journal(journal))
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
-    """Return the complete lines of a journal."""
+    """Return the complete lines of a journal, which a crashed process may have left incomplete."""
     if not path.exists():
         return []
     lines = []
@@ -71,8 +75,8 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def outcomes(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each item once, with its last result; an item without a result did not end.
+def latest_outcomes(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the last outcome of each check in a journal; a check without one did not end and fails.
 
     >>> latest_outcomes([{"name": "a", "result": "begun"}, {"name": "a", "result": "works"}])
     [{'name': 'a', 'result': 'works'}]
@@ -82,13 +86,14 @@ def outcomes(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [line if line.get("result") != "begun" else {**line, **unended} for line in latest.values()]
 
 
-def _command(
-    part: Part, settings: Settings, journal: Path, lines: Sequence[dict[str, Any]], seconds: float
+def _build_command(
+    part: Part, settings: PartSettings, journal: Path, lines: Sequence[dict[str, Any]], seconds: float
 ) -> list[str]:
-    begun = sorted({line["name"] for line in lines if line.get("result") != NOT_REACHED})
-    words = [str(journal), settings.platform or "", settings.size, str(seconds), json.dumps(begun)]
+    """Return the command line of a part's next process; ``lines`` are those of its journal so far."""
+    started_names = sorted({line["name"] for line in lines if line.get("result") != NOT_REACHED})
+    words = [str(journal), settings.platform or "", settings.size, str(seconds), json.dumps(started_names)]
     if part.engine == "jax":
-        code = f"import sys; sys.path.insert(0, {str(_PROGRAMS)!r})\n"
+        code = f"import sys; sys.path.insert(0, {str(_PROGRAMS_PARENT)!r})\n"
         code += "from programs.jax_worker import main; main(sys.argv[1:])"
         return [sys.executable, "-c", code, *words, str(settings.folder)]
     crashed = sorted({line["name"] for line in lines if line.get("crashed")})
@@ -98,14 +103,17 @@ def _command(
 def _run_process(
     command: Sequence[str], log: Path, journal: Path, part: Part, seconds: float, poll: Callable[[], None]
 ) -> str | None:
-    """Run a process; return None on success, else how it ended."""
+    """Run a process of a part until it ends or exceeds a limit; return None on success, else how it ended.
+
+    Its output goes to ``log``. It may take ``seconds`` in all, and each check as long as the part allows.
+    """
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
             stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
-            env=environment(),
+            env=child_environment(),
             start_new_session=True,
         )
     try:
@@ -118,12 +126,16 @@ def _run_process(
 def _wait(
     process: subprocess.Popen[bytes], journal: Path, part: Part, seconds: float, poll: Callable[[], None]
 ) -> str | None:
+    """Wait for a process; return None on success, else how it ended or which limit it exceeded.
+
+    A check is taken to hang if ``journal`` does not grow for too long.
+    """
     began = changed = time.monotonic()
     size = _size(journal)
     first = True
     while True:
         try:
-            status = process.wait(LOOK_SECONDS)
+            status = process.wait(POLL_SECONDS)
         except subprocess.TimeoutExpired:
             pass
         else:
@@ -134,11 +146,11 @@ def _wait(
         now = time.monotonic()
         if _size(journal) != size:
             size, changed, first = _size(journal), now, False
-        limit = max(part.item_limit, START_SECONDS) if first else part.item_limit
+        limit = max(part.item_limit, START_TIMEOUT_SECONDS) if first else part.item_limit
         if now - changed > limit:
             return f"it did not end within {limit:g} s"
         if now - began > seconds + GRACE_SECONDS:
-            return _OVER
+            return _OUT_OF_TIME
 
 
 def _size(path: Path) -> int:
@@ -155,12 +167,15 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _note_crash(journal: Path, line_count: int, reason: str, log: Path) -> bool:
-    """Record which item crashed the process; return False if the part cannot continue."""
+    """Add the outcome of the check that crashed its process to the journal; return whether the part can go on.
+
+    ``line_count`` is the number of lines before that process, ``reason`` says how it ended.
+    """
     lines = read_journal(journal)
-    log_tail = " ".join(log.read_text(errors="replace").split())[-TAIL:]
+    log_tail = " ".join(log.read_text(errors="replace").split())[-MAX_LOG_TAIL_CHARS:]
     words = f"{reason}{f': {log_tail}' if log_tail else ''}"
     last = lines[-1] if lines else {}
-    if reason == _OVER:
+    if reason == _OUT_OF_TIME:
         if last.get("result") == "begun":
             _append(journal, {"name": last["name"], "result": NOT_REACHED, "words": reason})
         return False
@@ -178,11 +193,11 @@ def _append(journal: Path, line: dict[str, Any]) -> None:
         file.write(b"\n" + json.dumps(line).encode() + b"\n")
 
 
-def environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Return the environment in which a child process finds the same xlascope."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def skip_part(part: Part, reason: str) -> list[dict[str, Any]]:
-    """Return the items of a part that is not run."""
+    """Return the outcome of a part that is not run, as a list of one entry."""
     return [{"name": part.name, "result": SKIPPED, "words": reason}]

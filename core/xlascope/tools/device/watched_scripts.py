@@ -15,7 +15,7 @@ from .context import Context
 from .programs.journal import FAILS, WORKS, Item, Skipped
 
 #: The time limit of one script.
-LIMIT_SECONDS = 50.0
+SCRIPT_TIMEOUT_SECONDS = 50.0
 _SCRIPT = """
 import {engine} as xs, {engine}.numpy as jnp, numpy as np
 
@@ -37,12 +37,13 @@ print("loss", float(value), flush=True)
 
 
 def items(context: Context) -> Iterator[Item]:
-    """Yield both scripts."""
+    """Yield a check for each engine, which watches a training script."""
     for engine in ("xlascope", "jax"):
-        yield Item(f"script of {engine}", functools.partial(_watch, engine, context))
+        yield Item(f"script of {engine}", functools.partial(_watch_script, engine, context))
 
 
-def _watch(engine: str, context: Context) -> dict[str, Any]:
+def _watch_script(engine: str, context: Context) -> dict[str, Any]:
+    """Run a training script of an engine under ``python -m xlascope watch``, and check the records it writes."""
     if importlib.util.find_spec(engine) is None:
         raise Skipped(f"{engine} is not installed")
     if engine == "jax" and importlib.util.find_spec("xlascope_jax") is None:
@@ -51,26 +52,26 @@ def _watch(engine: str, context: Context) -> dict[str, Any]:
     script.write_text(_SCRIPT.format(engine=engine))
     target = context.path(f"records/watched_{engine}")
     command = [sys.executable, "-m", "xlascope", "watch", "--progress", "off", "-o", str(target), str(script)]
-    done = subprocess.run(
+    proc = subprocess.run(
         command,
         capture_output=True,
         text=True,
-        timeout=LIMIT_SECONDS,
+        timeout=SCRIPT_TIMEOUT_SECONDS,
         check=False,
-        env=_environment(context),
+        env=_script_environment(context),
         cwd=script.parent,
     )
     file = target.with_suffix(".json")
-    output = " ".join((done.stdout + done.stderr).split())[-600:]
-    assert file.exists(), f"exit status {done.returncode}, no records: {output}"
+    output = " ".join((proc.stdout + proc.stderr).split())[-600:]
+    assert file.exists(), f"exit status {proc.returncode}, no records: {output}"
     run = next(record for record in load(file) if isinstance(record, ScriptRun))
     words = f"{len(run.shares)} programs, {run.making:.2f} s compiling, {run.running:.3f} s running on "
     words += ", ".join(run.devices)
-    if done.returncode or not run.shares:
-        return {"result": FAILS, "words": f"{words}; exit status {done.returncode}: {output}", "notes": list(run.notes)}
+    if proc.returncode or not run.shares:
+        return {"result": FAILS, "words": f"{words}; exit status {proc.returncode}: {output}", "notes": list(run.notes)}
     return {"result": WORKS, "words": words, "notes": list(run.notes)}
 
 
-def _environment(context: Context) -> dict[str, str]:
+def _script_environment(context: Context) -> dict[str, str]:
     """Return the environment in which the script runs on the examined device."""
     return os.environ | ({} if context.platform is None else {"JAX_PLATFORMS": context.platform})

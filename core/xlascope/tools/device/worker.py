@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from . import (
+    benchmark_programs,
     environment,
+    jit_options,
     more_checks,
     operations,
     profiles,
     questions,
-    settings,
     transfers,
     watched_scripts,
-    whole_programs,
 )
 from .context import Context
 from .programs.journal import Item, Journal
@@ -24,21 +24,25 @@ from .programs.journal import Item, Journal
 ITEMS: dict[str, Callable[[Context], Iterable[Item]]] = {
     "environment": environment.items,
     "checks": more_checks.items,
-    "programs": whole_programs.items,
+    "programs": benchmark_programs.items,
     "profiles": profiles.items,
     "memory": transfers.items,
     "operations": operations.items,
     "questions": questions.items,
-    "settings": settings.items,
+    "settings": jit_options.items,
     "watch": watched_scripts.items,
 }
 
 
 def main(words: Sequence[str]) -> None:
-    """Run the items of a part that no earlier process has begun."""
+    """Run the checks of a part that no earlier process has begun, and write their outcomes to the journal.
+
+    ``words`` are the supervisor's arguments, part, journal, platform, size, seconds, items to skip, folder, items
+    that crashed.
+    """
     part, journal_path, platform, size, seconds, skip, folder, crashed = words
     journal = Journal(journal_path, float(seconds), json.loads(skip))
-    context = Context(Path(folder), platform or None, size, frozenset(json.loads(crashed)), journal.remaining)
+    context = Context(Path(folder), platform or None, size, frozenset(json.loads(crashed)), journal.seconds_left)
     journal.run(ITEMS[part](context))
     journal.run([Item(f"no jax in {part}", _check_modules)])
 

@@ -27,9 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def main(chosen: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> int:
     """Change the files, and print what was done and what remains to be done."""
     if importlib.util.find_spec("libcst") is None:
         print(f'{NAME}: this needs libcst, which is not installed: pip install "xlascope[port]"', file=sys.stderr)
         return 2
-    return int(importlib.import_module("xlascope.tools.porting.command").port(chosen))
+    return int(importlib.import_module("xlascope.tools.porting.command").port(options))

@@ -8,40 +8,40 @@ import sys
 from collections.abc import Iterator
 
 from .cli import NAME
-from .files import Ported, find_files, port_file, write
-from .names import Missing
+from .files import PortedFile, find_files, port_file, write_file
+from .names import MissingName
 from .spelling import DIRECTIONS, Direction
 
 _MAX_LINES = 6
-_STAYS = (
+_LEFT_ALONE_REASON = (
     "brings jax itself and takes its arrays, so the file is left as it is: watch it with jax "
     "(python -m xlascope watch), or change its imports --anyway"
 )
-_TAKES = "brings jax itself: its functions take arrays of jax, not of xlascope"
+_ARRAYS_REASON = "brings jax itself: its functions take arrays of jax, not of xlascope"
 
 
-def port(chosen: argparse.Namespace) -> int:
-    """Port the files, and return the exit status."""
-    direction = DIRECTIONS[chosen.to]
-    only_show = chosen.check or chosen.diff
-    files: list[Ported] = []
-    for path in find_files(chosen.paths):
-        ported = port_file(path, direction, anyway=chosen.anyway)
+def port(options: argparse.Namespace) -> int:
+    """Port the files that the command line names, print what was done, and return the exit status."""
+    direction = DIRECTIONS[options.to]
+    only_show = options.check or options.diff
+    files: list[PortedFile] = []
+    for path in find_files(options.paths):
+        ported = port_file(path, direction, anyway=options.anyway)
         if ported.would_change and not only_show:
-            write(ported)
+            write_file(ported)
         files.append(ported)
-        if chosen.diff:
+        if options.diff:
             sys.stdout.writelines(_diff(ported))
         for line in _describe(ported, only_show=only_show):
-            print(line, file=sys.stderr if chosen.diff else sys.stdout)
-    print(_summarize(files, direction, only_show=only_show), file=sys.stderr if chosen.diff else sys.stdout)
+            print(line, file=sys.stderr if options.diff else sys.stdout)
+    print(_summarize(files, direction, only_show=only_show), file=sys.stderr if options.diff else sys.stdout)
     if any(ported.error for ported in files):
         return 2
-    changed = chosen.check and any(ported.would_change for ported in files)
+    changed = options.check and any(ported.would_change for ported in files)
     return int(changed or any(ported.has_work_left for ported in files))
 
 
-def _diff(ported: Ported) -> Iterator[str]:
+def _diff(ported: PortedFile) -> Iterator[str]:
     if not ported.would_change:
         return
     before, after = (text.splitlines(keepends=True) for text in (ported.text_before, ported.text_after))
@@ -49,32 +49,34 @@ def _diff(ported: Ported) -> Iterator[str]:
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def _describe(ported: Ported, *, only_show: bool) -> Iterator[str]:
+def _describe(ported: PortedFile, *, only_show: bool) -> Iterator[str]:
+    """Yield lines about what was done with a file, or would be done (``only_show``), and what remains to be done."""
     path = ported.path
     if ported.error:
         yield f"{path}: {ported.error}"
         return
     if ported.unparsed is not None:
-        yield f"{ported.place(ported.unparsed.line)}: left as it is, it cannot be parsed: {ported.unparsed.reason}"
+        yield f"{ported.location(ported.unparsed.line)}: left as it is, it cannot be parsed: {ported.unparsed.reason}"
         return
     if ported.would_change:
         imports = "1 import" if ported.changes == 1 else f"{ported.changes} imports"
         yield f"{path}: {imports} {'to change' if only_show else 'changed'}"
     for library, lines in ported.libraries.items():
-        yield f"{ported.place(lines[0])}: {library} {_STAYS if ported.left_alone else _TAKES}"
+        yield f"{ported.location(lines[0])}: {library} {_LEFT_ALONE_REASON if ported.left_alone else _ARRAYS_REASON}"
     for missing in ported.missing:
-        yield f"{ported.place(missing.lines[0])}: {missing.name} {missing.why}{_more_lines(ported, missing)}"
+        more_lines = _format_more_lines(ported, missing)
+        yield f"{ported.location(missing.lines[0])}: {missing.name} {missing.reason}{more_lines}"
 
 
-def _more_lines(ported: Ported, missing: Missing) -> str:
-    lines = [ported.line_in_words(line) for line in missing.lines[1:]]
+def _format_more_lines(ported: PortedFile, missing: MissingName) -> str:
+    lines = [ported.describe_line(line) for line in missing.lines[1:]]
     if not lines:
         return ""
     suffix = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
     return f" (also {', '.join(lines[:_MAX_LINES])}{suffix})"
 
 
-def _summarize(files: list[Ported], direction: Direction, *, only_show: bool) -> str:
+def _summarize(files: list[PortedFile], direction: Direction, *, only_show: bool) -> str:
     """Return a one-line summary of all files."""
     changed = sum(ported.would_change and not ported.error for ported in files)
     counts = [

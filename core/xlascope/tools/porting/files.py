@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ...records.store import write_whole
 from .libraries import find_libraries
-from .names import Missing, find_missing
+from .names import MissingName, find_missing
 from .notebook import Notebook
-from .rewriting import Rewritten, rewrite
+from .rewriting import RewriteResult, rewrite
 from .spelling import Direction
 from .syntax import CannotParseError
 
@@ -24,14 +24,19 @@ _VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
 
 @dataclass
-class Ported:
-    """The result of porting a file: its old and new content, missing names, and why it was left alone."""
+class PortedFile:
+    """Result of porting a file, which is not written yet.
+
+    ``old`` and ``new`` are its content, ``missing`` the names that the target package lacks, and ``libraries`` the
+    lines that import libraries of jax, because of which the file may be ``left_alone``. ``unparsed`` is set if it is
+    not valid Python.
+    """
 
     path: Path
     old: bytes = b""
     new: bytes = b""
     changes: int = 0
-    missing: list[Missing] = field(default_factory=list)
+    missing: list[MissingName] = field(default_factory=list)
     libraries: dict[str, list[int]] = field(default_factory=dict)
     #: Why the file cannot be read or written.
     error: str = ""
@@ -47,13 +52,13 @@ class Ported:
     def has_work_left(self) -> bool:
         return bool(self.missing or self.libraries or self.unparsed is not None or self.error)
 
-    def line_in_words(self, line: int) -> str:
+    def describe_line(self, line: int) -> str:
         """Return the location of a line of code within the file: in a notebook ``cell 3, line 2``."""
-        return self.notebook.place(line) if self.notebook is not None else f"line {line}"
+        return self.notebook.locate(line) if self.notebook is not None else f"line {line}"
 
-    def place(self, line: int) -> str:
+    def location(self, line: int) -> str:
         """Return the file with a line of its code, as ``file:line`` where editors can open it."""
-        return f"{self.path}: {self.line_in_words(line)}" if self.notebook is not None else f"{self.path}:{line}"
+        return f"{self.path}: {self.describe_line(line)}" if self.notebook is not None else f"{self.path}:{line}"
 
     @property
     def text_before(self) -> str:
@@ -65,7 +70,7 @@ class Ported:
 
 
 def find_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files among paths, and Python files and notebooks in the folders, sorted; each file once.
+    """Yield the files among ``paths``, and the Python files and notebooks in the folders among them, each once.
 
     Folders whose names begin with a dot, virtual environments and installed packages are left out.
     """
@@ -87,9 +92,12 @@ def _is_skipped(folder: Path) -> bool:
     return folder.name.startswith(".") or folder.name in _SKIPPED_FOLDERS or (folder / _VIRTUAL_ENVIRONMENT).exists()
 
 
-def port_file(path: Path, direction: Direction, *, anyway: bool = False) -> Ported:
-    """Return the result of porting a file, without writing it."""
-    ported = Ported(path)
+def port_file(path: Path, direction: Direction, *, anyway: bool = False) -> PortedFile:
+    """Return the result of porting a file, without writing it.
+
+    ``anyway`` also ports a file that imports a library of jax.
+    """
+    ported = PortedFile(path)
     try:
         ported.old = ported.new = path.read_bytes()
         text, encoding = _decode(ported.old)
@@ -108,7 +116,9 @@ def port_file(path: Path, direction: Direction, *, anyway: bool = False) -> Port
     ported.missing = find_missing(rewritten.uses, direction)
     if direction.target != "jax":
         ported.libraries = find_libraries(
-            (module, line) for module, line in rewritten.imported if not _is_local(module.partition(".")[0], path)
+            (module, line)
+            for module, line in rewritten.imported_modules
+            if not _is_local(module.partition(".")[0], path)
         )
     ported.left_alone = bool(ported.libraries) and not anyway
     if not ported.left_alone:
@@ -117,12 +127,12 @@ def port_file(path: Path, direction: Direction, *, anyway: bool = False) -> Port
 
 
 def _is_local(package: str, path: Path) -> bool:
-    """Return whether a package is in the folder of a file or above, and so is part of what is ported."""
+    """Return whether a package is in the folder of a file or above it, and so part of the user's own code."""
     folders = (folder for parent in path.resolve().parents for folder in (parent, parent / "src"))
     return any((folder / package / "__init__.py").exists() for folder in folders)
 
 
-def _port_text(ported: Ported, text: str, direction: Direction) -> tuple[Rewritten, str]:
+def _port_text(ported: PortedFile, text: str, direction: Direction) -> tuple[RewriteResult, str]:
     if ported.path.suffix != _NOTEBOOK:
         rewritten = rewrite(text, direction)
         return rewritten, rewritten.text
@@ -137,8 +147,8 @@ def _decode(data: bytes) -> tuple[str, str]:
     return data.decode(encoding), encoding
 
 
-def write(ported: Ported) -> None:
-    """Write a changed file atomically, preserving its permissions."""
+def write_file(ported: PortedFile) -> None:
+    """Write a changed file atomically, with its permissions; an error is stored in ``ported.error``."""
     try:
         mode = ported.path.stat().st_mode
         write_whole(ported.new, ported.path)

@@ -7,43 +7,45 @@ import re
 from collections.abc import Iterable
 from importlib import metadata
 
-_NAMES = """
+_KNOWN_NAMES = """
     acme blackjax brainpy brax chex clu coax diffrax distrax dm_pix dopamine dynamax e3nn_jax elegy emlp equinox evojax
     evosax evox exponax flashbax flax fortuna gpjax gymnax haiku haliax jax_cosmo jax_md jaxlie jaxls jaxmarl jaxns
     jaxopt jraph jumanji kfac_jax levanter lineax maxdiffusion maxtext mctx mpi4jax netket neural_tangents numpyro objax
     optax optimistix orbax oryx ott paxml penzai pgx praxis quax qwix rlax sbijax t5x trax treex tunix xminigrid
 """
 #: The packages most imported by programs of jax, whether or not they are installed.
-KNOWN = frozenset(_NAMES.split())
+KNOWN_LIBRARIES = frozenset(_KNOWN_NAMES.split())
 #: Subpackages that depend on jax, of packages that do not.
-_PARTS = ("tensorflow_probability.substrates.jax", "mujoco.mjx")
-_NAME = re.compile(r"[\w.-]+")
+_JAX_SUBPACKAGES = ("tensorflow_probability.substrates.jax", "mujoco.mjx")
+_REQUIREMENT_NAME = re.compile(r"[\w.-]+")
 
 
 def find_libraries(imported: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     """Return the imported libraries that depend on jax, with the lines of their imports.
+
+    ``imported`` are pairs of a module's name and a line.
 
     >>> find_libraries([("numpy", 1), ("optax", 2), ("flax.linen", 3), ("flax", 7)])
     {'optax': [2], 'flax': [3, 7]}
     """
     lines_by_library: dict[str, list[int]] = {}
     for module, line in imported:
-        library = _library(module)
+        library = _library_of(module)
         if library:
             lines_by_library.setdefault(library, []).append(line)
     return lines_by_library
 
 
-def _library(module: str) -> str:
-    for part in _PARTS:
+def _library_of(module: str) -> str:
+    for part in _JAX_SUBPACKAGES:
         if f"{module}.".startswith(f"{part}."):
             return part
     package = module.partition(".")[0]
-    return package if package in KNOWN or package in _installed() else ""
+    return package if package in KNOWN_LIBRARIES or package in _installed_libraries() else ""
 
 
 @functools.cache
-def _installed() -> frozenset[str]:
+def _installed_libraries() -> frozenset[str]:
     """Return the installed packages whose distributions require jax."""
     needing = (
         distribution
@@ -56,5 +58,5 @@ def _installed() -> frozenset[str]:
 
 def _is_jax(requirement: str) -> bool:
     """Return whether a requirement is jax and not part of an extra."""
-    name = _NAME.match(requirement)
+    name = _REQUIREMENT_NAME.match(requirement)
     return name is not None and name.group() == "jax" and "extra ==" not in requirement

@@ -10,40 +10,40 @@ from types import ModuleType
 from typing import NamedTuple
 
 from ...missing import explanation, names_of_jax
-from .scopes import Use
+from .scopes import NameUse
 from .spelling import Direction
 
 #: Names that exist in xlascope with another meaning.
-_DIFFERENT = {
+_DIFFERENT_MEANING = {
     "__version__": "is the version of xlascope there, and comparing it with one of jax makes no sense",
     "__version_info__": "is not here: the version would be that of xlascope",
 }
 _PRIVATE = "is private to jax and is not here; use the public name, if there is one"
 
 
-class Missing(NamedTuple):
-    """A name that the target package lacks: as the source package spells it, its lines, and what to do."""
+class MissingName(NamedTuple):
+    """Name that the target package lacks: as the source package spells it, the lines that use it, and what to do."""
 
     name: str
     lines: tuple[int, ...]
-    why: str
+    reason: str
 
 
-def find_missing(uses: Iterable[Use], direction: Direction) -> list[Missing]:
+def find_missing(uses: Iterable[NameUse], direction: Direction) -> list[MissingName]:
     """Return the used names that the target package lacks, each once, ordered by first line."""
     lines: dict[tuple[str, str], list[int]] = {}
     for use in uses:
-        if use.quoted:
+        if use.in_string:
             entry: tuple[str, str] | None = (use.path, "is imported by its name in a string, which is left as it is")
         elif direction.target == "xlascope":
-            entry = _missing_here(use.path, use.module)
+            entry = _missing_here(use.path, use.is_module)
         else:
             entry = _missing_in_jax(use.path)
         if entry is not None:
             lines.setdefault(entry, []).append(use.line)
     return sorted(
         (
-            Missing(f"{direction.source}.{path}".rstrip("."), tuple(sorted(set(numbers))), why)
+            MissingName(f"{direction.source}.{path}".rstrip("."), tuple(sorted(set(numbers))), why)
             for (path, why), numbers in lines.items()
         ),
         key=lambda missing: missing.lines,
@@ -52,9 +52,12 @@ def find_missing(uses: Iterable[Use], direction: Direction) -> list[Missing]:
 
 @functools.lru_cache(4096)
 def _missing_here(path: str, is_module: bool) -> tuple[str, str] | None:
-    """Return the shortest prefix of a path in jax that xlascope lacks, and the reason."""
-    if path in _DIFFERENT:
-        return path, _DIFFERENT[path]
+    """Return the shortest prefix of a dotted path in jax that xlascope lacks, and the reason; None if it lacks nothing.
+
+    ``is_module`` says that the path has to be a module.
+    """
+    if path in _DIFFERENT_MEANING:
+        return path, _DIFFERENT_MEANING[path]
     value: object = importlib.import_module("xlascope")
     walked = ""
     for part in filter(None, path.split(".")):
@@ -65,21 +68,21 @@ def _missing_here(path: str, is_module: bool) -> tuple[str, str] | None:
             return walked, _PRIVATE
         value = _attribute(parent, part)
         if value is None:
-            return walked, _reason(parent, part)
+            return walked, _missing_reason(parent, part)
     if is_module and path and not isinstance(value, ModuleType):
-        return path, _reason_of_no_module(path)
+        return path, _no_module_reason(path)
     return None
 
 
 def _attribute(module: ModuleType, name: str) -> object | None:
-    """Return an attribute of a module, importing a submodule if necessary."""
+    """Return an attribute of a module, importing a submodule if necessary; None if there is none."""
     value = getattr(module, name, None)
     if value is None and hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.{name}"):
         value = importlib.import_module(f"{module.__name__}.{name}")
     return value if value is not None or not hasattr(module, name) else module.__name__
 
 
-def _reason(module: ModuleType, name: str) -> str:
+def _missing_reason(module: ModuleType, name: str) -> str:
     in_jax = f"{module.__name__}.{name}".partition(".")[2]
     text = explanation(module.__name__, name, dir(module))
     if text.startswith(": "):
@@ -87,14 +90,14 @@ def _reason(module: ModuleType, name: str) -> str:
     return f"is not a public name of jax 0.10.2 either{text}"
 
 
-def _reason_of_no_module(path: str) -> str:
+def _no_module_reason(path: str) -> str:
     package, _, name = path.rpartition(".")
     return f"is no module in jax 0.10.2 either: write from {f'jax.{package}'.rstrip('.')} import {name}"
 
 
 @functools.lru_cache(4096)
 def _missing_in_jax(path: str) -> tuple[str, str] | None:
-    """Return the shortest prefix of a path in xlascope that is not among jax's public names, and the reason."""
+    """Return the shortest prefix of a path in xlascope that is no public name of jax, and the reason, or None."""
     listed = {name.rpartition(".")[0] for name in names_of_jax()}
     walked = ""
     for part in filter(None, path.split(".")):

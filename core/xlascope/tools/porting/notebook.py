@@ -15,9 +15,9 @@ from typing import Any
 from .syntax import CannotParseError, parse
 
 #: Lines of IPython that are not Python: magics, shell commands, help, and assignments of their results.
-_OF_IPYTHON = re.compile(r"\s*(?:[%!?]|[\w., \t]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
+_IPYTHON_LINE = re.compile(r"\s*(?:[%!?]|[\w., \t]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
 #: The beginning of cells that contain something other than Python of this notebook.
-_OTHER_LANGUAGE = re.compile(
+_OTHER_LANGUAGE_CELL = re.compile(
     r"\s*%%(?:!|bash|sh|script|html|HTML|javascript|js|latex|markdown|svg|SVG|perl|ruby|writefile|file|cmd|sql|R|"
     r"cython|julia|system|sx)\b|\s*%%!"
 )
@@ -25,14 +25,14 @@ _PLACEHOLDER = "pass"
 
 
 class _Token(str):
-    """A JSON string, and its position in the file including quotes."""
+    """JSON string with its position in the file, including quotes."""
 
     start: int
     end: int
 
 
 class _Decoder(json.JSONDecoder):
-    """A JSON decoder whose string values are tokens."""
+    """JSON decoder whose strings are tokens with positions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,8 +48,8 @@ def _scan_string(text: str, after_quote: int, strict: bool = True) -> tuple[_Tok
 
 
 @dataclass
-class _Cell:
-    """A code cell: its number among all cells, the tokens of its source, and its lines.
+class _CodeCell:
+    """Code cell of a notebook: its number among all cells, the tokens of its source, and its lines.
 
     ``indent`` is the indentation of its first line, which IPython removes from all lines.
     """
@@ -67,11 +67,11 @@ class _Cell:
     @property
     def code(self) -> list[str]:
         """Return the lines as Python code."""
-        return _hide([line.removeprefix(self.indent) for line in self.lines])
+        return _hide_ipython_lines([line.removeprefix(self.indent) for line in self.lines])
 
 
 class Notebook:
-    r"""A notebook's file and its Python cells; the constructor raises ValueError for an invalid notebook.
+    r"""Notebook file and its Python cells; the constructor raises ValueError for an invalid notebook.
 
     >>> text = '{"cells": [{"cell_type": "code", "source": ["%time\\n", "import jax"]}], "nbformat": 4}'
     >>> notebook = Notebook(text)
@@ -84,19 +84,19 @@ class Notebook:
     def __init__(self, text: str) -> None:
         self.text = text
         self.cells = [
-            _Cell(number, tokens)
-            for number, cell in enumerate(_cells(text), 1)
-            if isinstance(cell, dict) and cell.get("cell_type") == "code" and (tokens := _source(cell))
+            _CodeCell(number, tokens)
+            for number, cell in enumerate(_parse_cells(text), 1)
+            if isinstance(cell, dict) and cell.get("cell_type") == "code" and (tokens := _source_tokens(cell))
         ]
-        self.cells = [cell for cell in self.cells if not _OTHER_LANGUAGE.match(cell.lines[0])]
+        self.cells = [cell for cell in self.cells if not _OTHER_LANGUAGE_CELL.match(cell.lines[0])]
 
     @property
     def code(self) -> str:
         """Return the code of all cells, with a placeholder for each line that is not Python."""
         return "\n".join(line for cell in self.cells for line in cell.code)
 
-    def place(self, line: int) -> str:
-        """Return the location of a line of the code: ``cell 3, line 2``."""
+    def locate(self, line: int) -> str:
+        """Return the cell and the line in it of a line of :attr:`code`: ``cell 3, line 2``."""
         for cell in self.cells:
             if line <= len(cell.lines):
                 return f"cell {cell.number}, line {line}"
@@ -104,7 +104,7 @@ class Notebook:
         return "the end"
 
     def replace(self, code: str) -> str:
-        """Return the file with the cells' code replaced by code with the same number of lines."""
+        """Return the notebook file with the cells' code replaced; raise ValueError if the number of lines differs."""
         old, new = self.code.split("\n"), code.split("\n")
         if len(old) != len(new):
             raise ValueError("an import over several lines cannot be changed in a notebook: write it on one line")
@@ -115,16 +115,16 @@ class Notebook:
                 line if before == after else line[: len(line) - len(before)] + after
                 for line, before, after in zip(cell.lines, old[at:], new[at:], strict=False)
             ]
-            edits += _edits(cell, changed)
+            edits += _find_edits(cell, changed)
             at += len(cell.lines)
         text = self.text
         for token, value in sorted(edits, key=lambda edit: edit[0].start, reverse=True):
             raw = text[token.start : token.end]
-            text = text[: token.start] + _encode(value, like=raw) + text[token.end :]
+            text = text[: token.start] + _encode_string(value, like=raw) + text[token.end :]
         return text
 
 
-def _cells(text: str) -> list[Any]:
+def _parse_cells(text: str) -> list[Any]:
     document = _Decoder().decode(text)
     if not isinstance(document, dict):
         raise ValueError("this is no notebook")
@@ -135,19 +135,19 @@ def _cells(text: str) -> list[Any]:
     return cells
 
 
-def _source(cell: dict[str, Any]) -> list[_Token]:
+def _source_tokens(cell: dict[str, Any]) -> list[_Token]:
     source = cell.get("source", cell.get("input", []))
     return [source] if isinstance(source, _Token) else list(source)
 
 
-def _hide(lines: list[str]) -> list[str]:
+def _hide_ipython_lines(lines: list[str]) -> list[str]:
     """Replace lines that are not Python, and their continuation lines, by placeholders."""
     if _is_python("\n".join(lines)):
         return lines
     hidden: list[str] = []
     placeholder = ""
     for line in lines:
-        if placeholder or _OF_IPYTHON.match(line):
+        if placeholder or _IPYTHON_LINE.match(line):
             placeholder = placeholder or line[: len(line) - len(line.lstrip())] + _PLACEHOLDER
             hidden.append(placeholder)
             placeholder = placeholder if line.endswith("\\") else ""
@@ -164,8 +164,8 @@ def _is_python(text: str) -> bool:
     return True
 
 
-def _edits(cell: _Cell, lines: list[str]) -> list[tuple[_Token, str]]:
-    """Return the tokens of a cell whose text changes with these lines, and their new texts."""
+def _find_edits(cell: _CodeCell, lines: list[str]) -> list[tuple[_Token, str]]:
+    """Return (token, new text) for the tokens of a cell that change if its lines become ``lines``."""
     if lines == cell.lines:
         return []
     if not all(token.endswith("\n") for token in cell.tokens[:-1]):  # a line consists of several strings
@@ -181,6 +181,6 @@ def _edits(cell: _Cell, lines: list[str]) -> list[tuple[_Token, str]]:
     return edits
 
 
-def _encode(value: str, like: str) -> str:
-    """Encode a string as JSON, with the escaping of the string it replaces."""
+def _encode_string(value: str, like: str) -> str:
+    """Encode a string as JSON; non-ASCII characters are escaped if ``like``, the string it replaces, has none."""
     return json.dumps(value, ensure_ascii=like.isascii())

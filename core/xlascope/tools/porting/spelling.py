@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Direction:
-    """The package whose imports are changed, and the package that replaces it."""
+    """Package whose imports are changed (``source``), and the package that replaces it (``target``)."""
 
     source: str
     target: str
@@ -44,7 +44,10 @@ class Direction:
         return binding if dotted == self.source else f"{respelled}, {binding}"
 
     def is_pair(self, first: tuple[str, str | None], second: tuple[str, str | None]) -> bool:
-        """Return whether two adjacent aliases are what the reverse direction writes for one module."""
+        """Return whether two adjacent aliases of an import are what the reverse direction writes for one module.
+
+        Each is a dotted name and its ``as`` name or None.
+        """
         dotted, asname = first
         return asname is None and bool(self.path_in(dotted)) and second == (self.source, self.target)
 

@@ -7,7 +7,7 @@ import warnings
 
 
 class CannotParseError(ValueError):
-    """An error for text that is not valid Python: its line, and the parser's reason."""
+    """Error for text that is not valid Python: its line, and the parser's reason."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -15,7 +15,7 @@ class CannotParseError(ValueError):
 
 
 def parse(text: str) -> ast.Module:
-    """Return the syntax tree of a text, which may use top-level ``await``; raise CannotParseError."""
+    """Return the syntax tree of a text, which may use top-level ``await``; raise CannotParseError for invalid text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about invalid escapes in strings

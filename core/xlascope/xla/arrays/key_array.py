@@ -1,4 +1,4 @@
-"""Arrays of keys: jaxlib has no elements of their types, so each holds an array of words with one axis more.
+"""Arrays of typed keys: jaxlib has no such element type, so each holds an array of key words with one more axis.
 
 To jaxlib's call cache a key array is a container of its words (``call_registry``), so a call that repeats with
 keys stays in C++, and is never confused with a call on the words alone. To users it is a leaf like any array.
@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...ir.avals import ShapedArray, shaped
-from ...ir.sources import compose_message, user_line, where_text
+from ...ir.avals import ShapedArray, make_aval
+from ...ir.user_frames import compose_message, user_line, where_text
 from ...key_types import KeyType, is_key
 from ...runtime.boot import call_registry
 
-_DATA = "xlascope.random.key_data(keys) has the words of keys as an array"
+_KEY_DATA_HINT = "xlascope.random.key_data(keys) has the words of keys as an array"
 
 
 class KeyArray:
-    """Array of keys on a device."""
+    """Array of typed keys on a device.
+
+    ``aval`` is the type of the array of keys; ``words`` is the array of key words, which jaxlib holds, with one more
+    axis.
+    """
 
     __slots__ = ("__weakref__", "aval", "uses", "words")
     __array_priority__ = 100
@@ -35,7 +39,7 @@ class KeyArray:
         self.uses: Any = None
 
     def with_words(self, words: Any) -> KeyArray:
-        """Return the same array of keys with another array of words."""
+        """Return an array of keys of the same type with another array of key words."""
         return self if words is self.words else KeyArray(words, self.aval)
 
     # Array attributes -----------------------------------------------------------------------------------------------
@@ -52,7 +56,7 @@ class KeyArray:
     _sharding = property(lambda self: self.words._sharding)
 
     def devices(self) -> Any:
-        """Return the devices that hold the array."""
+        """Return the devices that hold the array, as a set."""
         return self.words.devices()
 
     def is_deleted(self) -> bool:
@@ -88,21 +92,21 @@ class KeyArray:
         return self.__copy__()
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self.words, self.aval.dtype)
+        return _unpickle, (self.words, self.aval.dtype)
 
     # Unsupported conversions ----------------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise TypeError(f"keys are no numbers that NumPy could hold{where_text(user_line())}: {_DATA}")
+        raise TypeError(f"keys are no numbers that NumPy could hold{where_text(user_line())}: {_KEY_DATA_HINT}")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         fix = "Instead of keys[index] = key write keys = keys.at[index].set(key)."
         raise TypeError(compose_message("arrays cannot be changed in place.", fix))
 
 
-def _refuse(name: str, description: str) -> Callable[..., Any]:
+def _make_refusal(name: str, description: str) -> Callable[..., Any]:
     def refuse(self: KeyArray, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"{self.aval.str_short()} has no {description}{where_text(user_line())}: {_DATA}")
+        raise TypeError(f"{self.aval.str_short()} has no {description}{where_text(user_line())}: {_KEY_DATA_HINT}")
 
     refuse.__name__ = name
     return refuse
@@ -118,30 +122,37 @@ for _name, _description in {
     "tolist": "values as numbers",
     "tobytes": "bytes of its own",
 }.items():
-    setattr(KeyArray, _name, _refuse(_name, _description))
+    setattr(KeyArray, _name, _make_refusal(_name, _description))
 
 
-def keys_of_words(words: Any, key_type: KeyType) -> KeyArray:
-    """Return the array of keys whose words lie along the last axis of an array."""
-    return KeyArray(words, shaped(words.shape[:-1], key_type))  # type: ignore[arg-type]
+def keys_from_words(words: Any, key_type: KeyType) -> KeyArray:
+    """Return the array of keys of type ``key_type`` whose key words lie along the last axis of ``words``."""
+    return KeyArray(words, make_aval(words.shape[:-1], key_type))  # type: ignore[arg-type]
 
 
-def _rebuild(words: Any, key_type: KeyType) -> KeyArray:
-    return keys_of_words(words, key_type)
+def _unpickle(words: Any, key_type: KeyType) -> KeyArray:
+    """Restore a pickled array of keys from its key words."""
+    return keys_from_words(words, key_type)
 
 
-def held(x: Any) -> Any:
-    """Return what jaxlib holds of an operand or a result: the words of keys, other values unchanged."""
+def to_physical(x: Any) -> Any:
+    """Return what jaxlib holds of an operand or a result: the key words of keys, other values unchanged."""
     return x.words if x.__class__ is KeyArray else x
 
 
-def results_of(values: list[Any], avals: list[ShapedArray]) -> list[Any]:
-    """Wrap a program's results of key types in key arrays."""
+def wrap_key_results(values: list[Any], avals: list[ShapedArray]) -> list[Any]:
+    """Wrap a program's results of key types, which are arrays of key words, in arrays of keys.
+
+    ``avals`` are the types of all results; those of other types are returned unchanged.
+    """
     return [KeyArray(y, aval) if is_key(aval.dtype) else y for y, aval in zip(values, avals, strict=True)]
 
 
-def call_structure(structure: Any, avals: list[ShapedArray]) -> Any:
-    """Return the structure of results as the call cache sees it: keys are containers of their words."""
+def physical_structure(structure: Any, avals: list[ShapedArray]) -> Any:
+    """Return the treedef of results as the call cache sees it, in which an array of keys is a container of its words.
+
+    ``structure`` is the treedef as users see it, ``avals`` are the types of its leaves.
+    """
     if not any(is_key(aval.dtype) for aval in avals):
         return structure
     leaves = [KeyArray(0, aval) if is_key(aval.dtype) else 0 for aval in avals]

@@ -7,106 +7,116 @@ from typing import Any
 import numpy as np
 from jaxlib import _jax, xla_client
 
-from ...ir.avals import ShapedArray, in_words, laid
+from ...ir.avals import ShapedArray, physical_aval, with_explicit_sharding
 from ...ir.requested_dtypes import HOW_TO_ENABLE_X64
-from ...ir.sources import compose_message
+from ...ir.user_frames import compose_message
+from ..devices.array_patching import is_xlascope_array
 from ..devices.backend import default_device
-from ..devices.faces import is_ours
-from ..sharding.named_shardings import OnSeveral, Tiles, held_sharding, typed
-from ..sharding.shardings import device_meant, sharding_of
-from ..sharding.spread import is_spread, lies, spread
+from ..sharding.named_shardings import MultiDeviceSharding, RankedSharding, aval_with_sharding, ranked_sharding
+from ..sharding.sharded_arrays import array_sharding, is_multi_device, shard_array
+from ..sharding.single_device import resolve_device, single_device_sharding
 from ..system.hooks import HOOKS
 from .key_array import KeyArray
 
-_COPY = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+_HOST_BUFFER_SEMANTICS = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
-def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
+def put_on_device(x: Any, aval: ShapedArray, device: Any = None) -> Any:
     """Return an array of type ``aval`` with the current value of ``x``; NumPy's memory is copied.
 
-    An array of jax lives on the devices of another client, and is copied through the host. Raises OverflowError for a
-    Python integer that is too wide for the type.
+    ``device`` is a device, a sharding over one or several devices, or None for the default device; a copy is committed
+    to it unless it is None, and an array that is there already is returned as it is. An array of jax lives on the
+    devices of another client, and is copied through the host. Raises OverflowError for a Python integer that is too
+    wide for the type.
     """
     if x.__class__ is KeyArray:
-        return x.with_words(put(x.words, in_words(aval), device))
-    if isinstance(device, OnSeveral):
-        return _put_on_several(x, aval, device)
-    aval = laid(aval, None)
-    target = default_device() if device is None else device_meant(device)
-    if is_ours(x):
-        if x._sharding == sharding_of(target):
+        return x.with_words(put_on_device(x.words, physical_aval(aval), device))
+    if isinstance(device, MultiDeviceSharding):
+        return _put_on_several_devices(x, aval, device)
+    aval = with_explicit_sharding(aval, None)
+    target = default_device() if device is None else resolve_device(device)
+    if is_xlascope_array(x):
+        if x._sharding == single_device_sharding(target):
             return x
-        if x.dtype == aval.dtype and not is_spread(x) and x.device.client is target.client:
+        if x.dtype == aval.dtype and not is_multi_device(x) and x.device.client is target.client:
             # from device to device, and guarded as such; to another platform we go through the host
-            return _jax.batched_device_put(aval, sharding_of(target), [x], [target], committed=device is not None)
+            return _jax.batched_device_put(
+                aval, single_device_sharding(target), [x], [target], committed=device is not None
+            )
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
     if value.dtype != aval.dtype:
         value = value.astype(aval.dtype)
     return _jax.batched_device_put(
         aval,
-        sharding_of(target),
+        single_device_sharding(target),
         [value],
         [target],
         committed=device is not None,
-        host_buffer_semantics=_COPY,
+        host_buffer_semantics=_HOST_BUFFER_SEMANTICS,
         enable_x64=True,  # the value has its final dtype; otherwise jaxlib may narrow it
     )
 
 
-def _put_on_several(x: Any, aval: ShapedArray, sharding: OnSeveral) -> Any:
-    """Return an array of type ``aval`` with that sharding; one that has it already is returned itself."""
+def _put_on_several_devices(x: Any, aval: ShapedArray, sharding: MultiDeviceSharding) -> Any:
+    """Return ``x`` as an array of type ``aval`` with that sharding; one that has it already is returned itself."""
     rank = len(aval.shape)
-    if is_ours(x) and is_spread(x) and x.dtype == aval.dtype:
-        if x._sharding is held_sharding(sharding, rank):
+    if is_xlascope_array(x) and is_multi_device(x) and x.dtype == aval.dtype:
+        if x._sharding is ranked_sharding(sharding, rank):
             return x
-        if lies(x).is_equivalent_to(sharding, rank):
-            return x._rewrap_with_aval_and_sharding(typed(aval, sharding), held_sharding(sharding, rank))
+        if array_sharding(x).is_equivalent_to(sharding, rank):
+            return x._rewrap_with_aval_and_sharding(aval_with_sharding(aval, sharding), ranked_sharding(sharding, rank))
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
-    return spread(value.astype(aval.dtype, copy=False), aval, sharding)
+    return shard_array(value.astype(aval.dtype, copy=False), aval, sharding)
 
 
 def integer_array(x: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return a Python integer as a scalar array; raises OverflowError if it is too wide for the dtype."""
+    """Return a Python integer as a NumPy array without axes; raises OverflowError if it is too wide for the dtype."""
     try:
         return np.array(x, dtype)
     except OverflowError:
-        said = f"the integer {x} does not fit {dtype.name}."
-        raise OverflowError(compose_message(said, f"Write it as a float, or {HOW_TO_ENABLE_X64}")) from None
+        problem = f"the integer {x} does not fit {dtype.name}."
+        raise OverflowError(compose_message(problem, f"Write it as a float, or {HOW_TO_ENABLE_X64}")) from None
 
 
-def commit(x: Any, device: Any) -> Any:
-    """Return the array committed to its device, sharing its memory, so that computations with it run there."""
+def commit_to_device(x: Any, device: Any) -> Any:
+    """Return the array ``x`` committed to ``device``, where it is, so that computations with it run there.
+
+    It shares the memory of ``x``. ``device`` is a device or a sharding over one or several devices.
+    """
     if x._committed:
         return x
     if x.__class__ is KeyArray:
-        return x.with_words(commit(x.words, device))
-    if isinstance(device, OnSeveral):
-        return put(x, x.aval, device)
-    device = device_meant(device)
-    return _jax.batched_device_put(x.aval, sharding_of(device), [x], [device], committed=True)
+        return x.with_words(commit_to_device(x.words, device))
+    if isinstance(device, MultiDeviceSharding):
+        return put_on_device(x, x.aval, device)
+    device = resolve_device(device)
+    return _jax.batched_device_put(x.aval, single_device_sharding(device), [x], [device], committed=True)
 
 
 def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
-    """Convert an argument that is not where the program wants it, and every NumPy array; jaxlib calls this.
+    """Return an argument of a call as an array with the sharding that the program takes; called by jaxlib.
 
-    In a call that jaxlib repeats by itself it would share a NumPy array's memory, even if that is written to while
-    the program runs, and ignore byte order and mask.
+    It does so for arguments that are elsewhere and, by ``layout``, for every NumPy array (:data:`NUMPY_LAYOUT`). In a
+    call that jaxlib repeats by itself it would share a NumPy array's memory, even if that is written to while the
+    program runs, and ignore byte order and mask.
     """
-    if layout is not NUMPY:
+    if layout is not NUMPY_LAYOUT:
         # A Python number has no fixed type: a buffer wider than the program's operand would abort the process.
-        return put(x, getattr(x, "aval", None) or HOOKS.operand_aval(x), _meant(sharding))
+        return put_on_device(x, getattr(x, "aval", None) or HOOKS.operand_aval(x), _device_or_sharding(sharding))
     aval = HOOKS.operand_aval(x)
-    if isinstance(sharding, Tiles):
-        return put(x, aval, _meant(sharding))
+    if isinstance(sharding, RankedSharding):
+        return put_on_device(x, aval, _device_or_sharding(sharding))
     value = x if x.dtype == aval.dtype else x.astype(aval.dtype)
-    return _jax.batched_device_put(aval, sharding, [value], [sharding._device], False, False, _COPY, True)
+    return _jax.batched_device_put(
+        aval, sharding, [value], [sharding._device], False, False, _HOST_BUFFER_SEMANTICS, True
+    )
 
 
-def _meant(sharding: Any) -> Any:
-    """Return the device of an array's sharding, or the named sharding over several devices."""
-    return sharding.named if isinstance(sharding, Tiles) else sharding._device
+def _device_or_sharding(sharding: Any) -> Any:
+    """Return the device of an array's sharding; for one over several devices, the sharding that users see."""
+    return sharding.named if isinstance(sharding, RankedSharding) else sharding._device
 
 
 #: Stands for a layout: jaxlib hands operands with it to :func:`shard_arg_fallback`. A cache entry of jaxlib is either
 #: for arrays or for other operands, so no array of xlascope is handed over this way.
-NUMPY = "a NumPy array"
+NUMPY_LAYOUT = "a NumPy array"

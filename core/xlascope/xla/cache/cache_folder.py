@@ -17,22 +17,22 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
-from ..system.own_files import ForeignFileError, OwnFolder, own_folder
+from ..system.private_files import ForeignFileError, PrivateFolder, open_private_folder
 
 #: The first bytes of each entry, which name its format.
-_MARK = b"xlascope entry 1\n"
+_MAGIC = b"xlascope entry 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _LENGTH = struct.Struct("<I")
 _SUFFIX = ".executable"
-_PART = ".part"
+_PART_SUFFIX = ".part"
 #: An unfinished file of this age was abandoned by its writer.
-_ABANDONED = 3600.0
+_STALE_PART_SECONDS = 3600.0
 
 _warned: set[tuple[str, str]] = set()
 
 
 class Entry(NamedTuple):
-    """Content of the cache under one key: facts that JSON can hold, and bytes."""
+    """Content of the cache under one key: facts about it, as JSON can hold them, and the cached bytes."""
 
     facts: dict[str, Any]
     data: bytes
@@ -43,15 +43,15 @@ class DamagedEntryError(ValueError):
 
 
 def pack(key: str, entry: Entry) -> bytes:
-    """Return the bytes of an entry's file."""
+    """Return the content of the file that stores an entry under ``key``."""
     facts = json.dumps({**entry.facts, "key": key}).encode()
     digest = hashlib.sha256(facts)
     digest.update(entry.data)
-    return b"".join((_MARK, digest.digest(), _LENGTH.pack(len(facts)), facts, entry.data))
+    return b"".join((_MAGIC, digest.digest(), _LENGTH.pack(len(facts)), facts, entry.data))
 
 
 def unpack(key: str, content: bytes) -> Entry:
-    """Parse the bytes of an entry's file; raises DamagedEntryError with the reason if they are damaged.
+    """Parse the content of an entry's file; raises DamagedEntryError if it is damaged or stored under another key.
 
     >>> unpack("a1", pack("a1", Entry({"n": 1}, b"abc")))
     Entry(facts={'n': 1, 'key': 'a1'}, data=b'abc')
@@ -60,14 +60,14 @@ def unpack(key: str, content: bytes) -> Entry:
     ...
     xlascope.xla.cache.cache_folder.DamagedEntryError: its checksum is wrong
     """
-    if not content.startswith(_MARK):
+    if not content.startswith(_MAGIC):
         raise DamagedEntryError("it does not begin as an entry of this version does")
-    start = len(_MARK) + _DIGEST + _LENGTH.size
+    start = len(_MAGIC) + _DIGEST + _LENGTH.size
     if len(content) < start:
         raise DamagedEntryError("it is cut off")
-    (length,) = _LENGTH.unpack_from(content, len(_MARK) + _DIGEST)
+    (length,) = _LENGTH.unpack_from(content, len(_MAGIC) + _DIGEST)
     payload = memoryview(content)[start:]
-    if hashlib.sha256(payload).digest() != content[len(_MARK) : len(_MARK) + _DIGEST]:
+    if hashlib.sha256(payload).digest() != content[len(_MAGIC) : len(_MAGIC) + _DIGEST]:
         raise DamagedEntryError("its checksum is wrong")
     try:
         facts = json.loads(bytes(payload[:length]))
@@ -78,12 +78,12 @@ def unpack(key: str, content: bytes) -> Entry:
     return Entry(facts, bytes(payload[length:]))
 
 
-class Folder:
-    """Cache entries in the folder at ``path``, which is created at the first write."""
+class CacheFolder:
+    """Folder of cache entries by key at ``path``, which is created at the first write."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._spare = 0
+        self._bytes_before_recount = 0
 
     def read(self, key: str) -> Entry | None:
         """Return the entry of a key and mark it as used now; None if there is none.
@@ -91,14 +91,14 @@ class Folder:
         A damaged entry is removed.
         """
         try:
-            with own_folder(self.path, make=False) as folder:
+            with open_private_folder(self.path, make=False) as folder:
                 return unpack(key, folder.read(key + _SUFFIX))
         except FileNotFoundError:
             pass
         except ForeignFileError as error:
-            self._warn_of_others(error)
+            self._warn_foreign_file(error)
         except OSError as error:
-            self._warn("unusable", f"cannot be read ({error}); programs are compiled")
+            self._warn_once("unusable", f"cannot be read ({error}); programs are compiled")
         except DamagedEntryError as error:
             self.discard(key, str(error))
         return None
@@ -106,30 +106,31 @@ class Folder:
     def write(self, key: str, entry: Entry, bound: int) -> bool:
         """Write an entry and return whether it was stored.
 
-        The least recently used entries are evicted when all of them exceed ``bound`` bytes. The total is recounted
-        whenever this process has added a hundredth of the bound, so it may exceed the bound by that much.
+        The least recently used entries are evicted when all of them exceed ``bound`` bytes; a negative ``bound`` means
+        no limit. The total is recounted whenever this process has added a hundredth of the bound, so it may exceed the
+        bound by that much.
         """
         content = pack(key, entry)
         if 0 <= bound < len(content):
             return False
         try:
-            with own_folder(self.path, make=True) as folder:
-                folder.write(key + _SUFFIX, content, _PART)
-                self._spare -= len(content)
-                if self._spare < 0 <= bound:
-                    self._spare = min(bound - _shrunk(folder, bound), bound // 100)
+            with open_private_folder(self.path, make=True) as folder:
+                folder.write(key + _SUFFIX, content, _PART_SUFFIX)
+                self._bytes_before_recount -= len(content)
+                if self._bytes_before_recount < 0 <= bound:
+                    self._bytes_before_recount = min(bound - _evict_entries(folder, bound), bound // 100)
         except ForeignFileError as error:
-            self._warn_of_others(error)
+            self._warn_foreign_file(error)
             return False
         except OSError as error:
-            self._warn("unusable", f"cannot be written ({error}); what is compiled is not kept")
+            self._warn_once("unusable", f"cannot be written ({error}); what is compiled is not kept")
             return False
         return True
 
     def discard(self, key: str, reason: str) -> None:
-        """Remove a damaged entry and warn about it."""
-        self._warn("damage", f"holds a damaged entry: {reason}; it is removed, and the program compiled")
-        with contextlib.suppress(OSError, ForeignFileError), own_folder(self.path, make=False) as folder:
+        """Remove the damaged entry of a key, and warn about it with ``reason``, once for each folder."""
+        self._warn_once("damage", f"holds a damaged entry: {reason}; it is removed, and the program compiled")
+        with contextlib.suppress(OSError, ForeignFileError), open_private_folder(self.path, make=False) as folder:
             folder.remove(key + _SUFFIX)
 
     def shrink(self, bound: int) -> int:
@@ -137,13 +138,13 @@ class Folder:
 
         A tenth of the bound is free afterwards, so that a full folder is not sorted at each write.
         """
-        with own_folder(self.path, make=False) as folder:
-            return _shrunk(folder, bound)
+        with open_private_folder(self.path, make=False) as folder:
+            return _evict_entries(folder, bound)
 
-    def _warn_of_others(self, error: ForeignFileError) -> None:
-        self._warn("foreign", f"is not used, because it holds native code: {error}. Programs are compiled")
+    def _warn_foreign_file(self, error: ForeignFileError) -> None:
+        self._warn_once("foreign", f"is not used, because it holds native code: {error}. Programs are compiled")
 
-    def _warn(self, kind: str, text: str) -> None:
+    def _warn_once(self, kind: str, text: str) -> None:
         if (kind, self.path) not in _warned:
             _warned.add((kind, self.path))
             warnings.warn(
@@ -151,9 +152,12 @@ class Folder:
             )
 
 
-def _shrunk(folder: OwnFolder, bound: int) -> int:
-    """Evict the least recently used entries if all exceed ``bound`` bytes; returns the remaining bytes."""
-    files = sorted(_entries(folder))
+def _evict_entries(folder: PrivateFolder, bound: int) -> int:
+    """Evict the least recently used entries if all exceed ``bound`` bytes, and return the remaining bytes.
+
+    A tenth of the bound is free afterwards.
+    """
+    files = sorted(_list_entries(folder))
     total = sum(size for _, size, _ in files)
     if total <= bound:
         return total
@@ -166,13 +170,13 @@ def _shrunk(folder: OwnFolder, bound: int) -> int:
     return total
 
 
-def _entries(folder: OwnFolder) -> list[tuple[float, int, str]]:
-    """List the entries as (time of last use, size, name), removing unfinished files that were abandoned."""
+def _list_entries(folder: PrivateFolder) -> list[tuple[float, int, str]]:
+    """Return the entries as (time of last use, size, name), and remove unfinished files that were abandoned."""
     entries = []
-    for name, facts in folder.files():
+    for name, facts in folder.list_files():
         if name.endswith(_SUFFIX):
             entries.append((facts.st_mtime, facts.st_size, name))
-        elif name.endswith(_PART) and time.time() - facts.st_mtime > _ABANDONED:
+        elif name.endswith(_PART_SUFFIX) and time.time() - facts.st_mtime > _STALE_PART_SECONDS:
             with contextlib.suppress(FileNotFoundError):
                 folder.remove(name)
     return entries

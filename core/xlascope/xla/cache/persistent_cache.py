@@ -30,77 +30,87 @@ from jaxlib.mlir import ir
 from ...runtime import cache_settings as settings
 from ..devices.backend import devices_list
 from ..mlir.builder import bytecode
-from ..system.own_files import user_folder
-from ..system.uninterrupted import uninterrupted
-from .cache_folder import Entry, Folder
-from .compiling import Made, Source, compile_source
+from ..system.private_files import default_cache_folder
+from ..system.worker_thread import run_uninterruptible
+from .background_compilation import CompilationSource, CompiledExecutable, compile_source
+from .cache_folder import CacheFolder, Entry
 
 #: Digits of a module's number, so that all names of a function's modules are equally long.
-_DIGITS = 8
+_NUMBER_DIGITS = 8
 #: Stands for the number in the stored bytes.
-_MARK = "~" * _DIGITS
+_NUMBER_PLACEHOLDER = "~" * _NUMBER_DIGITS
 #: Operations that exchange data with the process that compiled them.
-_TALKING = frozenset({"stablehlo.send", "stablehlo.recv", "stablehlo.infeed", "stablehlo.outfeed"})
+_HOST_TRANSFER_OPS = frozenset({"stablehlo.send", "stablehlo.recv", "stablehlo.infeed", "stablehlo.outfeed"})
 
 
-class Loaded(NamedTuple):
-    """Executable with its module's name and its origin; ``compiled`` describes one that was compiled now."""
+class LoadedExecutable(NamedTuple):
+    """Executable with its module's name, and whether it comes from disk (``"hit"``) or was compiled now (``"miss"``).
+
+    ``compiled`` describes the compilation of one that was compiled now.
+    """
 
     executable: Any
     module: str
     cache: Literal["hit", "miss"]
-    made: Made | None = None
+    compiled: CompiledExecutable | None = None
 
 
-def load_or_compile(source: Source, module: Any, devices: tuple[Any, ...], options: Any) -> Loaded:
+def load_or_compile(source: CompilationSource, module: Any, devices: tuple[Any, ...], options: Any) -> LoadedExecutable:
     """Return the executable of a StableHLO module for the devices that share it, from disk if it is cached.
 
-    Raises jaxlib's error when XLA refuses the module. An interrupt leaves the cache intact.
+    ``source`` says what to compile if it is not, ``options`` are XLA's compile options. The executable is then stored,
+    if the settings allow it. Raises jaxlib's error when XLA refuses the module. An interrupt leaves the cache intact.
     """
     folder = current_folder()
-    portable = None if folder is None else without_lines(module)
+    portable = None if folder is None else strip_source_locations(module)
     if folder is None or portable is None:
-        return _made(compile_source(source, devices, options))
+        return _from_compilation(compile_source(source, devices, options))
     base, _, number = source.module.rpartition(".")
-    names = _Naming(base, int(number))
-    key = key_of(_bytes_of(portable, base), devices[0], options)
+    names = _ModuleNames(base, int(number))
+    key = cache_key(_named_bytecode(portable, base), devices[0], options)
     loaded = _load(folder, key, names, devices, options)
     if loaded is not None:
-        return Loaded(loaded, names.unique, "hit")
-    content = functools.partial(_bytes_of, portable, names.unique)
+        return LoadedExecutable(loaded, names.unique, "hit")
+    content = functools.partial(_named_bytecode, portable, names.unique)
     portable_source = source._replace(content=content, module=names.unique, identity=lambda: ("kept", key))
     compiled = compile_source(portable_source, devices, options)
-    _keep(folder, key, compiled, devices[0])
-    return _made(compiled)
+    _store(folder, key, compiled, devices[0])
+    return _from_compilation(compiled)
 
 
-def is_kept(module: Any, name: str, device: Any, options: Any) -> bool:
-    """Return whether the executable of a module for a device is cached on disk."""
+def is_cached(module: Any, name: str, device: Any, options: Any) -> bool:
+    """Return whether the executable of a module for a device is cached on disk.
+
+    ``module`` is StableHLO, ``name`` its unique name, and ``options`` are XLA's compile options.
+    """
     folder = current_folder()
-    portable = None if folder is None else without_lines(module)
+    portable = None if folder is None else strip_source_locations(module)
     if folder is None or portable is None:
         return False
-    return folder.read(key_of(_bytes_of(portable, name.rpartition(".")[0]), device, options)) is not None
+    return folder.read(cache_key(_named_bytecode(portable, name.rpartition(".")[0]), device, options)) is not None
 
 
-def _made(compiled: Made) -> Loaded:
-    return Loaded(compiled.executable, compiled.module, "miss", compiled)
+def _from_compilation(compiled: CompiledExecutable) -> LoadedExecutable:
+    return LoadedExecutable(compiled.executable, compiled.module, "miss", compiled)
 
 
-def current_folder() -> Folder | None:
-    """Return the cache folder that the settings ask for; None when the cache is off."""
+def current_folder() -> CacheFolder | None:
+    """Return the cache folder that the settings ask for; None when the cache is off or the user has no home folder."""
     enabled, path = settings.enable_compilation_cache.value, settings.compilation_cache_dir.value
     if enabled is False or (enabled is None and path is None):
         return None
-    path_or_default = path or user_folder()
+    path_or_default = path or default_cache_folder()
     if path_or_default is None:
-        _warn_of_no_home()
+        _warn_no_home_folder()
         return None
-    return _folder(path_or_default)
+    return _folder_at(path_or_default)
 
 
-def without_lines(module: Any) -> Any:
-    """Copy a module, keeping its operations' names but no lines; None for one that only this process can run."""
+def strip_source_locations(module: Any) -> Any:
+    """Return a copy of a module with the names of its operations, but without files and lines.
+
+    None for a module that only this process can run, since it calls Python or exchanges data with the host.
+    """
     copy = module.operation.clone()
     needs_this_process = False
 
@@ -111,7 +121,7 @@ def without_lines(module: Any) -> Any:
             for block in region.blocks:
                 for argument in block.arguments:
                     argument.set_location(bare)
-        needs_this_process = needs_this_process or _is_local(operation)
+        needs_this_process = needs_this_process or _calls_host_process(operation)
         return ir.WalkResult.ADVANCE
 
     copy.walk(visit)
@@ -126,44 +136,47 @@ def _name_only(location: Any) -> Any:
     return location
 
 
-def _is_local(operation: Any) -> bool:
-    """Return whether an operation calls back into the process that compiled it, by a process-local number."""
+def _calls_host_process(operation: Any) -> bool:
+    """Return whether an operation needs the process that compiled it: a callback, or a transfer from or to the host."""
     if operation.name == "stablehlo.custom_call":
         return "callback" in operation.attributes["call_target_name"].value.lower()
-    return operation.name in _TALKING
+    return operation.name in _HOST_TRANSFER_OPS
 
 
-def key_of(content: bytes, device: Any, options: Any) -> str:
-    """Return the cache key of a module's bytes compiled with ``options`` for a device: 64 hexadecimal digits."""
-    digest = hashlib.sha256(surroundings(device).encode())
+def cache_key(content: bytes, device: Any, options: Any) -> str:
+    """Return the cache key of a module's bytes compiled with ``options`` for a device: 64 hexadecimal digits.
+
+    ``content`` is the module as bytecode, without what differs from process to process.
+    """
+    digest = hashlib.sha256(compilation_environment(device).encode())
     digest.update(options.SerializeAsString())  # the serialization sorts the flags of this program
     digest.update(content)
     return digest.hexdigest()
 
 
 @functools.cache
-def surroundings(device: Any) -> str:
-    """Return what the compiled result depends on beside the module and the options, as text."""
+def compilation_environment(device: Any) -> str:
+    """Return, as text, what the compiled result for a device depends on besides the module and the options."""
     backend = device.client
     topology = _jax.get_topology_for_devices([device])
     facts = {
         "jaxlib": [version.__version__, xla_client._version],
         "platform": [backend.platform, backend.platform_version, device.device_kind, str(topology.fingerprint())],
         "devices": backend.device_count(),
-        "machine": [platform.system(), platform.machine(), processor()],
-        "threads": [_processors(), os.environ.get("NPROC")],
+        "machine": [platform.system(), platform.machine(), cpu_description()],
+        "threads": [_count_available_cpus(), os.environ.get("NPROC")],
         "flags": os.environ.get("XLA_FLAGS", ""),
     }
     return json.dumps(facts, sort_keys=True)
 
 
-def _processors() -> int | None:
+def _count_available_cpus() -> int | None:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 @functools.cache
-def processor() -> str:
+def cpu_description() -> str:
     """Return the processor's model and instruction sets, as far as the system reports them."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -174,52 +187,59 @@ def processor() -> str:
     return "\n".join(line for line in first.splitlines() if line.startswith(prefixes))
 
 
-def _bytes_of(module: Any, name: str) -> bytes:
+def _named_bytecode(module: Any, name: str) -> bytes:
     module.attributes["sym_name"] = ir.StringAttr.get(name, module.context)
     return bytecode(module)
 
 
-class _Naming:
-    """Names of one module: the one that is unique in the process, and the placeholder that is stored."""
+class _ModuleNames:
+    """Names of a module in memory (``unique``, distinct in the process) and in stored bytes, of the same length.
+
+    ``base`` is the name without its ``number``, in whose place stored bytes have ``~``.
+    """
 
     def __init__(self, base: str, number: int) -> None:
-        self.unique = f"{base}.{number:0{_DIGITS}}"
+        self.unique = f"{base}.{number:0{_NUMBER_DIGITS}}"
         self._unique = self.unique.encode()
-        self._kept = f"{base}.{_MARK}".encode()
+        self._placeholder = f"{base}.{_NUMBER_PLACEHOLDER}".encode()
 
-    def to_keep(self, executable: bytes) -> bytes | None:
-        """Replace the name by the placeholder for storing; None if it cannot be replaced."""
-        if self._unique not in executable or self._kept in executable:
+    def to_stored(self, executable: bytes) -> bytes | None:
+        """Replace the unique name in a serialized executable by the stored one; None if that is not possible."""
+        if self._unique not in executable or self._placeholder in executable:
             return None
-        return executable.replace(self._unique, self._kept)
+        return executable.replace(self._unique, self._placeholder)
 
-    def to_load(self, stored: bytes) -> bytes:
-        """Replace the placeholder by the module's name for loading."""
-        return stored.replace(self._kept, self._unique)
+    def from_stored(self, stored: bytes) -> bytes:
+        """Replace the stored name in a serialized executable by the unique one."""
+        return stored.replace(self._placeholder, self._unique)
 
 
-def _load(folder: Folder, key: str, names: _Naming, devices: tuple[Any, ...], options: Any) -> Any:
+def _load(folder: CacheFolder, key: str, names: _ModuleNames, devices: tuple[Any, ...], options: Any) -> Any:
+    """Return the executable under a key in the folder; None if there is none.
+
+    An entry that jaxlib cannot load is removed. ``names`` are those of the module, ``options`` XLA's compile options.
+    """
     entry = folder.read(key)
     if entry is None:
         return None
-    content, device_list = names.to_load(entry.data), devices_list(devices)
+    content, device_list = names.from_stored(entry.data), devices_list(devices)
     load = devices[0].client.deserialize_executable
     try:
-        return uninterrupted(lambda: load(content, device_list, options))
+        return run_uninterruptible(lambda: load(content, device_list, options))
     except (_jax.JaxRuntimeError, ValueError) as error:
         folder.discard(key, f"jaxlib cannot load it ({error})")
         return None
 
 
-def _keep(folder: Folder, key: str, compiled: Made, device: Any) -> None:
-    """Write a compiled executable to the folder, if the settings allow it and the platform can serialize it."""
+def _store(folder: CacheFolder, key: str, compiled: CompiledExecutable, device: Any) -> None:
+    """Write a compiled executable to the folder under a key, if settings and platform allow it."""
     if compiled.seconds < settings.persistent_cache_min_compile_time_secs.value:
         return
     base, _, number = compiled.module.rpartition(".")
     try:
-        data = _Naming(base, int(number)).to_keep(device.client.serialize_executable(compiled.executable))
+        data = _ModuleNames(base, int(number)).to_stored(device.client.serialize_executable(compiled.executable))
     except _jax.JaxRuntimeError as error:
-        _warn_of_platform(device.platform, str(error))
+        _warn_cannot_serialize(device.platform, str(error))
         return
     if data is not None and len(data) >= settings.persistent_cache_min_entry_size_bytes.value:
         facts = {"module": compiled.module, "seconds": compiled.seconds, "device": device.device_kind}
@@ -227,17 +247,17 @@ def _keep(folder: Folder, key: str, compiled: Made, device: Any) -> None:
 
 
 @functools.cache
-def _warn_of_platform(name: str, error: str) -> None:
+def _warn_cannot_serialize(name: str, error: str) -> None:
     warnings.warn(f"compiled programs for {name} cannot be kept: {error}", stacklevel=2)
 
 
 @functools.cache
-def _warn_of_no_home() -> None:
+def _warn_no_home_folder() -> None:
     warnings.warn(
         "the user has no home folder to keep compiled programs in; set compilation_cache_dir to one", stacklevel=2
     )
 
 
 @functools.cache
-def _folder(path: str) -> Folder:
-    return Folder(path)
+def _folder_at(path: str) -> CacheFolder:
+    return CacheFolder(path)

@@ -9,37 +9,43 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...ir.jaxpr import ClosedJaxpr
-from ..keeping.policy import Keep, asked_for
+from ..materialization.policy import MaterializationPolicy, resolve_policy
 from ..sharding.partitions import Partition
-from .reroll import Reroll, asked_to_reroll
+from .reroll_policy import RerollPolicy, resolve_reroll_policy
 
 Flags = tuple[tuple[str, str], ...]
 
 
 class CompileOptions(NamedTuple):
-    """Options for compiling the programs of a function; None means that the settings decide."""
+    """Options for compiling the programs of a function; None means that the settings decide.
+
+    ``flags`` are XLA's flags (name, value) for these programs alone. ``keep_unused`` passes operands that no equation
+    uses to the executable. ``keep`` says which values are materialized and ``reroll`` which repeated regions become
+    loops. With ``tiered`` the first calls run a quickly compiled version until the optimized one is ready.
+    """
 
     #: XLA's flags by name, for these programs alone.
     flags: Flags = ()
     #: Whether operands that no equation uses are passed to the executable.
     keep_unused: bool = False
     #: Which values are materialized that XLA would compute again.
-    keep: Keep | None = None
+    keep: MaterializationPolicy | None = None
     #: Which repeated parts become loops.
-    reroll: Reroll | None = None
+    reroll: RerollPolicy | None = None
     #: Whether the first calls run a quickly compiled version, until the optimized one is ready.
     tiered: bool = False
 
     def with_settings(self) -> CompileOptions:
         """Return the options with the current settings in place of None."""
-        return self._replace(keep=asked_for(self.keep), reroll=asked_to_reroll(self.reroll))
+        return self._replace(keep=resolve_policy(self.keep), reroll=resolve_reroll_policy(self.reroll))
 
 
 class CompileRequest(NamedTuple):
-    """Program to be compiled.
+    """Program to compile, with the options of its compilation.
 
     ``donated`` says which operands' memory it may overwrite, ``number`` is that of the program in records (None: it
-    was not traced separately), and ``partition`` has the shardings of its operands over the devices that share it.
+    was not traced separately), and ``partition`` has the shardings of its operands over the devices that share it
+    (None: one device).
     """
 
     program: ClosedJaxpr
@@ -55,9 +61,12 @@ class CompileRequest(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return the key that distinguishes executables of the program at one placement, tiered or not."""
+        """Return the part of a cache key that distinguishes executables of one program at one placement.
+
+        Tiered and other compilations share it.
+        """
         return self.donated, self.options._replace(tiered=False)
 
     def with_flags(self, flags: Flags) -> CompileRequest:
-        """Return the request with other flags of XLA."""
+        """Return the request with ``flags`` as the XLA flags (name, value)."""
         return self._replace(options=self.options._replace(flags=flags))

@@ -10,9 +10,13 @@ from ... import readers, records
 _log = logging.getLogger(__name__)
 
 #: Opcodes that hold, name or move values: XLA adds these without metadata.
-_HOLD = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "fusion", "call", "bitcast", "after-all"})
-_MOVE = frozenset({"copy", "copy-start", "copy-done", "broadcast", "iota", "convert", "reshape", "transpose"})
-_NAMELESS = _HOLD | _MOVE
+_STRUCTURAL_OPCODES = frozenset(
+    {"parameter", "constant", "tuple", "get-tuple-element", "fusion", "call", "bitcast", "after-all"}
+)
+_DATA_MOVEMENT_OPCODES = frozenset(
+    {"copy", "copy-start", "copy-done", "broadcast", "iota", "convert", "reshape", "transpose"}
+)
+_UNATTRIBUTED_OPCODES = _STRUCTURAL_OPCODES | _DATA_MOVEMENT_OPCODES
 
 
 class CompiledModule(NamedTuple):
@@ -24,7 +28,11 @@ class CompiledModule(NamedTuple):
 
 
 def read_compiled(text: str, module_proto: bytes, assignment: bytes) -> CompiledModule:
-    """Read a module's text and its plan of memory (:func:`.read_buffers`); without ``assignment`` there is no plan.
+    """Read the kernels and buffers of a compiled module.
+
+    ``text`` is its optimized HLO, ``module_proto`` the same as a serialized ``HloModuleProto``, and ``assignment``
+    XLA's serialized buffer assignment; if that is empty, no buffers are read. What cannot be read is missing, and a
+    note says why.
 
     >>> read_compiled("HloModule f", b"", b"").notes
     ('no kernels can be shown: the HLO text: expected an ENTRY computation, found none: ...',)
@@ -35,17 +43,17 @@ def read_compiled(text: str, module_proto: bytes, assignment: bytes) -> Compiled
         data = readers.hlo.data_of(module, provenance)
         kernels = readers.hlo.kernels_of(module, provenance, data)
     except Exception as error:
-        return CompiledModule(notes=(f"no kernels can be shown: {_why(error)}",))
-    notes = unnamed(module)
+        return CompiledModule(notes=(f"no kernels can be shown: {_error_text(error)}",))
+    notes = attribution_note(module)
     if not assignment:
         return CompiledModule(kernels, (), notes)
     try:
         return CompiledModule(kernels, readers.memory.read_buffers(assignment, module_proto, module, data), notes)
     except Exception as error:
-        return CompiledModule(kernels, (), (*notes, f"the plan of memory cannot be shown: {_why(error)}"))
+        return CompiledModule(kernels, (), (*notes, f"the plan of memory cannot be shown: {_error_text(error)}"))
 
 
-def _why(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return a reader's error as text.
 
     A reader that fails in another way has a bug, which must not affect the program that is watched.
@@ -56,10 +64,13 @@ def _why(error: Exception) -> str:
     return f"a reader of xlascope failed ({type(error).__name__}: {error}); please report it"
 
 
-def unnamed(module: readers.hlo.Module) -> tuple[str, ...]:
-    """Return a note if a module computes something and none of its instructions is attributed to an equation."""
-    every = [x for computation in module.computations.values() for x in computation.instructions.values()]
-    if any(x.op_name for x in every) or all(x.opcode in _NAMELESS for x in every):
+def attribution_note(module: readers.hlo.Module) -> tuple[str, ...]:
+    """Return a note if a module computes something and none of its instructions is attributed to an equation.
+
+    The note is the only element of the tuple, which is empty otherwise.
+    """
+    instructions = [x for computation in module.computations.values() for x in computation.instructions.values()]
+    if any(x.op_name for x in instructions) or all(x.opcode in _UNATTRIBUTED_OPCODES for x in instructions):
         return ()
     return (
         'no kernel can be traced to equations: expected op_name="…" in the HLO text\'s metadata, found none '

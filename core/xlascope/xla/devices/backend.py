@@ -6,11 +6,11 @@ from typing import Any
 
 from jaxlib import _jax
 
-from ... import starting
-from ...recent import Recent
+from ... import bootstrap
+from ...lru_cache import FastLRUCache
 from ...runtime import boot
-from ..platforms import forks  # noqa: F401  what it registers
-from ..platforms.choosing import client, default_platform, first_device, register_backend_factory
+from ..platforms import fork_safety  # noqa: F401  what it registers
+from ..platforms.platform_selection import client, default_platform, first_device, register_backend_factory
 
 __all__ = [
     "ArrayImpl",
@@ -35,7 +35,7 @@ __all__ = [
 ArrayImpl = _jax.ArrayImpl
 Device = _jax.Device
 
-_lists: Recent[tuple[Any, ...], Any] = Recent(64)
+_device_lists: FastLRUCache[tuple[Any, ...], Any] = FastLRUCache(64)
 
 
 class Backend:
@@ -57,9 +57,9 @@ class Backend:
         return f"<backend {self.platform}, {self.device_count()} devices>"
 
 
-@starting.boundary
+@bootstrap.api_boundary
 def get_backend(platform: str | None = None) -> Backend:
-    """Return the backend of a platform, with ``.platform`` and ``.devices()``."""
+    """Return the backend of a platform (None: the default one), with ``.platform`` and ``.devices()``."""
     return Backend(client(platform))
 
 
@@ -69,22 +69,22 @@ def default_device() -> Any:
     return first_device(setting) if setting is None or isinstance(setting, str) else setting
 
 
-@starting.boundary
+@bootstrap.api_boundary
 def devices(backend: str | None = None) -> list[Any]:
-    """Return all devices of a platform."""
+    """Return all devices of a platform (None: the default one)."""
     return list(client(backend).devices())
 
 
-@starting.boundary
+@bootstrap.api_boundary
 def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
     """Return the devices of this process."""
     return list(client(backend).local_devices())
 
 
 def devices_list(devices: tuple[Any, ...]) -> Any:
-    """Return devices as jaxlib's device list."""
-    device_list = _lists.get(devices) or _lists.again(devices)
-    return _lists.keep(devices, _jax.DeviceList(devices)) if device_list is None else device_list
+    """Return jaxlib's ``DeviceList`` of these devices; for devices used recently it is the same object."""
+    device_list = _device_lists.get(devices) or _device_lists.promote(devices)
+    return _device_lists.insert(devices, _jax.DeviceList(devices)) if device_list is None else device_list
 
 
 def device_count(backend: str | None = None) -> int:
@@ -93,12 +93,12 @@ def device_count(backend: str | None = None) -> int:
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """Return how many devices this process has."""
+    """Return how many devices of the platform this process has."""
     return len(local_devices(backend=backend))
 
 
 def process_index(backend: str | None = None) -> int:
-    """Return the number of this process."""
+    """Return the number of this process among those that share the platform."""
     return int(client(backend).process_index())
 
 

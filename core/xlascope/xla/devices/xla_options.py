@@ -10,9 +10,9 @@ from jaxlib import xla_client
 
 
 def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Any:
-    """Return XLA's options for a program on one device, with flags for this program alone.
+    """Return XLA's compile options for a program on one device.
 
-    ``overrides`` are the flags by name.
+    ``overrides`` are XLA flags (name, value) for this program alone.
     """
     options = xla_client.CompileOptions()
     options.num_replicas = 1

@@ -3,17 +3,17 @@
 They bypass all caches: neither the process's nor the one on disk is read, and their results are not stored.
 """
 
-from .decisions import explain
-from .passes import compile_passes
-from .stages import STAGES, Stage, Stages, UnknownStageError, check_stage, compile_stages
+from .fusion_decisions import explain_fusion
+from .pass_history import compile_passes
+from .stage_texts import STAGES, StageText, StageTexts, UnknownStageError, check_stage, compile_stages
 
 __all__ = [
     "STAGES",
-    "Stage",
-    "Stages",
+    "StageText",
+    "StageTexts",
     "UnknownStageError",
     "check_stage",
     "compile_passes",
     "compile_stages",
-    "explain",
+    "explain_fusion",
 ]

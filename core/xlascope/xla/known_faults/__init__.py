@@ -6,7 +6,7 @@ workaround: compiler options of that program (``workarounds``), or another form 
 (``nan_propagation``).
 """
 
-from .table import FAULTS, Fault, affecting, matching
+from .fault_table import FAULTS, CompilerFault, faults_in, match_faults
 from .workarounds import workaround_options
 
-__all__ = ["FAULTS", "Fault", "affecting", "matching", "workaround_options"]
+__all__ = ["FAULTS", "CompilerFault", "faults_in", "match_faults", "workaround_options"]

@@ -9,53 +9,56 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxlib.mlir import ir
 
-from ...ir.avals import ShapedArray, shaped
-from ..mlir.builder import attribute, integers
+from ...ir.avals import ShapedArray, make_aval
+from ..mlir.builder import attribute, int64_array
 from ..sharding.partitions import Partition, axis_text
 
-_I32 = shaped((), np.dtype(np.int32))
+_I32 = make_aval((), np.dtype(np.int32))
 _channels = itertools.count(1)
 
 
-class Manual(NamedTuple):
-    """Part of a program with manual axes: the mesh, the manual axes, and the partition over all devices."""
+class ManualMesh(NamedTuple):
+    """Mesh inside of ``shard_map``, with the names of its manual axes and the partition of the whole program."""
 
     mesh: Any
     names: tuple[Hashable, ...]
     partition: Partition
 
     @property
-    def partial(self) -> bool:
-        """Return whether some axes of the mesh are left to XLA."""
+    def is_partial(self) -> bool:
+        """Return whether some axes of the mesh are not manual: XLA partitions along them."""
         return set(self.names) != set(self.mesh.axis_names)
 
     @property
-    def others(self) -> tuple[Hashable, ...]:
-        """Return the axes that are left to XLA."""
+    def automatic_axes(self) -> tuple[Hashable, ...]:
+        """Return the names of the axes that are not manual: XLA partitions along them."""
         return tuple(name for name in self.mesh.axis_names if name not in self.names)
 
-    def numbers(self) -> np.ndarray[Any, Any]:
-        """Return XLA's number of each device, in the mesh's shape."""
+    def device_numbers(self) -> np.ndarray[Any, Any]:
+        """Return the number by which XLA knows each device, in an array of the mesh's shape."""
         number_of = {device: i for i, device in enumerate(self.partition.devices)}
         return np.array([number_of[device] for device in self.mesh.flat]).reshape(self.mesh.axis_sizes)
 
     def groups(self, axes: Sequence[Hashable]) -> np.ndarray[Any, Any]:
-        """Return the devices that communicate across those axes: a row per group, in row-major order."""
-        crossed = [self.mesh.axis_names.index(name) for name in axes]
-        remaining = [i for i in range(len(self.mesh.axis_names)) if i not in crossed]
-        numbers = self.numbers()
-        count = int(np.prod([numbers.shape[i] for i in crossed], dtype=np.int64))
-        return numbers.transpose(*remaining, *crossed).reshape(-1, count)
+        """Return the groups of devices that communicate across the given mesh axes.
 
-    def own(self, axes: Sequence[Hashable]) -> np.ndarray[Any, Any]:
-        """Return the position in its group for each of XLA's device numbers."""
+        Each row of the array has XLA's numbers of the devices of a group, in row-major order of ``axes``.
+        """
+        axis_indices = [self.mesh.axis_names.index(name) for name in axes]
+        remaining = [i for i in range(len(self.mesh.axis_names)) if i not in axis_indices]
+        numbers = self.device_numbers()
+        count = int(np.prod([numbers.shape[i] for i in axis_indices], dtype=np.int64))
+        return numbers.transpose(*remaining, *axis_indices).reshape(-1, count)
+
+    def positions_in_group(self, axes: Sequence[Hashable]) -> np.ndarray[Any, Any]:
+        """Return the position in its group (:meth:`groups`) for each of XLA's device numbers."""
         positions = np.zeros(self.mesh.size, np.int32)
         for group in self.groups(axes):
             positions[group] = np.arange(len(group))
         return positions
 
 
-def _attributes(groups: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _collective_attributes(groups: np.ndarray[Any, Any]) -> dict[str, Any]:
     rows, columns = groups.shape
     return {
         "replica_groups": attribute(f"dense<{groups.tolist()}> : tensor<{rows}x{columns}xi64>"),
@@ -64,42 +67,58 @@ def _attributes(groups: np.ndarray[Any, Any]) -> dict[str, Any]:
     }
 
 
-def reduced(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], operation: str) -> Any:
-    """Combine the operands of all devices across the axes by an operation of StableHLO."""
-    result = builder.operation("stablehlo.all_reduce", [x], _attributes(builder.manual.groups(axes)), [aval], regions=1)
-    _combine(builder, result, aval, operation)
+def all_reduce(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], operation: str) -> Any:
+    """Emit a reduction of ``x`` over all devices across the given mesh axes, and return its value.
+
+    ``aval`` is the type of ``x`` and of the result; ``operation`` is that of StableHLO that combines two elements
+    (``stablehlo.add``).
+    """
+    result = builder.operation(
+        "stablehlo.all_reduce", [x], _collective_attributes(builder.manual.groups(axes)), [aval], regions=1
+    )
+    _fill_combiner(builder, result, aval, operation)
     return result.results[0]
 
 
-def scattered(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int) -> Any:
-    """Sum all devices' operands and keep a block of the sum along a dimension; ``aval`` is the block's type."""
+def reduce_scatter(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int) -> Any:
+    """Emit a sum of ``x`` over all devices across mesh axes, of which each device keeps a block; return the block.
+
+    The sum is cut along ``dimension``; ``aval`` is the type of a block.
+    """
     attributes = {
-        **_attributes(builder.manual.groups(axes)),
+        **_collective_attributes(builder.manual.groups(axes)),
         "scatter_dimension": attribute(f"{dimension} : i64"),
     }
     collective = builder.operation("stablehlo.reduce_scatter", [x], attributes, [aval], regions=1)
-    _combine(builder, collective, aval, "stablehlo.add")
+    _fill_combiner(builder, collective, aval, "stablehlo.add")
     return collective.results[0]
 
 
-def _combine(builder: Any, collective: Any, aval: ShapedArray, operation: str) -> None:
-    scalar = shaped((), aval.dtype)
+def _fill_combiner(builder: Any, collective: Any, aval: ShapedArray, operation: str) -> None:
+    scalar = make_aval((), aval.dtype)
     builder.fill_region(collective, [scalar, scalar], lambda x, y: [builder.emit1(operation, [x, y], scalar)])
 
 
-def gathered(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int) -> Any:
-    """Concatenate the blocks of all devices across the axes along a dimension of the operand."""
+def all_gather(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int) -> Any:
+    """Concatenate the operands of all devices across the given mesh axes along ``dimension``, and return the result.
+
+    ``aval`` is the type of the result.
+    """
     attributes = {
-        **_attributes(builder.manual.groups(axes)),
+        **_collective_attributes(builder.manual.groups(axes)),
         "all_gather_dim": attribute(f"{dimension} : i64"),
     }
     return builder.operation("stablehlo.all_gather", [x], attributes, [aval]).results[0]
 
 
-def exchanged(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], split: int, concatenated: int) -> Any:
-    """Exchange blocks: device i gets block i of every device's operand, concatenated along another dimension."""
+def all_to_all(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], split: int, concatenated: int) -> Any:
+    """Exchange blocks across mesh axes: device i gets block i of every device's operand.
+
+    Operands are cut along axis ``split``, and the blocks concatenated along axis ``concatenated``. ``aval`` is the
+    type of the result, which is returned.
+    """
     groups = builder.manual.groups(axes)
-    attributes = _attributes(groups)
+    attributes = _collective_attributes(groups)
     del attributes["use_global_device_ids"]
     attributes["split_dimension"] = attribute(f"{split} : i64")
     attributes["concat_dimension"] = attribute(f"{concatenated} : i64")
@@ -107,39 +126,43 @@ def exchanged(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable],
     return builder.operation("stablehlo.all_to_all", [x], attributes, [aval]).results[0]
 
 
-def permuted(
+def collective_permute(
     builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], pairs: Sequence[tuple[int, int]]
 ) -> Any:
-    """Send operands between devices by pairs (source, target) of positions; zeros for devices that receive none."""
+    """Send operands between devices across mesh axes and return what each receives; zeros for devices without a source.
+
+    ``pairs`` are (source, target) as positions across ``axes``, in row-major order; ``aval`` is the type of the
+    operand.
+    """
     device_pairs = [(int(group[s]), int(group[t])) for group in builder.manual.groups(axes) for s, t in pairs]
     table = f"dense<{[list(pair) for pair in device_pairs]}> : tensor<{len(device_pairs)}x2xi64>"
-    attributes = _attributes(builder.manual.groups(axes))
+    attributes = _collective_attributes(builder.manual.groups(axes))
     del attributes["replica_groups"], attributes["use_global_device_ids"]
     attributes["source_target_pairs"] = attribute(table if device_pairs else "dense<> : tensor<0x2xi64>")
     return builder.operation("stablehlo.collective_permute", [x], attributes, [aval]).results[0]
 
 
-def own_place(builder: Any, axes: Sequence[Hashable]) -> Any:
-    """Return the position of the executing device across the axes, in row-major order, as an int32."""
-    if builder.manual.partial:  # partition_id is valid only where all axes are manual
+def axis_index(builder: Any, axes: Sequence[Hashable]) -> Any:
+    """Emit the position of the executing device across the given mesh axes, in row-major order, as an int32."""
+    if builder.manual.is_partial:  # partition_id is valid only where all axes are manual
         mesh = builder.manual.mesh
-        names = ", ".join(axis_text(mesh, name) for name in builder.manual.others)
+        names = ", ".join(axis_text(mesh, name) for name in builder.manual.automatic_axes)
         attributes = {
             "in_shardings": attribute("#sdy.sharding_per_value<[]>"),
             "out_shardings": attribute(f"#sdy.sharding_per_value<[<@{builder.lowering.mesh_symbol(mesh)}, []>]>"),
             "manual_axes": attribute(f"#sdy<manual_axes{{{names}}}>"),
         }
         computation = builder.operation("sdy.manual_computation", [], attributes, [_I32], regions=1)
-        builder.fill_region(computation, [], lambda: [_place_among(builder, axes)], end="sdy.return")
+        builder.fill_region(computation, [], lambda: [_position_in_group(builder, axes)], end="sdy.return")
         return computation.results[0]
-    return _place_among(builder, axes)
+    return _position_in_group(builder, axes)
 
 
-def _place_among(builder: Any, axes: Sequence[Hashable]) -> Any:
-    number = builder.emit1("stablehlo.partition_id", [], shaped((), np.dtype(np.uint32)))
+def _position_in_group(builder: Any, axes: Sequence[Hashable]) -> Any:
+    number = builder.emit1("stablehlo.partition_id", [], make_aval((), np.dtype(np.uint32)))
     number = builder.emit1("stablehlo.convert", [number], _I32)
-    positions = builder.manual.own(axes)
-    table = builder.constant(positions, shaped(positions.shape, np.dtype(np.int32)))
-    single = shaped((1,), np.dtype(np.int32))
-    part = builder.emit1("stablehlo.dynamic_slice", [table, number], single, {"slice_sizes": integers((1,))})
+    positions = builder.manual.positions_in_group(axes)
+    table = builder.constant(positions, make_aval(positions.shape, np.dtype(np.int32)))
+    single = make_aval((1,), np.dtype(np.int32))
+    part = builder.emit1("stablehlo.dynamic_slice", [table, number], single, {"slice_sizes": int64_array((1,))})
     return builder.emit1("stablehlo.reshape", [part], _I32)

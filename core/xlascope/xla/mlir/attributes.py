@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from ...ir.avals import shaped
+from ...ir.avals import make_aval
 from .builder import tensor_type
 
 
-def attribute_of(value: Any) -> Any:
+def to_attribute(value: Any) -> Any:
     """Convert a number, text, a dtype, a NumPy array, or lists and dictionaries of these to an MLIR attribute.
 
     It is created in the entered context, as in lowering rules. Raises TypeError for other values.
@@ -25,17 +25,17 @@ def attribute_of(value: Any) -> Any:
     if isinstance(value, str):
         return ir.StringAttr.get(value)
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
-        return ir.TypeAttr.get(ir.RankedTensorType(tensor_type(shaped((), np.dtype(value)))).element_type)
+        return ir.TypeAttr.get(ir.RankedTensorType(tensor_type(make_aval((), np.dtype(value)))).element_type)
     if isinstance(value, np.ndarray):
-        return _dense(value)
+        return _dense_attribute(value)
     if isinstance(value, (list, tuple)):
-        return ir.ArrayAttr.get([attribute_of(element) for element in value])
+        return ir.ArrayAttr.get([to_attribute(element) for element in value])
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return ir.DictAttr.get({key: attribute_of(element) for key, element in value.items()})
+        return ir.DictAttr.get({key: to_attribute(element) for key, element in value.items()})
     raise TypeError(f"there is no attribute for a value of type {type(value).__name__}")
 
 
-def _dense(array: np.ndarray[Any, Any]) -> Any:
-    element = ir.RankedTensorType(tensor_type(shaped((), array.dtype))).element_type
+def _dense_attribute(array: np.ndarray[Any, Any]) -> Any:
+    element = ir.RankedTensorType(tensor_type(make_aval((), array.dtype))).element_type
     raw = array.astype(np.uint8) if array.dtype == np.bool_ else array
     return ir.DenseElementsAttr.get(np.ascontiguousarray(raw), type=element, shape=list(array.shape))

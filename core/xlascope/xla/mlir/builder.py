@@ -11,77 +11,83 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from ...ir.avals import ShapedArray, in_words, shaped
+from ...ir.avals import ShapedArray, make_aval, physical_aval
 from ...ir.effects import Effects, calls_python
 from ...ir.jaxpr import Literal
-from ...recent import Recent
-from .narrow_types import CARRIERS, of_packed, packed_element
-from .stablehlo import new_context
+from ...lru_cache import FastLRUCache
+from .narrow_types import CARRIERS, convert_carriers, packed_element_type
+from .stablehlo_reader import new_context
 
 _create = ir.Operation.create
-_MOST_MODULES = 2000
+_MAX_MODULES_PER_CONTEXT = 2000
 
 
-class _Home:
-    """MLIR context, and caches of what was parsed in it."""
+class _ContextCaches:
+    """MLIR context with caches of the types, attributes and constants that were created in it.
+
+    Each cache drops its least recently used entries beyond 2048. ``scalars`` holds the dense attributes of scalar
+    constants by bytes and type. ``modules`` counts the modules that were written in the context, which a new one
+    replaces after ``_MAX_MODULES_PER_CONTEXT``.
+    """
 
     def __init__(self) -> None:
         self.context = new_context()
-        self.types: Recent[ShapedArray, Any] = Recent(2048)
-        self.attributes: Recent[str, Any] = Recent(2048)
-        self.integers: Recent[tuple[int, ...], Any] = Recent(2048)
-        self.scalars: Recent[tuple[bytes, ShapedArray], Any] = Recent(2048)
+        self.types: FastLRUCache[ShapedArray, Any] = FastLRUCache(2048)
+        self.attributes: FastLRUCache[str, Any] = FastLRUCache(2048)
+        self.integers: FastLRUCache[tuple[int, ...], Any] = FastLRUCache(2048)
+        self.scalars: FastLRUCache[tuple[bytes, ShapedArray], Any] = FastLRUCache(2048)
         self.modules = 0
 
 
-class _Here(threading.local):
+class _LoweringState(threading.local):
     # #: The caches that this thread is lowering with.
-    home: _Home | None = None
+    active: _ContextCaches | None = None
 
 
-_HERE = _Here()
-_home_lock = threading.Lock()
-_home: _Home | None = None
+_STATE = _LoweringState()
+_caches_lock = threading.Lock()
+_shared_caches: _ContextCaches | None = None
 
 
 def context() -> Any:
-    """Return the MLIR context of all threads, with dialects loaded; while lowering, the one that lowering began in.
+    """Return the MLIR context that all threads share; during lowering, the one that lowering began in.
 
     Only lowering works in it. XLA's passes load dialects of their own into a module's context, which crashes when
     another thread is lowering in it: XLA gets :func:`bytecode`, or a module from :func:`copy_to_new_context`.
     """
-    return (_HERE.home or _current_home()).context
+    return (_STATE.active or _current_caches()).context
 
 
 @contextmanager
 def lowering_context() -> Iterator[None]:
-    """Enter the context for writing one module.
+    """Enter the context for writing one module; nested blocks of a thread share the outer one.
 
-    A context never frees a type, a name or a constant, so after many modules there is a new one, and the old one goes
+    A context never frees a type, a name or a constant, so after many modules there is a new one. The old one is freed
     when nothing that was written in it is referenced any more.
     """
-    global _home
-    outer = _HERE.home
-    caches = outer or _current_home()
+    global _shared_caches
+    outer = _STATE.active
+    caches = outer or _current_caches()
     caches.modules += 1
-    if caches.modules > _MOST_MODULES and caches is _home:
-        _home = None  # the next module gets a new context
+    if caches.modules > _MAX_MODULES_PER_CONTEXT and caches is _shared_caches:
+        _shared_caches = None  # the next module gets a new context
     try:
-        _HERE.home = caches
+        _STATE.active = caches
         with caches.context:
             yield
     finally:
-        _HERE.home = outer
+        _STATE.active = outer
 
 
-def _current_home() -> _Home:
-    global _home
-    caches = _home
+def _current_caches() -> _ContextCaches:
+    """Return the context of all threads with its caches; they are created on first use."""
+    global _shared_caches
+    caches = _shared_caches
     if caches is None:
-        with _home_lock:
-            caches = _home
+        with _caches_lock:
+            caches = _shared_caches
             if caches is None:
-                caches = _home = _Home()
+                caches = _shared_caches = _ContextCaches()
     return caches
 
 
@@ -92,19 +98,19 @@ def bytecode(module: Any) -> bytes:
     return out.getvalue()
 
 
-def nameless_bytecode(module: Any) -> bytes:
-    """Return a module's bytecode without its name, which differs each time that a program is lowered."""
+def bytecode_without_name(module: Any) -> bytes:
+    """Return a module's bytecode without its name, so that two lowerings of one program have equal bytes."""
     copy = module.operation.clone()
     copy.attributes["sym_name"] = ir.StringAttr.get("", copy.context)
     return bytecode(copy)
 
 
-def of_its_own(module: Any) -> Any:
-    """Copy a module to a new context that nothing else uses."""
+def copy_to_new_context(module: Any) -> Any:
+    """Return a copy of a module in a new context that nothing else uses, such as for another thread."""
     return ir.Module.parse(bytecode(module), new_context())
 
 
-_ELEMENT = {
+_ELEMENT_TYPES = {
     "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
     "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
     "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
@@ -116,75 +122,83 @@ _ELEMENT = {
 
 
 def tensor_type(aval: ShapedArray) -> Any:
-    """Return the MLIR type of an abstract value within a program.
+    """Return the MLIR type of an abstract value inside of a program, such as ``tensor<3xf32>``.
 
-    It is the carrier's type for dtypes narrower than a byte, and that of their words for keys.
+    A dtype narrower than a byte gets its carrier type (``i8`` for int4). An array of typed keys gets the type of its
+    key words, with one more axis.
     """
-    caches = _HERE.home or _current_home()
-    mlir_type = caches.types.get(aval) or caches.types.again(aval)
+    caches = _STATE.active or _current_caches()
+    mlir_type = caches.types.get(aval) or caches.types.promote(aval)
     if mlir_type is None:
-        base = in_words(aval)
-        mlir_type = caches.types.keep(aval, _parsed(base, _ELEMENT[CARRIERS.get(base.dtype, base.dtype).name]))
+        base = physical_aval(aval)
+        mlir_type = caches.types.insert(
+            aval, _parse_tensor_type(base, _ELEMENT_TYPES[CARRIERS.get(base.dtype, base.dtype).name])
+        )
     return mlir_type
 
 
 def packed_type(aval: ShapedArray) -> Any:
-    """Return the MLIR type of an operand or a result of a program as a whole."""
-    return _parsed(aval, packed_element(aval.dtype)) if aval.dtype in CARRIERS else tensor_type(aval)
+    """Return the MLIR type of a program's operand or result, as the executable takes and returns it.
+
+    For a dtype narrower than a byte this is the dtype's own type (``tensor<3xi4>``), whose elements XLA packs in
+    memory, while :func:`tensor_type` returns that of its carrier. For other dtypes both are the same.
+    """
+    return _parse_tensor_type(aval, packed_element_type(aval.dtype)) if aval.dtype in CARRIERS else tensor_type(aval)
 
 
-def _parsed(aval: ShapedArray, element: str) -> Any:
+def _parse_tensor_type(aval: ShapedArray, element: str) -> Any:
     sizes = "".join(f"{size}x" for size in aval.shape)
     with context():
         return ir.Type.parse(f"tensor<{sizes}{element}>")
 
 
 def attribute(text: str) -> Any:
-    """Return a parsed MLIR attribute, such as ``attribute("dense<0> : tensor<1xi64>")``."""
-    caches = _HERE.home or _current_home()
+    """Return the MLIR attribute of a text, such as ``attribute("dense<0> : tensor<1xi64>")``, parsed or cached."""
+    caches = _STATE.active or _current_caches()
     parsed = caches.attributes.get(text)
     if parsed is None:
-        parsed = caches.attributes.again(text)
+        parsed = caches.attributes.promote(text)
     if parsed is None:
         with caches.context:
-            parsed = caches.attributes.keep(text, ir.Attribute.parse(text))
+            parsed = caches.attributes.insert(text, ir.Attribute.parse(text))
     return parsed
 
 
-def integers(values: Sequence[int]) -> Any:
-    """Return the attribute ``array<i64: …>``."""
-    cache = (_HERE.home or _current_home()).integers
+def int64_array(values: Sequence[int]) -> Any:
+    """Return the MLIR attribute ``array<i64: …>`` that holds ``values``."""
+    cache = (_STATE.active or _current_caches()).integers
     key = tuple(values)
-    return cache.get(key) or cache.again(key) or cache.keep(key, _integers(key))
+    return cache.get(key) or cache.promote(key) or cache.insert(key, _parse_int64_array(key))
 
 
-def _integers(values: tuple[int, ...]) -> Any:
+def _parse_int64_array(values: tuple[int, ...]) -> Any:
     return attribute(f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>")
 
 
 #: The type of the token that orders calls of Python: a number whose value is unused.
-TOKEN = shaped((), np.dtype(np.int32))
+TOKEN = make_aval((), np.dtype(np.int32))
 
 
 def _row_major(avals: Sequence[ShapedArray]) -> Any:
-    """Return the attribute of row-major layouts, as NumPy has them."""
+    """Return the attribute with a row-major layout for each type, for ``operand_layouts`` of a custom call."""
     layouts = [", ".join(map(str, reversed(range(aval.ndim)))) for aval in avals]
     return attribute(
         f"[{', '.join(f'dense<[{x}]> : tensor<{a.ndim}xindex>' for x, a in zip(layouts, avals, strict=True))}]"
     )
 
 
-def passes_token(effects: Effects) -> bool:
-    """Return whether operations with these effects take and return the token: those that call Python.
+def needs_token(effects: Effects) -> bool:
+    """Return whether operations with these effects take and return a token: whether they call Python.
 
-    Unordered calls get one as well: XLA refuses a program in which no result depends on a call, where a library
-    computes a reduction that the call needs. In ``shard_map`` each device has its own token, and all leave it as one.
+    The token orders the calls. Unordered calls get one as well: XLA refuses a program in which no result depends on a
+    call whose operand is a reduction computed by a library. In ``shard_map`` each device has a token of its own;
+    outside of it there is one for all.
     """
     return calls_python(effects)
 
 
-def _passing_token(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that it takes the token as a further operand and returns it as a further result."""
+def _add_token(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function so that it takes the token as an additional last operand and returns it as the last result."""
 
     def call(*operands: Any) -> tuple[Any, ...]:
         *arguments, token = operands
@@ -194,9 +208,11 @@ def _passing_token(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Builder:
-    """Emitter of operations at the insertion point of the function being written.
+    """Writer of StableHLO operations into one function, at its insertion point.
 
-    ``inputs`` and ``outputs`` are the current equation's atoms, ``location`` its name and line.
+    Lowering rules (``to_stablehlo``) get it together with the MLIR values of their operands. ``inputs`` and
+    ``outputs`` are the jaxpr variables or literals of the equation being lowered, ``location`` is the equation's name
+    and source line, and ``insertion`` is where the next operation goes.
     """
 
     def __init__(self, platform: str) -> None:
@@ -209,9 +225,9 @@ class Builder:
         self.token: Any = None
         #: The manual axes (``xla/lowering/collectives.ManualMesh``); None outside of ``shard_map``.
         self.manual: Any = None
-        self._types = (_HERE.home or _current_home()).types
+        self._types = (_STATE.active or _current_caches()).types
         self._literals: dict[Any, Any] = {}
-        self._spread: dict[Any, Any] = {}
+        self._broadcasts: dict[Any, Any] = {}
 
     @property
     def in_avals(self) -> list[ShapedArray]:
@@ -224,7 +240,7 @@ class Builder:
         return [v.aval for v in self.outputs]
 
     @property
-    def knows_nan(self) -> bool:
+    def can_fold_nan(self) -> bool:
         """Return whether the compiler may find that an operand is NaN and drop what depends on it."""
         return False
 
@@ -234,42 +250,65 @@ class Builder:
         return False
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
-        """Call the inner program with that index of the current equation."""
+        """Call a body of the current equation as a function and return its results.
+
+        ``body`` is a closed jaxpr and ``operands`` are MLIR values. ``index`` is the number of the body among those of
+        the equation (which branch of a ``cond``); it becomes part of the names of the body's equations.
+        """
         raise NotImplementedError
 
-    def called(self, segment: str) -> AbstractContextManager[None]:
-        """Emit operations inside of a block under the current equation's name with a suffix."""
+    def name_scope(self, segment: str) -> AbstractContextManager[None]:
+        """Return a context manager in which operations are named by the current equation's path and ``segment``."""
         raise NotImplementedError
 
     def call_composite(
         self, body: Any, operands: Sequence[Any], name: str, attributes: dict[str, Any], version: int
     ) -> list[Any]:
-        """Call an inner program of the current equation as a composite that a compiler may know by name."""
+        """Call a body of the current equation as a ``stablehlo.composite`` and return its results.
+
+        A compiler that knows the composite by ``name`` and ``version`` may use an implementation of its own, by the
+        ``attributes``; others run ``body``, a closed jaxpr, on the ``operands``.
+        """
         raise NotImplementedError
 
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
-        """Write the equations of an inner program here, where a call is not possible."""
+        """Write the equations of a body here, where a call is not possible, and return the values of its results.
+
+        The parameters are those of :meth:`call_body`.
+        """
         raise NotImplementedError
 
-    def constrained(self, value: Any, sharding: Any) -> Any:
-        """Constrain the sharding of the current equation's operand and return its value."""
+    def constrain_sharding(self, value: Any, sharding: Any) -> Any:
+        """Emit a sharding constraint on ``value`` and return the constrained value.
+
+        ``value`` has the type of the current equation's first result. It is returned unchanged where one device runs
+        the program.
+        """
         raise NotImplementedError
 
-    def on_each_device(
+    def call_on_each_device(
         self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any, axes: Sequence[Any]
     ) -> list[Any]:
-        """Call an inner program of the current equation on each device of a mesh, with its shards.
+        """Call a body of the current equation on each device of a mesh, with its shards, and return the results.
 
-        ``ins`` and ``outs`` are the specs by which operands and results are partitioned along ``axes`` of the mesh.
+        ``ins`` and ``outs`` are the partition specs by which operands and results are cut along ``axes``, the mesh
+        axes that are manual in the body. Raises NotImplementedError for a program without devices, and inside of such
+        a call over another mesh or over the same axes.
         """
         raise NotImplementedError
 
     def add_callback(self, function: Callable[..., Any], results: Sequence[ShapedArray]) -> int:
-        """Add a Python function that the program calls, with its result types, and return its number."""
+        """Register a Python function that the program calls and return its index among the program's callbacks.
+
+        ``results`` are the types of the arrays that it returns.
+        """
         raise NotImplementedError
 
     def emit(self, name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
-        """Emit one operation whose results have the types of the current equation's."""
+        """Emit one operation with the result types of the current equation, and return the values of its results.
+
+        ``name`` includes the dialect: ``stablehlo.add``.
+        """
         outputs = self.outputs
         if len(outputs) == 1:
             aval = outputs[0].aval
@@ -286,7 +325,11 @@ class Builder:
         results: Sequence[ShapedArray] | None = None,
         regions: int = 0,
     ) -> Any:
-        """Emit an operation like :meth:`emit`, but return the operation itself, so that its regions can be filled."""
+        """Emit an operation like :meth:`emit`, but return the operation itself, so that its regions can be filled.
+
+        ``results`` are the types of its results (None: those of the current equation), ``regions`` is the number of
+        its regions, which are empty at first.
+        """
         types = [tensor_type(aval) for aval in (self.out_avals if results is None else results)]
         return _create(
             name,
@@ -299,7 +342,7 @@ class Builder:
         )
 
     def barrier(self, operands: Sequence[Any]) -> list[Any]:
-        """Return the operands behind a barrier: the compiler computes all of them before it uses any."""
+        """Emit a barrier and return the operands behind it: the compiler computes all of them before it uses any."""
         types = [x.type for x in operands]
         operation = _create("stablehlo.optimization_barrier", types, operands, loc=self.location, ip=self.insertion)
         return list(operation.results)
@@ -307,7 +350,7 @@ class Builder:
     def emit1(
         self, name: str, operands: Sequence[Any], aval: ShapedArray, attributes: dict[str, Any] | None = None
     ) -> Any:
-        """Emit one operation with one result, of type ``aval``."""
+        """Emit one operation with one result, of type ``aval``, and return the value of the result."""
         return _create(
             name,
             results=[tensor_type(aval)],
@@ -318,36 +361,39 @@ class Builder:
         ).result
 
     def pack(self, value: Any, aval: ShapedArray) -> Any:
-        """Convert a value from its carrier, if it has one, to the type that the program returns."""
-        return self._converted(value, packed_type(aval)) if aval.dtype in CARRIERS else value
+        """Convert a value of type ``aval`` from its carrier type, if it has one, to its packed type."""
+        return self._convert(value, packed_type(aval)) if aval.dtype in CARRIERS else value
 
     def unpack(self, value: Any, aval: ShapedArray) -> Any:
-        """Convert an operand of the program to its carrier, if it has one."""
-        return self._converted(value, tensor_type(aval)) if aval.dtype in CARRIERS else value
+        """Convert an operand of the program, of type ``aval``, to its carrier type, if it has one."""
+        return self._convert(value, tensor_type(aval)) if aval.dtype in CARRIERS else value
 
     def bitcast(self, value: Any, aval: ShapedArray, out: ShapedArray) -> Any:
-        """Bitcast a value to another type, taking carriers of both into account."""
-        packed = self._converted(self.pack(value, aval), packed_type(out), "stablehlo.bitcast_convert")
+        """Bitcast a value of type ``aval`` to the type ``out``; either may be represented by a carrier type."""
+        packed = self._convert(self.pack(value, aval), packed_type(out), "stablehlo.bitcast_convert")
         return self.unpack(packed, out)
 
-    def _converted(self, value: Any, type_: Any, name: str = "stablehlo.convert") -> Any:
+    def _convert(self, value: Any, type_: Any, name: str = "stablehlo.convert") -> Any:
         return _create(name, results=[type_], operands=[value], loc=self.location, ip=self.insertion).result
 
     def literal(self, x: Any) -> Any:
-        """Return the constant for a literal, written once per function."""
+        """Return the MLIR value of a jaxpr literal; its constant is written once per function."""
         value = self._literals.get(x)
         if value is None:
             value = self._literals[x] = self.constant(x.val, x.aval)
         return value
 
     def constant(self, value: Any, aval: ShapedArray) -> Any:
-        """Return a constant filled with a scalar, or holding an array of the type's shape."""
+        """Emit a constant of type ``aval`` and return its value.
+
+        ``value`` is a scalar, repeated to the shape of the type, or an array of that shape.
+        """
         array = np.asarray(value, aval.dtype)
         if array.ndim:
             dense = self._dense(array, aval)
         else:
-            cache, key = (_HERE.home or _current_home()).scalars, (array.tobytes(), aval)
-            dense = cache.get(key) or cache.again(key) or cache.keep(key, self._dense(array, aval))
+            cache, key = (_STATE.active or _current_caches()).scalars, (array.tobytes(), aval)
+            dense = cache.get(key) or cache.promote(key) or cache.insert(key, self._dense(array, aval))
         return _create(
             "stablehlo.constant",
             results=[tensor_type(aval)],
@@ -357,7 +403,11 @@ class Builder:
         ).result
 
     def _dense(self, array: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
-        element = tensor_type(shaped((), aval.dtype)).element_type
+        """Return the dense attribute for a constant of type ``aval``: a scalar, or an array of its shape.
+
+        The elements have the carrier type if the dtype has one.
+        """
+        element = tensor_type(make_aval((), aval.dtype)).element_type
         if aval.dtype in CARRIERS:
             array = array.astype(CARRIERS[aval.dtype])
         if array.dtype == np.bool_:  # MLIR stores booleans as bytes, and XLA relies on true being 1
@@ -367,71 +417,89 @@ class Builder:
         return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(aval.shape))
 
     def broadcast(self, value: Any, aval: ShapedArray, dimensions: Sequence[int] = ()) -> Any:
-        """Broadcast ``value`` to the type's shape; operand axis i becomes result axis ``dimensions[i]``."""
-        return self.emit1("stablehlo.broadcast_in_dim", [value], aval, {"broadcast_dimensions": integers(dimensions)})
+        """Broadcast ``value`` to the shape of ``aval``; operand axis i becomes result axis ``dimensions[i]``."""
+        return self.emit1(
+            "stablehlo.broadcast_in_dim", [value], aval, {"broadcast_dimensions": int64_array(dimensions)}
+        )
 
-    def spread(self, value: Any, x: Any, shape: tuple[int, ...]) -> Any:
-        """Broadcast an atom's value to a shape; the same literal for the same shape is written once."""
+    def broadcast_atom(self, value: Any, x: Any, shape: tuple[int, ...]) -> Any:
+        """Broadcast ``value``, the MLIR value of the jaxpr variable or literal ``x``, to ``shape``.
+
+        ``x`` is a scalar or has as many axes as ``shape``. One literal is broadcast to one shape once per function.
+        """
         if x.__class__ is not Literal:
             axes = tuple(range(len(shape))) if x.aval.shape else ()
-            return self.broadcast(value, shaped(shape, x.aval.dtype), axes)
+            return self.broadcast(value, make_aval(shape, x.aval.dtype), axes)
         key = (x, shape)
-        stretched = self._spread.get(key)
+        stretched = self._broadcasts.get(key)
         if stretched is None:
-            stretched = self._spread[key] = self.broadcast(value, shaped(shape, x.aval.dtype))
+            stretched = self._broadcasts[key] = self.broadcast(value, make_aval(shape, x.aval.dtype))
         return stretched
 
     def compare(self, direction: str, x: Any, y: Any) -> Any:
-        """Compare two scalars by a direction (``LT``, ``EQ`` …)."""
+        """Compare two scalars and return a boolean; ``direction`` is StableHLO's (``EQ``, ``LT``, ``GE``, …)."""
         attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
-        return self.emit1("stablehlo.compare", [x, y], shaped((), np.dtype(np.bool_)), attributes)
+        return self.emit1("stablehlo.compare", [x, y], make_aval((), np.dtype(np.bool_)), attributes)
 
     def slice_leading(self, array: Any, index: Any, aval: ShapedArray) -> Any:
-        """Return the slice of type ``aval`` (an axis less than ``array``) at an index of the leading axis."""
+        """Return ``array[index]``, the slice at an index of the leading axis.
+
+        ``index`` is a scalar int32 value of the program. ``aval`` is the type of the slice, which has one axis fewer
+        than ``array``.
+        """
         sizes = (1, *aval.shape)
-        starts = [index, *[self.constant(0, shaped((), np.dtype(np.int32)))] * len(aval.shape)]
+        starts = [index, *[self.constant(0, make_aval((), np.dtype(np.int32)))] * len(aval.shape)]
         part = self.emit1(
             "stablehlo.dynamic_slice",
             [array, *starts],
-            shaped(sizes, aval.dtype),
-            {"slice_sizes": integers(sizes)},
+            make_aval(sizes, aval.dtype),
+            {"slice_sizes": int64_array(sizes)},
         )
         return self.emit1("stablehlo.reshape", [part], aval)
 
     def update_leading(self, array: Any, part: Any, index: Any, aval: ShapedArray) -> Any:
-        """Replace the slice of ``array``, of type ``aval``, at an index of the leading axis by ``part``."""
-        starts = [index, *[self.constant(0, shaped((), np.dtype(np.int32)))] * (len(aval.shape) - 1)]
-        slice_ = self.emit1("stablehlo.reshape", [part], shaped((1, *aval.shape[1:]), aval.dtype))
+        """Return ``array`` with ``array[index]``, the slice at an index of the leading axis, replaced by ``part``.
+
+        ``index`` is a scalar int32 value of the program, ``part`` has one axis fewer than ``array``, and ``aval`` is
+        the type of ``array``.
+        """
+        starts = [index, *[self.constant(0, make_aval((), np.dtype(np.int32)))] * (len(aval.shape) - 1)]
+        slice_ = self.emit1("stablehlo.reshape", [part], make_aval((1, *aval.shape[1:]), aval.dtype))
         return self.emit1("stablehlo.dynamic_update_slice", [array, slice_, *starts], aval)
 
-    def passes_token(self, effects: Effects) -> bool:
-        """Return whether operations with these effects take and return the token."""
-        return passes_token(effects)
+    def needs_token(self, effects: Effects) -> bool:
+        """Return whether operations with these effects take and return the token: whether they call Python."""
+        return needs_token(effects)
 
     def current_token(self) -> Any:
-        """Return the value that the next call of Python depends on, a new one before the first call."""
+        """Return the token that the next call of Python takes: that of the last call, or else a new one."""
         if self.token is None:
             self.token = self.constant(0, TOKEN)
         return self.token
 
-    def of_one_device(self, results: int) -> dict[str, Any]:
-        """Return the attributes of an operation that one device carries out for all devices of the program."""
+    def single_device_attributes(self, results: int) -> dict[str, Any]:
+        """Return the attributes of an operation that one device carries out for all devices of the program.
+
+        ``results`` is how many results it has. There are no attributes for a program on one device and inside of
+        ``shard_map``.
+        """
         return {}
 
     def call_python(
         self, function: Callable[..., Any], operands: Sequence[Any], *, with_token: bool = False, pure: bool = False
     ) -> list[Any]:
-        """Call a Python function, of NumPy arrays to a tuple of NumPy arrays of the current equation's results.
+        """Emit a call of a Python function and return its results, which have the types of the current equation's.
 
-        ``with_token`` passes the token as a further operand and result. A ``pure`` call may be dropped where its
-        results are unused. Of devices that share a program the first one calls, with whole arrays; in ``shard_map``
-        each does, with its own shards.
+        ``function`` takes NumPy arrays and returns a tuple of NumPy arrays. ``with_token`` passes the token as an
+        additional operand and result. A ``pure`` call may be dropped where its results are unused. Where several
+        devices share the program, the first one calls with whole arrays; in ``shard_map`` each does, with its own
+        shards.
         """
         in_avals, results = self.in_avals, self.out_avals
-        function = of_packed(function, in_avals, results)
+        function = convert_carriers(function, in_avals, results)
         if with_token:
             operands, in_avals, results = [*operands, self.current_token()], [*in_avals, TOKEN], [*results, TOKEN]
-            function = _passing_token(function)
+            function = _add_token(function)
         attributes = {
             "call_target_name": attribute(f'"xla_ffi_python_{"cpu" if self.platform == "cpu" else "gpu"}_callback"'),
             "api_version": attribute("4 : i32"),
@@ -439,7 +507,7 @@ class Builder:
             "backend_config": attribute(f"{{index = {self.add_callback(function, results)} : ui64}}"),
             "operand_layouts": _row_major(in_avals),
             "result_layouts": _row_major(results),
-            **self.of_one_device(len(results)),
+            **self.single_device_attributes(len(results)),
         }
         values = list(self.operation("stablehlo.custom_call", operands, attributes, results).results)
         if with_token:
@@ -455,9 +523,11 @@ class Builder:
         *,
         with_token: bool = False,
     ) -> list[Any]:
-        """Return the operands, of those types, after ``body`` was applied as long as ``condition`` holds for them.
+        """Emit a loop and return the values that it ends with.
 
-        ``with_token`` carries the token along, for bodies that call Python.
+        ``operands`` are the initial values and ``avals`` their types. ``condition`` and ``body`` get the values of an
+        iteration and return a list: one boolean, and the values of the next iteration. ``with_token`` carries the
+        token along, for bodies that call Python.
         """
         if not with_token:
             loop = self.operation("stablehlo.while", operands, {}, avals, regions=2)
@@ -477,9 +547,11 @@ class Builder:
         return list(results)
 
     def case(self, index: Any, branches: Sequence[Callable[[], list[Any]]], *, with_token: bool = False) -> list[Any]:
-        """Return the results of the branch with that index, which are the current equation's results.
+        """Emit a choice among branches and return its results, which have the types of the current equation's.
 
-        ``with_token`` passes the token through, for branches that call Python.
+        ``index`` is a scalar int32 value that selects the branch. Each of ``branches`` takes no arguments, emits
+        operations and returns the branch's results. ``with_token`` passes the token through, for branches that call
+        Python.
         """
         types = [*self.out_avals, TOKEN] if with_token else self.out_avals
         before = self.current_token() if with_token else self.token
@@ -501,7 +573,11 @@ class Builder:
         index: int = 0,
         end: str = "stablehlo.return",
     ) -> None:
-        """Fill a region of an operation with one block, ended by the values of ``write(*arguments)``."""
+        """Fill the empty region number ``index`` of an operation with one block.
+
+        ``arguments`` are the types of the block's arguments. ``write`` gets their values, emits operations and returns
+        the values that end the block as operands of an operation named ``end``.
+        """
         types = [tensor_type(aval) for aval in arguments]
         block = operation.regions[index].blocks.append(*types, arg_locs=[self.location] * len(types))
         outer = self.insertion

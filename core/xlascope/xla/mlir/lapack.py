@@ -14,14 +14,15 @@ import numpy as np
 from jaxlib import xla_client
 
 from ...ir.avals import ShapedArray
-from .solver_calls import by_columns
+from .solver_calls import call_column_major
 
 #: The type letters in the names of LAPACK's routines.
-LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+TYPE_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
 @functools.cache
-def _get_ready() -> None:
+def _register_lapack() -> None:
+    """Register jaxlib's LAPACK targets with XLA, once per process; this loads SciPy."""
     lapack = importlib.import_module("jaxlib.lapack")
     for name, target, version in lapack.registrations()["cpu"]:
         xla_client.register_custom_call_target(name, target, platform="cpu", api_version=version)
@@ -30,7 +31,7 @@ def _get_ready() -> None:
     lapack._lapack.initialize()
 
 
-def call(
+def call_lapack(
     builder: Any,
     routine: str,
     operands: Sequence[Any],
@@ -40,15 +41,20 @@ def call(
     options: Mapping[str, str] | None = None,
     in_place: Mapping[int, int] | None = None,
 ) -> list[Any]:
-    """Call a routine, named without its type letter, on stacks of operands that have ``lead`` leading axes."""
-    _get_ready()
-    name = target(routine, next(aval.dtype for aval in operand_avals))
-    return by_columns(builder, name, operands, operand_avals, results, lead, options, in_place)
+    """Emit a call of a LAPACK routine on stacks of matrices and return its results.
+
+    ``routine`` is the name without its type letter (``getrf``), which follows from the dtype of the first operand.
+    ``operand_avals`` and ``results`` are the types of operands and results, ``lead`` is how many axes number the
+    matrices of a stack, and ``options`` and ``in_place`` are those of :func:`call_column_major`.
+    """
+    _register_lapack()
+    name = lapack_target(routine, next(aval.dtype for aval in operand_avals))
+    return call_column_major(builder, name, operands, operand_avals, results, lead, options, in_place)
 
 
-def target(routine: str, dtype: np.dtype[Any]) -> str:
-    """Return the custom-call target of a routine for a dtype."""
-    letter = LETTERS[dtype.name]
+def lapack_target(routine: str, dtype: np.dtype[Any]) -> str:
+    """Return jaxlib's custom-call target for a LAPACK routine and a dtype, such as ``lapack_sgetrf_ffi``."""
+    letter = TYPE_LETTERS[dtype.name]
     names = _COMPLEX_NAMES if letter in "cz" else {}
     return f"lapack_{letter}{names.get(routine, routine)}_ffi"
 

@@ -13,8 +13,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...dtypes import bits_of
-from ...ir.avals import ShapedArray, shaped
+from ...dtypes import dtype_bits
+from ...ir.avals import ShapedArray, make_aval
 
 #: The carrier of each type that has one.
 CARRIERS: dict[np.dtype[Any], np.dtype[Any]] = {
@@ -26,26 +26,35 @@ CARRIERS: dict[np.dtype[Any], np.dtype[Any]] = {
 }
 
 
-def packed_element(dtype: np.dtype[Any]) -> str:
-    """Return MLIR's name of a type that has a carrier."""
+def packed_element_type(dtype: np.dtype[Any]) -> str:
+    """Return MLIR's name of a dtype narrower than a byte: ``i4``, ``ui2``, ``f4E2M1FN``."""
     return {"f": "f4E2M1FN"}.get(dtype.name[0]) or dtype.name.replace("uint", "ui").replace("int", "i")
 
 
-def brought_back(builder: Any, value: Any, aval: ShapedArray) -> Any:
-    """Wrap a value in a carrier into the range of the type: integers wrap around, floats are rounded."""
-    carrier = shaped(aval.shape, CARRIERS[aval.dtype])
+def wrap_in_carrier(builder: Any, value: Any, aval: ShapedArray) -> Any:
+    """Wrap a value that was computed in the carrier type of ``aval`` into the range of ``aval``.
+
+    Integers wrap around and floats are rounded. The result still has the carrier type.
+    """
+    carrier = make_aval(aval.shape, CARRIERS[aval.dtype])
     if carrier.dtype.kind == "f":
         return builder.unpack(builder.pack(value, aval), aval)
     if carrier.dtype.kind == "u":
-        mask = builder.constant(2 ** bits_of(aval.dtype) - 1, carrier)
+        mask = builder.constant(2 ** dtype_bits(aval.dtype) - 1, carrier)
         return builder.emit1("stablehlo.and", [value, mask], carrier)
-    unused_bits = builder.constant(8 - bits_of(aval.dtype), carrier)
+    unused_bits = builder.constant(8 - dtype_bits(aval.dtype), carrier)
     shifted = builder.emit1("stablehlo.shift_left", [value, unused_bits], carrier)
     return builder.emit1("stablehlo.shift_right_arithmetic", [shifted, unused_bits], carrier)
 
 
-def of_packed(function: Callable[..., Any], avals: list[ShapedArray], results: list[ShapedArray]) -> Callable[..., Any]:
-    """Wrap a Python function of NumPy arrays of those types as one of arrays of their carriers."""
+def convert_carriers(
+    function: Callable[..., Any], avals: list[ShapedArray], results: list[ShapedArray]
+) -> Callable[..., Any]:
+    """Wrap a Python function so that it takes and returns NumPy arrays of carrier types.
+
+    ``avals`` and ``results`` are the types of the arrays that ``function`` itself takes and returns. It is returned as
+    it is if none of them has a carrier type.
+    """
     if not any(aval.dtype in CARRIERS for aval in (*avals, *results)):
         return function
 

@@ -9,10 +9,10 @@ from ...ir.avals import ShapedArray
 from .builder import attribute
 
 #: Platform names of NVIDIA's GPUs: that of the client and that of its devices.
-GPUS = ("cuda", "gpu")
+GPU_PLATFORMS = ("cuda", "gpu")
 
 
-def by_columns(
+def call_column_major(
     builder: Any,
     name: str,
     operands: Sequence[Any],
@@ -23,10 +23,12 @@ def by_columns(
     in_place: Mapping[int, int] | None = None,
     transposed: bool = False,
 ) -> list[Any]:
-    """Call a routine on stacks of column-major matrices that have ``lead`` leading axes.
+    """Emit a custom call of a library routine on stacks of column-major matrices and return its results.
 
-    ``options`` are the routine's own (``{"uplo": "76 : ui8"}``), ``in_place`` maps results (by number) to the
-    operands that they overwrite. With ``transposed`` matrices are row-major: the routine sees their transposes.
+    ``name`` is the custom-call target; ``operand_avals`` and ``results`` are the types of operands and results. Arrays
+    with two axes more than ``lead`` are stacks of matrices, other arrays are row-major. ``options`` are the routine's
+    own (``{"uplo": "76 : ui8"}``); ``in_place`` maps results (by number) to the operands that they overwrite. With
+    ``transposed`` matrices are row-major: the routine sees their transposes.
     """
     options = {} if options is None else options
     attributes = {
@@ -47,7 +49,11 @@ def by_columns(
 
 
 def _layouts(avals: Sequence[ShapedArray], lead: int, transposed: bool) -> Any:
-    """Return the layouts of operands: column-major for matrices, row-major for others."""
+    """Return the attribute with the layouts of arrays of these types.
+
+    Those with two axes more than ``lead`` are matrices and column-major, unless ``transposed``; the others are
+    row-major.
+    """
     texts = []
     for aval in avals:
         order = list(reversed(range(aval.ndim)))
@@ -57,7 +63,7 @@ def _layouts(avals: Sequence[ShapedArray], lead: int, transposed: bool) -> Any:
     return attribute(f"[{', '.join(texts)}]")
 
 
-def of_xla(
+def call_xla_factorization(
     builder: Any,
     name: str,
     operands: Sequence[Any],
@@ -65,7 +71,11 @@ def of_xla(
     config: str = "",
     version: int = 1,
 ) -> list[Any]:
-    """Call one of the factorizations that XLA itself has for a TPU (``Qr``, ``Eigh``, ``LuDecomposition``)."""
+    """Emit a call of a factorization that XLA itself has for TPUs (``Qr``, ``Eigh``, ``LuDecomposition``).
+
+    ``results`` are the types of its results, which it returns. ``config`` is the text of the custom call's
+    ``backend_config`` and ``version`` its API version.
+    """
     attributes = {
         "call_target_name": attribute(f'"{name}"'),
         "api_version": attribute(f"{version} : i32"),

@@ -10,7 +10,10 @@ from jaxlib import utils, weakref_lru_cache, xla_client  # noqa: F401  (the impo
 
 
 def main() -> None:
-    """Start the plugin with that name, from that library."""
+    """Start the plugin that the arguments of the command name: its PJRT name, and its library.
+
+    The reason of a failure is written to standard output, and the process ends.
+    """
     name, library = sys.argv[1:]
     answer = os.dup(1)
     os.dup2(2, 1)  # plugins print to standard output too

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import see
-from ...ir.sources import user_line, where_text
+from ...ir.user_frames import user_line, where_text
 from ...runtime import boot
 from ..devices.backend import devices
 
@@ -36,8 +36,8 @@ class AxisType(enum.Enum):
         return self.name
 
 
-class _Axes:
-    """Names, sizes and kinds of a mesh's axes."""
+class _MeshAxes:
+    """Base class of meshes: the names, sizes and kinds of the axes, in the same order."""
 
     axis_names: tuple[AxisName, ...]
     axis_sizes: tuple[int, ...]
@@ -73,7 +73,11 @@ class _Axes:
         """Return whether there are axes and all of them are explicit."""
         return bool(self.axis_types) and set(self.axis_types) == {AxisType.Explicit}
 
-    def _checked_types(self, caller: str, axis_types: Any) -> tuple[AxisType, ...]:
+    def _normalize_types(self, caller: str, axis_types: Any) -> tuple[AxisType, ...]:
+        """Return a kind for each axis as a tuple: ``Auto`` for None, and one kind alone for a mesh with one axis.
+
+        ``caller`` begins the message of the ValueError for other values.
+        """
         if axis_types is None:
             return (AxisType.Auto,) * len(self.axis_names)
         types = axis_types if isinstance(axis_types, tuple | list) else (axis_types,)
@@ -91,7 +95,11 @@ class _Axes:
         return repr(self.axis_types)
 
 
-def _names(caller: str, axis_names: Any, rank: int) -> tuple[AxisName, ...]:
+def _normalize_names(caller: str, axis_names: Any, rank: int) -> tuple[AxisName, ...]:
+    """Return the names of mesh axes as a tuple; raises ValueError unless they are ``rank`` different ones.
+
+    A single name stands for a tuple of one. ``caller`` begins the message.
+    """
     names = tuple(axis_names) if isinstance(axis_names, tuple | list) else (axis_names,)
     if len(names) != rank:
         raise ValueError(
@@ -104,8 +112,8 @@ def _names(caller: str, axis_names: Any, rank: int) -> tuple[AxisName, ...]:
     return names
 
 
-class AbstractMesh(_Axes):
-    """Names, sizes and kinds of axes, without devices: the mesh of types and programs."""
+class AbstractMesh(_MeshAxes):
+    """Names, sizes and kinds of mesh axes without devices, as types and programs use them."""
 
     def __init__(
         self, axis_sizes: Sequence[int], axis_names: Sequence[AxisName], axis_types: Any = None, **unknown: Any
@@ -113,8 +121,8 @@ class AbstractMesh(_Axes):
         if unknown:
             raise TypeError(f"AbstractMesh has no argument {next(iter(unknown))!r}{where_text(user_line())}")
         self.axis_sizes = tuple(axis_sizes)
-        self.axis_names = _names("AbstractMesh", axis_names, len(self.axis_sizes))
-        self.axis_types = self._checked_types("AbstractMesh", axis_types)
+        self.axis_names = _normalize_names("AbstractMesh", axis_names, len(self.axis_sizes))
+        self.axis_types = self._normalize_types("AbstractMesh", axis_types)
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
@@ -135,7 +143,7 @@ class AbstractMesh(_Axes):
         return f"AbstractMesh({self._sizes_text()}, axis_types={self._types_text()})"
 
 
-class Mesh(_Axes):
+class Mesh(_MeshAxes):
     """Array of devices with named axes.
 
     ``devices`` is an array (or nested lists) of devices, ``axis_names`` has a name for each of its axes. Raises
@@ -152,8 +160,8 @@ class Mesh(_Axes):
         device_array.flags.writeable = False
         self.devices = device_array
         self.axis_sizes = device_array.shape
-        self.axis_names = _names("Mesh", axis_names, device_array.ndim)
-        self.axis_types = self._checked_types("Mesh", axis_types)
+        self.axis_names = _normalize_names("Mesh", axis_names, device_array.ndim)
+        self.axis_types = self._normalize_types("Mesh", axis_types)
         self.flat: tuple[Any, ...] = tuple(device_array.flat)
         for device in self.flat:
             if not hasattr(device, "device_kind"):
@@ -171,22 +179,22 @@ class Mesh(_Axes):
 
     @property
     def device_ids(self) -> np.ndarray[Any, Any]:
-        """Return the devices' numbers, in the mesh's shape."""
+        """Return the ids of the devices as an array of the mesh's shape."""
         return np.array([device.id for device in self.flat], dtype=np.int64).reshape(self.axis_sizes)
 
     @property
     def local_devices(self) -> list[Any]:
-        """Return the devices of this process."""
+        """Return the devices of the mesh that belong to this process."""
         local = [device for device in self.flat if device.process_index == device.client.process_index()]
         return local
 
     @property
     def is_multi_process(self) -> bool:
-        """Return whether devices of other processes are among them."""
+        """Return whether some devices of the mesh belong to other processes."""
         return len(self.local_devices) < len(self.flat)
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
-        """Return the mesh with other devices, names or kinds of axes."""
+        """Return a mesh with the given devices, names or kinds of axes in place of its own, which None keeps."""
         return Mesh(
             self.devices if devices is None else devices,
             self.axis_names if axis_names is None else axis_names,
@@ -206,14 +214,14 @@ class Mesh(_Axes):
         return self._hash
 
     def __reduce__(self) -> Any:
-        return _mesh_again, (self.device_ids, self.axis_names, [axis_type.name for axis_type in self.axis_types])
+        return _unpickle_mesh, (self.device_ids, self.axis_names, [axis_type.name for axis_type in self.axis_types])
 
     def __enter__(self) -> Mesh:
-        _enter([*_CURRENT.entered, self])
+        _set_mesh_stack([*_CURRENT.mesh_stack, self])
         return self
 
     def __exit__(self, *_: object) -> None:
-        _enter(_CURRENT.entered[:-1])
+        _set_mesh_stack(_CURRENT.mesh_stack[:-1])
 
     def __repr__(self) -> str:
         if self.empty:
@@ -224,7 +232,7 @@ class Mesh(_Axes):
         return "Mesh()" if self.empty else f"Mesh({self._sizes_text()}, axis_types={self._types_text()})"
 
 
-def _mesh_again(ids: Any, names: Any, types: Sequence[str]) -> Mesh:
+def _unpickle_mesh(ids: Any, names: Any, types: Sequence[str]) -> Mesh:
     """Restore a pickled mesh from this process's devices with those numbers."""
     by_id = {item.id: item for item in devices()}
     device_array = np.array([by_id[int(i)] for i in np.asarray(ids).flat], dtype=object)
@@ -234,32 +242,34 @@ def _mesh_again(ids: Any, names: Any, types: Sequence[str]) -> Mesh:
 # The current mesh ---------------------------------------------------------------------------------------------------
 
 
-class _Current(threading.local):
+class _CurrentMeshes(threading.local):
+    """Stack of the meshes that are current on a thread."""
+
     def __init__(self) -> None:
         #: Meshes of ``with mesh:`` and ``set_mesh``, the innermost last.
-        self.entered: list[Mesh] = []
+        self.mesh_stack: list[Mesh] = []
 
 
-_CURRENT = _Current()
+_CURRENT = _CurrentMeshes()
 
 
-def _enter(meshes: list[Mesh]) -> None:
-    _CURRENT.entered = meshes
+def _set_mesh_stack(meshes: list[Mesh]) -> None:
+    _CURRENT.mesh_stack = meshes
     boot.note_mesh(meshes[-1] if meshes else None)
 
 
 def current_mesh() -> Mesh | None:
-    """Return the mesh that ``with mesh:`` or ``set_mesh`` made current on this thread, if there is one."""
-    return _CURRENT.entered[-1] if _CURRENT.entered else None
+    """Return the mesh of the innermost ``with mesh:`` or ``set_mesh`` on this thread; None if there is none."""
+    return _CURRENT.mesh_stack[-1] if _CURRENT.mesh_stack else None
 
 
 def get_mesh() -> Mesh:
     """Return the current mesh, of the innermost ``set_mesh`` or ``with mesh:``; one without axes if there is none."""
-    return current_mesh() or _no_mesh()
+    return current_mesh() or _empty_mesh()
 
 
 @functools.cache
-def _no_mesh() -> Mesh:
+def _empty_mesh() -> Mesh:
     """Return the mesh without axes and devices."""
     mesh = Mesh.__new__(Mesh)
     mesh.devices = np.empty((0,), object)
@@ -269,24 +279,24 @@ def _no_mesh() -> Mesh:
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """Return the axes of the current mesh."""
+    """Return the axes of the current mesh without its devices; a mesh without axes if there is none."""
     mesh = current_mesh()
     return AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
 
 
 class _SetMesh(contextlib.AbstractContextManager[Mesh]):
-    """Context manager of a mesh that is current at once; leaving the ``with`` block restores the former one."""
+    """Context manager that makes a mesh current when it is created; the end of its block restores the former one."""
 
     def __init__(self, mesh: Mesh) -> None:
         self._mesh = mesh
-        self._before = list(_CURRENT.entered)
-        _enter([*self._before, mesh])
+        self._before = list(_CURRENT.mesh_stack)
+        _set_mesh_stack([*self._before, mesh])
 
     def __enter__(self) -> Mesh:
         return self._mesh
 
     def __exit__(self, *_: object) -> None:
-        _enter(self._before)
+        _set_mesh_stack(self._before)
 
 
 def set_mesh(mesh: Mesh) -> _SetMesh:
@@ -306,8 +316,11 @@ def use_mesh(mesh: Mesh) -> Iterator[Mesh]:
         yield current
 
 
-def required_mesh(user: str) -> Mesh:
-    """Return the current mesh; raises RuntimeError when there is none."""
+def require_mesh(user: str) -> Mesh:
+    """Return the current mesh; raises RuntimeError when there is none.
+
+    ``user`` is the function that was given a partition spec alone; it begins the message.
+    """
     mesh = current_mesh()
     if mesh is None:
         raise RuntimeError(
@@ -347,7 +360,7 @@ class PartitionSpec:
     UNCONSTRAINED = _UNCONSTRAINED
 
     def __init__(self, *partitions: Any) -> None:
-        self._parts = tuple(_part(part) for part in partitions)
+        self._parts = tuple(_normalize_part(part) for part in partitions)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._parts)
@@ -376,12 +389,12 @@ class PartitionSpec:
         return PartitionSpec, self._parts
 
     def index(self, value: Any) -> int:
-        """Return the first axis that is partitioned like this."""
-        return self._parts.index(_part(value))
+        """Return the first axis of the array whose entry is ``value``; raises ValueError if there is none."""
+        return self._parts.index(_normalize_part(value))
 
     def count(self, value: Any) -> int:
-        """Return how many axes are partitioned like this."""
-        return self._parts.count(_part(value))
+        """Return how many axes of the array have the entry ``value``."""
+        return self._parts.count(_normalize_part(value))
 
     def __repr__(self) -> str:
         return f"P({', '.join(map(repr, self._parts))}{',' if len(self._parts) == 1 else ''})"
@@ -391,23 +404,26 @@ class PartitionSpec:
 P = PartitionSpec
 
 
-def _part(part: Any) -> Any:
-    """Normalize the partitioning of an axis: a tuple of one name becomes the name, an empty one None."""
+def _normalize_part(part: Any) -> Any:
+    """Normalize one entry of a partition spec: a tuple of one name becomes the name, an empty one None."""
     if isinstance(part, tuple | list):
         return None if not part else part[0] if len(part) == 1 else tuple(part)
     return part
 
 
-def names_of(part: Any) -> tuple[AxisName, ...]:
-    """Return the mesh axes that partition one axis of an array."""
+def axis_names_of(part: Any) -> tuple[AxisName, ...]:
+    """Return the mesh axes that one entry of a partition spec names, as a tuple; () for None and ``UNCONSTRAINED``."""
     if part is None or part is _UNCONSTRAINED:
         return ()
     return part if isinstance(part, tuple) else (part,)
 
 
-def check_spec(caller: str, mesh: _Axes, spec: PartitionSpec) -> None:
-    """Raise ValueError for a spec with a name that the mesh lacks, or with a repeated one."""
-    used = [name for part in spec for name in names_of(part)]
+def check_spec(caller: str, mesh: _MeshAxes, spec: PartitionSpec) -> None:
+    """Raise ValueError for a partition spec with a name that the mesh lacks, or with a repeated one.
+
+    ``caller`` begins the message.
+    """
+    used = [name for part in spec for name in axis_names_of(part)]
     for name in used:
         if name not in mesh.axis_names:
             raise ValueError(

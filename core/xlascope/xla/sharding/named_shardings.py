@@ -18,27 +18,27 @@ import numpy as np
 from jaxlib import _jax, xla_client
 
 from ...errors import see
-from ...ir.avals import ShapedArray, laid
-from ...ir.sources import compose_message, user_line, where_text
-from ...recent import Recent
+from ...ir.avals import ShapedArray, with_explicit_sharding
+from ...ir.user_frames import compose_message, user_line, where_text
+from ...lru_cache import FastLRUCache
 from ..devices.backend import devices_list
-from .meshes import AxisType, Mesh, PartitionSpec, check_spec, names_of
+from .meshes import AxisType, Mesh, PartitionSpec, axis_names_of, check_spec
 
 _REPLICATED = xla_client.OpSharding.Type.REPLICATED
 Index = tuple[slice, ...]
 
 
-class OnSeveral:
-    """Sharding of arrays over several devices, in their order."""
+class MultiDeviceSharding:
+    """Base class of shardings over several devices; ``devices`` lists them in the order in which XLA numbers them."""
 
     devices: tuple[Any, ...]
 
-    def cuts(self, rank: int) -> tuple[int, ...]:
-        """Return into how many parts each axis of an array of that rank is partitioned."""
+    def partition_counts(self, rank: int) -> tuple[int, ...]:
+        """Return into how many equal blocks each axis of an array with ``rank`` axes is cut."""
         raise NotImplementedError
 
-    def tiles(self, rank: int) -> Any:
-        """Return XLA's sharding of an array of that rank."""
+    def hlo_sharding(self, rank: int) -> Any:
+        """Return XLA's sharding (``HloSharding``) of an array with ``rank`` axes."""
         raise NotImplementedError
 
     @property
@@ -74,73 +74,79 @@ class OnSeveral:
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """Return the shape of each device's shard; raises ValueError if the array has no equal shards."""
         self.check_shape("shard_shape", global_shape)
-        counts = self.cuts(len(global_shape))
+        counts = self.partition_counts(len(global_shape))
         return tuple(size // parts for size, parts in zip(global_shape, counts, strict=True))
 
     def check_shape(self, user: str, shape: Sequence[int]) -> None:
-        """Raise ValueError if a shape cannot be partitioned evenly, for which XLA would abort the process."""
-        for axis, (size, parts) in enumerate(zip(shape, self.cuts(len(shape)), strict=True)):
+        """Raise ValueError if an array of that shape cannot be cut evenly, for which XLA would abort the process.
+
+        ``user`` begins the message.
+        """
+        for axis, (size, parts) in enumerate(zip(shape, self.partition_counts(len(shape)), strict=True)):
             if size % parts:
                 over = self.parts_text(axis, parts)
-                said = f"{user}: axis {axis} of size {size} cannot be split evenly over {over}."
+                problem = f"{user}: axis {axis} of size {size} cannot be split evenly over {over}."
                 fix = f"Pad it to {-(-size // parts) * parts}, or use P() to have it whole on every device."
-                raise ValueError(compose_message(said, fix) + see("shardings"))
+                raise ValueError(compose_message(problem, fix) + see("shardings"))
 
     def parts_text(self, axis: int, parts: int) -> str:
-        """Return what an axis is split over, for a message."""
+        """Return what array axis ``axis`` is split over, for an error message; ``parts`` is the number of blocks."""
         return f"{parts} parts, as {self} has it"
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
-        """Return the shard of an array on each device, as slices."""
+        """Return the slices of the array's shard for each device; raises ValueError if it cannot be cut evenly."""
         shape = tuple(global_shape)
         self.check_shape("devices_indices_map", shape)
         return dict(zip(self.devices, self.indices(shape), strict=True))
 
     def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
-        """Return the shard of an array on each device of this process, as slices."""
+        """Return the slices of the array's shard for each device of this process."""
         local = self.addressable_devices
         return {device: index for device, index in self.devices_indices_map(global_shape).items() if device in local}
 
     def indices(self, shape: tuple[int, ...]) -> list[Index]:
-        """Return the slices of each device's shard, in the order of the devices."""
+        """Return the slices of each device's shard of an array of that shape, in the order of ``devices``."""
         full_index: Index = (slice(None),) * len(shape)
-        hlo = self.tiles(len(shape))
+        hlo = self.hlo_sharding(len(shape))
         if hlo.is_replicated():
             return [full_index] * len(self.devices)
-        counts, coordinates = _places(hlo)
+        counts, coordinates = _tile_coordinates(hlo)
         result = []
         for i in range(len(self.devices)):
             sides = zip(shape, counts, coordinates, strict=False)
-            result.append(tuple(_side(size, count, int(positions[i])) for size, count, positions in sides))
+            result.append(tuple(_axis_slice(size, count, int(positions[i])) for size, count, positions in sides))
         return result
 
     def is_equivalent_to(self, other: Any, ndim: int) -> bool:
-        """Return whether arrays of that rank have the same shards on the same devices."""
-        if not isinstance(other, OnSeveral):
+        """Return whether arrays with ``ndim`` axes have the same shards on the same devices under both shardings."""
+        if not isinstance(other, MultiDeviceSharding):
             return self.num_devices == 1 and getattr(other, "device_set", None) == self.device_set
         if self == other:
             return True
-        return self.devices == other.devices and _same(self.tiles(ndim), other.tiles(ndim))
+        return self.devices == other.devices and _is_same_tiling(self.hlo_sharding(ndim), other.hlo_sharding(ndim))
 
     def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
-        return self.tiles(num_dimensions)
+        return self.hlo_sharding(num_dimensions)
 
 
-def _side(size: int, count: int, position: int) -> slice:
+def _axis_slice(size: int, count: int, position: int) -> slice:
     step = size // count
     return slice(None) if count == 1 else slice(position * step, (position + 1) * step)
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Return whether two HLO shardings place each tile alike."""
+def _is_same_tiling(a: Any, b: Any) -> bool:
+    """Return whether two HLO shardings give each device the same block."""
     if a.is_replicated() or b.is_replicated():
         return a.is_replicated() and b.is_replicated()
-    (counts, coordinates), (other_counts, other_coordinates) = _places(a), _places(b)
+    (counts, coordinates), (other_counts, other_coordinates) = _tile_coordinates(a), _tile_coordinates(b)
     return counts == other_counts and all((x == y).all() for x, y in zip(coordinates, other_coordinates, strict=True))
 
 
-def _places(hlo: Any) -> tuple[list[int], list[Any]]:
-    """Return the number of tiles along each axis, and for each axis the tile that each device has."""
+def _tile_coordinates(hlo: Any) -> tuple[list[int], list[Any]]:
+    """Return the number of blocks along each array axis, and for each axis the index of each device's block.
+
+    ``hlo`` is a tiled HLO sharding; the indices are arrays with an element per device.
+    """
     counts = list(hlo.tile_assignment_dimensions())
     device_at = np.argsort(np.array(hlo.tile_assignment_devices()))
     coordinates = list(np.unravel_index(device_at, counts))
@@ -148,36 +154,40 @@ def _places(hlo: Any) -> tuple[list[int], list[Any]]:
     return counts[:rank], coordinates[:rank]
 
 
-class TiledSharding(OnSeveral):
-    """Sharding in a tiling of XLA's that no axes of a mesh describe."""
+class TiledSharding(MultiDeviceSharding):
+    """Sharding over several devices in an HLO tiling that XLA chose and that no axes of a mesh describe."""
 
     def __init__(self, devices: tuple[Any, ...], hlo: Any) -> None:
-        self.devices, self._tiles = devices, hlo
+        self.devices, self._hlo = devices, hlo
 
-    def cuts(self, rank: int) -> tuple[int, ...]:
-        """Return into how many parts each axis is partitioned."""
-        return tuple(_places(self._tiles)[0])
+    def partition_counts(self, rank: int) -> tuple[int, ...]:
+        """Return into how many equal blocks each axis is cut; ``rank`` is ignored, since the tiling has one."""
+        return tuple(_tile_coordinates(self._hlo)[0])
 
-    def tiles(self, rank: int) -> Any:
-        """Return XLA's sharding."""
-        return self._tiles
+    def hlo_sharding(self, rank: int) -> Any:
+        """Return the HLO tiling; ``rank`` is ignored, since the tiling has one."""
+        return self._hlo
 
     @property
     def is_fully_replicated(self) -> bool:
         """Return whether each device has the whole array."""
-        return bool(self._tiles.is_replicated())
+        return bool(self._hlo.is_replicated())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TiledSharding) and self.devices == other.devices and _same(self._tiles, other._tiles)
+        return (
+            isinstance(other, TiledSharding)
+            and self.devices == other.devices
+            and _is_same_tiling(self._hlo, other._hlo)
+        )
 
     def __hash__(self) -> int:
         return hash(self.devices)
 
     def __repr__(self) -> str:
-        return f"TiledSharding({len(self.devices)} devices, {self._tiles})"
+        return f"TiledSharding({len(self.devices)} devices, {self._hlo})"
 
 
-class NamedSharding(OnSeveral):
+class NamedSharding(MultiDeviceSharding):
     """Sharding along axes of a mesh, as a :class:`PartitionSpec` says; replicated along the others.
 
     Raises TypeError for a value that is not a mesh or not a spec, ValueError for a spec that does not fit the mesh.
@@ -205,31 +215,34 @@ class NamedSharding(OnSeveral):
     def is_fully_replicated(self) -> bool:
         """Return whether each device has the whole array."""
         sizes = self.mesh.shape
-        return all(sizes[name] == 1 for part in self.spec for name in names_of(part))
+        return all(sizes[name] == 1 for part in self.spec for name in axis_names_of(part))
 
     def with_spec(self, spec: Any) -> NamedSharding:
         """Return a sharding on the same mesh with another spec."""
         return NamedSharding(self.mesh, spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec))
 
-    def cuts(self, rank: int) -> tuple[int, ...]:
-        """Return into how many parts each axis of an array of that rank is partitioned."""
+    def partition_counts(self, rank: int) -> tuple[int, ...]:
+        """Return into how many equal blocks each axis of an array with ``rank`` axes is cut."""
         sizes = self.mesh.shape
-        counts = [math.prod(sizes[name] for name in names_of(part)) for part in self.spec]
+        counts = [math.prod(sizes[name] for name in axis_names_of(part)) for part in self.spec]
         return (*counts, *[1] * (rank - len(counts)))
 
-    def tiles(self, rank: int) -> Any:
-        """Return XLA's sharding of an array of that rank."""
-        return tiles_of(self, rank)
+    def hlo_sharding(self, rank: int) -> Any:
+        """Return XLA's sharding (``HloSharding``) of an array with ``rank`` axes."""
+        return hlo_sharding_of(self, rank)
 
     def parts_text(self, axis: int, parts: int) -> str:
-        """Return what an axis is split over, for a message."""
-        names = names_of(self.spec[axis])
+        """Return what array axis ``axis`` is split over, for an error message; ``parts`` is the number of blocks."""
+        names = axis_names_of(self.spec[axis])
         spec = ", ".join(map(repr, self.spec))
         axes = f"mesh axis {names[0]!r}" if len(names) == 1 else f"mesh axes {', '.join(map(repr, names))}"
         return f"the {parts} devices of {axes} (P({spec}))"
 
     def check_shape(self, user: str, shape: Sequence[int]) -> None:
-        """Raise ValueError if a shape does not fit, for which XLA would abort the process."""
+        """Raise ValueError if an array of that shape has fewer axes than the spec, or cannot be cut evenly.
+
+        ``user`` begins the message.
+        """
         if len(self.spec) > len(shape):
             raise ValueError(
                 f"{user}: {self.spec} says how {len(self.spec)} axes are cut, and an array of shape {tuple(shape)} has "
@@ -252,13 +265,13 @@ class NamedSharding(OnSeveral):
         return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}, memory_kind=device)"
 
 
-def tiles_of(sharding: NamedSharding, rank: int) -> Any:
-    """Return XLA's sharding of an array of that rank."""
+def hlo_sharding_of(sharding: NamedSharding, rank: int) -> Any:
+    """Return XLA's sharding (``HloSharding``) of an array with ``rank`` axes that has a named sharding."""
     mesh, sizes = sharding.mesh, sharding.mesh.shape
-    counts = sharding.cuts(rank)
+    counts = sharding.partition_counts(rank)
     if math.prod(counts) == 1:
         return xla_client.HloSharding.replicate()
-    used = [name for part in sharding.spec for name in names_of(part)]
+    used = [name for part in sharding.spec for name in axis_names_of(part)]
     unused = [name for name in mesh.axis_names if name not in used]
     copies = math.prod(sizes[name] for name in unused)
     order = tuple(mesh.axis_names.index(name) for name in (*used, *unused))
@@ -267,18 +280,19 @@ def tiles_of(sharding: NamedSharding, rank: int) -> Any:
     return xla_client.HloSharding.iota_tile((*counts, copies), mesh.axis_sizes, order, (_REPLICATED,))
 
 
-class Tiles(_jax.GSPMDSharding):
-    """Sharding that an array on several devices holds.
+class RankedSharding(_jax.GSPMDSharding):
+    """XLA's sharding of arrays with one number of axes, which an array on several devices holds.
 
-    jaxlib treats two with equal tiles as the same; meshes whose axes have other names or kinds give other types, so
-    these are compared by identity.
+    ``named`` is the sharding that users see. jaxlib would treat two with equal tiles as the same, although meshes
+    whose axes have other names or kinds give arrays other types. So these are compared by identity, and
+    :func:`ranked_sharding` makes one object for equal ones.
     """
 
     __slots__ = ("__weakref__", "named")
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    named: OnSeveral
+    named: MultiDeviceSharding
 
     # Attributes that jaxlib needs of a sharding of another class than its own.
 
@@ -296,63 +310,66 @@ class Tiles(_jax.GSPMDSharding):
 
 
 #: Shardings that are referenced somewhere, and those used most recently.
-_living: WeakValueDictionary[tuple[OnSeveral, int], Tiles] = WeakValueDictionary()
-_held: Recent[tuple[OnSeveral, int], Any] = Recent(512)
-_making = threading.RLock()
+_live_shardings: WeakValueDictionary[tuple[MultiDeviceSharding, int], RankedSharding] = WeakValueDictionary()
+_recent_shardings: FastLRUCache[tuple[MultiDeviceSharding, int], Any] = FastLRUCache(512)
+_creation_lock = threading.RLock()
 
 
-def held_sharding(sharding: OnSeveral, rank: int) -> Any:
-    """Return the sharding that an array of that rank holds: one object for equal shardings."""
+def ranked_sharding(sharding: MultiDeviceSharding, rank: int) -> Any:
+    """Return the sharding that an array with ``rank`` axes holds for a sharding of users: one object for equal ones."""
     key = (sharding, rank)
-    ranked = _held.get(key) or _held.again(key)
+    ranked = _recent_shardings.get(key) or _recent_shardings.promote(key)
     if ranked is None:
-        with _making:
-            ranked = _living.get(key)
+        with _creation_lock:
+            ranked = _live_shardings.get(key)
             if ranked is None:
-                ranked = Tiles(devices_list(sharding.devices), sharding.tiles(rank))
+                ranked = RankedSharding(devices_list(sharding.devices), sharding.hlo_sharding(rank))
                 ranked.named = sharding
-                _living[key] = ranked
-            ranked = _held.keep(key, ranked)
+                _live_shardings[key] = ranked
+            ranked = _recent_shardings.insert(key, ranked)
     return ranked
 
 
-def typed(aval: ShapedArray, sharding: Any) -> ShapedArray:
-    """Return the type of an array with that sharding, which names the explicit axes that partition it."""
-    return laid(aval, explicit_of(sharding, len(aval.shape)))
+def aval_with_sharding(aval: ShapedArray, sharding: Any) -> ShapedArray:
+    """Return ``aval`` with what types mention of a sharding: its explicit axes (:func:`explicit_sharding_of`)."""
+    return with_explicit_sharding(aval, explicit_sharding_of(sharding, len(aval.shape)))
 
 
-def explicit_of(sharding: Any, rank: int) -> NamedSharding | None:
-    """Return the part of a sharding that types mention; None where no explicit axis partitions the array."""
+def explicit_sharding_of(sharding: Any, rank: int) -> NamedSharding | None:
+    """Return a sharding along its explicit mesh axes only, as types mention it; None where it has none.
+
+    ``rank`` is the number of axes of the array.
+    """
     if not isinstance(sharding, NamedSharding) or not sharding.mesh.has_explicit:
         return None
     kinds = dict(zip(sharding.mesh.axis_names, sharding.mesh.axis_types, strict=True))
     parts = [
-        tuple(name for name in names_of(part) if kinds[name] is AxisType.Explicit)
+        tuple(name for name in axis_names_of(part) if kinds[name] is AxisType.Explicit)
         for part in (*sharding.spec, *[None] * (rank - len(sharding.spec)))
     ]
     return sharding.with_spec(parts) if any(parts) else None
 
 
-def of_users(sharding: Any) -> Any:
-    """Return the sharding that users see for the one that an array holds."""
-    return sharding.named if isinstance(sharding, Tiles) else sharding
+def to_user_sharding(sharding: Any) -> Any:
+    """Return the sharding that users see for the one that an array holds: for one device, the same."""
+    return sharding.named if isinstance(sharding, RankedSharding) else sharding
 
 
 def first_device(sharding: Any) -> Any:
     """Return the first device of the sharding that an array holds."""
-    return sharding.named.devices[0] if isinstance(sharding, Tiles) else sharding._device
+    return sharding.named.devices[0] if isinstance(sharding, RankedSharding) else sharding._device
 
 
-def spec_of_tiles(mesh: Mesh, hlo: Any) -> PartitionSpec | None:
-    """Return the spec that is equal to XLA's sharding; None where no axes of the mesh give that partitioning."""
+def spec_of_hlo_sharding(mesh: Mesh, hlo: Any) -> PartitionSpec | None:
+    """Return the partition spec over a mesh that equals an HLO sharding; None where no axes of the mesh give it."""
     if hlo.is_replicated():
         return PartitionSpec()
-    counts, coordinates = _places(hlo)
+    counts, coordinates = _tile_coordinates(hlo)
     positions = np.unravel_index(np.arange(mesh.size), mesh.axis_sizes)
     mesh_coordinates = dict(zip(mesh.axis_names, positions, strict=True))
     parts: list[Any] = []
     for count, positions_on_axis in zip(counts, coordinates, strict=True):
-        names = () if count == 1 else _names_that_cut(mesh, mesh_coordinates, positions_on_axis, count)
+        names = () if count == 1 else _find_partitioning_axes(mesh, mesh_coordinates, positions_on_axis, count)
         if names is None:
             return None
         parts.append(names)
@@ -361,8 +378,12 @@ def spec_of_tiles(mesh: Mesh, hlo: Any) -> PartitionSpec | None:
     return PartitionSpec(*parts)
 
 
-def _names_that_cut(mesh: Mesh, coordinates: Any, positions: Any, count: int) -> tuple[Any, ...] | None:
-    """Return the mesh axes, major first, that number the tiles as ``positions`` does for each device."""
+def _find_partitioning_axes(mesh: Mesh, coordinates: Any, positions: Any, count: int) -> tuple[Any, ...] | None:
+    """Return the mesh axes, major first, along which one array axis is cut; None if there are none.
+
+    ``coordinates`` maps each mesh axis to the positions of all devices along it. ``positions`` has each device's block
+    along the array axis, which has ``count`` blocks.
+    """
     sizes = {name: size for name, size in mesh.shape_tuple if size > 1}
     for length in range(1, len(sizes) + 1):
         for names in itertools.permutations(sizes, length):

@@ -8,18 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxlib import xla_client
 
-from ...ir.avals import ShapedArray, in_words
-from ...ir.describe import spec_text
-from .meshes import PartitionSpec, names_of
-from .named_shardings import NamedSharding, OnSeveral, TiledSharding, spec_of_tiles
+from ...ir.avals import ShapedArray, physical_aval
+from ...ir.jaxpr_record import format_spec
+from .meshes import PartitionSpec, axis_names_of
+from .named_shardings import MultiDeviceSharding, NamedSharding, TiledSharding, spec_of_hlo_sharding
 
 
 class Partition(NamedTuple):
-    """Mesh whose devices share a program, with the shardings of its operands and results (None: XLA chooses)."""
+    """Mesh whose devices share a program, with the shardings of its operands and results (None: XLA chooses).
+
+    Without ``results`` XLA chooses those of all results.
+    """
 
     mesh: Any
-    operands: tuple[OnSeveral, ...]
-    results: tuple[OnSeveral | None, ...] = ()
+    operands: tuple[MultiDeviceSharding, ...]
+    results: tuple[MultiDeviceSharding | None, ...] = ()
 
     @property
     def devices(self) -> tuple[Any, ...]:
@@ -27,13 +30,17 @@ class Partition(NamedTuple):
         return self.mesh.flat
 
     @property
-    def whole(self) -> NamedSharding:
+    def replicated_sharding(self) -> NamedSharding:
         """Return the sharding that replicates an array on each device."""
         return NamedSharding(self.mesh, PartitionSpec())
 
 
 def set_partition(options: Any, devices: Sequence[Any], result_count: int) -> None:
-    """Have XLA partition a program over devices, and choose the result shardings that are not specified."""
+    """Set XLA's compile options so that the program is partitioned over devices.
+
+    XLA chooses the result shardings that the module does not specify. ``result_count`` is the number of results, with
+    a token that is among them.
+    """
     build = options.executable_build_options
     assignment = xla_client.DeviceAssignment.create(np.array([[device.id for device in devices]], np.int32))
     for options_part in (options, build):
@@ -44,50 +51,58 @@ def set_partition(options: Any, devices: Sequence[Any], result_count: int) -> No
     build.allow_spmd_sharding_propagation_to_output = [True] * max(result_count, 1)
 
 
-def results_of_partition(executable: Any, partition: Partition, avals: Sequence[ShapedArray]) -> list[OnSeveral]:
-    """Return the shardings of a partitioned program's results."""
+def result_shardings(executable: Any, partition: Partition, avals: Sequence[ShapedArray]) -> list[MultiDeviceSharding]:
+    """Return the result shardings of a partitioned program: those requested in ``partition``, else XLA's choice.
+
+    ``avals`` are the types of the results.
+    """
     requested = partition.results or (None,) * len(avals)
     reported = executable.get_output_shardings()
     if reported is None:
-        return [partition.whole if sharding is None else sharding for sharding in requested]
+        return [partition.replicated_sharding if sharding is None else sharding for sharding in requested]
     return [
-        request if request is not None else _result(partition, xla_client.HloSharding.from_proto(proto), aval)
+        request
+        if request is not None
+        else _to_result_sharding(partition, xla_client.HloSharding.from_proto(proto), aval)
         for request, proto, aval in zip(requested, reported, avals, strict=False)  # a token may follow
     ]
 
 
-def _result(partition: Partition, hlo: Any, aval: ShapedArray) -> OnSeveral:
-    spec = spec_of_tiles(partition.mesh, hlo)
+def _to_result_sharding(partition: Partition, hlo: Any, aval: ShapedArray) -> MultiDeviceSharding:
+    spec = spec_of_hlo_sharding(partition.mesh, hlo)
     if spec is None:
         return TiledSharding(partition.devices, hlo)
     return NamedSharding(partition.mesh, spec)
 
 
-def is_even(sharding: OnSeveral, aval: ShapedArray) -> bool:
-    """Return whether each device gets an equal part."""
-    shape = in_words(aval).shape
-    return all(size % parts == 0 for size, parts in zip(shape, sharding.cuts(len(shape)), strict=True))
+def is_even(sharding: MultiDeviceSharding, aval: ShapedArray) -> bool:
+    """Return whether a sharding cuts an array of type ``aval`` into blocks of one size."""
+    shape = physical_aval(aval).shape
+    return all(size % parts == 0 for size, parts in zip(shape, sharding.partition_counts(len(shape)), strict=True))
 
 
-def lying_texts(partition: Partition, operands: int) -> dict[str, Any]:
-    """Describe a program's mesh and the shardings of its operands (constants first) and results as text."""
-    constants = [partition.whole] * (operands - len(partition.operands))
+def sharding_descriptions(partition: Partition, operands: int) -> dict[str, Any]:
+    """Return the mesh of a program and the shardings of its operands and results as text, as fields of its record.
+
+    ``operands`` is the number of operands with the program's constants, which come first and are replicated.
+    """
+    constants = [partition.replicated_sharding] * (operands - len(partition.operands))
     return {
         "mesh": ", ".join(f"{name}={size}" for name, size in partition.mesh.shape_tuple),
-        "inputs_lie": tuple(map(_lying_text, (*constants, *partition.operands))),
-        "outputs_lie": tuple(map(_lying_text, partition.results)),
+        "inputs_lie": tuple(map(_sharding_description, (*constants, *partition.operands))),
+        "outputs_lie": tuple(map(_sharding_description, partition.results)),
     }
 
 
-def _lying_text(sharding: OnSeveral | None) -> str:
-    return spec_text(sharding.spec) if isinstance(sharding, NamedSharding) else "" if sharding is None else "in tiles"
+def _sharding_description(sharding: MultiDeviceSharding | None) -> str:
+    return format_spec(sharding.spec) if isinstance(sharding, NamedSharding) else "" if sharding is None else "in tiles"
 
 
 # Shardings in modules -----------------------------------------------------------------------------------------------
 
 
 def mesh_text(mesh: Any, devices: Sequence[Any]) -> str:
-    """Return the attribute of a mesh in Shardy's dialect; ``devices`` are those of the program, in its order."""
+    """Return the attribute of a mesh in Shardy's dialect; ``devices`` are those of the program, as XLA numbers them."""
     axes = ", ".join(f"{axis_text(mesh, name)}={size}" for name, size in mesh.shape_tuple)
     positions = {device: i for i, device in enumerate(devices)}
     order = [positions[device] for device in mesh.flat]
@@ -103,9 +118,9 @@ def axis_text(mesh: Any, name: Any) -> str:
 
 
 def sharding_text(sharding: NamedSharding, rank: int, symbol: str, *, is_open: bool = False) -> str:
-    """Return the sharding of a value of that rank over the mesh ``symbol`` in Shardy's dialect.
+    """Return the attribute of a sharding in Shardy's dialect, for a value with ``rank`` axes.
 
-    With ``is_open`` XLA may partition the axes further.
+    ``symbol`` is that of the mesh in the module. With ``is_open`` XLA may partition the axes further.
     """
     mesh, spec = sharding.mesh, tuple(sharding.spec)
     axes = []
@@ -115,5 +130,5 @@ def sharding_text(sharding: NamedSharding, rank: int, symbol: str, *, is_open: b
             axes.append("{?}")
         else:
             suffix = ["?"] if is_open else []
-            axes.append("{" + ", ".join([*(axis_text(mesh, name) for name in names_of(part)), *suffix]) + "}")
+            axes.append("{" + ", ".join([*(axis_text(mesh, name) for name in axis_names_of(part)), *suffix]) + "}")
     return f"<@{symbol}, [{', '.join(axes)}]>"

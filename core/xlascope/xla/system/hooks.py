@@ -9,19 +9,24 @@ from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr
 
 
-class Hooks:
-    """Functions of the layers above. Optional ones are None until their layer is imported."""
+class LayerHooks:
+    """Functions that the layers above set here for this layer. Optional ones are None until their layer is imported.
+
+    ``operand_aval`` returns the type of an operand, ``unwrap_operand`` the array for an array-like one,
+    ``lower_on_physical`` the program of an operation on keys for their key words; ``check_results`` checks results if
+    the settings ask for it, and ``reroll`` puts loops in place of repeated regions.
+    """
 
     #: Returns the type of an operand; raises TypeError for a value that cannot be one (``trace/bind.py``).
     operand_aval: Callable[[Any], ShapedArray]
     #: Returns the array that an array-like operand stands for (``trace/bind.py``).
-    opened: Callable[[Any], Any]
+    unwrap_operand: Callable[[Any], Any]
     #: Checks results when the settings ask for it: jaxpr, constants, operands, results (``control``).
     check_results: Callable[[Jaxpr, Sequence[Any], Sequence[Any], Sequence[Any]], None]
     #: Returns the program of an operation on keys for their words (``transforms/batch.py``).
-    on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]
+    lower_on_physical: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]
     #: Returns the program with loops in place of repeats, by ``"auto"`` or ``"always"`` (``api/compilation.py``).
-    rerolled: Callable[[ClosedJaxpr, Any], ClosedJaxpr] | None = None
+    reroll: Callable[[ClosedJaxpr, Any], ClosedJaxpr] | None = None
 
 
-HOOKS = Hooks()
+HOOKS = LayerHooks()

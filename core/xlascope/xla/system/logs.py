@@ -11,6 +11,6 @@ _log = logging.getLogger("xlascope.compile")
 
 
 def log_compilation(message: str, *values: Any) -> None:
-    """Log a step on the way from a function to an executable, if the setting is on."""
+    """Log a step of a compilation, with ``values`` for the placeholders of ``message``, if the setting is on."""
     if log_compiles.value:
         _log.warning(message, *values)

@@ -1,38 +1,38 @@
 """Ahead-of-time compilation for hardware that this machine does not have, by that hardware's own compiler."""
 
-from .compiled import compile_input
-from .inputs import CompilerInput, NoLoweringError, check_callbacks
-from .installing import HOW
-from .known import Target, UnknownTargetError, find_target, known_targets
-from .process import (
-    LIMIT,
-    Built,
+from .compile_record import compile_input
+from .compiler_input import CompilerInput, NoLoweringError, check_callbacks
+from .compiler_install import INSTALL_COMMAND
+from .compiler_process import (
+    COMPILE_TIMEOUT_SECONDS,
+    CompilationStopped,
+    CompileProgress,
     MissingTargetError,
-    Stopped,
+    TargetCompilation,
     TargetCompileError,
-    Watch,
-    build,
+    compile_for_target,
+    find_plugin,
     missing_targets,
-    plugin_of,
 )
+from .registry import Target, UnknownTargetError, find_target, known_targets
 
 __all__ = [
-    "HOW",
-    "LIMIT",
-    "Built",
+    "COMPILE_TIMEOUT_SECONDS",
+    "INSTALL_COMMAND",
+    "CompilationStopped",
+    "CompileProgress",
     "CompilerInput",
     "MissingTargetError",
     "NoLoweringError",
-    "Stopped",
     "Target",
+    "TargetCompilation",
     "TargetCompileError",
     "UnknownTargetError",
-    "Watch",
-    "build",
     "check_callbacks",
+    "compile_for_target",
     "compile_input",
+    "find_plugin",
     "find_target",
     "known_targets",
     "missing_targets",
-    "plugin_of",
 ]

@@ -1,7 +1,7 @@
 """Worker that runs in the compiler's process: reads a program, compiles it for a target, and writes the results back.
 
-It is started as a file by :mod:`.process`, so that nothing of the engine is loaded here: jaxlib and one plugin.
-The plugins print, and may abort: both affect this process only. It ends when its parent closes the pipe.
+It is started as a file by :mod:`.compiler_process`, so that nothing of the engine is loaded here: jaxlib and one
+plugin. The plugins print, and may abort: both affect this process only. It ends when its parent closes the pipe.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
 
 def main() -> None:
-    """Answer the one request on standard input; what the plugins print goes to standard error."""
+    """Answer the one request on standard input, and exit; what the plugins print goes to standard error.
+
+    A request is a line of JSON and the module; the answer is a line of JSON and the texts whose sizes it names.
+    """
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = os.fdopen(os.dup(0), "rb")
     request = json.loads(requests.readline())
     module = requests.read(request["module"])
-    threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
-    _limit(request["memory"])
+    threading.Thread(target=_exit_when_closed, args=(requests,), daemon=True).start()
+    _limit_memory(request["memory"])
 
     def send(**message: Any) -> None:
         answers.write(json.dumps(message).encode() + b"\n")
@@ -37,87 +40,100 @@ def main() -> None:
 
     try:
         send(stage="loading the compiler")
-        with _context():
+        with _make_context():
             parsed = ir.Module.parse(module)
-        devices = _devices(request, _partitions(parsed))
+        devices = _make_devices(request, _count_partitions(parsed))
         if b"lapack_" in module and devices[0].platform == "cpu":
-            _know_lapack()
+            _register_lapack()
         send(stage="compiling")
         executable = _compile(devices, parsed, request)
         send(stage="reading what it made")
-        _answer(executable, answers, send, request["plan"])
+        _send_answer(executable, answers, send, request["plan"])
     except Exception as error:
         send(error=str(error), kind=type(error).__name__)
     answers.flush()
     os._exit(0)  # the plugins' own shutdown takes time and may abort
 
 
-def _answer(executable: Any, answers: Any, send: Any, wants_buffers: bool) -> None:
+def _send_answer(executable: Any, answers: Any, send: Any, wants_buffers: bool) -> None:
+    """Write the answer: a line of JSON by ``send``, then HLO, buffer assignment and module as bytes to ``answers``.
+
+    Without ``wants_buffers`` the last two are empty.
+    """
     module = executable.hlo_modules()[0]
-    stats = _attempt(executable.get_compiled_memory_stats)
+    stats = _call_or_none(executable.get_compiled_memory_stats)
     buffers = getattr(stats, "serialized_buffer_assignment_proto", b"") if wants_buffers else b""
     parts = [module.to_string().encode(), buffers, module.as_serialized_hlo_module_proto() if buffers else b""]
     send(
         name=module.name,
         sizes=[len(part) for part in parts],
-        cost=_cost(executable),
-        analysis=_attempt(lambda: dict(_jax.hlo_module_cost_analysis(xla_client.make_cpu_client(), module))),
-        memory=None if stats is None else _memory(stats),
+        cost=_read_cost(executable),
+        analysis=_call_or_none(lambda: dict(_jax.hlo_module_cost_analysis(xla_client.make_cpu_client(), module))),
+        memory=None if stats is None else _read_memory(stats),
     )
     for part in parts:
         answers.write(part)
 
 
-def _know_lapack() -> None:
-    """Register the names of LAPACK calls, which XLA compiles only if it knows them; they are never run here."""
+def _register_lapack() -> None:
+    """Register the names of LAPACK's calls, which XLA compiles only if it knows them; they are never run here."""
     lapack = importlib.import_module("jaxlib.lapack")
     for name, target, version in lapack.registrations()["cpu"]:
         xla_client.register_custom_call_target(name, target, platform="cpu", api_version=version)
 
 
-def _end_with(requests: Any) -> None:
-    """Exit when the other side closes the pipe, or does not want the answer any more."""
+def _exit_when_closed(requests: Any) -> None:
+    """Exit when the parent closes the pipe of requests, since it does not want the answer any more."""
     requests.read(1)
     os._exit(1)
 
 
-def _limit(memory: int) -> None:
-    """Limit the private memory of this process in bytes and disable core dumps, where the system can."""
+def _limit_memory(memory: int) -> None:
+    """Limit the private memory of this process to ``memory`` bytes (0: no limit) and disable core dumps."""
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory:
             resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
-def _partitions(module: Any) -> int:
-    """Return how many devices share the program."""
+def _count_partitions(module: Any) -> int:
+    """Return how many devices share the program, by its module's attributes."""
     attributes = module.operation.attributes
     return int(attributes["mhlo.num_partitions"].value) if "mhlo.num_partitions" in attributes else 1
 
 
-def _devices(request: dict[str, Any], count: int) -> list[Any]:
+def _make_devices(request: dict[str, Any], count: int) -> list[Any]:
     if request["platform"] == "cpu":
         devices = xla_client.make_cpu_client(num_devices=count).local_devices()
     else:
-        devices = _topology(request, count)._make_compile_only_devices()
+        devices = _make_topology(request, count)._make_compile_only_devices()
     if len(devices) < count:
         raise ValueError(f"{count} devices share the program, and the target has {len(devices)}")
     return list(devices[:count])
 
 
-def _compile(devices: list[Any], module: Any, asked: dict[str, Any]) -> Any:
-    listed, options, client = _jax.DeviceList(tuple(devices)), _options(devices, asked["overrides"]), devices[0].client
-    if asked["platform"] != "cpu":
-        return client.compile(module, listed, options)
-    functions = [_nothing] * asked.get("callbacks", 0)  # never called, since nothing is run here
-    return client.compile_and_load(module, listed, options, functions)
+def _compile(devices: list[Any], module: Any, request: dict[str, Any]) -> Any:
+    """Compile a module for devices, by the flags in the request, and return the executable."""
+    device_list, options, client = (
+        _jax.DeviceList(tuple(devices)),
+        _compile_options(devices, request["overrides"]),
+        devices[0].client,
+    )
+    if request["platform"] != "cpu":
+        return client.compile(module, device_list, options)
+    functions = [_empty_callback] * request.get("callbacks", 0)  # never called, since nothing is run here
+    return client.compile_and_load(module, device_list, options, functions)
 
 
-def _nothing(*_: Any) -> tuple[()]:
+def _empty_callback(*_: Any) -> tuple[()]:
     return ()
 
 
-def _topology(request: dict[str, Any], count: int) -> Any:
+def _make_topology(request: dict[str, Any], count: int) -> Any:
+    """Return the topology of a target, which stands for devices; raises what the plugin raises.
+
+    ``request`` names the plugin's library and the target; ``count`` is the number of GPUs.
+    """
     if request["platform"] == "tpu":
         xla_client.load_pjrt_plugin_dynamically("tpu", request["plugin"])
         xla_client.initialize_pjrt_plugin("tpu")
@@ -130,7 +146,7 @@ def _topology(request: dict[str, Any], count: int) -> Any:
     )
 
 
-def _context() -> Any:
+def _make_context() -> Any:
     context = ir.Context()
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
@@ -141,7 +157,8 @@ def _context() -> Any:
     return context
 
 
-def _options(devices: list[Any], overrides: list[list[Any]]) -> Any:
+def _compile_options(devices: list[Any], overrides: list[list[Any]]) -> Any:
+    """Return XLA's compile options for a program that all the devices share, with flags (name, value) as overrides."""
     options = xla_client.CompileOptions()
     build = options.executable_build_options
     options.num_replicas = build.num_replicas = 1
@@ -155,12 +172,12 @@ def _options(devices: list[Any], overrides: list[list[Any]]) -> Any:
     return options
 
 
-def _cost(executable: Any) -> dict[str, float] | None:
-    analysis = _attempt(executable.cost_analysis)
+def _read_cost(executable: Any) -> dict[str, float] | None:
+    analysis = _call_or_none(executable.cost_analysis)
     return dict(analysis[0] if isinstance(analysis, list) else analysis) if analysis else None
 
 
-def _memory(stats: Any) -> dict[str, int]:
+def _read_memory(stats: Any) -> dict[str, int]:
     return {
         "arguments": stats.argument_size_in_bytes,
         "outputs": stats.output_size_in_bytes,
@@ -169,8 +186,8 @@ def _memory(stats: Any) -> dict[str, int]:
     }
 
 
-def _attempt(question: Any) -> Any:
-    """Return the answer of a compiler's query, None where it does not implement the query."""
+def _call_or_none(question: Any) -> Any:
+    """Call a query of the compiler and return its result; None where the compiler does not implement it."""
     try:
         return question()
     except Exception:

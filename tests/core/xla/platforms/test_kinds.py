@@ -11,8 +11,8 @@ from jaxlib import xla_client
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.lib import xla_bridge
-from xlascope.xla.platforms import choosing
-from xlascope.xla.running.executables import Executable
+from xlascope.xla.execution.executables import Executable
+from xlascope.xla.platforms import platform_selection
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def there() -> Iterator[Any]:
     """A device of another client."""
     xla_bridge.register_backend_factory("pretend", lambda: xla_client.make_cpu_client(num_devices=2))
     yield xs.devices("pretend")[1]
-    choosing.forget("pretend")
+    platform_selection.unregister_backend("pretend")
 
 
 def lives_on(x: Any) -> Any:
@@ -120,7 +120,7 @@ def test_a_preferred_platform_is_the_default(calls: int) -> None:
             assert lives_on(jnp.ones(2)) == xs.devices("preferred")[0]
             assert lives_on(jitted(values())) == xs.devices("preferred")[0]
     finally:
-        choosing.forget("preferred")
+        platform_selection.unregister_backend("preferred")
     assert xs.devices() == xs.devices("cpu")
     assert lives_on(jnp.ones(2)) == lives_on(jitted(values())) == xs.devices("cpu")[0]
 
@@ -133,5 +133,5 @@ def test_one_that_does_not_start_is_told_and_the_next_goes_on(caplog: pytest.Log
     try:
         assert xs.devices() == xs.devices("cpu") and xs.default_backend() == "cpu"
     finally:
-        choosing.forget("broken")
+        platform_selection.unregister_backend("broken")
     assert [record.getMessage().partition(";")[0] for record in caplog.records] == ["no such luck"]

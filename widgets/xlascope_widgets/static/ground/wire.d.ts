@@ -1,4 +1,4 @@
-/** What Python sends (wire.py, packed.py, wire_compiler.py, wire_measured.py, wire_diff.py, feed.py, asks.py), as types. */
+/** What Python sends (wire.py, encoding.py, wire_compiler.py, wire_measured.py, wire_diff.py, update_scheduler.py, queries.py), as types. */
 
 /** A type with its size in bytes, and what the user calls an argument or result. */
 export type VariableType = [type: string, bytes: number, label?: string];

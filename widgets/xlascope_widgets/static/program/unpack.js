@@ -1,5 +1,5 @@
 // @ts-check
-/** Decoder of the jaxprs that `packed.py` sends: an equation for each list, a path for each position. */
+/** Decoder of the jaxprs that `encoding.py` sends: an equation for each list, a path for each position. */
 
 import { buildInnerPath, WHOLE_PROGRAM } from "../ground/path.js";
 /** @typedef {import("../ground/path.js").Path} Path */

@@ -1,6 +1,6 @@
 """Iterative solvers of linear systems given by functions; the names are listed in ``__init__.pyi``."""
 
-from ....names import lazy
+from ....names import make_lazy_attributes
 
-__getattr__, __dir__, __all__ = lazy(__name__)
+__getattr__, __dir__, __all__ = make_lazy_attributes(__name__)
 """The public names, the one list of them."""

@@ -1,5 +1,5 @@
 """The public names, the one list of them."""
 
+from .generalized_minimal_residual import gmres as gmres
 from .krylov import bicgstab as bicgstab
 from .krylov import cg as cg
-from .minimal_residuals import gmres as gmres

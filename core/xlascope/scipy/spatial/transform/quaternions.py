@@ -7,14 +7,17 @@ import math
 from typing import Any
 
 from .... import numpy as jnp
-from ....numpy.together import together
+from ....numpy.jit_wrapped import jit_wrapped
 from ....trace.source import here
-from ...arguments import floats, floats_of_any_shape, strong
+from ...arguments import promote_args_inexact, promote_dtypes_inexact, to_strong_type
 
 
-def vectors(name: str, x: Any, size: int) -> Any:
-    """Convert to a floating-point array with that many elements along its last axis; raise ValueError otherwise."""
-    (x,) = floats_of_any_shape(x)
+def require_vectors(name: str, x: Any, size: int) -> Any:
+    """Return a floating-point array with ``size`` elements along its last axis; raise ValueError for others.
+
+    ``name`` is the function's name, for the message.
+    """
+    (x,) = promote_dtypes_inexact(x)
     if not x.ndim or x.shape[-1] != size:
         raise ValueError(f"{name} takes {size} numbers along the last axis, got shape {x.shape}{here()}")
     return x
@@ -24,26 +27,26 @@ def _norm(x: Any) -> Any:
     return jnp.sqrt(jnp.sum(x * x, -1, keepdims=True))
 
 
-@together()
-def normalized(q: Any) -> Any:
+@jit_wrapped()
+def normalize(q: Any) -> Any:
     """Return quaternions scaled to length 1."""
-    (q,) = floats(q)
+    (q,) = promote_args_inexact(q)
     return q / _norm(q)
 
 
-@together()
-def product(p: Any, q: Any) -> Any:
-    """Return the composition of rotations: first ``q``, then ``p``."""
-    p, q = floats(p, q)
+@jit_wrapped()
+def multiply(p: Any, q: Any) -> Any:
+    """Return the quaternions of composed rotations: first ``q``, then ``p``."""
+    p, q = promote_args_inexact(p, q)
     a, b = p[..., :3], q[..., :3]
     v, w = p[..., 3:], q[..., 3:]
     scalar = v * w - jnp.sum(a * b, -1, keepdims=True)
-    return normalized(jnp.concatenate([v * b + w * a + jnp.cross(a, b), scalar], -1))
+    return normalize(jnp.concatenate([v * b + w * a + jnp.cross(a, b), scalar], -1))
 
 
-@together()
+@jit_wrapped()
 def to_matrix(q: Any) -> Any:
-    """Return rotation matrices, shape ``(…, 3, 3)``."""
+    """Return the rotation matrices of quaternions, shape ``(…, 3, 3)``."""
     x, y, z, w = (q[..., i] for i in range(4))
     xx, yy, zz, ww = x * x, y * y, z * z, w * w  # 1 - 2 (…) would double the error of the norm
     rows = [
@@ -54,13 +57,13 @@ def to_matrix(q: Any) -> Any:
     return jnp.stack([jnp.stack(row, -1) for row in rows], -2)
 
 
-@together()
+@jit_wrapped()
 def from_matrix(m: Any) -> Any:
     """Return quaternions of rotation matrices.
 
     The component that is largest is computed first (S. W. Shepperd, J. Guidance 1, 1978).
     """
-    (m,) = floats_of_any_shape(m)
+    (m,) = promote_dtypes_inexact(m)
     if m.ndim < 2 or m.shape[-2:] != (3, 3):
         raise ValueError(f"a rotation is a matrix of shape (3, 3), got shape {m.shape}{here()}")
     d = [m[..., i, i] for i in range(3)]
@@ -77,12 +80,12 @@ def from_matrix(m: Any) -> Any:
     from_trace = [m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1], 1 + trace]
     candidates.append(jnp.stack(from_trace, -1))
     largest = jnp.argmax(jnp.stack([*d, trace], -1), -1)[..., None, None]
-    return normalized(jnp.take_along_axis(jnp.stack(candidates, -2), largest, -2)[..., 0, :])
+    return normalize(jnp.take_along_axis(jnp.stack(candidates, -2), largest, -2)[..., 0, :])
 
 
-@together()
+@jit_wrapped()
 def to_rotvec(q: Any) -> Any:
-    """Return rotation vectors (axis times angle), shape ``(…, 3)``."""
+    """Return the rotation vectors (axis times angle) of quaternions, shape ``(…, 3)``."""
     q = jnp.where(q[..., 3:] < 0, -q, q)
     squares = jnp.sum(q[..., :3] ** 2, -1, keepdims=True)
     small = squares < 1e-8
@@ -92,34 +95,34 @@ def to_rotvec(q: Any) -> Any:
     return factor * q[..., :3]
 
 
-@together()
+@jit_wrapped()
 def from_rotvec(v: Any) -> Any:
     """Return quaternions of rotation vectors (axis times angle)."""
-    v = vectors("from_rotvec", v, 3)
+    v = require_vectors("from_rotvec", v, 3)
     squares = jnp.sum(v * v, -1, keepdims=True)
     small = squares < 1e-6
     angle = jnp.sqrt(jnp.where(small, 1, squares))
     factor = jnp.where(small, 0.5 - squares / 48 + squares * squares / 3840, jnp.sin(angle / 2) / angle)
     scalar = jnp.where(small, 1 - squares / 8 + squares * squares / 384, jnp.cos(angle / 2))
-    return normalized(jnp.concatenate([factor * v, scalar], -1))
+    return normalize(jnp.concatenate([factor * v, scalar], -1))
 
 
-@together()
+@jit_wrapped()
 def to_mrp(q: Any) -> Any:
-    """Return modified Rodrigues parameters: axis times the tangent of a quarter of the angle."""
+    """Return the modified Rodrigues parameters of quaternions: axis times the tangent of a quarter of the angle."""
     q = jnp.where(q[..., 3:] < 0, -q, q)
     return q[..., :3] / (1 + q[..., 3:])
 
 
-@together()
+@jit_wrapped()
 def from_mrp(p: Any) -> Any:
     """Return quaternions of modified Rodrigues parameters."""
-    p = vectors("from_mrp", p, 3)
+    p = require_vectors("from_mrp", p, 3)
     squares = jnp.sum(p * p, -1, keepdims=True)
-    return normalized(jnp.concatenate([2 * p, 1 - squares], -1) / (1 + squares))
+    return normalize(jnp.concatenate([2 * p, 1 - squares], -1) / (1 + squares))
 
 
-def axes_of_sequence(seq: Any) -> tuple[str, bool]:
+def parse_axis_sequence(seq: Any) -> tuple[str, bool]:
     """Return the lower-case axes of a sequence, and whether it is intrinsic (upper case).
 
     Raises ValueError for anything else than one to three axes without repetitions in a row.
@@ -131,10 +134,13 @@ def axes_of_sequence(seq: Any) -> tuple[str, bool]:
     return seq.lower(), seq.isupper()
 
 
-@together("axes", "intrinsic")
+@jit_wrapped("axes", "intrinsic")
 def from_euler(angles: Any, axes: str, intrinsic: bool) -> Any:
-    """Return quaternions of successive rotations about axes, by angles along the last axis."""
-    angles = strong(floats(angles)[0])
+    """Return quaternions of successive rotations about axes, by angles in radians along the last axis.
+
+    ``axes`` are one to three of x, y and z; ``intrinsic`` says that they turn with the rotated object.
+    """
+    angles = to_strong_type(promote_args_inexact(angles)[0])
     if len(axes) == 1 and (not angles.ndim or angles.shape[-1] != 1):
         angles = angles[..., None]
     if not angles.ndim or angles.shape[-1] != len(axes):
@@ -145,15 +151,16 @@ def from_euler(angles: Any, axes: str, intrinsic: bool) -> Any:
         components = [jnp.zeros_like(half)] * 3 + [jnp.cos(half)]
         components["xyz".index(axis)] = jnp.sin(half)
         turn = jnp.stack(components, -1)
-        result = turn if result is None else product(result, turn) if intrinsic else product(turn, result)
+        result = turn if result is None else multiply(result, turn) if intrinsic else multiply(turn, result)
     return result
 
 
-@together("axes", "intrinsic")
+@jit_wrapped("axes", "intrinsic")
 def to_euler(q: Any, axes: str, intrinsic: bool) -> Any:
-    """Return Euler angles about three axes, shape ``(…, 3)``.
+    """Return Euler angles of quaternions about three axes, in radians, shape ``(…, 3)``.
 
-    (E. Bernardes and S. Viollet, "Quaternion to Euler angles conversion", PLOS ONE 17, 2022.)
+    ``axes`` and ``intrinsic`` are those of :func:`from_euler`. (E. Bernardes and S. Viollet, "Quaternion to Euler
+    angles conversion", PLOS ONE 17, 2022.)
     """
     i, j, k = ("xyz".index(axis) for axis in (axes[::-1] if intrinsic else axes))
     symmetric = i == k

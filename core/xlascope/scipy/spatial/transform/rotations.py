@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from .... import numpy as jnp
 from .... import random
 from ....trace.source import here
-from ...arguments import floats_of_any_shape
+from ...arguments import promote_dtypes_inexact
 from . import quaternions
 
-_DEGREES = math.pi / 180
+_RADIANS_PER_DEGREE = math.pi / 180
 
 
 class Rotation(NamedTuple):
@@ -32,7 +32,7 @@ class Rotation(NamedTuple):
     @classmethod
     def from_quat(cls, quat: Any) -> Rotation:
         """Create rotations from quaternions (x, y, z, w), shape ``(…, 4)``, of any nonzero length."""
-        return cls(quaternions.normalized(quaternions.vectors("from_quat", quat, 4)))
+        return cls(quaternions.normalize(quaternions.require_vectors("from_quat", quat, 4)))
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Rotation:
@@ -42,8 +42,8 @@ class Rotation(NamedTuple):
     @classmethod
     def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Rotation:
         """Create rotations from rotation vectors (axis times angle), shape ``(…, 3)``, in radians or ``degrees``."""
-        (rotvec,) = floats_of_any_shape(rotvec)
-        return cls(quaternions.from_rotvec(rotvec * _DEGREES if degrees else rotvec))
+        (rotvec,) = promote_dtypes_inexact(rotvec)
+        return cls(quaternions.from_rotvec(rotvec * _RADIANS_PER_DEGREE if degrees else rotvec))
 
     @classmethod
     def from_mrp(cls, mrp: Any) -> Rotation:
@@ -57,9 +57,11 @@ class Rotation(NamedTuple):
         Lower-case axes ("xyz") are extrinsic, upper-case ones ("XYZ") intrinsic. ``angles`` has as many elements
         along its last axis as there are axes. Raises ValueError for other axes.
         """
-        axes, intrinsic = quaternions.axes_of_sequence(seq)
-        (angles,) = floats_of_any_shape(angles)
-        return cls(quaternions.from_euler(angles * _DEGREES if degrees else angles, axes=axes, intrinsic=intrinsic))
+        axes, intrinsic = quaternions.parse_axis_sequence(seq)
+        (angles,) = promote_dtypes_inexact(angles)
+        return cls(
+            quaternions.from_euler(angles * _RADIANS_PER_DEGREE if degrees else angles, axes=axes, intrinsic=intrinsic)
+        )
 
     @classmethod
     def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
@@ -97,7 +99,7 @@ class Rotation(NamedTuple):
 
     def __mul__(self, other: Any) -> Any:
         """Return the composition of rotations: first ``other``, then this one."""
-        return Rotation(quaternions.product(self.quat, other.quat))
+        return Rotation(quaternions.multiply(self.quat, other.quat))
 
     def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Any:
         """Return quaternions.
@@ -117,7 +119,7 @@ class Rotation(NamedTuple):
     def as_rotvec(self, degrees: bool = False) -> Any:
         """Return rotation vectors (axis times angle), shape ``(…, 3)``."""
         rotvec = quaternions.to_rotvec(self.quat)
-        return rotvec / _DEGREES if degrees else rotvec
+        return rotvec / _RADIANS_PER_DEGREE if degrees else rotvec
 
     def as_mrp(self) -> Any:
         """Return modified Rodrigues parameters, shape ``(…, 3)``."""
@@ -125,16 +127,16 @@ class Rotation(NamedTuple):
 
     def as_euler(self, seq: str, degrees: bool = False) -> Any:
         """Return Euler angles about the three axes of ``seq``, shape ``(…, 3)``; see :meth:`from_euler`."""
-        axes, intrinsic = quaternions.axes_of_sequence(seq)
+        axes, intrinsic = quaternions.parse_axis_sequence(seq)
         if len(axes) != 3:
             raise ValueError(f"angles are about three axes, got {seq!r}{here()}")
         angles = quaternions.to_euler(self.quat, axes=axes, intrinsic=intrinsic)
-        return angles / _DEGREES if degrees else angles
+        return angles / _RADIANS_PER_DEGREE if degrees else angles
 
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
         """Return vectors, shape ``(…, 3)``, rotated; with ``inverse`` by the inverse rotation."""
         matrix = self.as_matrix()
-        (v,) = floats_of_any_shape(quaternions.vectors("apply", vectors, 3))
+        (v,) = promote_dtypes_inexact(quaternions.require_vectors("apply", vectors, 3))
         matrix = jnp.swapaxes(matrix, -1, -2) if inverse else matrix
         return jnp.matmul(matrix, v[..., None], precision="highest")[..., 0]
 
@@ -179,7 +181,7 @@ class Slerp(NamedTuple):
             raise TypeError(f"rotations of Slerp is a Rotation, got {type(rotations).__name__}{here()}")
         if rotations.single or len(rotations) < 2:
             raise ValueError(f"rotations of Slerp is a stack of at least two{here()}")
-        (times,) = floats_of_any_shape(times)
+        (times,) = promote_dtypes_inexact(times)
         if times.shape != (len(rotations),):
             raise ValueError(f"Slerp takes a time for each of {len(rotations)} rotations, got {times.shape}{here()}")
         starts, ends = Rotation(rotations.quat[:-1]), Rotation(rotations.quat[1:])
@@ -187,9 +189,9 @@ class Slerp(NamedTuple):
 
     def __call__(self, times: Any) -> Rotation:
         """Return the rotations at times within the given range."""
-        (t,) = floats_of_any_shape(times)
+        (t,) = promote_dtypes_inexact(times)
         # at a given time use the interval that ends there, as in JAX; this determines the sign of the quaternion
         interval = jnp.clip(jnp.searchsorted(self.times, t, side="left") - 1, 0, self.timedelta.shape[0] - 1)
         fraction = (t - self.times[interval]) / self.timedelta[interval]
         step = quaternions.from_rotvec(self.rotvecs[interval] * fraction[..., None])
-        return Rotation(quaternions.product(self.rotations.quat[interval], step))
+        return Rotation(quaternions.multiply(self.rotations.quat[interval], step))

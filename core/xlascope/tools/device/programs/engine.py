@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Engine(NamedTuple):
-    """The modules of one engine; xlascope and jax use the same names."""
+class EngineModules(NamedTuple):
+    """Modules of one engine, xlascope or jax, under names that are the same for both."""
 
     name: str
     xs: Any
@@ -20,11 +20,11 @@ class Engine(NamedTuple):
     random: Any
 
 
-class Program(NamedTuple):
-    """A function before it is jitted, and its arguments.
+class BenchmarkProgram(NamedTuple):
+    """Function before it is jitted, and its arguments.
 
-    ``updates`` says that the first result replaces the first argument in the next call. ``tolerance`` is the
-    allowed difference between two engines, relative to the largest number of a result.
+    ``updates`` says that the first result replaces the first argument in the next call. ``tolerance`` is the allowed
+    difference between two engines, relative to the largest number of a result.
     """
 
     function: Callable[..., Any]
@@ -35,24 +35,30 @@ class Program(NamedTuple):
 
 #: The sizes of a program: ``"small"`` for a CPU, ``"large"`` for an accelerator.
 Sizes = Mapping[str, Mapping[str, int]]
-Make = Callable[[Engine, str], Program]
+MakeProgram = Callable[[EngineModules, str], BenchmarkProgram]
 
 
-def load_engine(name: str) -> Engine:
-    """Return the engine of a name, ``"xlascope"`` or ``"jax"``."""
+def load_engine(name: str) -> EngineModules:
+    """Import the modules of an engine, ``"xlascope"`` or ``"jax"``."""
     xs = importlib.import_module(name)
     numpy, lax, nn, random = (importlib.import_module(f"{name}.{part}") for part in ("numpy", "lax", "nn", "random"))
-    return Engine(name, xs, numpy, lax, nn, random)
+    return EngineModules(name, xs, numpy, lax, nn, random)
 
 
-def draw(*shapes: tuple[int, ...], scale: float = 0.1, seed: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Return normally distributed float32 arrays of these shapes, the same on each call."""
+def draw_normal(*shapes: tuple[int, ...], scale: float = 0.1, seed: int = 0) -> list[np.ndarray[Any, Any]]:
+    """Return normally distributed float32 arrays of these shapes, the same on each call.
+
+    ``scale`` is their standard deviation.
+    """
     random = np.random.default_rng(seed)
     return [(scale * random.standard_normal(shape, np.float32)).astype(np.float32) for shape in shapes]
 
 
-def descend(engine: Engine, loss: Callable[..., Any], rate: float = 0.01) -> Callable[..., Any]:
-    """Return a training step of gradient descent: ``(weights, *data)`` to ``(new weights, loss)``."""
+def make_descent_step(engine: EngineModules, loss: Callable[..., Any], rate: float = 0.01) -> Callable[..., Any]:
+    """Return a training step of gradient descent, a function from ``(weights, *data)`` to ``(new weights, loss)``.
+
+    ``loss(weights, *data)`` returns a scalar, ``rate`` is the learning rate.
+    """
     xs = engine.xs
 
     def step(weights: Any, *data: Any) -> Any:

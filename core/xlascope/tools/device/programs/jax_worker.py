@@ -14,11 +14,14 @@ from .table import PROGRAMS
 
 
 def main(words: Sequence[str]) -> None:
-    """Measure the programs; ``words`` are the supervisor's arguments."""
+    """Measure the programs on jax and write the outcomes to a journal.
+
+    ``words`` are the supervisor's arguments: journal, platform, size, seconds, items to skip, folder.
+    """
     path, platform, size, seconds, skip, folder = words
     journal = Journal(path, float(seconds), json.loads(skip))
     if importlib.util.find_spec("jax") is None:
-        journal.run([Item("jax", _tell_missing)])
+        journal.run([Item("jax", _skip_missing_jax)])
         return
     engine = load_engine("jax")
     device = engine.xs.devices(platform or None)[0]
@@ -27,7 +30,7 @@ def main(words: Sequence[str]) -> None:
     journal.run([*items, Item("no xlascope here", _check_modules), profile])  # the profiler may crash the process
 
 
-def _tell_missing() -> str:
+def _skip_missing_jax() -> str:
     raise Skipped("jax is not installed")
 
 

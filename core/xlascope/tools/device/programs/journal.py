@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 
 WORKS, FAILS, SKIPPED, NOT_REACHED = "works", "fails", "skipped", "not reached"
 #: The maximum number of characters of an error's message and traceback.
-MAX_TEXT = 2000
+MAX_TEXT_CHARS = 2000
 
 
 class Skipped(Exception):  # noqa: N818  it is no error
-    """An exception for an item that does not apply; its message says why."""
+    """Exception of a check that does not apply; its message says why."""
 
 
 class Item(NamedTuple):
-    """An item to try.
+    """One check of the device, with a name that is unique in its part of the report.
 
-    ``run`` returns text, a dict of facts (which may include ``"words"`` and ``"result"``), or None; it raises
-    if the item fails.
+    ``run`` returns text, a dict of facts (which may include ``"words"`` and ``"result"``), or None; it raises if the
+    check fails.
     """
 
     name: str
@@ -33,25 +33,29 @@ class Item(NamedTuple):
 
 
 class Journal:
-    """A writer of a journal. It omits items in ``skip``, begun by an earlier process; ``seconds`` limits all items."""
+    """Writer of the outcomes of checks to a file, one line of JSON when a check begins and one when it has ended.
+
+    Checks named in ``skip``, which an earlier process has begun, are left out; ``seconds`` limits all checks
+    together.
+    """
 
     def __init__(self, path: str, seconds: float, skip: Collection[str] = ()) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._deadline = time.monotonic() + seconds
         self._skip = frozenset(skip)
 
-    def remaining(self) -> float:
-        """Return the seconds that are left."""
+    def seconds_left(self) -> float:
+        """Return the seconds that are left for all checks."""
         return self._deadline - time.monotonic()
 
     def run(self, items: Iterable[Item]) -> None:
-        """Run all items that are not skipped while there is time."""
+        """Run all checks that are not skipped; those for which no time is left are noted as not reached."""
         for item in items:
             if item.name not in self._skip:
-                self._run(item)
+                self._run_item(item)
 
-    def _run(self, item: Item) -> None:
-        if self.remaining() <= 0:
+    def _run_item(self, item: Item) -> None:
+        if self.seconds_left() <= 0:
             self.write({"name": item.name, "result": NOT_REACHED, "words": "the time was over"})
             return
         self.write({"name": item.name, "result": "begun"})
@@ -60,19 +64,19 @@ class Journal:
         self.write({"name": item.name, **outcome, "seconds": round(time.monotonic() - began, 3)})
 
     def write(self, line: Mapping[str, Any]) -> None:
-        """Append one line."""
+        """Append one line of JSON at once, so that a crash of the process cannot lose it."""
         os.write(self._descriptor, json.dumps(line, default=str).encode() + b"\n")
 
 
 def attempt(item: Item) -> dict[str, Any]:
-    """Run an item and return its outcome: ``result``, ``words`` and its facts."""
+    """Run a check and return its outcome: ``result`` (works, fails, skipped), ``words`` and its facts."""
     try:
         result = item.run()
     except Skipped as reason:
         return {"result": SKIPPED, "words": str(reason)}
     except Exception as error:
         text = str(error).strip() or "no message"
-        trace = "".join(traceback.format_exception(error))[-MAX_TEXT:]
-        return {"result": FAILS, "words": f"{type(error).__name__}: {text}"[:MAX_TEXT], "traceback": trace}
+        trace = "".join(traceback.format_exception(error))[-MAX_TEXT_CHARS:]
+        return {"result": FAILS, "words": f"{type(error).__name__}: {text}"[:MAX_TEXT_CHARS], "traceback": trace}
     facts = {"words": result} if isinstance(result, str) else dict(result or {})
     return {"result": WORKS, "words": "", **facts}

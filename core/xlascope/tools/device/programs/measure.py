@@ -13,21 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from .engine import Engine, Program
+from .engine import BenchmarkProgram, EngineModules
 from .table import PROGRAMS
 
 #: The maximum number of timed rounds, the approximate duration of one, and the time after which no round starts.
 MAX_ROUNDS, ROUND_SECONDS, MAX_SECONDS = 25, 0.02, 1.5
 #: The number of calls in a burst dispatched without waiting, and the number of bursts.
-BURST_CALLS, BURSTS = 10, 7
+CALLS_PER_BURST, BURST_COUNT = 10, 7
 #: The number of leading numbers of each result stored for comparison.
-DIGEST_NUMBERS = 6
+DIGEST_ELEMENT_COUNT = 6
 
 
-def measure(engine: Engine, device: Any, name: str, size: str) -> dict[str, Any]:
-    """Measure one program on a device."""
+def measure(engine: EngineModules, device: Any, name: str, size: str) -> dict[str, Any]:
+    """Measure one program on a device and return the facts: first call, step time, dispatch time, digests of results.
+
+    ``name`` is a key of ``PROGRAMS``, ``size`` is ``"small"`` or ``"large"``. Raises AssertionError for results that
+    are not finite.
+    """
     program = PROGRAMS[name](engine, size)
-    function, arguments = engine.xs.jit(program.function), place(engine, device, program.arguments)
+    function, arguments = engine.xs.jit(program.function), put_arguments(engine, device, program.arguments)
     began = time.perf_counter()
     out = engine.xs.block_until_ready(function(*arguments))
     first = time.perf_counter() - began
@@ -52,13 +56,16 @@ def measure(engine: Engine, device: Any, name: str, size: str) -> dict[str, Any]
     return {"words": words, **facts}
 
 
-def place(engine: Engine, device: Any, arguments: Any) -> Any:
-    """Transfer the arguments to a device, and wait for the transfer."""
+def put_arguments(engine: EngineModules, device: Any, arguments: Any) -> Any:
+    """Return the arguments on a device; waits for the transfer."""
     return engine.xs.block_until_ready(engine.xs.device_put(arguments, device))
 
 
-def repeat(engine: Engine, function: Callable[..., Any], arguments: Any, updates: bool) -> Callable[[int], None]:
-    """Return a function that makes ``count`` calls and waits for the last; training steps continue from results."""
+def repeat(engine: EngineModules, function: Callable[..., Any], arguments: Any, updates: bool) -> Callable[[int], None]:
+    """Return a function that makes ``count`` calls and waits for the last one.
+
+    With ``updates`` the first result of each call replaces the first argument of the next, as in training.
+    """
     first, *other_arguments = arguments
     state = [first]
 
@@ -74,7 +81,7 @@ def repeat(engine: Engine, function: Callable[..., Any], arguments: Any, updates
 
 
 def time_rounds(call: Callable[[int], None]) -> list[float]:
-    """Return the seconds of a call in each of several rounds."""
+    """Return the seconds of a call in each of several rounds; ``call(n)`` makes n calls and waits for the last."""
     call(2)
     began = time.perf_counter()
     call(2)
@@ -88,33 +95,38 @@ def time_rounds(call: Callable[[int], None]) -> list[float]:
     return rounds
 
 
-def time_dispatch(engine: Engine, function: Callable[..., Any], arguments: Any) -> float:
+def time_dispatch(engine: EngineModules, function: Callable[..., Any], arguments: Any) -> float:
     """Return the median dispatch time of a call, measured over bursts that start on an idle device."""
     seconds = []
-    for _ in range(BURSTS):
+    for _ in range(BURST_COUNT):
         began = time.perf_counter()
-        for _ in range(BURST_CALLS):
+        for _ in range(CALLS_PER_BURST):
             out = function(*arguments)
-        seconds.append((time.perf_counter() - began) / BURST_CALLS)
+        seconds.append((time.perf_counter() - began) / CALLS_PER_BURST)
         engine.xs.block_until_ready(out)
     return statistics.median(seconds)
 
 
-def digest(engine: Engine, out: Any) -> list[dict[str, Any]]:
-    """Return the norm, the largest number and the first numbers of each of the last results."""
+def digest(engine: EngineModules, out: Any) -> list[dict[str, Any]]:
+    """Return the norm, the largest number and the first numbers of each result, of at most the last twelve."""
     digests = []
     for leaf in engine.xs.tree_util.tree_leaves(out)[-12:]:
         numbers = np.asarray(leaf).astype(np.float64).ravel()
         facts = {"norm": np.linalg.norm(numbers), "largest": np.max(np.abs(numbers), initial=0.0)}
-        shown = [float(number) for number in numbers[:DIGEST_NUMBERS]]
+        shown = [float(number) for number in numbers[:DIGEST_ELEMENT_COUNT]]
         digests.append({name: float(value) for name, value in facts.items()} | {"first": shown})
     return digests
 
 
-def save_profile(engine: Engine, device: Any, name: str, size: str, folder: str) -> str:
-    """Save the profile that ``profiler.start_trace`` of the engine writes of five steps."""
-    program: Program = PROGRAMS[name](engine, size)
-    call = repeat(engine, engine.xs.jit(program.function), place(engine, device, program.arguments), program.updates)
+def save_profile(engine: EngineModules, device: Any, name: str, size: str, folder: str) -> str:
+    """Save a profile of five steps, as the engine's ``profiler.start_trace`` writes it; return its size as text.
+
+    ``name`` is a key of ``PROGRAMS``, ``folder`` is the report's.
+    """
+    program: BenchmarkProgram = PROGRAMS[name](engine, size)
+    call = repeat(
+        engine, engine.xs.jit(program.function), put_arguments(engine, device, program.arguments), program.updates
+    )
     call(3)
     with tempfile.TemporaryDirectory() as where:
         engine.xs.profiler.start_trace(where)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .engine import Engine, Program, Sizes, descend, draw
+from .engine import BenchmarkProgram, EngineModules, Sizes, draw_normal, make_descent_step
 
 _MLP: Sizes = {"small": {"width": 256, "batch": 128}, "large": {"width": 4096, "batch": 2048}}
 _TRANSFORMER: Sizes = {
@@ -24,12 +24,12 @@ _LSTM: Sizes = {
 }
 
 
-def mlp(engine: Engine, size: str) -> Program:
+def mlp(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return an Adam step of a multilayer perceptron with four layers."""
     jnp, tree_map = engine.np, engine.xs.tree_util.tree_map
     width, batch = _MLP[size]["width"], _MLP[size]["batch"]
     widths = (64, width, width, width, 10)
-    weights = [draw((m, n), (n,), scale=m**-0.5, seed=n) for m, n in itertools.pairwise(widths)]
+    weights = [draw_normal((m, n), (n,), scale=m**-0.5, seed=n) for m, n in itertools.pairwise(widths)]
 
     def loss(weights: Any, x: Any, labels: Any) -> Any:
         for w, b in weights[:-1]:
@@ -50,16 +50,16 @@ def mlp(engine: Engine, size: str) -> Program:
     zeros = [[np.zeros_like(parameter) for parameter in layer] for layer in weights]
     labels = np.random.default_rng(1).integers(0, 10, batch).astype(np.int32)
     state = (weights, zeros, zeros, np.float32(0))
-    return Program(update, (state, *draw((batch, 64), scale=1.0), labels), updates=True, tolerance=2e-2)
+    return BenchmarkProgram(update, (state, *draw_normal((batch, 64), scale=1.0), labels), updates=True, tolerance=2e-2)
 
 
-def transformer(engine: Engine, size: str) -> Program:
+def transformer(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return a training step of a causal language model."""
     jnp, sizes = engine.np, _TRANSFORMER[size]
     width, heads, tokens, batch, words = (sizes[name] for name in ("width", "heads", "tokens", "batch", "words"))
     shapes = [(width, 3 * width), (width, width), (width, 4 * width), (4 * width, width)]
-    blocks = [draw(*shapes, scale=0.3 * width**-0.5, seed=number) for number in range(sizes["blocks"])]
-    embedding, places = draw((words, width), (tokens, width), scale=0.1)
+    blocks = [draw_normal(*shapes, scale=0.3 * width**-0.5, seed=number) for number in range(sizes["blocks"])]
+    embedding, places = draw_normal((words, width), (tokens, width), scale=0.1)
     mask = np.tril(np.ones((tokens, tokens), bool))
 
     def normalize(x: Any) -> Any:
@@ -83,15 +83,19 @@ def transformer(engine: Engine, size: str) -> Program:
         return -jnp.mean(jnp.take_along_axis(scores, sentences[:, 1:, None], axis=-1))
 
     sentences = np.random.default_rng(2).integers(0, words, (batch, tokens)).astype(np.int32)
-    return Program(descend(engine, loss), ((embedding, places, blocks), sentences), updates=True, tolerance=2e-2)
+    return BenchmarkProgram(
+        make_descent_step(engine, loss), ((embedding, places, blocks), sentences), updates=True, tolerance=2e-2
+    )
 
 
-def convolutions(engine: Engine, size: str) -> Program:
+def convolutions(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return a training step of a convolutional network: convolutions, pooling, a dense layer."""
     jnp, lax = engine.np, engine.lax
     batch, side, channels = (_CONVOLUTIONS[size][name] for name in ("batch", "size", "channels"))
-    kernels = [draw((3, 3, m, n), scale=(9 * m) ** -0.5, seed=n)[0] for m, n in ((3, channels), (channels, channels))]
-    dense = draw(((side // 4) ** 2 * channels, 10), scale=0.02)[0]
+    kernels = [
+        draw_normal((3, 3, m, n), scale=(9 * m) ** -0.5, seed=n)[0] for m, n in ((3, channels), (channels, channels))
+    ]
+    dense = draw_normal(((side // 4) ** 2 * channels, 10), scale=0.02)[0]
 
     def loss(weights: Any, images: Any, labels: Any) -> Any:
         x = images
@@ -102,17 +106,19 @@ def convolutions(engine: Engine, size: str) -> Program:
         return -jnp.mean(jnp.take_along_axis(scores, labels[:, None], axis=1))
 
     labels = np.random.default_rng(3).integers(0, 10, batch).astype(np.int32)
-    images = draw((batch, side, side, 3), scale=1.0)[0]
-    return Program(descend(engine, loss), ((kernels, dense), images, labels), updates=True, tolerance=2e-2)
+    images = draw_normal((batch, side, side, 3), scale=1.0)[0]
+    return BenchmarkProgram(
+        make_descent_step(engine, loss), ((kernels, dense), images, labels), updates=True, tolerance=2e-2
+    )
 
 
-def lstm(engine: Engine, size: str) -> Program:
+def lstm(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return a training step of an LSTM: a scan forward and one backward."""
     jnp, sigmoid = engine.np, engine.nn.sigmoid
     steps, batch, width = (_LSTM[size][name] for name in ("steps", "batch", "width"))
-    weights = draw((32, 4 * width), (width, 4 * width), (4 * width,), (width, 8), scale=width**-0.5)
+    weights = draw_normal((32, 4 * width), (width, 4 * width), (4 * width,), (width, 8), scale=width**-0.5)
 
-    def loss(weights: Any, sequence: Any, wanted: Any) -> Any:
+    def loss(weights: Any, sequence: Any, targets: Any) -> Any:
         into, across, bias, out = weights
 
         def advance(carry: Any, x: Any) -> Any:
@@ -124,7 +130,7 @@ def lstm(engine: Engine, size: str) -> Program:
 
         start = jnp.zeros((batch, width))
         _, hidden = engine.lax.scan(advance, (start, start), sequence)
-        return jnp.mean((hidden @ out - wanted) ** 2)
+        return jnp.mean((hidden @ out - targets) ** 2)
 
-    data = draw((steps, batch, 32), (steps, batch, 8), scale=1.0, seed=4)
-    return Program(descend(engine, loss, 0.1), (weights, *data), updates=True, tolerance=2e-2)
+    data = draw_normal((steps, batch, 32), (steps, batch, 8), scale=1.0, seed=4)
+    return BenchmarkProgram(make_descent_step(engine, loss, 0.1), (weights, *data), updates=True, tolerance=2e-2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .engine import Engine, Program, Sizes, draw
+from .engine import BenchmarkProgram, EngineModules, Sizes, draw_normal
 
 _HMC: Sizes = {"small": {"chains": 8, "draws": 20}, "large": {"chains": 1024, "draws": 100}}
 _BODIES: Sizes = {"small": {"bodies": 32, "steps": 10}, "large": {"bodies": 2048, "steps": 20}}
@@ -16,7 +16,7 @@ _PRODUCTS: Sizes = {"small": {"size": 128, "layers": 2}, "large": {"size": 4096,
 _PIXELS: Sizes = {"small": {"size": 64, "rounds": 50}, "large": {"size": 2048, "rounds": 500}}
 
 
-def hmc(engine: Engine, size: str) -> Program:
+def hmc(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return Hamiltonian Monte Carlo with many chains: random numbers, nested loops, a selection."""
     xs, jnp, lax, random = engine.xs, engine.np, engine.lax, engine.random
     chains, draws = _HMC[size]["chains"], _HMC[size]["draws"]
@@ -43,10 +43,12 @@ def hmc(engine: Engine, size: str) -> Program:
         squares = xs.vmap(lambda q, keys: lax.scan(move, q, keys)[1])(q, keys)
         return jnp.mean(squares, axis=0)[:8], jnp.mean(squares)
 
-    return Program(sample, (*draw((chains, 20), scale=1.0), np.arange(chains, dtype=np.int32)), tolerance=2e-2)
+    return BenchmarkProgram(
+        sample, (*draw_normal((chains, 20), scale=1.0), np.arange(chains, dtype=np.int32)), tolerance=2e-2
+    )
 
 
-def n_body(engine: Engine, size: str) -> Program:
+def n_body(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return the gradient through a simulation of bodies that attract each other."""
     xs, jnp = engine.xs, engine.np
     bodies, steps = _BODIES[size]["bodies"], _BODIES[size]["steps"]
@@ -66,11 +68,11 @@ def n_body(engine: Engine, size: str) -> Program:
         end, _ = engine.lax.fori_loop(0, steps, advance, (x, v))
         return jnp.mean((end - target) ** 2)
 
-    x, v, mass, target = draw((bodies, 3), (bodies, 3), (bodies,), (3,), scale=1.0)
-    return Program(xs.grad(endpoint_error), (v, x, np.abs(mass) / bodies, target), tolerance=1e-2)
+    x, v, mass, target = draw_normal((bodies, 3), (bodies, 3), (bodies,), (3,), scale=1.0)
+    return BenchmarkProgram(xs.grad(endpoint_error), (v, x, np.abs(mass) / bodies, target), tolerance=1e-2)
 
 
-def fourier(engine: Engine, size: str) -> Program:
+def fourier(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return steps of a heat equation with a source, solved by two-dimensional Fourier transforms."""
     jnp = engine.np
     points, steps = _FFT[size]["size"], _FFT[size]["steps"]
@@ -82,10 +84,10 @@ def fourier(engine: Engine, size: str) -> Program:
             field = jnp.fft.irfft2(jnp.fft.rfft2(field) * decay) + 0.1 * source * jnp.sin(field)
         return field, jnp.abs(jnp.fft.rfft2(field))[:4, :4]
 
-    return Program(evolve, tuple(draw((points, points), (points, points), scale=1.0)), updates=True)
+    return BenchmarkProgram(evolve, tuple(draw_normal((points, points), (points, points), scale=1.0)), updates=True)
 
 
-def linear_algebra(engine: Engine, size: str) -> Program:
+def linear_algebra(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return factorizations and solutions: Cholesky, QR, eigenvalues, singular values, a linear system."""
     linalg, jnp = engine.np.linalg, engine.np
     n = _MATRICES[size]["size"]
@@ -99,10 +101,10 @@ def linear_algebra(engine: Engine, size: str) -> Program:
         rebuilt = (vectors * values) @ vectors.T
         return lower @ lower.T, q @ r, rebuilt, singular, linalg.solve(definite, b)
 
-    return Program(factor, tuple(draw((n, n), (n, 4), scale=1.0)), tolerance=5e-3)
+    return BenchmarkProgram(factor, tuple(draw_normal((n, n), (n, 4), scale=1.0)), tolerance=5e-3)
 
 
-def half_precision(engine: Engine, size: str) -> Program:
+def half_precision(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return layers of bfloat16 and float16 products accumulated in float32."""
     jnp, lax = engine.np, engine.lax
     n, layers = _PRODUCTS[size]["size"], _PRODUCTS[size]["layers"]
@@ -114,11 +116,11 @@ def half_precision(engine: Engine, size: str) -> Program:
             x = jnp.tanh(y) + 0.5 * x
         return x, jnp.mean(x * x)
 
-    weights = draw(*[(n, n)] * layers, scale=n**-0.5, seed=5)
-    return Program(multiply, (draw((n, n), scale=1.0)[0], weights), updates=True, tolerance=3e-2)
+    weights = draw_normal(*[(n, n)] * layers, scale=n**-0.5, seed=5)
+    return BenchmarkProgram(multiply, (draw_normal((n, n), scale=1.0)[0], weights), updates=True, tolerance=3e-2)
 
 
-def loop(engine: Engine, size: str) -> Program:
+def loop(engine: EngineModules, size: str) -> BenchmarkProgram:
     """Return a while loop over an image: the escape times of the Mandelbrot set."""
     jnp, lax = engine.np, engine.lax
     side, rounds = _PIXELS[size]["size"], _PIXELS[size]["rounds"]
@@ -136,4 +138,4 @@ def loop(engine: Engine, size: str) -> Program:
 
     line = np.linspace(-1.5, 1.0, side, dtype=np.float32)
     x0, y0 = np.meshgrid(line - 0.5, line)
-    return Program(escape, (x0, y0), tolerance=2e-3)
+    return BenchmarkProgram(escape, (x0, y0), tolerance=2e-3)

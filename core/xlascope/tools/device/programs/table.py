@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from . import networks, numerics
-from .engine import Make
+from .engine import MakeProgram
 
-PROGRAMS: dict[str, Make] = {
+PROGRAMS: dict[str, MakeProgram] = {
     "mlp": networks.mlp,
     "transformer": networks.transformer,
     "convolutions": networks.convolutions,

@@ -9,13 +9,13 @@ import numpy as np
 
 from .... import lax
 from .... import numpy as jnp
-from .row import NUMBERS, WHOLE, Case, booleans, cases_of, constant, distinct, indices, uniform
+from .row import INTEGERS, NUMBERS, Case, booleans, cases_of, constant, distinct, indices, uniform
 
 _ROWS = constant([[2], [0]], "int32")
 
 
 def shape_cases() -> Iterator[Case]:
-    """Yield reshapes, transposes, concatenations, padding, slices."""
+    """Yield test cases of reshapes, transposes, concatenations, padding and slices."""
     cube = uniform(2, 3, 4)
     yield from cases_of("reshape", lambda x: x.reshape(4, 6), cube, oracle=lambda x: x.reshape(4, 6))
     yield from cases_of(
@@ -43,7 +43,7 @@ def shape_cases() -> Iterator[Case]:
 
 
 def indexing_cases() -> Iterator[Case]:
-    """Yield gathers, scatters and dynamic slices."""
+    """Yield test cases of gathers, scatters and dynamic slices."""
     table, updates = uniform(4, 3), uniform(2, 3)
     yield from cases_of("dynamic slice", lambda x, i: lax.dynamic_slice(x, (i, 1), (2, 2)), table, indices(high=3))
     update = lambda x, y, i: lax.dynamic_update_slice(x, y, (i, 0))  # noqa: E731
@@ -74,7 +74,7 @@ def indexing_cases() -> Iterator[Case]:
 
 
 def sorting_cases() -> Iterator[Case]:
-    """Yield sorts, the largest elements and cumulative operations."""
+    """Yield test cases of sorts, largest elements and cumulative operations."""
     mixed = distinct(3, 8)
     yield from cases_of("sort", lambda x: jnp.sort(x, 1), mixed, dtypes=("float32", "bfloat16", "int32"))
     yield from cases_of("sort columns", lambda x: jnp.sort(x, 0), mixed, oracle=lambda x: np.sort(x, 0))
@@ -91,7 +91,7 @@ def sorting_cases() -> Iterator[Case]:
     yield from cases_of("cumlogsumexp", lambda x: lax.cumlogsumexp(x, axis=1), uniform(3, 8))
     yield from cases_of("unique", lambda x: jnp.unique(x, size=4), indices(9, high=3), batch=False)
     yield from cases_of(
-        "bytes", lambda x, y: (x + y, x // jnp.maximum(y, 1), x % jnp.maximum(y, 1)), *_bytes(), dtypes=WHOLE
+        "bytes", lambda x, y: (x + y, x // jnp.maximum(y, 1), x % jnp.maximum(y, 1)), *_bytes(), dtypes=INTEGERS
     )
 
 

@@ -15,7 +15,7 @@ _NHWC = ("NHWC", "HWIO", "NHWC")
 
 
 def reduction_cases() -> Iterator[Case]:
-    """Yield reductions over axes and over windows."""
+    """Yield test cases of reductions over axes and over windows."""
     cube = uniform(2, 3, 4)
     yield from cases_of("sum", lambda x: jnp.sum(x, (0, 2)), cube, dtypes=NUMBERS, oracle=lambda x: np.sum(x, (0, 2)))
     yield from cases_of("sum of many", jnp.sum, uniform(5000), dtypes=FLOATS, oracle=np.sum, tolerance=3)
@@ -43,8 +43,8 @@ def reduction_cases() -> Iterator[Case]:
     yield from cases_of("mean, var, std", lambda x: (x.mean(1), x.var(0), x.std(2)), cube)
     yield from cases_of("logsumexp", lambda x: nn.logsumexp(x, 1), uniform(3, 5))
     yield from cases_of("softmax", lambda x: nn.softmax(x, 1), uniform(3, 5), dtypes=FLOATS)
-    yield from cases_of("window sum", lambda x: _windows(x, 0.0, lax.add), uniform(1, 6, 6, 2))
-    yield from cases_of("window max", lambda x: _windows(x, -jnp.inf, lax.max), distinct(1, 6, 6, 2))
+    yield from cases_of("window sum", lambda x: _reduce_windows(x, 0.0, lax.add), uniform(1, 6, 6, 2))
+    yield from cases_of("window max", lambda x: _reduce_windows(x, -jnp.inf, lax.max), distinct(1, 6, 6, 2))
     any_program = lambda x: lax.reduce(x, np.float32(1), lambda a, b: a * b + 1.0 - 1.0, (1,))  # noqa: E731
     yield from cases_of(
         "reduction by a program", any_program, uniform(2, 3, low=0.9, high=1.1), derive=False, tolerance=5
@@ -52,7 +52,7 @@ def reduction_cases() -> Iterator[Case]:
 
 
 def product_cases() -> Iterator[Case]:
-    """Yield products of matrices and convolutions."""
+    """Yield test cases of matrix products and convolutions."""
     yield from cases_of(
         "matmul", jnp.matmul, uniform(5, 7), uniform(7, 3), dtypes=(*FLOATS, "complex64"), oracle=np.matmul, tolerance=3
     )
@@ -67,7 +67,12 @@ def product_cases() -> Iterator[Case]:
         "large matmul", jnp.matmul, uniform(130, 257), uniform(257, 190), tolerance=10, oracle=np.matmul
     )
     yield from cases_of(
-        "summed in float32", _widening, uniform(16, 32), uniform(32, 16), dtypes=("float16", "bfloat16"), tolerance=2
+        "summed in float32",
+        _dot_in_float32,
+        uniform(16, 32),
+        uniform(32, 16),
+        dtypes=("float16", "bfloat16"),
+        tolerance=2,
     )
     yield from cases_of(
         "einsum",
@@ -93,27 +98,32 @@ def product_cases() -> Iterator[Case]:
         "convolution in 1d", lambda x, y: jnp.convolve(x, y), uniform(9), uniform(4), tolerance=3, oracle=np.convolve
     )
     yield from cases_of(
-        "attention", _attention, *[uniform(1, 6, 2, 4)] * 3, dtypes=("float32", "bfloat16"), tolerance=5
+        "attention", _causal_attention, *[uniform(1, 6, 2, 4)] * 3, dtypes=("float32", "bfloat16"), tolerance=5
     )
 
 
 def algebra_cases() -> Iterator[Case]:
-    """Yield factorizations, compared independently of signs, and Fourier transforms."""
+    """Yield test cases of factorizations, compared independently of signs, and of Fourier transforms."""
     square, linalg = uniform(6, 6), jnp.linalg
-    yield from cases_of("cholesky", lambda x: linalg.cholesky(_definite(x)), square, tolerance=10)
+    yield from cases_of("cholesky", lambda x: linalg.cholesky(_make_positive_definite(x)), square, tolerance=10)
     yield from cases_of("qr", lambda x: (lambda q, r: q @ r)(*linalg.qr(x)), square, tolerance=10)
-    yield from cases_of("eigh", lambda x: linalg.eigh(_definite(x))[0], square, tolerance=20)
+    yield from cases_of("eigh", lambda x: linalg.eigh(_make_positive_definite(x))[0], square, tolerance=20)
     yield from cases_of("svd", lambda x: linalg.svd(x, compute_uv=False), uniform(6, 4), tolerance=10)
-    yield from cases_of("lu, solve", lambda x, b: linalg.solve(_definite(x), b), square, uniform(6, 2), tolerance=10)
+    yield from cases_of(
+        "lu, solve", lambda x, b: linalg.solve(_make_positive_definite(x), b), square, uniform(6, 2), tolerance=10
+    )
     triangular = lambda x, b: lax.linalg.triangular_solve(jnp.tril(x) + 4 * jnp.eye(6), b, left_side=True, lower=True)  # noqa: E731
     yield from cases_of(
         "triangular solve", triangular, square, uniform(6, 2), dtypes=("float32", "complex64"), tolerance=10
     )
     yield from cases_of(
-        "det, inverse", lambda x: (linalg.slogdet(_definite(x)), linalg.inv(_definite(x))), square, tolerance=20
+        "det, inverse",
+        lambda x: (linalg.slogdet(_make_positive_definite(x)), linalg.inv(_make_positive_definite(x))),
+        square,
+        tolerance=20,
     )
     yield from cases_of(
-        "tridiagonal solve", _tridiagonal, uniform(5), uniform(5), uniform(5), uniform(5, 2), tolerance=20
+        "tridiagonal solve", _solve_tridiagonal, uniform(5), uniform(5), uniform(5), uniform(5, 2), tolerance=20
     )
     yield from cases_of("fft", jnp.fft.fft, uniform(3, 16), dtypes=("complex64",), oracle=np.fft.fft, tolerance=5)
     yield from cases_of(
@@ -128,7 +138,7 @@ def algebra_cases() -> Iterator[Case]:
 
 
 def flow_cases() -> Iterator[Case]:
-    """Yield control flow, random numbers and functions with custom rules."""
+    """Yield test cases of control flow, random numbers and functions with custom rules."""
     yield from cases_of("cond", lambda p, x: lax.cond(p, jnp.sin, jnp.cos, x), booleans(), uniform(4))
     yield from cases_of(
         "switch", lambda i, x: lax.switch(i, [jnp.sin, jnp.cos, jnp.tanh], x), indices(high=2), uniform(4)
@@ -164,7 +174,7 @@ def flow_cases() -> Iterator[Case]:
     yield from cases_of("barrier", lambda x: lax.optimization_barrier(x * 2) + lax.stop_gradient(x), uniform(4))
 
 
-def _windows(x: Any, start: float, reduce: Any) -> Any:
+def _reduce_windows(x: Any, start: float, reduce: Any) -> Any:
     return lax.reduce_window(x, np.float32(start), reduce, (1, 2, 2, 1), (1, 2, 2, 1), "SAME")
 
 
@@ -172,17 +182,17 @@ def _convolve(x: Any, kernel: Any, strides: tuple[int, int] = (1, 1), padding: s
     return lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=_NHWC, **options)
 
 
-def _widening(x: Any, y: Any) -> Any:
+def _dot_in_float32(x: Any, y: Any) -> Any:
     return lax.dot(x, y, preferred_element_type=jnp.float32)
 
 
-def _attention(query: Any, key: Any, value: Any) -> Any:
+def _causal_attention(query: Any, key: Any, value: Any) -> Any:
     return nn.dot_product_attention(query, key, value, is_causal=True)
 
 
-def _definite(x: Any) -> Any:
+def _make_positive_definite(x: Any) -> Any:
     return x @ x.T + 6 * jnp.eye(x.shape[0])
 
 
-def _tridiagonal(lower: Any, diagonal: Any, upper: Any, b: Any) -> Any:
+def _solve_tridiagonal(lower: Any, diagonal: Any, upper: Any, b: Any) -> Any:
     return lax.linalg.tridiagonal_solve(lower.at[0].set(0), diagonal + 8.0, upper.at[-1].set(0), b)

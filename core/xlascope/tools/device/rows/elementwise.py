@@ -12,37 +12,37 @@ import numpy as np
 from .... import lax
 from .... import numpy as jnp
 from ....scipy import special
-from .row import FLOATS, NUMBERS, WHOLE, Case, booleans, cases_of, constant, to_dtype, uniform
+from .row import FLOATS, INTEGERS, NUMBERS, Case, booleans, cases_of, constant, to_dtype, uniform
 
 COMPLEX = ("float32", "complex64")
-_ANYWHERE = (-2.0, 2.0)
+_FULL_RANGE = (-2.0, 2.0)
 #: Functions that NumPy has as well: the range of their operands, and the dtypes.
-_OF_NUMPY: dict[str, tuple[tuple[float, float], tuple[str, ...]]] = {
-    "negative": (_ANYWHERE, NUMBERS),
-    "exp": (_ANYWHERE, (*FLOATS, "complex64")),
-    "exp2": (_ANYWHERE, ("float32",)),
-    "expm1": (_ANYWHERE, COMPLEX),
+_NUMPY_FUNCTIONS: dict[str, tuple[tuple[float, float], tuple[str, ...]]] = {
+    "negative": (_FULL_RANGE, NUMBERS),
+    "exp": (_FULL_RANGE, (*FLOATS, "complex64")),
+    "exp2": (_FULL_RANGE, ("float32",)),
+    "expm1": (_FULL_RANGE, COMPLEX),
     "log": ((0.1, 2.0), (*FLOATS, "complex64")),
     "log1p": ((-0.5, 2.0), COMPLEX),
-    "sin": (_ANYWHERE, (*FLOATS, "complex64")),
-    "cos": (_ANYWHERE, COMPLEX),
+    "sin": (_FULL_RANGE, (*FLOATS, "complex64")),
+    "cos": (_FULL_RANGE, COMPLEX),
     "tan": ((-1.0, 1.0), COMPLEX),
-    "tanh": (_ANYWHERE, (*FLOATS, "complex64")),
-    "sinh": (_ANYWHERE, ("float32",)),
-    "cosh": (_ANYWHERE, ("float32",)),
+    "tanh": (_FULL_RANGE, (*FLOATS, "complex64")),
+    "sinh": (_FULL_RANGE, ("float32",)),
+    "cosh": (_FULL_RANGE, ("float32",)),
     "arcsin": ((-0.9, 0.9), ("float32",)),
     "arccos": ((-0.9, 0.9), ("float32",)),
-    "arctan": (_ANYWHERE, ("float32",)),
-    "arcsinh": (_ANYWHERE, ("float32",)),
+    "arctan": (_FULL_RANGE, ("float32",)),
+    "arcsinh": (_FULL_RANGE, ("float32",)),
     "arccosh": ((1.2, 3.0), ("float32",)),
     "arctanh": ((-0.9, 0.9), ("float32",)),
     "sqrt": ((0.1, 2.0), COMPLEX),
     "cbrt": ((0.1, 2.0), ("float32",)),
-    "square": (_ANYWHERE, (*COMPLEX, "int32")),
+    "square": (_FULL_RANGE, (*COMPLEX, "int32")),
     "abs": ((0.2, 2.0), ("float32", "int32")),
 }
 #: Piecewise constant NumPy functions, which have no useful derivative.
-_STEPS_OF_NUMPY = {
+_PIECEWISE_CONSTANT = {
     "sign": ("float32", "int32"),
     "floor": FLOATS,
     "ceil": ("float32",),
@@ -63,11 +63,11 @@ _CONVERSIONS = ("float32", "float16", "bfloat16", "int32", "uint8", "bool", "com
 
 
 def unary_cases() -> Iterator[Case]:
-    """Yield the functions of one operand."""
-    for name, ((low, high), dtypes) in _OF_NUMPY.items():
+    """Yield test cases of functions of one array, such as ``exp`` and ``floor``, each in several dtypes."""
+    for name, ((low, high), dtypes) in _NUMPY_FUNCTIONS.items():
         operand = uniform(2, 3, low=low, high=high)
         yield from cases_of(name, getattr(jnp, name), operand, dtypes=dtypes, oracle=getattr(np, name))
-    for name, dtypes in _STEPS_OF_NUMPY.items():
+    for name, dtypes in _PIECEWISE_CONSTANT.items():
         yield from cases_of(
             name, getattr(jnp, name), uniform(2, 3), dtypes=dtypes, derive=False, oracle=getattr(np, name)
         )
@@ -84,9 +84,9 @@ def unary_cases() -> Iterator[Case]:
         "integer power", lambda x: x**3, uniform(2, 3), dtypes=(*COMPLEX, "int32"), oracle=lambda x: x**3
     )
     yield from cases_of("reciprocal power", lambda x: x**-2, uniform(2, 3, low=0.5), oracle=lambda x: x**-2.0)
-    yield from cases_of("not", jnp.invert, uniform(2, 3, high=100), dtypes=WHOLE, oracle=np.invert)
-    yield from cases_of("population count", lax.population_count, uniform(4, low=0, high=200), dtypes=WHOLE)
-    yield from cases_of("leading zeros", lax.clz, uniform(4, low=0, high=200), dtypes=WHOLE)
+    yield from cases_of("not", jnp.invert, uniform(2, 3, high=100), dtypes=INTEGERS, oracle=np.invert)
+    yield from cases_of("population count", lax.population_count, uniform(4, low=0, high=200), dtypes=INTEGERS)
+    yield from cases_of("leading zeros", lax.clz, uniform(4, low=0, high=200), dtypes=INTEGERS)
     yield from cases_of("reduce precision", lambda x: lax.reduce_precision(x, 5, 10), uniform(2, 3), derive=False)
     yield from cases_of(
         "real, imag, conj", lambda z: (jnp.real(z), jnp.imag(z), jnp.conj(z)), uniform(3), dtypes=("complex64",)
@@ -94,7 +94,7 @@ def unary_cases() -> Iterator[Case]:
 
 
 def binary_cases() -> Iterator[Case]:
-    """Yield the functions of two operands."""
+    """Yield test cases of functions of two arrays, such as ``add`` and ``less``, each in several dtypes."""
     pair = uniform(2, 3), uniform(2, 3)
     yield from cases_of("add", jnp.add, *pair, dtypes=NUMBERS, oracle=np.add)
     yield from cases_of("subtract", jnp.subtract, *pair, dtypes=NUMBERS, oracle=np.subtract)
@@ -114,20 +114,20 @@ def binary_cases() -> Iterator[Case]:
         yield from cases_of(name, getattr(jnp, name), *pair, dtypes=dtypes, derive=False, oracle=getattr(np, name))
     integers = uniform(6, low=0, high=100), uniform(6, low=1, high=7)
     for name, function in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor)):
-        yield from cases_of(name, function, *integers, dtypes=WHOLE, oracle=function)
+        yield from cases_of(name, function, *integers, dtypes=INTEGERS, oracle=function)
     yield from cases_of("left shift", jnp.left_shift, *integers, dtypes=("int32",), oracle=np.left_shift)
-    yield from cases_of("right shifts", _shift_right, *integers, dtypes=WHOLE)
+    yield from cases_of("right shifts", _shift_right, *integers, dtypes=INTEGERS)
     yield from cases_of("mulhi", lax.mulhi, *integers, dtypes=("int32",)) if hasattr(lax, "mulhi") else ()
 
 
 def choice_cases() -> Iterator[Case]:
-    """Yield selections between elements, and conversions."""
+    """Yield test cases of selections between elements, of NaN and infinity, and of conversions between dtypes."""
     yield from cases_of(
         "where", jnp.where, booleans(2, 3), uniform(2, 3), uniform(2, 3), dtypes=NUMBERS, oracle=np.where
     )
     yield from cases_of("clip", lambda x: jnp.clip(x, -1, 1), uniform(2, 3), dtypes=("float32", "int32"))
     special_values = constant([[1.0, np.nan, np.inf], [-np.inf, 0.0, -0.0]])
-    yield from cases_of("nan and infinity", _of_special_values, special_values, dtypes=FLOATS, derive=False)
+    yield from cases_of("nan and infinity", _apply_to_special_values, special_values, dtypes=FLOATS, derive=False)
     for old in ("float32", "int32", "bool"):
         convert = functools.partial(_convert_to, [to_dtype(new) for new in _CONVERSIONS])
         yield from cases_of("conversions", convert, uniform(2, 3, low=0), dtypes=(old,), derive=False)
@@ -138,7 +138,7 @@ def _shift_right(x: Any, y: Any) -> Any:
     return lax.shift_right_logical(x, y), lax.shift_right_arithmetic(x, y)
 
 
-def _of_special_values(x: Any) -> Any:
+def _apply_to_special_values(x: Any) -> Any:
     return jnp.exp(x), jnp.maximum(x, 0), jnp.isnan(x), jnp.sign(x), jnp.sqrt(jnp.abs(x)), x * x
 
 

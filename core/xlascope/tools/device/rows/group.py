@@ -13,7 +13,7 @@ from ....tree_util import tree_leaves
 from .row import Case
 
 #: The number of examples in a batch.
-EXAMPLES = 3
+BATCH_SIZE = 3
 
 Numbers = list[np.ndarray[Any, Any]]
 #: The results of a case, or what it raised.
@@ -21,8 +21,11 @@ Outcome = Numbers | Exception
 Function = Callable[..., Any]
 
 
-class Together:
-    """The functions of several cases as one program, compiled once per device."""
+class CombinedProgram:
+    """Program that computes the functions of several test cases at once, compiled once per device.
+
+    ``function_of`` returns the function that is computed for a case, ``draw`` returns its operands.
+    """
 
     def __init__(self, cases: Sequence[Case], function_of: Callable[[Case], Function], draw: Callable[[Case], Numbers]):
         self.cases = cases
@@ -36,7 +39,10 @@ class Together:
         ]
 
     def run(self, device: Any, draw: Callable[[Case], Numbers] | None = None) -> Sequence[Outcome]:
-        """Return the outcome of each case; if the program fails, run each case separately."""
+        """Return for each case its results on a device, or the exception that it raises.
+
+        ``draw`` replaces the way operands are drawn. If the program fails, each case is run separately.
+        """
         if not self.cases:
             return []
         operands = [(draw or self._draw)(case) for case in self.cases]
@@ -48,30 +54,36 @@ class Together:
 
 
 class Group:
-    """Cases with the programs of their values, batches and gradients."""
+    """Test cases that are computed together, with one program each for their values, batches and gradients.
+
+    The programs of batches and gradients contain only the cases for which these are tested.
+    """
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
 
     @functools.cached_property
-    def values(self) -> Together:
-        return Together(self.cases, lambda case: case.function, Case.make)
+    def value_program(self) -> CombinedProgram:
+        return CombinedProgram(self.cases, lambda case: case.function, Case.make)
 
     @functools.cached_property
-    def batched(self) -> Together:
+    def batch_program(self) -> CombinedProgram:
         batched = [case for case in self.cases if case.batch]
-        return Together(batched, lambda case: vmap(case.function), _stack_examples)
+        return CombinedProgram(batched, lambda case: vmap(case.function), _stack_examples)
 
     @functools.cached_property
-    def gradients(self) -> Together:
+    def gradient_program(self) -> CombinedProgram:
         derived = [case for case in self.cases if case.derive and _inexact_operands(case)]
-        return Together(derived, _gradient, Case.make)
+        return CombinedProgram(derived, _make_gradient, Case.make)
 
     def run_examples(self, device: Any) -> list[Outcome]:
-        """Return the stacked results of separate examples for each case with batching."""
-        outcomes_of_examples = [self.values.run(device, lambda case, n=n: case.make(n)) for n in range(EXAMPLES)]  # type: ignore[misc]
+        """Return for each case with batching the stacked results of its examples, computed one by one."""
+        outcomes_of_examples = [
+            self.value_program.run(device, lambda case, n=n: case.make(n))  # type: ignore[misc]
+            for n in range(BATCH_SIZE)
+        ]
         outcomes = dict(zip((case.name for case in self.cases), zip(*outcomes_of_examples, strict=True), strict=True))
-        return [_stack(outcomes[case.name]) for case in self.batched.cases]
+        return [_stack_outcomes(outcomes[case.name]) for case in self.batch_program.cases]
 
 
 def _run_alone(function: Function, operands: Numbers, device: Any) -> Outcome:
@@ -81,7 +93,7 @@ def _run_alone(function: Function, operands: Numbers, device: Any) -> Outcome:
         return error
 
 
-def _stack(examples: Sequence[Outcome]) -> Outcome:
+def _stack_outcomes(examples: Sequence[Outcome]) -> Outcome:
     results = []
     for example in examples:
         if isinstance(example, Exception):
@@ -93,17 +105,17 @@ def _stack(examples: Sequence[Outcome]) -> Outcome:
 def _stack_examples(case: Case) -> Numbers:
     return [
         np.stack(operand_examples)
-        for operand_examples in zip(*(case.make(example) for example in range(EXAMPLES)), strict=True)
+        for operand_examples in zip(*(case.make(example) for example in range(BATCH_SIZE)), strict=True)
     ]
 
 
 def _inexact_operands(case: Case) -> tuple[int, ...]:
-    """Return the numbers of the operands that have a gradient."""
+    """Return the positions of the operands that have a gradient: floating-point and complex ones."""
     return tuple(number for number, x in enumerate(case.make()) if x.dtype.kind in "fc")
 
 
-def _gradient(case: Case) -> Function:
-    """Return the gradient of a weighted sum of all inexact results."""
+def _make_gradient(case: Case) -> Function:
+    """Return the gradient of a case's function: of a weighted sum of all its inexact results."""
 
     def total(*operands: Any) -> Any:
         leaves = [leaf for leaf in tree_leaves(case.function(*operands)) if leaf.dtype.kind in "fc"]

@@ -10,42 +10,47 @@ import ml_dtypes
 import numpy as np
 
 #: The allowed error by dtype, relative to the largest number of a result or to 1.
-TOLERANCE = {"float32": 2e-5, "complex64": 4e-5, "float16": 4e-3, "bfloat16": 4e-2, "float8_e4m3fn": 0.3}
+RELATIVE_TOLERANCE = {"float32": 2e-5, "complex64": 4e-5, "float16": 4e-3, "bfloat16": 4e-2, "float8_e4m3fn": 0.3}
 FLOATS = ("float32", "float16", "bfloat16")
 NUMBERS = ("float32", "bfloat16", "complex64", "int32")
-WHOLE = ("int32", "uint8")
+INTEGERS = ("int32", "uint8")
 
 
 class Operand(NamedTuple):
-    """An operand's shape and range.
+    """Shape and range of an operand that is drawn at random.
 
-    If ``dtype`` is None, it is the row's; ``elements`` are fixed elements instead of random ones.
+    ``dtype`` is None if it is the test case's; ``elements`` are fixed elements instead of random ones.
     """
 
     shape: tuple[int, ...]
     low: float = -2.0
     high: float = 2.0
     dtype: str | None = None
-    fixed: Any = None
+    elements: Any = None
 
     def make(self, random: np.random.Generator, dtype: str) -> np.ndarray[Any, Any]:
-        """Draw the operand."""
-        wanted = to_dtype(self.dtype or dtype)
-        if self.fixed is not None:
-            return np.asarray(self.fixed).astype(wanted)
-        if wanted.kind == "b":
+        """Draw the operand with a generator; ``dtype`` is the test case's."""
+        operand_dtype = to_dtype(self.dtype or dtype)
+        if self.elements is not None:
+            return np.asarray(self.elements).astype(operand_dtype)
+        if operand_dtype.kind == "b":
             return random.integers(0, 2, self.shape).astype(bool)
-        if wanted.kind in "iu":
-            low = max(int(self.low), 0) if wanted.kind == "u" else int(self.low)
-            return random.integers(low, int(self.high) + 1, self.shape).astype(wanted)
-        drawn = random.uniform(self.low, self.high, self.shape)
-        if wanted.kind == "c":
-            drawn = drawn + 0.5j * random.uniform(self.low, self.high, self.shape)
-        return np.asarray(drawn).astype(wanted)
+        if operand_dtype.kind in "iu":
+            low = max(int(self.low), 0) if operand_dtype.kind == "u" else int(self.low)
+            return random.integers(low, int(self.high) + 1, self.shape).astype(operand_dtype)
+        samples = random.uniform(self.low, self.high, self.shape)
+        if operand_dtype.kind == "c":
+            samples = samples + 0.5j * random.uniform(self.low, self.high, self.shape)
+        return np.asarray(samples).astype(operand_dtype)
 
 
 class Case(NamedTuple):
-    """A row in one dtype. ``derive`` and ``batch`` say whether its gradient and its batching are tested."""
+    """Test case: a function of arrays with its operands, in one dtype.
+
+    ``derive`` and ``batch`` say whether its gradient and its batching are tested. ``tolerance`` is the allowed error,
+    relative to the largest number of a result or to 1. ``oracle`` is the NumPy function that gives the same values
+    (None if there is none).
+    """
 
     name: str
     function: Callable[..., Any]
@@ -57,7 +62,7 @@ class Case(NamedTuple):
     oracle: Callable[..., Any] | None
 
     def make(self, example: int = 0) -> list[np.ndarray[Any, Any]]:
-        """Draw the operands of an example; the same each time."""
+        """Draw the operands of an example by its number; they are the same each time."""
         random = np.random.default_rng([zlib.crc32(self.name.encode()), example])
         return [operand.make(random, self.dtype) for operand in self.operands]
 
@@ -72,13 +77,15 @@ def cases_of(
     tolerance: float = 1.0,
     oracle: Callable[..., Any] | None = None,
 ) -> Iterator[Case]:
-    """Yield a case for each dtype.
+    """Yield a test case of a function for each dtype.
 
-    ``tolerance`` multiplies that of the dtype; ``oracle`` is NumPy's function, which the value is compared with.
+    ``operands`` are drawn at random for each case. ``tolerance`` multiplies that of the dtype; ``oracle`` is NumPy's
+    function, which the values are compared with. ``derive`` and ``batch`` say whether gradients and batching are
+    tested as well.
     """
     for dtype in dtypes:
         smooth = derive and dtype in ("float32", "complex64")
-        allowed = tolerance * TOLERANCE.get(dtype, 2e-5)
+        allowed = tolerance * RELATIVE_TOLERANCE.get(dtype, 2e-5)
         yield Case(f"{name} {dtype}", function, operands, dtype, smooth, batch and bool(operands), allowed, oracle)
 
 
@@ -98,13 +105,13 @@ def booleans(*shape: int) -> Operand:
 
 
 def bits(*shape: int) -> Operand:
-    """Return an operand of uint32 bits."""
+    """Return an operand of random uint32 numbers of all bit patterns."""
     return Operand(shape, 0, 2**32 - 1, "uint32")
 
 
 def constant(value: Any, dtype: str | None = None) -> Operand:
     """Return an operand of these elements."""
-    return Operand(np.shape(value), dtype=dtype, fixed=value)
+    return Operand(np.shape(value), dtype=dtype, elements=value)
 
 
 def distinct(*shape: int) -> Operand:

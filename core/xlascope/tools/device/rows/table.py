@@ -8,11 +8,11 @@ from . import arrays, computations, elementwise
 from .row import Case
 
 #: Cases in one program.
-CASES_IN_PROGRAM = 20
+CASES_PER_PROGRAM = 20
 
 
 def all_cases() -> list[Case]:
-    """Return every case, each name once."""
+    """Return all test cases; their names are unique."""
     families = (
         elementwise.unary_cases,
         elementwise.binary_cases,
@@ -28,7 +28,7 @@ def all_cases() -> list[Case]:
     return list(itertools.chain.from_iterable(family() for family in families))
 
 
-def programs() -> list[list[Case]]:
-    """Return the cases in groups of twenty, one per program."""
+def group_cases() -> list[list[Case]]:
+    """Return the test cases in groups of twenty, each of which becomes one program."""
     cases = all_cases()
-    return [cases[first : first + CASES_IN_PROGRAM] for first in range(0, len(cases), CASES_IN_PROGRAM)]
+    return [cases[first : first + CASES_PER_PROGRAM] for first in range(0, len(cases), CASES_PER_PROGRAM)]

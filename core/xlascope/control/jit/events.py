@@ -1,0 +1,99 @@
+"""Events of traces and calls, published to subscribers and logged for users who asked for explanations."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ... import records
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.jaxpr_record import make_traced_record
+from ...ir.source_texts import excerpt
+from ...ir.user_frames import is_library, locate
+from ...records.watchers import watchers
+from ...runtime import boot
+from ...trace.source import user_frame, where_text
+from .trace_signature import Reason
+
+_log = logging.getLogger("xlascope.jit")
+
+#: Listeners that get the program's number and the results of each dispatched call that came through Python. A listener
+#: may wait for the results in another thread, and has to release them then.
+dispatch_listeners: list[Callable[[int, Any], None]] = []
+
+
+def notify_dispatch(number: int, out: Any) -> None:
+    """Call each dispatch listener with a program's number and a call's results; exceptions of listeners are logged."""
+    for listener in tuple(dispatch_listeners):
+        try:
+            listener(number, out)
+        except Exception:
+            _log.exception("telling of a call failed")
+
+
+def has_listeners() -> bool:
+    """Return whether events have subscribers, or the setting ``explain_cache_misses`` is on."""
+    return bool(watchers) or boot.explain_cache_misses.value
+
+
+def report_trace_failure(name: str, number: int, began: float, error: BaseException) -> None:
+    """Publish that a function could not be traced, if there are subscribers.
+
+    ``number`` is the program's, ``began`` the start of tracing (``time.time()``).
+    """
+    if watchers:
+        location = _innermost_user_line(error)
+        failure = (type(error).__name__, str(error), location, excerpt(location))
+        records.publish(records.Failure(number, name, "trace", began, *failure))
+
+
+def _innermost_user_line(error: BaseException) -> records.SourceRange | None:
+    """Return the line of the innermost frame of user code in an exception's traceback; None if there is none."""
+    frame = error.__traceback__
+    innermost = None
+    while frame is not None:
+        code = frame.tb_frame.f_code
+        location = locate(code, frame.tb_lasti)
+        if location is not None and not is_library[code.co_filename]:
+            innermost = location
+        frame = frame.tb_next
+    return innermost
+
+
+def report_trace(name: str, program: ClosedJaxpr, number: int, began: float, seconds: float, reason: Reason) -> None:
+    """Publish that a function was traced, and log the reason if ``explain_cache_misses`` is set.
+
+    ``number`` is the program's, ``began`` the start (``time.time()``) and ``seconds`` the duration of tracing.
+    """
+    if not has_listeners():
+        return
+    location = locate(*user_frame())
+    if watchers:
+        records.publish(
+            make_traced_record(program, number, began, seconds, reason.text, reason.fix, location, reason.origin)
+        )
+    if boot.explain_cache_misses.value:
+        _log.warning(
+            "%s was traced%s in %.3g s: %s.%s", name, where_text(location), seconds, reason.text, _fix_text(reason)
+        )
+
+
+def report_cache_miss(name: str, number: int, reason: Reason) -> None:
+    """Publish that a call missed jaxlib's call cache, and log the reason if ``explain_cache_misses`` is set.
+
+    ``number`` is the program's.
+    """
+    location = locate(*user_frame())
+    if watchers:
+        records.publish(records.Missed(number, name, time.time(), reason.text, reason.fix, location))
+    if boot.explain_cache_misses.value:
+        _log.warning(
+            "a call of %s%s was not known to the call cache: %s.%s",
+            name, where_text(location), reason.text, _fix_text(reason),
+        )  # fmt: skip
+
+
+def _fix_text(reason: Reason) -> str:
+    return f" {reason.fix}" if reason.fix else ""

@@ -1,0 +1,1 @@
+from .program_rerolling import reroll_program as reroll_program

@@ -1,1 +1,0 @@
-from .programs import rerolled as rerolled

@@ -1,0 +1,66 @@
+"""Functions and calls of xlascope's engine, for the sampler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from ... import records, tree
+from ...control.jit.events import dispatch_listeners
+from ...control.jit.trace_cache import iterate_traces
+from ...ir.jaxpr import ClosedJaxpr
+from ...runtime.boot import post_hook, watch_calls
+from ..running.engines import CallHook, DispatchListener, WatchedProgram
+from .traced_calls import cache_record, executables_of, jitted_of, rebuild_records, traces_of
+
+#: Names of xlascope's modules are unique in the process.
+_NO_LABELS: Mapping[tuple[str, int], str] = MappingProxyType({})
+
+
+class JitExecutionEngine:
+    """Execution engine of functions of ``jit``; see :class:`~xlascope.inspect.running.engines.ExecutionEngine`."""
+
+    dispatched: list[DispatchListener] = dispatch_listeners
+
+    def hook(self) -> CallHook | None:
+        """Return the function that jaxlib calls after each jitted call (xlascope's global state), or None."""
+        hook: CallHook | None = post_hook.get_global()
+        return hook
+
+    def set_hook(self, hook: CallHook | None) -> None:
+        """Set the hook; a hook of jax in the same process is called as well."""
+        watch_calls(hook)
+
+    def key(self, function: Any) -> Any:
+        """Return a function that xlascope's ``jit`` created as its own key, None for others."""
+        return None if jitted_of(function) is None else function
+
+    def programs(self, key: Any) -> Sequence[WatchedProgram]:
+        """Return the traces of a function, which is its own key, as programs."""
+        return [
+            WatchedProgram(traced.number, traced.program.name, partial(_modules, traced.program))
+            for traced in traces_of(key)
+        ]
+
+    def records_of(self, number: int) -> Iterable[records.Record]:
+        """Return the records of the program with a number, rebuilt from its function's caches; none if it is gone."""
+        traced = next((traced for *_, traced in iterate_traces() if traced.number == number), None)
+        return () if traced is None else rebuild_records(traced)
+
+    def remember(self, record: records.Traced | records.Compiled) -> None:
+        """Cache the record with the program, for as long as that lives."""
+        cache_record(record)
+
+    def leaves(self, out: Any) -> list[Any]:
+        """Flatten the results with xlascope's registry."""
+        return tree.leaves(out)
+
+    def labels(self) -> Mapping[tuple[str, int], str]:
+        """Return no labels, because none are needed."""
+        return _NO_LABELS
+
+
+def _modules(program: ClosedJaxpr) -> tuple[str, ...]:
+    return tuple(executable.compilation.executable.hlo_modules()[0].name for executable in executables_of(program))

@@ -1,0 +1,166 @@
+"""Accumulator of the measurements of one program over profiler windows, as an :class:`Executed` record.
+
+A trace is compiled again if its operands are on other devices. On another single device the kernels are the
+same, and they are added up. If several devices share the program, kernels of the same name have other work,
+and only modules with the same kernels are added up: those profiled last.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ... import records
+from ...readers.profiles import ModuleProfile
+from .step_time import StepTime, weighted_median
+
+NO_STEP_TIME = StepTime(0.0, "")
+
+
+@dataclass
+class ProgramTally:
+    """Calls and host seconds of one program, and the sums of all profiler windows with complete calls of it.
+
+    ``observed`` counts the complete calls that were added up, ``profiled`` are the profiler's seconds of them.
+    ``steps`` and ``call_seconds`` have, for each window, the device's and the host's seconds of a call and the number
+    of calls. ``max_window`` are the seconds of the longest window without a complete call, ``parts`` the most that
+    such a window recorded, and ``profiling`` the processor time of profiling until a complete call was recorded.
+
+    ``modules`` has a value for each module that the trace was compiled to, equal for modules with the same kernels;
+    only calls of ``module`` and of modules with its value are added up. ``quick`` are the modules compiled quickly,
+    to be replaced by optimized ones. ``profiled_calls`` counts the complete calls of all modules. ``notes`` say, once
+    each, which parts of the windows could not be read.
+    """
+
+    program: int
+    function: str
+    began: float
+    calls: int = 0
+    seconds: float = 0.0
+    observed: int = 0
+    profiled: float = 0.0
+    max_window: float = 0.0
+    profiling: float = 0.0
+    steps: list[tuple[float, int]] = field(default_factory=list)
+    call_seconds: list[tuple[float, int]] = field(default_factory=list)
+    devices: dict[str, records.DeviceTime] = field(default_factory=dict)
+    parts: tuple[records.DeviceTime, ...] = ()
+    notes: dict[str, None] = field(default_factory=dict)
+    module: str = ""
+    modules: dict[str, object] = field(default_factory=dict)
+    quick: set[str] = field(default_factory=set)
+    profiled_calls: int = 0
+
+    def add_calls(self, calls: int, seconds: float) -> None:
+        """Add ``calls`` calls that took ``seconds`` together by the host's clock."""
+        self.calls += calls
+        self.seconds += seconds
+
+    def add_window(self, profiles: Iterable[ModuleProfile], seconds: float = 0.0) -> None:
+        """Add the profiles of this program's modules in one window, which was open for ``seconds``."""
+        window_profiles = list(profiles)
+        complete = [profile for profile in window_profiles if profile.observed_calls]
+        self.profiled_calls += sum(profile.observed_calls for profile in complete)
+        for profile in window_profiles:
+            self.modules.setdefault(profile.module, profile.module)
+        if complete and not any(self._has_same_kernels(profile) for profile in complete):
+            self._start_module(max(complete, key=lambda profile: profile.seconds).module)
+        for profile in filter(self._has_same_kernels, complete):
+            self._add_profile(profile)
+        for profile in window_profiles:
+            if not profile.observed_calls:
+                self.max_window = max(self.max_window, seconds)
+                self.parts = max(self.parts, profile.devices, key=_count_spans)
+
+    def _has_same_kernels(self, profile: ModuleProfile) -> bool:
+        return bool(self.module) and self.modules[profile.module] == self.modules[self.module]
+
+    def _start_module(self, module: str) -> None:
+        """Forget the sums and start to add up the calls of another module."""
+        self.module, self.observed, self.profiled = module, 0, 0.0
+        self.steps, self.call_seconds, self.devices = [], [], {}
+
+    def _add_profile(self, profile: ModuleProfile) -> None:
+        self.observed += profile.observed_calls
+        self.profiled += profile.seconds
+        self.steps.append((profile.step, profile.observed_calls))
+        self.call_seconds.append((profile.call_seconds, profile.observed_calls))
+        for device in profile.devices:
+            self.devices[device.device] = _merge_devices(self.devices.get(device.device), device)
+
+    @property
+    def step(self) -> float:
+        """Return the profiler's time of a call, the median over the windows; 0 without complete calls.
+
+        It lasts from begin to end on the devices or, for a small call, from its dispatch until it returned.
+        """
+        return max(weighted_median(self.steps), weighted_median(self.call_seconds))
+
+    def record(self, step: StepTime = NO_STEP_TIME, pace: float = 0.0) -> records.Executed:
+        """Return the sums as a record.
+
+        ``step`` is the time of one call with its clock, ``pace`` the seconds from call to call (0.0 if unknown).
+        """
+        pause_factor = max(pace / step.seconds, 1.0) if step.seconds else 1.0
+        devices = tuple(self.devices.values()) if self.observed else self.parts
+        return records.Executed(
+            program=self.program,
+            function=self.function,
+            time=self.began,
+            calls=self.calls,
+            seconds=self.seconds,
+            window=self.profiled * pause_factor,
+            observed_calls=self.observed,
+            step=step.seconds,
+            devices=tuple(sorted(devices, key=lambda device: _device_sort_key(device.device))),
+            clock=step.clock,
+            notes=(*self.notes, *self._missing_notes()),
+            at_most=step.at_most,
+            profiling=self.profiling if self.observed else 0.0,
+            module=self.module,
+        )
+
+    def _missing_notes(self) -> Iterable[str]:
+        """Yield notes about incomplete calls, quickly compiled versions, and traces compiled several times."""
+        if self.parts and not self.observed:
+            window = (
+                f": a call is longer than the profiler's window of {self.max_window:.3g} s" if self.max_window else ""
+            )
+            yield f"no whole step was seen{window}"
+        different = len({value for module, value in self.modules.items() if module not in self.quick})
+        if self.module in self.quick:
+            yield "kernels and their times are of a version that was compiled quickly; XLA works on the optimized one"
+        elif not self.quick.isdisjoint(self.modules):
+            yield "the first calls ran a version that was compiled quickly: kernels and times are of the optimized one"
+        if different > 1:
+            yield (
+                f"this trace was compiled to {different} different programs, as operands lie on other devices: "
+                f"kernels and their times are of {self.module or 'one of them'}, calls are of all"
+            )
+
+
+def _device_sort_key(device: str) -> tuple[str, int]:
+    """Return a sort key of devices by platform and number: ``cpu:10`` comes after ``cpu:2``."""
+    platform, _, number = device.rpartition(":")
+    return platform, int(number) if number.isdigit() else 0
+
+
+def _count_spans(devices: Iterable[records.DeviceTime]) -> int:
+    """Return how much of a step was recorded, as the number of spans."""
+    return sum(len(device.spans) for device in devices)
+
+
+def _merge_devices(before: records.DeviceTime | None, now: records.DeviceTime) -> records.DeviceTime:
+    """Return the sums of both windows' times of a device (``before`` may be None), with the spans of the later one."""
+    if before is None:
+        return now
+    sums = {kernel.kernel: kernel for kernel in before.kernels}
+    for kernel in now.kernels:
+        total = sums.get(kernel.kernel)
+        sums[kernel.kernel] = (
+            kernel
+            if total is None
+            else dataclasses.replace(kernel, calls=total.calls + kernel.calls, seconds=total.seconds + kernel.seconds)
+        )
+    return dataclasses.replace(now, busy=before.busy + now.busy, kernels=tuple(sums.values()))

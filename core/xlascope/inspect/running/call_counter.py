@@ -1,0 +1,132 @@
+"""Exact call counts of jitted functions, including calls in C++, and access to the results of some calls."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..inspection_scope import inspecting
+from .engines import CallHook, ExecutionEngine
+
+_log = logging.getLogger(__name__)
+
+CallListener = Callable[[Any, Any, bool], None]
+
+#: Results are passed on after these numbers of calls of one function in a row, then only after :meth:`CallCounter.ask`.
+#: This covers a short cell, whose calls may all be dispatched before the first is done.
+REPORTED_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+UNREACHABLE_COUNT = 1 << 62
+
+
+class CallCounter:
+    """Counter of calls while it is started; some calls are also passed to ``on_call(key, results, first)``.
+
+    Functions are those of one engine (``runs``), each identified by its key; ``first`` is true at the function's
+    first call. The counter sees the calls that repeat in C++; those that go through Python (the first of their kind)
+    are announced by a ``Started`` record of the stage ``run`` instead. ``on_call`` runs on the calling thread right
+    after the call, and must not store the results.
+    """
+
+    def __init__(self, runs: ExecutionEngine, on_call: CallListener) -> None:
+        self._runs = runs
+        self._functions = _make_counter(runs.key, on_call)
+        self._previous: Any = None
+        self._on = False
+
+    def start(self) -> None:
+        """Start counting, in place of the previous hook."""
+        if not self._on:
+            self._previous = self._runs.hook()
+            self._runs.set_hook(self._functions.hook)
+            self._on = True
+
+    def stop(self) -> None:
+        """Stop counting and restore the previous hook."""
+        if self._on:
+            self._on = False
+            if self._runs.hook() is self._functions.hook:
+                self._runs.set_hook(self._previous)
+
+    def counts(self) -> dict[Any, int]:
+        """Return the calls so far, by the keys of functions."""
+        return self._functions.read()
+
+    def is_counted(self, key: Any) -> bool:
+        """Return whether calls are counted by this key."""
+        return self._functions.is_counted(key)
+
+    def ask(self) -> None:
+        """Pass the results of the next two calls to ``on_call``: two in a row give the time of one."""
+        self._functions.ask()
+
+
+class _CounterFunctions(NamedTuple):
+    """Functions of one counter: the hook that jaxlib calls, and those that read and control the counts."""
+
+    hook: CallHook
+    read: Callable[[], dict[Any, int]]
+    is_counted: Callable[[Any], bool]
+    ask: Callable[[], None]
+
+
+def _notify(on_call: CallListener, function: Any, out: Any, first: bool) -> None:
+    """Call ``on_call`` and log its exception, which would otherwise propagate to the user's call."""
+    try:
+        on_call(function, out, first)
+    except Exception:
+        _log.exception("telling of a call failed")
+
+
+def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _CounterFunctions:
+    """Return a new counter: the hook for jaxlib, and the functions that read and control the counts.
+
+    The hook runs after every call of every jitted function and has to be fast: two comparisons and one addition for a
+    function that is called repeatedly (closure variables are the fastest in Python). ``key_of`` returns the key of a
+    function, None if its calls are not counted.
+    """
+    current: Any = None
+    key: Any = None
+    count = 0
+    mark = UNREACHABLE_COUNT
+    pending_requests = 0
+    counts: dict[Any, int] = {}
+
+    def hook(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        nonlocal count
+        if function is current and count < mark:
+            count += 1
+        else:
+            switch(function, out)
+
+    def switch(function: Any, out: Any) -> None:
+        nonlocal current, key, count, mark, pending_requests
+        if inspecting():
+            return
+        before, new_calls = key, count
+        key = key_of(function)
+        current, count, mark = function, 1, UNREACHABLE_COUNT
+        if before is not None:
+            counts[before] = counts.get(before, 0) + new_calls
+        if key is None:
+            return
+        first = key not in counts
+        calls = counts.setdefault(key, 0) + 1
+        is_requested, pending_requests = pending_requests > 0, max(pending_requests - 1, 0)
+        next_count = next((reported for reported in REPORTED_COUNTS if reported > calls), UNREACHABLE_COUNT)
+        mark = 1 if pending_requests else next_count - calls
+        if first or is_requested or calls in REPORTED_COUNTS:
+            _notify(on_call, key, out, first)
+
+    def read_counts() -> dict[Any, int]:
+        totals = dict(counts)
+        function, new_calls = key, count
+        if function is not None:
+            totals[function] = totals.get(function, 0) + new_calls
+        return totals
+
+    def ask() -> None:
+        nonlocal pending_requests, mark
+        pending_requests, mark = 2, 0
+
+    return _CounterFunctions(hook, read_counts, lambda function_key: function_key in counts, ask)

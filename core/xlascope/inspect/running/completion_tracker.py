@@ -1,0 +1,100 @@
+"""Completion times of calls, from a thread that waits for the results of some of them.
+
+The watched program itself waits for nothing: its calls remain asynchronous.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+#: Maximum number of pending calls. If results are never used, calls can be dispatched faster than they complete.
+MAX_PENDING_CALLS = 64
+
+
+class DispatchedCall(NamedTuple):
+    """Dispatched call: its function or its program's number, and the call counts at that time, including itself.
+
+    ``counts`` are the calls of functions by key, ``started`` the calls through Python by program number. ``began`` is
+    when the call was made (None if unknown), ``returned`` when it came back; both in seconds of
+    ``time.perf_counter``.
+    """
+
+    function: Any
+    program: int | None
+    counts: Mapping[Any, int]
+    started: Mapping[int, int]
+    returned: float
+    began: float | None = None
+
+
+CompletionListener = Callable[[DispatchedCall, float, bool], None]
+
+
+class CompletionTracker:
+    """Tracker that calls ``on_completion(call, time, waited)`` for completed calls, in dispatch order.
+
+    ``time`` is of ``time.perf_counter``; ``waited`` says whether the results were not ready when the call was added.
+    The listener runs on the tracker's thread.
+    """
+
+    def __init__(self, on_completion: CompletionListener) -> None:
+        self._on_completion = on_completion
+        self._waiting: SimpleQueue[tuple[DispatchedCall, Any, float | None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._added = self._ended = 0
+
+    @property
+    def has_pending(self) -> bool:
+        """Return whether there are calls that are not complete."""
+        return self._added > self._ended
+
+    def add(self, call: DispatchedCall, out: Callable[[], Sequence[Any]]) -> None:
+        """Wait for a call's results on the tracker's thread; ``out()`` returns the arrays among them.
+
+        The call is dropped if too many are pending, or if no result can be waited for.
+        """
+        if self._waiting.qsize() >= MAX_PENDING_CALLS:
+            return
+        smallest = _smallest_array(out())
+        if smallest is None:
+            return
+        ready = time.perf_counter() if smallest.is_ready() else None
+        self._added += 1
+        self._waiting.put((call, None if ready is not None else smallest, ready))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._wait_for_results, name="xlascope-finishes", daemon=True)
+            self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        """Report completed calls and end; wait at most ``timeout`` seconds."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join(timeout)
+
+    def _wait_for_results(self) -> None:
+        while (entry := self._waiting.get()) is not None:
+            call, array, ready = entry
+            completion_time, entry = ready if ready is not None else _wait_until_ready(array), None
+            self._ended += 1
+            if completion_time is not None:
+                self._on_completion(call, completion_time, array is not None)
+            array = None  # release the user's array while waiting
+
+
+def _wait_until_ready(array: Any) -> float | None:
+    """Return the time at which an array is ready; None if it was donated before or could not be computed."""
+    try:
+        array.block_until_ready()
+    except Exception:
+        return None
+    return time.perf_counter()
+
+
+def _smallest_array(out: Sequence[Any]) -> Any:
+    """Return the smallest array of a call's results, which are ready at once; None if there is none to wait for."""
+    arrays = [leaf for leaf in out if hasattr(leaf, "is_ready") and not leaf.is_deleted()]
+    return min(arrays, key=lambda array: array.nbytes, default=None)

@@ -1,0 +1,354 @@
+"""Sampler of running programs: exact call counts, and times from short profiler windows, as ``Executed`` records.
+
+A :class:`Sampler` is idle until the first call. Then one thread wakes a few times a second, and opens a
+window now and then, for less than a hundredth of the time (:mod:`xlascope.xla.profiling.profiler_windows`), and only
+while calls are made. Another thread waits for the results of some calls to record when they complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from ... import records
+from ...bootstrap import get_engine, is_started
+from ...readers import FormatError
+from ...readers.profile_events import TooManyEventsError
+from ...readers.profiles import read_profile
+from ...xla.profiling.profiler_windows import ProfilerInUseError, Window
+from ..inspection_scope import inspecting
+from .call_counter import CallCounter
+from .call_gate import CallGate
+from .completion_tracker import CompletionTracker, DispatchedCall
+from .engines import DispatchListener, ExecutionEngine, WatchedProgram, subscribe
+from .profiler_schedule import ProfilerSchedule
+from .running_programs import RunningPrograms
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two reads of the counts, and before the first.
+TICK_SECONDS, FIRST_TICK_SECONDS = 0.5, 0.03
+#: Seconds between two checks for completed calls, while a window is open.
+POLL_SECONDS = 0.05
+#: Seconds that `stop` waits for a window to close.
+STOP_TIMEOUT_SECONDS = 0.1
+#: The same on a GPU, where closing a window during a call of the program would end the process.
+MAX_CLOSING_SECONDS = 2.0
+#: A program that made no call for so many seconds, and waits for none, counts as idle.
+IDLE_SECONDS = 0.5
+
+Emit = Callable[[records.Record], None]
+
+
+class Sampler:
+    """Publisher of ``Executed`` records of the programs that run between :meth:`start` and :meth:`stop`.
+
+    ``emit`` receives the records, on a thread of the sampler's own; before a program's first one also its
+    ``Traced`` and ``Compiled``, if it was created before the start. ``first`` is called with each jitted function
+    at its first call, on the calling thread. With ``windows=False`` calls are counted, not timed.
+    """
+
+    def __init__(
+        self,
+        *,
+        emit: Emit = records.publish,
+        first: Callable[[Any], None] | None = None,
+        windows: bool = True,
+    ) -> None:
+        self._emit = emit
+        self._first = first
+        self._windows = windows
+        self._watched: dict[ExecutionEngine, tuple[CallCounter, DispatchListener]] = {}
+        self._completions = CompletionTracker(self._on_completion)
+        self._gate = CallGate()
+        self._held_since: float | None = None
+        self._stall = 0.0
+        self._running = RunningPrograms(self._programs_of)
+        self._schedule = ProfilerSchedule()
+        self._starts: dict[int, int] = {}
+        self._began: dict[tuple[int, int], float] = {}
+        self._published: set[int] = set()
+        self._new_records: deque[records.Traced | records.Compiled] = deque()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._wake_event = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._subscription: records.Subscription | None = None
+        self._last_count_time = time.perf_counter()
+        self._not_before = 0.0
+        self._busy = self._is_stopped = self._knows_engine = False
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        """Start watching."""
+        self._subscription = records.watch(self._receive)
+        self._unsubscribe = subscribe(self._watch_engine)
+        self._watch_own_engine()
+
+    def stop(self) -> None:
+        """Stop watching and publish the last counts; takes at most a tenth of a second (an open window is closed)."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        for watched_engine, (counter, listener) in self._watched.items():
+            counter.stop()
+            if listener in watched_engine.dispatched:
+                watched_engine.dispatched.remove(listener)
+        if self._subscription is not None:
+            self._subscription.close()
+        self._stopping.set()
+        self._wake_event.set()
+        if self._thread is not None:
+            self._thread.join(MAX_CLOSING_SECONDS if self._running.on_gpu else STOP_TIMEOUT_SECONDS)
+        self._completions.stop(STOP_TIMEOUT_SECONDS)
+        self._is_stopped = True
+        self._update_counts()
+
+    def __enter__(self) -> Sampler:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # Watched engines ----------------------------------------------------------------------------------------------
+
+    def _watch_engine(self, watched_engine: ExecutionEngine) -> None:
+        """Count the calls of one engine, and listen to those that go through Python."""
+        counter = CallCounter(watched_engine, partial(self._on_call, watched_engine))
+        listener = partial(self._on_dispatch, watched_engine)
+        self._watched[watched_engine] = counter, listener
+        watched_engine.dispatched.append(listener)
+        counter.start()
+
+    def _watch_own_engine(self) -> None:
+        """Watch xlascope's engine if it is started; watching does not start it."""
+        if not self._knows_engine and is_started():
+            self._knows_engine = True
+            get_engine()
+
+    def _programs_of(self, function: Any) -> Sequence[WatchedProgram]:
+        owners = (
+            watched_engine
+            for watched_engine, (counter, _) in tuple(self._watched.items())
+            if counter.is_counted(function)
+        )
+        return next((watched_engine.programs(function) for watched_engine in owners), ())
+
+    def _counts(self) -> dict[Any, int]:
+        totals: dict[Any, int] = {}
+        for counter, _ in tuple(self._watched.values()):
+            totals |= counter.counts()
+        return totals
+
+    def _labels(self) -> dict[tuple[str, int], str]:
+        return {key: label for watched_engine in tuple(self._watched) for key, label in watched_engine.labels().items()}
+
+    # On the threads of the program that is watched -------------------------------------------------------------------
+
+    def _on_call(self, watched_engine: ExecutionEngine, function: Any, out: Any, first: bool) -> None:
+        call = DispatchedCall(function, None, self._counts(), dict(self._starts), time.perf_counter())
+        self._completions.add(call, partial(watched_engine.leaves, out))
+        self._gate.enter(partial(watched_engine.leaves, out))
+        if first:
+            self._wake()
+            if self._first is not None:
+                self._first(function)
+
+    def _on_dispatch(self, watched_engine: ExecutionEngine, program: int, out: Any) -> None:
+        """Track a call that went through Python and was dispatched; ``out`` are its results."""
+        began = self._began.pop((threading.get_ident(), program), None)
+        if began is not None:
+            now = time.perf_counter()
+            call = DispatchedCall(None, program, self._counts(), dict(self._starts), now, began)
+            self._completions.add(call, partial(watched_engine.leaves, out))
+        self._gate.enter(partial(watched_engine.leaves, out))
+
+    def _receive(self, record: records.Record) -> None:
+        """Learn the modules of a compiled program, and count a call that goes through Python."""
+        self._watch_own_engine()
+        with self._lock:
+            self._running.learn_modules(record)
+        if isinstance(record, records.Traced | records.Compiled):
+            self._new_records.append(record)
+        if inspecting():
+            return
+        match record:
+            case records.Traced():
+                self._published.add(record.program)
+            case records.Started(stage="run"):
+                now = time.perf_counter()
+                with self._lock:
+                    if self._running.add_python_call(record, self._counts(), now - self._last_count_time):
+                        self._last_count_time = now
+                self._starts[record.program] = self._starts.get(record.program, 0) + 1
+                self._wake()
+                self._began[threading.get_ident(), record.program] = time.perf_counter()
+
+    def _wake(self) -> None:
+        if self._thread is None:
+            self._last_count_time = time.perf_counter()
+            self._thread = threading.Thread(target=self._sample_loop, name="xlascope-sampler", daemon=True)
+            self._thread.start()
+
+    # On the sampler's thread ------------------------------------------------------------------------------------------
+
+    def _sample_loop(self) -> None:
+        """Read the call counts and open profiler windows until the sampler is stopped; runs on the sampler's thread."""
+        pause = FIRST_TICK_SECONDS
+        try:
+            while not self._stopping.is_set():
+                self._wake_event.wait(pause)
+                self._wake_event.clear()
+                if self._stopping.is_set():
+                    return
+                pause = TICK_SECONDS
+                for counter, _ in tuple(self._watched.values()):
+                    counter.ask()
+                has_changed = self._update_counts()
+                active = has_changed or self._busy or self._completions.has_pending
+                if self._windows and active and time.perf_counter() >= self._not_before:
+                    while self._sample_window():
+                        pass
+                    self._update_counts()  # calls made during the window are no reason for another one
+        except Exception:
+            _log.exception("the sampler of running programs failed; there will be no more times")
+
+    def _on_completion(self, call: DispatchedCall, completion_time: float, waited: bool) -> None:
+        """Add a call that completed at ``completion_time``; called on the thread that waits for results.
+
+        ``waited`` says whether the results were not ready when the call was dispatched.
+        """
+        with self._lock:
+            timed_before = self._running.timed_program_count
+            self._running.add_completion(call, completion_time, waited)
+        if self._running.timed_program_count > timed_before:  # publish the first time of a program at once
+            self._wake_event.set()
+
+    def _update_counts(self) -> bool:
+        """Read the call counters and publish the changed records; return whether there were any."""
+        now = time.perf_counter()
+        with self._lock:
+            elapsed, self._last_count_time = now - self._last_count_time, now
+            self._running.add_counts(self._counts(), elapsed)
+            changed = self._running.changed_records()
+            unknown = [
+                program.number for program in self._running.called_programs() if program.number not in self._published
+            ]
+            self._published.update(unknown)
+        watched = tuple(self._watched)
+        while self._new_records:
+            new_record = self._new_records.popleft()
+            for watched_engine in watched:
+                watched_engine.remember(new_record)
+        earlier_records = [
+            record for number in unknown for watched_engine in watched for record in watched_engine.records_of(number)
+        ]
+        for record in earlier_records:
+            self._running.learn_modules(record)
+        self._emit_all([*earlier_records, *changed])
+        return bool(changed)
+
+    def _sample_window(self) -> bool:
+        """Open a window and publish its results; return True when another one should follow at once."""
+        with self._lock:
+            length = self._running.next_window(self._schedule)
+        if not length:
+            return False
+        spent = time.thread_time()
+        try:
+            data, watched = self._record_window(length)
+            profiles = read_profile(data, schedules=self._running.schedules, labels=self._labels())
+        except ProfilerInUseError as error:
+            self._on_profiler_in_use(error)
+            return False
+        except TooManyEventsError:
+            self._schedule.reject_window(length)
+            return False
+        except FormatError as error:
+            self._stop_profiling(error)
+            return False
+        finally:
+            with self._lock:
+                self._running.pace.end_window(time.perf_counter())
+        with self._lock:
+            pause = self._running.add_window(
+                self._schedule, profiles, watched, time.thread_time() - spent + self._stall
+            )
+            changed = self._running.changed_records()
+        self._busy = bool(profiles)
+        self._not_before = time.perf_counter() + pause
+        self._emit_all(changed)
+        return self._busy and not pause and not self._stopping.is_set()
+
+    def _record_window(self, length: float) -> tuple[bytes, float]:
+        """Return the data of a profiler window, and the seconds it was open.
+
+        It is open for ``length`` seconds, or until it has a complete call. Calls are counted meanwhile.
+        """
+        with self._lock:
+            self._running.pace.begin_window(time.perf_counter())
+        with self._release_calls(), Window() as window:
+            began = time.perf_counter()
+            until = began + length
+            last_update = began
+            while not self._stopping.is_set() and (remaining := until - time.perf_counter()) > 0:
+                self._stopping.wait(min(remaining, POLL_SECONDS))
+                if self._running.has_complete_call(self._schedule.target_program, began):
+                    break
+                if time.perf_counter() - last_update > TICK_SECONDS:
+                    last_update = time.perf_counter()
+                    self._update_counts()
+            watched = time.perf_counter() - began
+            if self._running.on_gpu:
+                self._hold_calls()
+        return window.data, watched
+
+    @contextlib.contextmanager
+    def _release_calls(self) -> Iterator[None]:
+        """Release held calls after the ``with`` block, and store how long one was held."""
+        try:
+            yield
+        finally:
+            self._gate.open()
+            held_since, self._held_since = self._held_since, None
+            self._stall = 0.0 if held_since is None else time.perf_counter() - held_since
+
+    def _hold_calls(self) -> None:
+        """Hold the next call as soon as its results are ready; return then, or when nothing runs."""
+        until = idle_since = time.perf_counter()
+        until += MAX_CLOSING_SECONDS
+        while (now := time.perf_counter()) < until:
+            if self._completions.has_pending:
+                idle_since = now
+            elif self._stopping.is_set() or now - idle_since > IDLE_SECONDS:
+                return
+            if not self._stopping.is_set():
+                for counter, _ in tuple(self._watched.values()):
+                    counter.ask()
+            if self._gate.close(POLL_SECONDS):
+                self._held_since = time.perf_counter()
+                return
+
+    def _on_profiler_in_use(self, error: ProfilerInUseError) -> None:
+        """Stop profiling and report it if another profiler is active; do nothing for a window of xlascope's own."""
+        if error.__cause__ is None:
+            return
+        self._stop_profiling(error)
+
+    def _stop_profiling(self, error: Exception) -> None:
+        """Open no more windows, because they would fail like this one, and publish the failure."""
+        self._windows = False
+        self._emit_all([records.Failure(None, "profiler", "profile", time.time(), type(error).__name__, str(error))])
+
+    def _emit_all(self, batch: Iterable[records.Record]) -> None:
+        if self._is_stopped and threading.current_thread() is self._thread:
+            return
+        for record in batch:
+            self._emit(record)

@@ -1,0 +1,236 @@
+"""Attribution of function counts and profiler windows to programs."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ... import records
+from ...readers.hlo.schedules import Schedules, read_schedules
+from ...readers.profiles import ModuleProfile
+from .accumulator import ProgramTally
+from .completion_tracker import DispatchedCall
+from .engines import WatchedProgram
+from .profiler_schedule import ProfilerSchedule
+from .step_time import Completion, CompletionHistory, StepTimes, weighted_median
+
+
+class RunningPrograms:
+    """Measurements of all watched programs, accumulated by program number. Not thread-safe.
+
+    ``programs_of`` returns the programs of a function of any engine. ``programs_of`` returns the programs of a
+    function, by the function's key in its engine. ``tallies`` and ``pace`` hold the sums and the completions.
+    """
+
+    def __init__(self, programs_of: Callable[[Any], Sequence[WatchedProgram]]) -> None:
+        self._programs_of = programs_of
+        self.tallies: dict[int, ProgramTally] = {}
+        self.pace = CompletionHistory(Completion(0, {}, 0.0, time.perf_counter(), waited=False))
+        self._programs: dict[int, WatchedProgram] = {}
+        self._changed: set[int] = set()
+        self._modules: dict[str, int] = {}
+        self.on_gpu = False
+        self._compiled: dict[int, dict[str, object]] = {}
+        self._quick: set[str] = set()
+        self._schedules: dict[str, Schedules] = {}
+        self._kernels: dict[int, int] = {}
+        self._counted: dict[Any, int] = {}
+        self._latest: dict[int, int] = {}
+        #: By a function's first program: the number of calls through Python when the last of its programs was
+        #: called, and the profiled calls of each program at that time.
+        self._profiled_at_start: dict[int, tuple[int, dict[int, int]]] = {}
+        self._starts = 0
+        self._finished: dict[int, int] = {}
+        self._completions: deque[tuple[int, float]] = deque(maxlen=16)
+        self._last_call_counts: tuple[Mapping[Any, int], Mapping[int, int]] = ({}, {})
+
+    def learn_modules(self, record: records.Record) -> None:
+        """Store which program a compiled module belongs to; ignore other records."""
+        if isinstance(record, records.Compiled):
+            kinds = tuple((kernel.name, kernel.type_text, kernel.bytes_read) for kernel in record.kernels)
+            self._assign_module(record.module, record.program)
+            self.on_gpu |= record.platform == "gpu" and not record.target
+            self._compiled[record.program][record.module] = hash(kinds)
+            if record.quick:
+                self._quick.add(record.module)
+            names = {kernel.name for kernel in record.kernels}
+            self._kernels[record.program] = len(names)
+            self._schedules[record.module] = read_schedules(record.hlo, names)
+
+    @property
+    def schedules(self) -> Mapping[str, Schedules]:
+        """Return the order in which the kernels of each module run."""
+        return self._schedules
+
+    def add_python_call(self, record: records.Started, counts: Mapping[Any, int], elapsed: float) -> bool:
+        """Add one call that jaxlib passed to Python, whose program is known from its record.
+
+        Calls counted before it belong to earlier programs. Returns whether there were any since the last count.
+        ``counts`` are the calls of functions by key, ``elapsed`` the seconds since the last count.
+        """
+        has_new_calls = counts != self._counted
+        if has_new_calls:
+            self.add_counts(counts, elapsed)
+        self._starts += 1
+        self._latest[record.program] = self._starts
+        self._get_tally(record.program, record.function).add_calls(1, 0.0)
+        self._changed.add(record.program)
+        return has_new_calls
+
+    def add_counts(self, counts: Mapping[Any, int], elapsed: float) -> None:
+        """Add the new calls among ``counts`` to the programs of their functions.
+
+        ``counts`` are the calls of functions by key. The seconds since the last count, ``elapsed``, are divided among
+        the called programs by the time of their calls.
+        """
+        new_calls = self._calls_by_program(self._counted, counts)
+        self._counted.update(counts)
+        times = self.times()
+        weights = {number: calls * (times.step(number).seconds or 1e-4) for number, calls in new_calls.items()}
+        total_weight = sum(weights.values())
+        for number, calls in new_calls.items():
+            self.tallies[number].add_calls(calls, elapsed * weights[number] / total_weight)
+        self._changed.update(new_calls)
+
+    def add_completion(self, call: DispatchedCall, completion_time: float, waited: bool) -> None:
+        """Add a call that completed at ``completion_time``.
+
+        ``waited`` says whether its results were not ready when it was dispatched.
+        """
+        counts, started = self._last_call_counts
+        self._last_call_counts = call.counts, call.started
+        new = self._calls_by_program(counts, call.counts)
+        for number, calls in call.started.items():
+            if calls > started.get(number, 0):
+                new[number] = new.get(number, 0) + calls - started.get(number, 0)
+        for number, calls in new.items():
+            self._finished[number] = self._finished.get(number, 0) + calls
+        program = call.program if call.program is not None else self._program_of(call.function)
+        if program is not None:
+            finish = Completion(program, dict(self._finished), call.returned, completion_time, waited, call.began)
+            self.pace.add_completion(finish)
+            self._completions.append((program, completion_time))
+            self._changed.update(new)
+
+    def next_window(self, schedule: ProfilerSchedule) -> float:
+        """Return the seconds for which the next window should be open; 0.0 for no window now."""
+        return schedule.next_length(self.tallies, self.times(), self._kernels)
+
+    def add_window(
+        self, schedule: ProfilerSchedule, profiles: Sequence[ModuleProfile], seconds: float, cost: float
+    ) -> float:
+        """Add the profiles of a window that was open for ``seconds`` and took ``cost`` seconds of processor time.
+
+        Returns for how many seconds no window should follow.
+        """
+        by_program: dict[int, list[ModuleProfile]] = {}
+        for profile in profiles:
+            number = self._modules.get(profile.module)
+            if number in self.tallies:
+                by_program.setdefault(number, []).append(profile)
+        for number, program_profiles in by_program.items():
+            tally = self.tallies[number]
+            if not tally.observed:
+                tally.profiling += cost
+            tally.add_window(program_profiles, seconds)
+        self._changed.update(by_program)
+        return schedule.add_window(
+            seconds, cost, [item for program_profiles in by_program.values() for item in program_profiles], self.tallies
+        )
+
+    def has_complete_call(self, number: int | None, since: float) -> bool:
+        """Return whether a program must have run a complete call after the time ``since``: two calls have completed."""
+        return sum(1 for program, time in tuple(self._completions) if program == number and time > since) > 1
+
+    @property
+    def timed_program_count(self) -> int:
+        """Return the number of programs that have completed a call."""
+        return len(self._finished)
+
+    def times(self) -> StepTimes:
+        """Return the current step times of the programs."""
+        observed = {number: tally for number, tally in self.tallies.items() if tally.observed}
+        call_seconds = {number: weighted_median(tally.call_seconds) for number, tally in observed.items()}
+        return StepTimes(self.pace, {number: tally.step for number, tally in observed.items()}, call_seconds)
+
+    def changed_records(self) -> list[records.Executed]:
+        """Return the records of the programs that have changed since the last call of this method."""
+        changed, self._changed = self._changed, set()
+        times = self.times()
+        return [
+            self.tallies[number].record(times.step(number), times.pace(number))
+            for number in sorted(changed)
+            if number in self.tallies and self.tallies[number].calls
+        ]
+
+    def called_programs(self) -> list[WatchedProgram]:
+        """Return the called programs of counted functions."""
+        return [program for number, program in self._programs.items() if self.tallies[number].calls]
+
+    def _calls_by_program(self, before: Mapping[Any, int], counts: Mapping[Any, int]) -> dict[int, int]:
+        """Return how often each program was called between two counts of calls by function."""
+        calls_by_program: dict[int, int] = {}
+        for function, total in counts.items():
+            new_calls = total - before.get(function, 0)
+            if new_calls > 0:
+                for number, calls in self._divide_calls(self._programs_of(function), new_calls):
+                    calls_by_program[number] = calls_by_program.get(number, 0) + calls
+        return calls_by_program
+
+    def _program_of(self, function: Any) -> int | None:
+        return next((number for number, _ in self._divide_calls(self._programs_of(function), 1)), None)
+
+    def _divide_calls(self, traces: Sequence[WatchedProgram], calls: int) -> Iterator[tuple[int, int]]:
+        """Yield (program number, calls): new calls of one function, divided among its programs ``traces``.
+
+        The program that was started last has all calls of its function, until the profiler has recorded the shares.
+        """
+        for traced in traces:
+            self._register_program(traced)
+        profiled = self._profiled_calls_since(traces)
+        if not sum(profiled):
+            newest_first = tuple(reversed(traces))
+            latest = max(newest_first, key=lambda candidate: self._latest.get(candidate.number, 0), default=None)
+            if latest is not None:
+                yield latest.number, calls
+            return
+        remaining = calls
+        for traced, observed in zip(traces, profiled, strict=True):
+            share = min(remaining, round(calls * observed / sum(profiled)))
+            remaining -= share
+            if share:
+                yield traced.number, share
+
+    def _profiled_calls_since(self, traces: Sequence[WatchedProgram]) -> list[int]:
+        """Return how many calls of each program the profiler saw since Python last called one of them.
+
+        ``traces`` are the programs of one function.
+        """
+        profiled = {item.number: self.tallies[item.number].profiled_calls for item in traces}
+        if not profiled:
+            return []
+        started = max(self._latest.get(number, 0) for number in profiled)
+        since, before = self._profiled_at_start.get(traces[0].number, (-1, profiled))
+        if since != started:
+            self._profiled_at_start[traces[0].number], before = (started, profiled), profiled
+        return [number - before.get(item, 0) for item, number in profiled.items()]
+
+    def _register_program(self, program: WatchedProgram) -> None:
+        if program.number in self._programs:
+            return
+        self._programs[program.number] = program
+        self._get_tally(program.number, program.name)
+        for module in program.modules():
+            self._assign_module(module, program.number)
+
+    def _assign_module(self, module: str, number: int) -> None:
+        self._modules[module] = number
+        self._compiled.setdefault(number, {}).setdefault(module, module)
+
+    def _get_tally(self, number: int, function: str) -> ProgramTally:
+        modules = self._compiled.setdefault(number, {})
+        return self.tallies.setdefault(
+            number, ProgramTally(number, function, time.time(), modules=modules, quick=self._quick)
+        )

@@ -1,0 +1,70 @@
+"""Modified Bessel functions of order 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...control.rules.custom_jvp import custom_jvp
+from ...numpy.jit_wrapped import jit_wrapped
+from ...numpy.promotion import promote_inexact
+from ...operations import bessel
+from ...operations.arithmetic import abs, div, mul, sub
+from ...operations.comparisons import eq
+from ...operations.exponentials import exp
+from ...operations.selection import select
+from .array_constants import full_like
+
+
+@jit_wrapped()
+def i0e(x: Any) -> Any:
+    """Return the modified Bessel function of order 0, times exp(-abs(x)).
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.i0e(2.0):.5f}")
+    0.30851
+    """
+    return bessel.bessel_i0e(promote_inexact(x))
+
+
+@jit_wrapped()
+def i1e(x: Any) -> Any:
+    """Return the modified Bessel function of order 1, times exp(-abs(x))."""
+    return bessel.bessel_i1e(promote_inexact(x))
+
+
+@jit_wrapped()
+def i0(x: Any) -> Any:
+    """Return the modified Bessel function of order 0; its derivative is that of order 1."""
+    return _i0(promote_inexact(x))
+
+
+@jit_wrapped()
+def i1(x: Any) -> Any:
+    """Return the modified Bessel function of order 1; its derivative is i0 - i1/x."""
+    return _i1(promote_inexact(x))
+
+
+@custom_jvp
+def _i0(x: Any) -> Any:
+    return mul(exp(abs(x)), bessel.bessel_i0e(x))
+
+
+@custom_jvp
+def _i1(x: Any) -> Any:
+    return mul(exp(abs(x)), bessel.bessel_i1e(x))
+
+
+@_i0.defjvp
+def _i0_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _i0(x), mul(t, _i1(x))
+
+
+@_i1.defjvp
+def _i1_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    y = _i1(x)
+    zero = eq(x, 0.0)
+    ones = full_like(x, 1.0)
+    slope = sub(_i0(x), div(y, select(zero, ones, x)))
+    return y, mul(t, select(zero, full_like(x, 0.5), slope))

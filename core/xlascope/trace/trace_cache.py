@@ -1,0 +1,215 @@
+"""Trace cache for array functions: operations are recorded once per kind of arguments, then replayed.
+
+What a function of arrays does under a trace follows from the types of its arrays and the values of its other
+arguments. The function may check, promote and loop as it likes: from the third call with arguments of one
+kind on, only the recorded operations are applied (:mod:`trace_recording`). Decorating a function with
+:func:`cache_trace` is all that fast tracing requires.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..cache_keys import cache_key
+from ..ir.jaxpr import Literal
+from ..ir.requested_dtypes import NarrowingCounter
+from ..lru_cache import FastLRUCache
+from ..runtime import setting_blocks
+from ..runtime.boot import enable_x64, numpy_rank_promotion, settings_of_traces, trace_settings
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.backend import ArrayImpl
+from .jaxpr_trace import JaxprTracer
+from .library_calls import LIBRARY_PROMOTION_SETTINGS, is_called_by_library
+from .state import STATE
+from .trace_recording import IS_TRACE_CACHE_ENABLED, NOT_RECORDABLE, RecordedTrace, record_trace
+from .traceback_filtering import filter_traceback
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Classes of values whose type alone is in the key; transformations add their tracers.
+ARRAY_TYPES: set[Any] = {ArrayImpl, JaxprTracer, KeyArray}
+#: Classes whose equal values are interchangeable, and classes whose values ``key_of`` distinguishes.
+_VALUE_KEYED_TYPES = frozenset({int, bool, str, type(None), type, type(Ellipsis)})
+_KEY_OF_TYPES = (float, complex, np.generic, np.dtype, type, enum.Enum)
+_SCALAR_TYPES = (bool, int, float, complex, np.generic, Literal)
+
+#: Generation size of the trace cache of a function.
+_TRACES_GENERATION_SIZE = 512
+
+
+class _CachedTrace(NamedTuple):
+    """Recorded trace of a function, and how its results are returned.
+
+    A single array has the index ``result_index`` among the values; several arrays (``sequence`` is not None)
+    are passed to ``sequence``, that is ``tuple`` or ``list``.
+    """
+
+    recorded: RecordedTrace
+    result_index: int
+    sequence: Callable[[list[Any]], Any] | None
+
+
+#: The entry for arguments with which the function has to run.
+_UNCACHEABLE = _CachedTrace(NOT_RECORDABLE, 0, None)
+#: Stands for an argument of a type that recording does not support.
+_UNSUPPORTED: Any = object()
+
+
+class _NotRecordableError(Exception):
+    """Error for a result of a type that a recorded trace cannot return."""
+
+
+def cache_trace(function: F, eager: Callable[..., Any] | None = None) -> F:
+    """Decorate a function so that its recorded operations are replayed under a trace, instead of running it.
+
+    The function must use the types of its arrays alone, and return an array, or a tuple or list of arrays. It
+    runs on the first two calls for each kind of arguments (the second time to be recorded), for arguments of
+    other types (NumPy arrays, objects with ``__jax_array__``), and when it raises. Outside of any trace,
+    ``eager``, if given, is called in its place.
+    """
+    traces: FastLRUCache[Any, _CachedTrace] = FastLRUCache(_TRACES_GENERATION_SIZE)
+    met_keys: FastLRUCache[Any, bool] = FastLRUCache(_TRACES_GENERATION_SIZE)
+    outside = function if eager is None else eager
+    is_public = not function.__name__.startswith("_")  # others get the operands of a public function
+
+    @functools.wraps(function)
+    def call_cached(*args: Any, **kwargs: Any) -> Any:
+        settings = trace_settings.value
+        if settings and is_public and is_called_by_library():
+            return _call_with_library_promotion(call_cached, args, kwargs)
+        trace = STATE.trace
+        try:
+            if trace is None:
+                return outside(*args, **kwargs)
+            arrays: list[Any] = []
+            kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # inlined find_trace key
+            for x in args:
+                kind = x.__class__
+                if kind in ARRAY_TYPES:
+                    arrays.append(x)
+                    kinds.append(x.aval)
+                elif kind in _VALUE_KEYED_TYPES:
+                    kinds += (kind, x)
+                else:
+                    kinds.append(_argument_key(x, arrays))
+            if kwargs:
+                kinds += [(name, _argument_key(x, arrays)) for name, x in kwargs.items()]
+            key = tuple(kinds)
+            entry = traces.get(key) or _record_on_second_call(traces, met_keys, key, function, args, kwargs, arrays)
+            if entry is _UNCACHEABLE:
+                return function(*args, **kwargs)
+            recorded, result_index, sequence = entry
+            values = [*arrays, *(recorded.literals if trace.staging else recorded.constants)]
+            trace.emit(recorded.steps, values, recorded.used_operands)
+            return values[result_index] if sequence is None else sequence([values[i] for i in recorded.result_indices])
+        except BaseException as error:
+            filter_traceback(error)
+            raise
+
+    return call_cached  # type: ignore[return-value]
+
+
+def _call_with_library_promotion(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Return the result of a function under standard promotion of ranks and dtypes, whatever the user's settings."""
+    block = setting_blocks.SettingBlock(LIBRARY_PROMOTION_SETTINGS, "promotion within the library")
+    try:
+        setting_blocks.enter(block)
+        return function(*args, **kwargs)
+    finally:
+        setting_blocks.leave(block)
+
+
+def _argument_key(x: Any, arrays: list[Any]) -> Any:
+    """Return the cache key of one argument, and append the arrays that it is or contains to ``arrays``.
+
+    For an argument of an unsupported type, both get ``_UNSUPPORTED``.
+    """
+    kind = x.__class__
+    if kind in ARRAY_TYPES:
+        arrays.append(x)
+        return x.aval
+    if kind in _VALUE_KEYED_TYPES:
+        return kind, x
+    if kind is tuple or kind is list:
+        kinds = tuple(map(type, x))  # 1 and True are equal
+        if _VALUE_KEYED_TYPES.issuperset(kinds):
+            return kind, kinds, tuple(x)
+        return kind, *[_argument_key(y, arrays) for y in x]
+    if isinstance(x, _KEY_OF_TYPES):
+        return cache_key(x)
+    arrays.append(_UNSUPPORTED)
+    return _UNSUPPORTED
+
+
+def _record_on_second_call(
+    traces: FastLRUCache[Any, _CachedTrace],
+    met_keys: FastLRUCache[Any, bool],
+    key: Any,
+    function: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    arrays: Sequence[Any],
+) -> _CachedTrace:
+    """Return the cache entry for a key that is not in the young generation of ``traces``.
+
+    On the first call for a key, which ``met_keys`` remembers, this is ``_UNCACHEABLE``, and the caller runs
+    the function. On the second call the function is recorded and the entry stored. ``arrays`` are the arrays
+    among the arguments.
+    """
+    entry = traces.promote(key)
+    if entry is not None:
+        return entry
+    if not IS_TRACE_CACHE_ENABLED or any(x is _UNSUPPORTED for x in arrays):
+        return _UNCACHEABLE
+    if numpy_rank_promotion.value == "warn":  # a replay would not repeat the warning
+        return _UNCACHEABLE
+    if (met_keys.get(key) or met_keys.promote(key)) is None:
+        met_keys.insert(key, True)
+        return _UNCACHEABLE
+    before = NarrowingCounter.count
+    steps = _record_call(function, args, kwargs, arrays)
+    return traces.insert(key, steps if NarrowingCounter.count == before else _UNCACHEABLE)
+
+
+def _record_call(function: Callable[..., Any], args: Any, kwargs: Any, arrays: Sequence[Any]) -> _CachedTrace:
+    """Run a function on tracers in place of ``arrays``, the arrays among its arguments, and return its recorded trace.
+
+    Returns ``_UNCACHEABLE`` if it raises or its operations cannot be recorded.
+    """
+    sequences: list[Any] = []
+
+    def rule(tracers: Sequence[Any]) -> list[Any]:
+        remaining = iter(tracers)
+        positional = [_substitute_arrays(x, remaining) for x in args]  # first, because both consume one iterator
+        output = function(*positional, **{name: _substitute_arrays(x, remaining) for name, x in kwargs.items()})
+        several = output.__class__ is tuple or output.__class__ is list
+        if several:
+            sequences.append(output.__class__)
+        results = list(output) if several else [output]
+        if any(y.__class__ not in ARRAY_TYPES and not isinstance(y, _SCALAR_TYPES) for y in results):
+            raise _NotRecordableError
+        return results
+
+    try:
+        recorded = record_trace(FastLRUCache(1), None, rule, arrays)
+    except Exception:  # the function raises it again when it runs on the arguments themselves
+        return _UNCACHEABLE
+    if recorded is NOT_RECORDABLE:
+        return _UNCACHEABLE
+    return _CachedTrace(
+        recorded, recorded.result_indices[0] if recorded.result_indices else 0, sequences[0] if sequences else None
+    )
+
+
+def _substitute_arrays(x: Any, arrays: Any) -> Any:
+    """Return an argument with its arrays replaced by the next elements of the iterator ``arrays``."""
+    if x.__class__ in ARRAY_TYPES:
+        return next(arrays)
+    if x.__class__ is tuple or x.__class__ is list:
+        return x.__class__([_substitute_arrays(y, arrays) for y in x])
+    return x

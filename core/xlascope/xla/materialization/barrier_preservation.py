@@ -1,0 +1,114 @@
+"""Preservation of barriers until XLA's CPU back end has fused, and the passes to disable for it.
+
+XLA's pipeline removes barriers before fusion. Most of the later code supports them; two code generators do not,
+and abort the process at one: that of the smallest loops (some hundred bytes), which a separate pass selects, and
+that of the computations that reductions, sorts and similar operations apply to elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .graph import CALLEE_ATTRIBUTES, size_of
+
+#: The pass that removes barriers, and the one that selects the smallest loops.
+BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS = "cse_barrier_expander", "small-while-loop-hoisting"
+
+#: The context of a barrier: the program itself or its branches, a loop, or a computation applied to elements. The
+#: later ones hold for everything nested in them.
+_AT_TOP_LEVEL, _IN_LOOP, _IN_ELEMENTWISE_BODY = range(3)
+_REGION_CONTEXTS = {
+    "stablehlo.while": _IN_LOOP,
+    "stablehlo.case": _AT_TOP_LEVEL,
+    "stablehlo.if": _AT_TOP_LEVEL,
+    "sdy.manual_computation": _AT_TOP_LEVEL,
+}
+
+
+#: A loop that carries this many bytes is certainly not one of the smallest: XLA counts what a loop reads and writes,
+#: and selects it below 1,024.
+_MIN_CARRIED_BYTES = 4096
+
+
+class _FunctionSummary(NamedTuple):
+    """Contexts in which a function has barriers, its calls with their contexts, and the bytes that its loops carry.
+
+    A context is ``_AT_TOP_LEVEL``, ``_IN_LOOP`` or ``_IN_ELEMENTWISE_BODY``. ``calls`` has pairs of the called
+    function's symbol and the context of the call; ``loop_bytes`` has a number for each loop.
+    """
+
+    barriers: set[int]
+    calls: set[tuple[str, int]]
+    loop_bytes: list[int]
+
+
+def passes_to_disable(module: Any) -> tuple[str, ...]:
+    """Return the XLA passes to disable so that a module's barriers survive until fusion; () where they cannot.
+
+    They cannot in computations that a reduction or a sort applies to elements, nor in loops if the module has a loop
+    so small that it might become slower without one of the passes.
+    """
+    functions = _summarize_functions(module)
+    contexts = _barrier_contexts(functions)
+    if _IN_ELEMENTWISE_BODY in contexts:
+        return ()
+    if _IN_LOOP not in contexts:
+        return (BARRIER_EXPANDER_PASS,)
+    return () if _has_small_loops(functions) else (BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS)
+
+
+def has_small_loops(module: Any) -> bool:
+    """Return whether a module has a loop that may be one of the smallest, for which XLA has faster code."""
+    return _has_small_loops(_summarize_functions(module))
+
+
+def _has_small_loops(functions: dict[str, _FunctionSummary]) -> bool:
+    return any(carried < _MIN_CARRIED_BYTES for function in functions.values() for carried in function.loop_bytes)
+
+
+def _summarize_functions(module: Any) -> dict[str, _FunctionSummary]:
+    return {
+        view.operation.attributes["sym_name"].value: _summarize(view.operation)
+        for view in module.body.operations
+        if view.operation.name == "func.func"
+    }
+
+
+def _summarize(function: Any) -> _FunctionSummary:
+    """Summarize the barriers, calls and loops of a function (``func.func``)."""
+    summary = _FunctionSummary(set(), set(), [])
+    pending = [(function, _AT_TOP_LEVEL)]
+    while pending:
+        outer, context = pending.pop()
+        for region in outer.regions:
+            for block in region.blocks:
+                for view in block.operations:
+                    operation = view.operation
+                    name = operation.name
+                    if name == "stablehlo.optimization_barrier":
+                        summary.barriers.add(context)
+                    elif name in CALLEE_ATTRIBUTES:
+                        summary.calls.add((operation.attributes[CALLEE_ATTRIBUTES[name]].value, context))
+                    elif operation.regions:
+                        if name == "stablehlo.while":
+                            summary.loop_bytes.append(sum(size_of(x.type).bytes for x in operation.operands))
+                        pending.append((operation, max(context, _REGION_CONTEXTS.get(name, _IN_ELEMENTWISE_BODY))))
+    return summary
+
+
+def _barrier_contexts(functions: dict[str, _FunctionSummary]) -> set[int]:
+    """Return the contexts in which a module has barriers once calls are inlined.
+
+    ``functions`` are the summaries by symbol; ``main`` is where the program begins.
+    """
+    contexts: set[int] = set()
+    visited: set[tuple[str, int]] = set()
+    pending = [("main", _AT_TOP_LEVEL)]
+    while pending:
+        name, context = pending.pop()
+        if (name, context) in visited:
+            continue
+        visited.add((name, context))
+        contexts.update(max(context, inner) for inner in functions[name].barriers)
+        pending += [(callee, max(context, inner)) for callee, inner in functions[name].calls]
+    return contexts

@@ -1,0 +1,181 @@
+"""Selection of the values to materialize: those computed in so many kernels that memory traffic is cheaper.
+
+Only programs of which XLA would compute a good part repeatedly are changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from typing import NamedTuple
+
+from .cost_model import DATA_MOVEMENT_OPS, LAUNCH_NANOSECONDS, READ_BYTE_NANOSECONDS, WRITE_BYTE_NANOSECONDS
+from .fusion_model import ModeledKernel, simulate_fusion
+from .graph import ValueGraph
+
+#: Nothing is materialized in computations of fewer or more values; the model's run time grows with the square of
+#: their number.
+_MIN_VALUES, _MAX_VALUES = 60, 30_000
+#: At most this many transitive operands of a value are visited; more would not change the decision.
+_MAX_VISITED_OPERANDS = 300
+#: Nor where values are computed fewer times on average: there is nothing to save.
+_MIN_MEAN_COMPUTATIONS = 1.15
+#: Nor where a smaller fraction of the time is saved: below it no measured program became faster.
+_MIN_SAVED_TIME_FRACTION = 0.02
+#: Nor where more than this multiple of the bytes is written: that much memory may be needed at once.
+_MAX_WRITTEN_BYTES_RATIO = 1.1
+
+
+#: Data movement is left to XLA, which often does it by choosing another layout, or inside of a product.
+_LAYOUT_OPS = DATA_MOVEMENT_OPS | {"constant", "convert", "iota", "transpose"}
+
+
+class FusionEstimate(NamedTuple):
+    """Totals over the kernels of a computation.
+
+    ``computed_values`` counts a value in each kernel that computes it, ``distinct_values`` once; ``written_bytes`` are
+    the bytes that the kernels write.
+    """
+
+    kernels: int
+    computed_values: int
+    distinct_values: int
+    written_bytes: int
+    nanoseconds: float
+
+    @property
+    def mean_computations(self) -> float:
+        """Return how often a value is computed, on average."""
+        return self.computed_values / max(self.distinct_values, 1)
+
+
+def estimate_kernels(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> FusionEstimate:
+    """Return the totals over kernels, without those that only reshape."""
+    computation_count, written_bytes, time = 0, 0, 0.0
+    distinct: set[int] = set()
+    kernels = [kernel for kernel in kernels if not _is_reshape_only(graph, kernel)]
+    for kernel in kernels:
+        computation_count += len(kernel.computed)
+        distinct.update(kernel.computed)
+        written_bytes += graph.size[kernel.root].bytes
+        time += _kernel_nanoseconds(graph, kernel)
+    return FusionEstimate(len(kernels), computation_count, len(distinct), written_bytes, time)
+
+
+def _is_reshape_only(graph: ValueGraph, kernel: ModeledKernel) -> bool:
+    """Return whether a kernel only reshapes what is in memory, so that nothing runs."""
+    return all(graph.kind[value] == "reshape" for value in kernel.computed)
+
+
+def _kernel_nanoseconds(graph: ValueGraph, kernel: ModeledKernel) -> float:
+    """Estimate the nanoseconds of a kernel: launch, computation, reads and writes."""
+    work = sum(graph.nanoseconds[value] for value in kernel.computed)
+    read = sum(graph.size[value].bytes for value in kernel.read)
+    return (
+        LAUNCH_NANOSECONDS
+        + work
+        + READ_BYTE_NANOSECONDS * read
+        + WRITE_BYTE_NANOSECONDS * graph.size[kernel.root].bytes
+    )
+
+
+def select_values(graph: ValueGraph) -> Mapping[int, int]:
+    """Select the values to materialize, each with the number of kernels that would compute it otherwise.
+
+    The result is empty if the computation would not gain enough in total.
+    """
+    if not _MIN_VALUES <= len(graph) <= _MAX_VALUES:
+        return {}
+    kernels = simulate_fusion(graph)
+    before = estimate_kernels(graph, kernels)
+    if before.mean_computations < _MIN_MEAN_COMPUTATIONS:
+        return {}
+    materialized = profitable_values(graph, kernels)
+    after = estimate_kernels(graph, simulate_fusion(graph, materialized))
+    saved = 1.0 - after.nanoseconds / before.nanoseconds
+    if saved < _MIN_SAVED_TIME_FRACTION or after.written_bytes > _MAX_WRITTEN_BYTES_RATIO * before.written_bytes:
+        return {}
+    computed = Counter(value for kernel in kernels for value in kernel.computed)
+    return {value: computed[value] for value in sorted(materialized)}
+
+
+def profitable_values(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> set[int]:
+    """Return the values that are cheaper to materialize than to recompute, each considered separately.
+
+    ``kernels`` are those of the computation without materialization.
+    """
+    computed = Counter(value for kernel in kernels for value in kernel.computed)
+    kernel_roots = {kernel.root for kernel in kernels}
+    kernel_roots |= {graph.operands[kernel][0] for kernel in kernel_roots if graph.kind[kernel] == "reshape"}
+    gain = _MaterializationGain(graph, kernel_roots, computed)
+    for value, computations in sorted(_shared_values(graph, kernel_roots, computed).items()):
+        if gain.saved_nanoseconds(value, computations) > 0:
+            gain.materialized.add(value)
+    return gain.materialized
+
+
+def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Counter[int]) -> dict[int, int]:
+    """Return the values that kernels need on several paths, with the number of kernels that compute each.
+
+    ``kernel_roots`` are the values that kernels write to memory; ``computed`` counts the kernels that compute a value.
+    The numbers assume that all of the returned values that come later are materialized.
+    """
+    kernel_counts: dict[int, int] = {}
+    kernels_of_value: dict[int, int] = {}  # the kernels that compute a value, as a bit set
+    for value in sorted(computed, reverse=True):
+        bits, paths = (1 << value, 1) if value in kernel_roots else (0, 0)
+        is_single = computed[value] == 1 and value in kernel_roots
+        for user in () if is_single else graph.users[value]:
+            if user in computed and graph.is_fusible[user]:
+                user_bits = 1 << user if user in kernel_counts else kernels_of_value[user]
+                paths += bits | user_bits != bits
+                bits |= user_bits
+        kernels_of_value[value] = bits
+        if paths > 1 and graph.defining_ops[value] is not None and graph.kind[value] not in _LAYOUT_OPS:
+            kernel_counts[value] = bits.bit_count()
+    return kernel_counts
+
+
+class _MaterializationGain:
+    """Cost comparison of materializing a value, given the values in ``materialized``, which the caller extends.
+
+    ``kernel_roots`` are the values that kernels write to memory anyway; ``computed`` counts the kernels that compute a
+    value.
+    """
+
+    def __init__(self, graph: ValueGraph, kernel_roots: Set[int], computed: Counter[int]) -> None:
+        self.graph, self.written, self.computed = graph, kernel_roots, computed
+        self.materialized: set[int] = set()
+
+    def saved_nanoseconds(self, value: int, computations: int) -> float:
+        """Return the nanoseconds saved by computing a value once instead of in ``computations`` kernels."""
+        size = self.graph.size[value].bytes
+        materialization_cost = (
+            0.0
+            if value in self.written
+            else LAUNCH_NANOSECONDS + (WRITE_BYTE_NANOSECONDS + READ_BYTE_NANOSECONDS) * size
+        )
+        return (computations - 1) * (
+            self._recomputation_nanoseconds(value) - READ_BYTE_NANOSECONDS * size
+        ) - materialization_cost
+
+    def _recomputation_nanoseconds(self, value: int) -> float:
+        """Return the nanoseconds to compute a value from what is in memory, the reads included."""
+        graph = self.graph
+        cost, visited, pending = graph.nanoseconds[value], {value}, list(graph.operands[value])
+        while pending and len(visited) < _MAX_VISITED_OPERANDS:
+            operand = pending.pop()
+            if operand in visited:
+                continue
+            visited.add(operand)
+            if self._is_in_memory(operand):
+                cost += READ_BYTE_NANOSECONDS * graph.size[operand].bytes
+            else:
+                cost += graph.nanoseconds[operand]
+                pending += graph.operands[operand]
+        return cost
+
+    def _is_in_memory(self, value: int) -> bool:
+        if value in self.materialized or value not in self.computed:
+            return True
+        return self.computed[value] == 1 and value in self.written

@@ -1,0 +1,113 @@
+"""Arrays on several devices: sharding, gathering, and access to the shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxlib import _jax
+
+from ...ir.avals import ShapedArray, make_aval
+from ..devices.jaxlib_types import call_without_importing_jax, with_aval
+from .named_shardings import Index, MultiDeviceSharding, RankedSharding, aval_with_sharding, ranked_sharding
+
+
+def is_multi_device(x: Any) -> bool:
+    """Return whether an array of xlascope has a sharding over several devices."""
+    return isinstance(x._sharding, RankedSharding)
+
+
+def array_sharding(x: Any) -> MultiDeviceSharding:
+    """Return the sharding, as users see it, of an array for which :func:`is_multi_device` is True."""
+    return x._sharding.named
+
+
+def shard_array(value: np.ndarray[Any, Any], aval: ShapedArray, sharding: MultiDeviceSharding) -> Any:
+    """Return an array of type ``aval`` whose shards, cut from ``value``, are on the devices of a sharding.
+
+    Only devices of this process get theirs. Raises ValueError if it cannot be cut evenly.
+    """
+    sharding.check_shape("an array on several devices", aval.shape)
+    ranked = ranked_sharding(sharding, len(aval.shape))
+    local_devices = sharding.addressable_devices
+    # Each shard is a fresh copy, so jaxlib may share its memory; asked to copy shards itself it fails
+    # ("bad_function_call") where they are views of one array.
+    parts = [
+        (np.array(value[index], order="C"), device)
+        for index, device in zip(sharding.indices(aval.shape), sharding.devices, strict=True)
+        if device in local_devices
+    ]
+    shards, devices = [part for part, _ in parts], [device for _, device in parts]
+    return _jax.batched_device_put(
+        aval_with_sharding(aval, sharding), ranked, shards, devices, committed=True, enable_x64=True
+    )
+
+
+def gather_shards(x: Any, on_host: Callable[[Any], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Return the elements of an array on several devices as one NumPy array.
+
+    ``on_host(shard)`` returns the elements of a shard, an array on one device. Raises RuntimeError when a shard is on
+    a device of another process.
+    """
+    sharding = array_sharding(x)
+    if sharding.is_fully_replicated:
+        return on_host(local_shard_arrays(x)[0])
+    if not sharding.is_fully_addressable:
+        raise RuntimeError(
+            f"an array of shape {x.aval.shape} lies on devices of other processes as well: its own parts are in "
+            "x.addressable_shards"
+        )
+    array = np.empty(x.aval.shape, x.aval.dtype)
+    for part, index in zip(local_shard_arrays(x), sharding.indices(x.aval.shape), strict=True):
+        array[index] = on_host(part)
+    return array
+
+
+def local_shard_arrays(x: Any) -> list[Any]:
+    """Return the shards of an array on several devices that are in this process, each as an array on its device."""
+    sharding = array_sharding(x)
+    aval = make_aval(sharding.shard_shape(x.aval.shape), x.aval.dtype, x.aval.weak_type)
+    return [with_aval(shard, aval) for shard in call_without_importing_jax(lambda: x._arrays)]
+
+
+def array_from_shards(
+    aval: ShapedArray, sharding: MultiDeviceSharding, shards: Sequence[Any], devices: Sequence[Any]
+) -> Any:
+    """Return the array of type ``aval`` whose shards are the given arrays; it shares their memory.
+
+    ``shards[i]`` is on ``devices[i]``.
+    """
+    ranked = ranked_sharding(sharding, len(aval.shape))
+    return _jax.batched_device_put(
+        aval_with_sharding(aval, sharding), ranked, list(shards), list(devices), committed=True
+    )
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Shard of an array: its device, its slices of the array, its number among equal shards, and its data.
+
+    ``data`` is an array on the device, None for a device of another process.
+    """
+
+    device: Any
+    index: Index
+    replica_id: int
+    data: Any
+
+
+def addressable_shards(x: Any) -> list[Shard]:
+    """Return the shards of an array that lie on devices of this process."""
+    if not is_multi_device(x):
+        return [Shard(x._sharding._device, (slice(None),) * x.ndim, 0, x)]
+    sharding = array_sharding(x)
+    local_devices = sharding.addressable_devices
+    copies: dict[str, int] = {}
+    shards, parts = [], iter(local_shard_arrays(x))
+    for device, index in zip(sharding.devices, sharding.indices(x.aval.shape), strict=True):
+        copy = copies[str(index)] = copies.get(str(index), -1) + 1
+        if device in local_devices:
+            shards.append(Shard(device, index, copy, next(parts)))
+    return shards

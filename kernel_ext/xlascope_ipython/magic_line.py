@@ -1,0 +1,190 @@
+"""The line of a magic: options, and calls that are evaluated once as calls of an `xlascope.inspect` function."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+
+from xlascope.inspect import Inspection, call
+from xlascope.inspect.files import check_suffix
+from xlascope.records.plain import plain, plain_lines
+
+from .cell_titles import cell_number
+from .last_call import last_call
+
+_FUNCTION_NAME, _CALL_NAME = "__xlascope_question__", "__xlascope_call__"
+_VALUE_PATTERN = r"(\"[^\"]*\"|'[^']*'|\S+)"
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Options and calls that the line of a magic accepts.
+
+    ``flags`` are the names of options without a value, ``values`` are options with a value, as pairs of a name and a
+    placeholder. ``calls`` is the number of calls, and ``example`` follows the magic's name in error messages.
+    """
+
+    magic: str
+    flags: tuple[str, ...] = ("text", "json")
+    values: tuple[tuple[str, str], ...] = (("save", "FILE"),)
+    calls: int = 1
+    example: str = "loss(params, x, y)"
+
+    @property
+    def options_text(self) -> str:
+        """Return the options as prose: ``--text, --json and --save FILE``."""
+        options = [*(f"--{name}" for name in self.flags), *(f"--{name} {metavar}" for name, metavar in self.values)]
+        return f"{', '.join(options[:-1])} and {options[-1]}"
+
+    def option_pattern(self, end: str) -> str:
+        """Return a regular expression that matches one option followed by ``end``, itself a regular expression.
+
+        Its groups are the flag, or the name and the value of another option.
+        """
+        values = "|".join(name for name, _ in self.values)
+        return rf"--(?:({'|'.join(self.flags)})|({values})[\s=]+{_VALUE_PATTERN})(?:{end})"
+
+    def usage_error(self, complaint: str) -> UsageError:
+        """Return the error for an invalid line, with an example; ``complaint`` follows the magic's name."""
+        return UsageError(f"%{self.magic} {complaint}. Example: %{self.magic} {self.example}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Parsed line of a magic: the source of its calls, and its options by name (``True`` for those without a value)."""
+
+    expression: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
+    """Parse ``[--text] [--json] [--save FILE] f(x)``, options first or last; raise UsageError for anything else.
+
+    If the grammar takes one call and the line has none, use the last call of a jitted function in a cell.
+    """
+    options: dict[str, Any] = {}
+    expression = line.strip()
+    while expression.startswith("--"):
+        match = re.match(grammar.option_pattern(r"\s+|$"), expression)
+        if match is None:
+            raise grammar.usage_error(
+                f"has no option {plain(expression.split()[0], 40)}; it has {grammar.options_text}"
+            )
+        expression = _consume_option(match, options, expression)
+    while match := re.search(r"\s" + grammar.option_pattern(r"\s*$"), expression):
+        expression = _consume_option(match, options, expression)
+    if expression.endswith(";"):  # as in any cell: a semicolon suppresses the output
+        expression, options["quiet"] = expression.rstrip("; "), True
+    if not expression and grammar.calls == 1 and (expression := last_call(shell)) and "json" not in options:
+        print(f"%{grammar.magic} {expression}")
+    _check_calls(expression, grammar)
+    if "save" in options:
+        try:
+            check_suffix(options["save"])
+        except ValueError as error:
+            raise grammar.usage_error(str(error)) from None
+    return Question(expression, options)
+
+
+def ask(
+    question: Question, function: Callable[..., Inspection], shell: InteractiveShell, grammar: Grammar
+) -> Inspection | None:
+    """Answer a question; return the inspection to display, or None if options say to print it or not to show it.
+
+    ``function`` is called with the function and the arguments of the question's call, and returns the answer.
+    """
+    inspection = evaluate(question.expression, function, shell)
+    return apply_output_options(inspection, question, grammar)
+
+
+def apply_output_options(inspection: Inspection, question: Question, grammar: Grammar) -> Inspection | None:
+    """Save or print an inspection as the options request; return it if it is to be displayed, None otherwise.
+
+    Raises a usage error if the file cannot be written.
+    """
+    file = question.options.get("save")
+    if file is not None:
+        try:
+            inspection.save(os.path.expanduser(file))
+        except OSError as error:
+            raise grammar.usage_error(f"cannot write {file}: {error.strerror or error}") from None
+        except ValueError as error:
+            raise grammar.usage_error(f"cannot write {file}: {error}") from None
+    if "json" in question.options:
+        print(json.dumps(inspection.to_json()))
+    if "text" in question.options:
+        print(plain_lines(inspection.text))
+    return None if {"json", "text", "quiet"} & question.options.keys() else inspection
+
+
+def call_labels(expression: str) -> tuple[str, ...]:
+    """Return the source text of each call in an expression.
+
+    >>> call_labels("f(x), jit(g)(x, y)")
+    ('f(x)', 'jit(g)(x, y)')
+    """
+    sources = (ast.get_source_segment(expression, item) or ast.unparse(item) for item in _parse_calls(expression))
+    return tuple(plain(" ".join(item.split()), 60) for item in sources)
+
+
+def _consume_option(match: re.Match[str], options: dict[str, Any], expression: str) -> str:
+    """Store the matched option in ``options``, and return the expression without it.
+
+    ``match`` is one of :meth:`Grammar.option_pattern` in ``expression``.
+    """
+    flag, name, value = match.groups()
+    options[flag or name] = value.strip("\"'") if name else True
+    return (expression[: match.start()] + expression[match.end() :]).strip()
+
+
+def _parse_calls(expression: str) -> list[ast.expr]:
+    try:
+        parsed = ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return []
+    nodes = parsed.elts if isinstance(parsed, ast.Tuple) and not expression.startswith("(") else [parsed]
+    return nodes if all(isinstance(node, ast.Call) for node in nodes) else []
+
+
+def _check_calls(expression: str, grammar: Grammar) -> None:
+    calls = _parse_calls(expression)
+    if len(calls) == grammar.calls:
+        return
+    received = f"got {plain(expression, 60)!r}" if expression else "got nothing"
+    if grammar.calls == 1:
+        hint = " (%diff compares two)" if len(calls) == 2 else ""
+        raise grammar.usage_error(f"takes one call of a function, {received}{hint}")
+    raise grammar.usage_error(f"takes two calls of functions with a comma between them, {received}")
+
+
+def evaluate(expression: str, function: Callable[..., Inspection], shell: InteractiveShell) -> Inspection:
+    """Evaluate ``f(x)`` as ``function(f, x)``, and ``f(x), g(y)`` as ``function(call(f, x), call(g, y))``.
+
+    The traced call is attributed to the user's line, and its arguments are evaluated once.
+    """
+    tree = ast.parse(expression, mode="eval")
+    if isinstance(tree.body, ast.Call):
+        tree.body = _as_argument_of(tree.body, _FUNCTION_NAME)
+    else:
+        assert isinstance(tree.body, ast.Tuple)
+        calls = [_as_argument_of(node, _CALL_NAME) for node in tree.body.elts if isinstance(node, ast.Call)]
+        name = ast.copy_location(ast.Name(_FUNCTION_NAME, ast.Load()), tree.body)
+        tree.body = ast.copy_location(ast.Call(name, list[ast.expr](calls), []), tree.body)
+    file = shell.compile.cache(expression, cell_number(shell))
+    result = eval(compile(tree, file, "eval"), shell.user_ns, {_FUNCTION_NAME: function, _CALL_NAME: call})
+    assert isinstance(result, Inspection)
+    return result
+
+
+def _as_argument_of(call_node: ast.Call, name: str) -> ast.Call:
+    """Return the syntax tree of a call ``f(x)`` rewritten to ``name(f, x)``."""
+    function = ast.copy_location(ast.Name(name, ast.Load()), call_node.func)
+    return ast.copy_location(ast.Call(function, [call_node.func, *call_node.args], call_node.keywords), call_node)

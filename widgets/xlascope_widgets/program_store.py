@@ -1,0 +1,223 @@
+"""The latest record of each stage of each program: the data of every picture and text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from xlascope.analysis.cell_runs import CellRun
+from xlascope.analysis.costs.call_times import CallTimes, EquationLocations, compute_call_times, equation_locations
+from xlascope.analysis.costs.roofline import HotKernel, kernel_flops, rank_kernels
+from xlascope.analysis.diff import Diff
+from xlascope.analysis.folded_products import add_folded_products
+from xlascope.analysis.retraces import Retraces
+from xlascope.records import (
+    Ceilings,
+    Compiled,
+    Diagnosis,
+    Failure,
+    Record,
+    Scaled,
+    ScriptRun,
+    Traced,
+)
+from xlascope.records.stages import Stages
+
+from .compared_programs import AFTER, records_of_both
+
+#: The maximum number of stored programs; a cell with ten thousand single operations has as many.
+MAX_PROGRAMS = 1_000
+#: The maximum number of functions that are compared with the next run of a cell.
+MAX_COMPARED_FUNCTIONS = 8
+
+
+def are_identical(first: Iterable[Record | None], second: Iterable[Record | None]) -> bool:
+    """Return whether two series of equal length consist of the same objects; comparing records by value is slow."""
+    return all(a is b for a, b in zip(first, second, strict=True))
+
+
+@dataclass
+class ProgramState(Stages):
+    """Latest records of one program, with data derived from them that is cached until the records change."""
+
+    number: int = 0
+    function: str = ""
+    traces: int = 0
+    equations: int = 0
+    #: The number of answers to questions about it, each of which requires sending the heavy state again.
+    answer_count: int = 0
+    #: A trace and its encoded form (`wire.py`).
+    encoded_trace: tuple[Traced, dict[str, Any]] | None = field(default=None, repr=False, compare=False)
+    #: The records that the doctor examined, and the diagnosis (`wire_doctor.py`).
+    diagnosis_cache: tuple[tuple[object, ...], Diagnosis | None] | None = field(default=None, repr=False, compare=False)
+    #: The records of a measured run and their encoded form.
+    encoded_run: tuple[tuple[Record | None, ...], dict[str, Any]] | None = field(
+        default=None, repr=False, compare=False
+    )
+    _account_cache: tuple[tuple[Record | None, ...], CallTimes] | None = field(default=None, repr=False, compare=False)
+    _static_cache: tuple[tuple[Record | None, ...], tuple[EquationLocations, Mapping[str, float]]] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def receive(self, record: Record) -> bool:
+        """Add a record; return whether it changes what is drawn, not only numbers."""
+        if isinstance(record, Traced):
+            self.function, self.equations = record.function, sum(1 for _ in record.jaxpr.walk())
+        if isinstance(record, Compiled) and not record.target:
+            record = add_folded_products(record, self.traced)
+        changed = super().receive(record)
+        if changed and self.asked:
+            self.answer_count += 1
+        return changed
+
+    @property
+    def account(self) -> CallTimes | None:
+        """Return the breakdown of a call's time, used by all views and cached per set of records."""
+        if self.executed is None:
+            return None
+        made_of = (self.executed, self.compiled, self.traced)
+        if self._account_cache is None or not are_identical(self._account_cache[0], made_of):
+            self._account_cache = made_of, compute_call_times(self.executed, self.compiled, self._static_costs()[0])
+        return self._account_cache[1]
+
+    def hottest(self, ceilings: Ceilings | None) -> tuple[HotKernel, ...]:
+        """Return the kernels of a call by decreasing time; ``ceilings`` are those of their device, None if unknown."""
+        if self.account is None or self.account.mean is None:
+            return ()
+        return rank_kernels(self.account.mean, self.compiled, self._static_costs()[1], ceilings)
+
+    def _static_costs(self) -> tuple[EquationLocations, Mapping[str, float]]:
+        """Return the lines of equations and the operations of kernels, cached until the program is compiled again."""
+        made_of = (self.traced, self.compiled)
+        if self._static_cache is None or not are_identical(self._static_cache[0], made_of):
+            places = equation_locations(self.traced) if self.traced is not None else {}
+            both = self.traced is not None and self.compiled is not None
+            flops = self._kernel_flops() if both else {}
+            self._static_cache = made_of, (places, flops)
+        return self._static_cache[1]
+
+    def _kernel_flops(self) -> dict[str, float]:
+        """Return the floating-point operations of the program's kernels, as far as they can be estimated."""
+        assert self.traced is not None and self.compiled is not None
+        return kernel_flops(self.compiled.kernels, self.traced.jaxpr, len(self.compiled.devices))
+
+    @property
+    def static_view(self) -> ProgramState:
+        """Return the program as pictures show it: compiled for the first of its targets if not for this machine."""
+        elsewhere = next((record for record in self.asked.values() if isinstance(record, Compiled)), None)
+        return self if self.compiled is not None or elsewhere is None else replace(self, compiled=elsewhere)
+
+    @property
+    def quick_compilation(self) -> Compiled | None:
+        """Return the quick compilation that serves the first calls, if there is one."""
+        return next((compilation for compilation in self.compilations.values() if compilation.quick), None)
+
+    @property
+    def as_run(self) -> CellRun:
+        """Return the records that a later run of the same cell is compared with."""
+        return CellRun(self.traced, self.compiled, self.executed)
+
+    @property
+    def is_operation(self) -> bool:
+        """Return whether this is a single operation run outside of jit, of xlascope or of jax."""
+        return self.traced is not None and self.traced.is_operation
+
+    @property
+    def weight(self) -> tuple[bool, float, int]:
+        """Return the sort key of importance: function or operation, measured seconds, number of equations."""
+        run_seconds = self.executed.running if self.executed else 0.0
+        build_seconds = sum(stage.seconds for stage in (self.traced, self.lowered, self.compiled) if stage is not None)
+        return not self.is_operation, run_seconds + build_seconds, self.equations
+
+
+@dataclass
+class ProgramStore:
+    """Programs of a cell by number, in order of appearance, and failures that belong to none of them.
+
+    At most ``MAX_PROGRAMS`` are stored: beyond that the least important half is evicted, and its later records are
+    ignored. ``diff`` is set if the two programs are those of a comparison.
+    """
+
+    programs: dict[int, ProgramState] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    retraces: Retraces = field(default_factory=Retraces)
+    #: Numbers of evicted programs, mostly single operations.
+    evicted: set[int] = field(default_factory=set)
+    _traces: Counter[str] = field(default_factory=Counter)
+    diff: Diff | None = None
+    #: Answers to scaling questions.
+    scaled: list[Scaled] = field(default_factory=list)
+    #: The watched script that ran these programs, if any.
+    script: ScriptRun | None = None
+
+    @classmethod
+    def of(cls, shown: Iterable[Record] | Diff) -> ProgramStore:
+        """Build the store of these records, or of both programs of a comparison."""
+        store = cls(diff=shown if isinstance(shown, Diff) else None)
+        for record in records_of_both(shown) if isinstance(shown, Diff) else shown:
+            store.receive(record)
+        return store
+
+    def receive(self, record: Record) -> bool:
+        """Add a record; return whether it changes what is drawn, not only numbers."""
+        if isinstance(record, ScriptRun):
+            self.script = record
+            return True
+        if record.program is None:
+            self.failures.append(record)
+            return False
+        if isinstance(record, Scaled):
+            self.scaled.append(record)
+            return True
+        if record.program in self.evicted:
+            return False
+        self.retraces.receive(record)
+        program = self.programs.get(record.program)
+        if program is None:
+            program = self.programs[record.program] = ProgramState(number=record.program, function=record.function)
+        changed = program.receive(record)
+        if isinstance(record, Traced) and not program.is_operation:
+            self._traces[program.function] += 1
+            program.traces = self._traces[program.function]
+        if len(self.programs) > MAX_PROGRAMS:
+            self._evict()
+        return changed
+
+    def _evict(self) -> None:
+        """Evict about half of the programs, the least important ones; the latest always stay."""
+        latest = set(list(self.programs)[-MAX_PROGRAMS // 10 :])
+        for program in self.sorted_by_weight()[MAX_PROGRAMS // 2 :]:
+            if program.number not in latest:
+                self.evicted.add(program.number)
+                del self.programs[program.number]
+
+    def sorted_by_weight(self) -> list[ProgramState]:
+        """Return the programs by decreasing importance."""
+        return sorted(self.programs.values(), key=lambda program: program.weight, reverse=True)
+
+    def select_shown(self, most: int) -> list[ProgramState]:
+        """Return at most ``most`` programs to show; of a script, those stored in full, in its own order."""
+        if self.script is None:
+            return self.sorted_by_weight()[:most]
+        retained = (self.programs.get(item.program or 0) for item in self.script.shares if item.kept)
+        return sorted((item for item in retained if item is not None), key=lambda item: item.is_operation)[:most]
+
+    @property
+    def runs(self) -> dict[str, CellRun]:
+        """Return by function the records that a later run of the same cell is compared with.
+
+        Of several programs of one function name, the most important one is used.
+        """
+        shown = [
+            program for program in self.sorted_by_weight() if program.traced is not None and not program.is_operation
+        ]
+        return {program.function: program.as_run for program in reversed(shown[:MAX_COMPARED_FUNCTIONS])}
+
+    @property
+    def main(self) -> ProgramState | None:
+        """Return the program that is selected by default."""
+        if self.diff is not None:
+            return self.programs.get(AFTER)
+        return next(iter(self.select_shown(1)), None)

@@ -1,0 +1,186 @@
+"""Batching of records from any thread into few messages: changes are sent at most ten times a second.
+
+A notebook's message channel silently drops messages when more than about a thousand are queued, so a record
+never causes a message of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from xlascope.analysis.cell_runs import CellRun, compare_runs
+from xlascope.analysis.retraces import retraces_json
+from xlascope.records import Record
+
+from . import wire
+from .compared_programs import AFTER
+from .program_store import ProgramState, ProgramStore
+from .sanitize import sanitize
+from .wire_diff import encode_diff
+from .wire_doctor import encode_doctor
+from .wire_measured import encode_ceilings, latest_ceilings
+from .wire_script import encode_script, unshown_failures
+
+_log = logging.getLogger(__name__)
+
+#: The minimum time between two messages, which is longer for large ones to limit the bytes per second.
+MIN_INTERVAL_SECONDS = 0.1
+MAX_BYTES_PER_SECOND = 4_000_000
+
+#: The maximum number of programs shown; of a cell with more (eager operations), the largest are shown.
+MAX_PROGRAMS = 40
+
+#: The maximum number of functions on the recompile card, and of retraces of each; the totals count all of them.
+MAX_RETRACED_FUNCTIONS, MAX_RETRACES_PER_FUNCTION = 6, 8
+
+Send = Callable[[dict[str, wire.JSON] | None, wire.JSON], int]
+"""Gets the programs by number (None when none has changed) and the live numbers; returns the bytes sent, roughly."""
+
+
+class UpdateScheduler:
+    """Collector of a panel's records that sends the state to the browser from a timer thread.
+
+    ``send`` receives the programs and the live numbers, about every ``interval`` seconds while they change, and
+    returns how many bytes it sent. ``store`` holds the records. The thread runs only from the first record until
+    :meth:`finish`.
+    """
+
+    def __init__(self, send: Send, interval: float = MIN_INTERVAL_SECONDS) -> None:
+        self.store = ProgramStore()
+        self.finished = False
+        self._send = send
+        self._interval = interval
+        self._condition = threading.Condition()
+        self._send_lock = threading.Lock()
+        self._dirty = self._grown = False
+        self._sequence = 0
+        self._cell = ""
+        #: The previous runs of the same cell, by function name.
+        self.before: Mapping[str, CellRun] = {}
+        #: Which tab below the graph is shown at first.
+        self.tab = ""
+        self._sent: dict[str, wire.JSON] = {}
+        self._thread: threading.Thread | None = None
+
+    def restart(self, cell: str) -> None:
+        """Discard what is shown and show the records of another cell, whose title is ``cell``."""
+        with self._condition:
+            self.store, self._sent, self.finished, self._cell = ProgramStore(), {}, False, cell
+            self._dirty = self._grown = True
+
+    def show(self, store: ProgramStore) -> None:
+        """Replace the store by a complete one; :meth:`finish` sends it."""
+        with self._condition:
+            self.store = store
+            self._dirty = self._grown = True
+
+    def receive(self, record: Record) -> None:
+        """Add a record, from any thread; returns immediately."""
+        with self._condition:
+            self._grown |= self.store.receive(record)
+            self._dirty = True
+            if self.finished:
+                return
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="xlascope-panel", daemon=True)
+                self._thread.start()
+            self._condition.notify()
+
+    def finish(self) -> None:
+        """Stop the timer and send the final state; call again to send later records."""
+        with self._condition:
+            self.finished = True
+            self._dirty = True
+            self._condition.notify()
+            thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=2)
+        self.flush()
+
+    def flush(self) -> int:
+        """Send the state if it has changed; return the approximate number of bytes sent."""
+        with self._send_lock:
+            with self._condition:
+                if not self._dirty:
+                    return 0
+                has_grown, self._dirty, self._grown = self._grown, False, False
+                self._sequence += 1
+                shown = self.store.select_shown(MAX_PROGRAMS)
+                live = self._live_state(shown)
+            programs = self._heavy_states([p.number for p in shown]) if has_grown else None
+            return self._send(programs, live)
+
+    def _live_state(self, shown: list[ProgramState]) -> wire.JSON:
+        """Return as JSON the changing numbers of the shown programs, and the cards about all programs."""
+        device_ceilings = latest_ceilings(shown)
+        return {
+            "seq": self._sequence,
+            "now": time.time(),
+            "finished": self.finished,
+            "main": None if not shown else AFTER if self.store.diff is not None else shown[0].number,
+            "more": 0 if self.store.script is not None else self._hidden_count(shown),
+            "programs": [
+                wire.encode_light(program, device_ceilings) | self._changes_since_before(program) for program in shown
+            ],
+            "failures": [wire.encode_failure(failure) for failure in unshown_failures(self.store, shown)],
+            **self._retraces_state(),
+            **({"cell": self._cell} if self._cell else {}),
+            **sanitize(encode_ceilings(shown)),
+            **encode_doctor(self.store, shown, self.finished),
+            **encode_script(self.store, shown),
+            **({"tab": self.tab} if self.tab else {}),
+            **({"diff": encode_diff(self.store.diff)} if self.store.diff is not None else {}),
+        }
+
+    def _hidden_count(self, shown: list[ProgramState]) -> int:
+        return len(self.store.programs) + len(self.store.evicted) - len(shown)
+
+    def _changes_since_before(self, program: ProgramState) -> wire.JSON:
+        """Return as JSON how a program differs from the cell's previous run; empty if it does not or there was none."""
+        before = self.before.get(program.function)
+        difference = compare_runs(before, program.as_run) if before is not None and not program.is_operation else None
+        if difference is None:
+            return {}
+        return {"edited": {"was": difference.was, "words": list(difference.words), "differs": difference.differs}}
+
+    def _retraces_state(self) -> wire.JSON:
+        """Return the functions that were traced again as JSON, empty if there are none."""
+        if self.store.diff is not None:  # both programs of a comparison are traced on purpose
+            return {}
+        functions = self.store.retraces.by_cost()[:MAX_RETRACED_FUNCTIONS]
+        return {"retraced": sanitize(retraces_json(functions, most=MAX_RETRACES_PER_FUNCTION))} if functions else {}
+
+    def _heavy_states(self, numbers: list[int]) -> dict[str, wire.JSON]:
+        """Return what is sent once of each program, encoded again only if the program has reached another stage.
+
+        ``numbers`` are the programs to send, and the keys of the result as text.
+        """
+        heavies = {}
+        for number in numbers:
+            program = self.store.programs[number]
+            state = self._sent.get(str(number))
+            stages = (program.traced is not None, program.compiled is not None, program.answer_count)
+            if state is None or stages != ("jaxpr" in state, "kernels" in state, state.get("found", 0)):
+                state = wire.encode_heavy(program)
+            heavies[str(number)] = state
+        self._sent = heavies
+        return dict(heavies)
+
+    def _run(self) -> None:
+        """Send changes until :meth:`finish` is called; runs on the timer thread."""
+        pause = 0.0
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._dirty or self.finished)
+                # A short first pause batches the trace, lowering and compilation of a small program.
+                if self._condition.wait_for(lambda: self.finished, timeout=max(pause, self._interval / 4)):
+                    return
+            try:
+                sent = self.flush()
+            except Exception:
+                _log.exception("the panel could not be updated")
+                return
+            pause = max(self._interval, sent / MAX_BYTES_PER_SECOND)
