@@ -168,3 +168,13 @@ def test_defaults_may_be_absent() -> None:
     restored = from_json(data)
     assert isinstance(restored, Traced)
     assert (restored.sources, restored.call_site) == ((), None)
+
+
+def test_a_file_saved_in_november_2026_is_read_and_saved_as_it_was() -> None:
+    """It was written before internal names changed; the form of files must not follow them."""
+    file = Path(__file__).parents[2] / "data/saved_2026_11.json"
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    restored = load(file)
+    kinds = {type(record).__name__ for record in restored}
+    assert kinds == {"Compiled", "Executed", "Lowered", "ScriptRun", "Traced"}
+    assert [to_json(record) for record in restored] == saved["records"]
