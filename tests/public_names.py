@@ -121,13 +121,24 @@ def names_in(module: str) -> dict[str, object]:
             if home.name and not name.endswith("_p")
         }
     else:
+        exported = exported_from(module)
         found = {
             name: value
             for name, value in vars(importlib.import_module(module)).items()
-            if not name.startswith("_") and getattr(value, "__module__", "").startswith("xlascope")
+            if not name.startswith("_")
+            and (name in exported or getattr(value, "__module__", "") == module)
+            and str(getattr(value, "__module__", "")).startswith("xlascope")
         }
     called = {name: value for name, value in found.items() if callable(value)}
     return dict(sorted(called.items(), key=lambda pair: (pair[0].lower(), pair[0])))
+
+
+def exported_from(module: str) -> set[str]:
+    """Return the names that a module re-exports: those imported as themselves (``import y as y``), and jax's."""
+    source = inspect.getsource(importlib.import_module(module))
+    imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    of_jax = {name.rpartition(".")[2] for name in names_of_jax() if f"xlascope.{name}".rpartition(".")[0] == module}
+    return of_jax | {alias.name for node in imports for alias in node.names if alias.asname == alias.name}
 
 
 def index() -> str:
