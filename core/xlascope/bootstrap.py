@@ -57,9 +57,9 @@ title: Callable[[str], str] = str
 def compose_message(problem: str, fix: str = "", location: str | None = None) -> str:
     """Return the message of an error: the problem, the fix, and the location, each on a line of its own.
 
-    ``what`` is a sentence that says what was wrong, ``fix`` one that says how to mend it. ``place`` is the
-    location, as `` at file.py:12 (in f)``; None stands for the user's line. An empty ``fix`` or location adds
-    no line.
+    ``problem`` is a sentence that says what was wrong, ``fix`` one that says how to mend it. ``location`` is the
+    location, as `` at file.py:12 (in f)``; None stands for the user's line. An empty ``fix`` or ``location`` adds no
+    line.
 
     >>> print(compose_message("x is a list.", "Make an array of it.", " at program.py:3 (in f)"))
     x is a list.

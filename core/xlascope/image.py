@@ -214,8 +214,8 @@ def _apply_weights(
 def _weights(size: int, new_size: int, scale: Any, translation: Any, method: ResizeMethod, antialias: bool) -> Any:
     """Return the weights that interpolate along one axis: a row for each old pixel, a column for each new one.
 
-    ``size`` is the number of old pixels, ``wanted`` that of new ones. Each column is normalized to a sum of
-    1; it is 0 for a new pixel that lies outside of the image.
+    ``size`` is the number of old pixels, ``new_size`` that of new ones. Each column is normalized to a sum of 1; it is
+    0 for a new pixel that lies outside of the image.
     """
     inverse = 1.0 / scale
     width = ufuncs.maximum(inverse, 1.0) if antialias else 1.0

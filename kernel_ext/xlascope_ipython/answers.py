@@ -135,7 +135,10 @@ def _ask_split(program: Program, question: Question) -> Job[inspect.Inspection]:
 
 
 def _ask_whatif(program: Program, question: Question) -> Job[inspect.Inspection]:
-    """Compare a program with one in which the question's ``change`` was made; raise ValueError for unknown ones."""
+    """Start a job that compares a program with one in which the question's ``change`` was made, and return it.
+
+    ``change`` is a list, such as ``["dtype", "bfloat16"]``. Raises ValueError for an unknown one.
+    """
     match question.get("change"):
         case ["dtype" | "precision" | "keep" | "reroll" as kind, str(value)]:
             change: dict[str, Any] = {kind: value}

@@ -58,7 +58,10 @@ _USAGE = "%scope takes on, off, pin, or open FILE. Example: %scope off"
 
 
 def make_magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Callable[..., Any]]]:
-    """Return the functions of a shell's magics by kind (``line``, ``cell``) and name; ``scope`` watches its cells."""
+    """Return the functions of a shell's magics by name: line magics under ``"line"``, cell magics under ``"cell"``.
+
+    ``scope`` is the watcher of the shell's cells, which ``%scope`` and ``%%scope`` control.
+    """
     questions = {name: _make_question_magic(name, *specification, shell) for name, specification in _QUESTIONS.items()}
     questions["diff"] = _make_diff_magic(shell)
     questions["target"] = make_target_magic(shell)
@@ -187,7 +190,10 @@ def _open_file(file: str, shell: InteractiveShell) -> None:
 
 
 def _run_cell(cell: str, shell: InteractiveShell) -> Any:
-    """Run a cell's code in the user's namespace, and return the value of its last expression."""
+    """Run a cell's code in the user's namespace, and return the value of its last expression.
+
+    None if the cell does not end with an expression, or if a semicolon follows it.
+    """
     source = shell.transform_cell(cell)
     file = shell.compile.cache(source, cell_number(shell), raw_code=cell)
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))

@@ -51,7 +51,11 @@ def make_recompiles_magic(scope: Scope) -> Callable[[str], inspect.Inspection | 
 
 
 def _parse_line(line: str) -> tuple[dict[str, str], str | None]:
-    """Return the options on the magic's line, and the function's name or None; raise UsageError for other lines."""
+    """Return the options on the magic's line, and the function's name or None.
+
+    The options are ``text``, ``json`` and ``save``, the last one with the file as value. Raises UsageError for other
+    lines.
+    """
     options: dict[str, str] = {}
 
     def take(match: re.Match[str]) -> str:

@@ -144,7 +144,7 @@ class PinnedPanel(Strip):
         super().show(opened=True)
 
     def show(self, opened: bool) -> None:
-        """Show the running cell in place of the previous one."""
+        """Show the running cell in place of the previous one; ``opened`` is ignored."""
         with self._lock:
             self._following, self._finished = True, False
             if self._panel is not None:

@@ -68,7 +68,10 @@ def link(root: Path, *entries: str) -> str:
 
 
 def sort_modules(root: Path, *entries: str) -> list[JavaScriptModule]:
-    """Return the files ``entries`` and all their imports in evaluation order: each module after its imports."""
+    """Return JavaScript files and all their imports in evaluation order: each module after its imports.
+
+    ``entries`` are the files to begin with, relative to the folder ``root``.
+    """
     modules: dict[str, JavaScriptModule] = {}
     for entry in entries:
         _visit(root, entry, (), modules)

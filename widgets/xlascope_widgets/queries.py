@@ -109,7 +109,10 @@ class PanelQueries:
                     threading.Thread(target=reply.cancel, name="xlascope-cancel", daemon=True).start()
 
     def _start(self, number: str, question: JSON) -> None:
-        """Answer a question on a new thread; one whose id is known is ignored, and one too many fails."""
+        """Start answering a question on a new thread.
+
+        ``number`` is the id of the question. A question whose id is known is ignored; one too many fails at once.
+        """
         with self._lock:
             if number in self._states:
                 return
@@ -129,7 +132,10 @@ class PanelQueries:
         threading.Thread(target=self._run, args=(number, question, reply), name="xlascope-ask", daemon=True).start()
 
     def _run(self, number: str, question: JSON, reply: Reply) -> None:
-        """Answer a question and store the result or the error; runs on the question's thread."""
+        """Answer the question with the id ``number``, and store the result or the error.
+
+        Runs on the question's thread; ``reply`` reports progress and whether the question was cancelled.
+        """
         result: JSON | None = None
         try:
             content, text = self._answer(question, reply)

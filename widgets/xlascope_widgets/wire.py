@@ -117,7 +117,10 @@ def _failure_fields(record: Failure) -> JSON:
 
 
 def _encode_trace(record: Traced, files: list[str]) -> JSON:
-    """Encode a trace; file names are added to ``files``, and encoded as their index there."""
+    """Encode the record of a trace: its jaxpr, source texts, and the reason for tracing.
+
+    A file is encoded as its index in ``files``, to which new names are added.
+    """
     wire: JSON = {
         "jaxpr": JaxprEncoder(lambda file: _file_index(file, files)).encode(record.jaxpr),
         "reason": record.reason,

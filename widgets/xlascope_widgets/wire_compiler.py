@@ -107,7 +107,10 @@ def encode_explained(record: Explained) -> JSON:
 
 
 def _encode_decision(decision: FusionDecision, texts: _TextTable) -> list[Any]:
-    """Encode a fusion decision as a row of :func:`encode_explained`; its texts are added to ``texts``."""
+    """Encode a fusion decision as a row of :func:`encode_explained`.
+
+    Texts are encoded as their indices in ``texts``, to which new ones are added.
+    """
     words = (decision.producer, decision.consumer, decision.result, decision.reason, decision.plain)
     row: list[Any] = [texts.index_of(decision.pass_name), int(decision.action == "fused"), *map(texts.index_of, words)]
     if decision.fused_seconds is not None or decision.unfused_seconds is not None:

@@ -69,7 +69,7 @@ def _are_identical(first: tuple[object, ...], second: tuple[object, ...]) -> boo
 
 
 def _avoidable_retraces(program: ProgramState, retraces: Retraces) -> tuple[Retrace, ...]:
-    """Return the retraces of a program's function, newest first; empty if the program is none of them."""
+    """Return the retraces of a program's function, newest first; () unless the program is one of them."""
     for function in retraces.functions.values():
         if any(retrace.program == program.number for retrace in function.retraces):
             return tuple(function.newest_first)
@@ -94,7 +94,10 @@ def _encode_finding(finding: Finding, program: ProgramState) -> JSON:
 
 
 def locate(finding: Finding, program: ProgramState) -> str:
-    """Return the line of a finding as ``In[7]:3`` or ``model.py:12``, or ``""`` if it is not known."""
+    """Return the line of a finding as ``In[7]:3`` or ``model.py:12``, or ``""`` if it is not known.
+
+    ``program`` is the one that the finding is about: it has the titles of files.
+    """
     source_range = finding.source
     if source_range is None:
         return ""

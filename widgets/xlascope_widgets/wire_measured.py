@@ -41,7 +41,10 @@ def encode_stages(program: ProgramState) -> list[list[Any]]:
 
 
 def encode_ceilings(programs: Iterable[ProgramState]) -> JSON:
-    """Encode the most recently measured ceilings of the device; empty if none were measured."""
+    """Encode the device's ceilings that were measured last with any of the programs, as ``{"ceilings": …}``.
+
+    The dictionary is empty if none of the ``programs`` has measured ceilings.
+    """
     latest = latest_ceilings(programs)
     return {"ceilings": _ceilings_fields(latest)} if latest is not None else {}
 

@@ -21,7 +21,10 @@ _PRODUCT_KINDS = frozenset({"library call", "custom", "output"})
 
 
 def add_folded_products(compiled: Compiled, traced: Traced | None) -> Compiled:
-    """Return the record with folded products added to the equations of the kernels that compute them."""
+    """Return the record with folded products added to the equations of the kernels that compute them.
+
+    Without a trace (``traced`` None) or products it is returned unchanged.
+    """
     if traced is None or not any(kernel.kind in _PRODUCT_KINDS for kernel in compiled.kernels):
         return compiled
     attributed = {path for kernel in compiled.kernels for path in kernel.equations}

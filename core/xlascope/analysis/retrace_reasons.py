@@ -31,7 +31,7 @@ def suggest_fix_for_types(old: TypeLike, new: TypeLike) -> str:
 
 
 def type_distance(old: TypeLike, new: TypeLike) -> int:
-    """Return a measure of how different two types are: 0 for equal ones."""
+    """Return how different two types are: 0 for equal ones, more for shapes than for dtypes."""
     shapes = 2 * (old.shape != new.shape) + 4 * (len(old.shape) != len(new.shape))
     return 0 if old == new else 1 + (old.dtype != new.dtype) + shapes
 
@@ -52,7 +52,10 @@ _IDENTITY: Any = object.__eq__
 
 
 def explain_new_function(name: str, times: int, site: str) -> tuple[str, str]:
-    """Return the reason and the fix for a function object created ``times`` times from the code at ``site``."""
+    """Return the reason and the fix for a retrace of a function object that was created repeatedly.
+
+    ``name`` is the function's, ``site`` where its code is, and ``times`` how many objects were created from it.
+    """
     return (
         f"{name} is a new function object: the {_ordinal(times)} made from the code at {site}, and traces belong to "
         "function objects",

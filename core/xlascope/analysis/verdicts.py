@@ -79,7 +79,11 @@ def _find_renames_between(module: Module, first: set[str], second: set[str]) -> 
 
 
 def _trace_renames(computation: Computation, name: str) -> tuple[set[str], str]:
-    """Return the names of the instructions that only rename a value, and of the instruction that computes it."""
+    """Follow a value back through instructions that only rename it.
+
+    Returns the names of these instructions, and the name of the instruction that computes the value. ``name`` is the
+    instruction to begin with, in ``computation``.
+    """
     passed: set[str] = set()
     instruction = computation.instructions.get(name)
     while instruction is not None and instruction.opcode in RENAMING_OPCODES and instruction.operands:

@@ -15,7 +15,7 @@ from ..trace.values import aval_of
 def axes_count_error(caller: str, fun: Callable[..., Any], in_axes: Sequence[Any], count: int, part: str) -> ValueError:
     """Return the error for an ``in_axes`` whose number of entries is not ``count``, the number of arguments.
 
-    ``what`` is the transformation's name; ``each`` is the noun for what is mapped: example, device.
+    ``caller`` is the transformation's name; ``part`` is the noun for what is mapped: example, device.
     """
     entries = f"{len(in_axes)} {'entry' if len(in_axes) == 1 else 'entries'}"
     names = parameter_names(fun, count)
@@ -45,8 +45,8 @@ def _in_axes_advice(in_axes: tuple[Any, ...], names: Sequence[str], part: str) -
 def missing_axis_error(caller: str, name: str, shape: Sequence[int], axis: int, fix: str) -> ValueError:
     """Return the error for an argument that does not have the axis to map over.
 
-    ``whom`` is the call, as in ``vmap of f``; ``name`` and ``shape`` are those of the argument, ``axis`` is
-    the missing axis. An empty ``fix`` stands for default advice.
+    ``caller`` is the call, as in ``vmap of f``; ``name`` and ``shape`` are those of the argument, ``axis`` is the
+    missing axis. An empty ``fix`` stands for default advice.
     """
     shape_text = f"has shape {tuple(shape)}" if shape else "is a scalar"
     fix = fix or (f"Choose one from 0 to {len(shape) - 1}." if shape else "Give it arrays with an axis to map over.")
@@ -58,8 +58,8 @@ def shared_axes_advice(
 ) -> str:
     """Return advice with an ``in_axes`` that fits the arguments: None for those that do not have the axis; or "".
 
-    ``what`` is the transformation's name, ``all_`` the noun for what is mapped (examples). ``in_axes`` has an
-    entry for each of ``args``, ``axes`` one for each of their leaves and of the leaves of keyword arguments.
+    ``caller`` is the transformation's name, ``parts`` the noun for what is mapped (examples). ``in_axes`` has an entry
+    for each of ``args``, ``axes`` one for each of their leaves and of the leaves of keyword arguments.
     """
     entries, offset = [], 0
     for entry, arg in zip(in_axes, args, strict=True):

@@ -80,7 +80,10 @@ class Job(Generic[T]):
     # Methods for the work itself.
 
     def report(self, progress: float | None = None, message: str = "") -> None:
-        """Set the progress; raise :class:`Cancelled` when cancellation was requested."""
+        """Set the progress and notify the watchers; raise :class:`Cancelled` when cancellation was requested.
+
+        ``progress`` is a fraction from 0 to 1, or None if it is unknown; ``message`` says what is being done.
+        """
         self.check()
         self.progress, self.message = progress, message
         self._notify()

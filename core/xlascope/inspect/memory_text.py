@@ -78,7 +78,10 @@ def _buffer_rows(
     titles: dict[str, str],
     compiled: Compiled,
 ) -> list[tuple[str, ...]]:
-    """Return the rows of the table of arrays live at the peak, headings first; ``titles`` are the titles of files."""
+    """Return the rows of the table of arrays live at the peak, the headings first.
+
+    ``equations`` are those of the program by path, ``titles`` the titles of files; ``jaxpr`` names the arguments.
+    """
     rows: list[tuple[str, ...]] = [("held at the peak", "size", "what", "made by", "needed while kernels", "line")]
     for buffer in peak_buffers[:MAX_ROWS]:
         producers = [equations[path] for path in buffer.equations if path in equations]
@@ -125,7 +128,11 @@ def _format_locations(producers: Sequence[Equation], titles: dict[str, str]) -> 
 def _peak_by_line(
     peak_buffers: Sequence[Buffer], equations: dict[EquationPath, Equation], titles: dict[str, str]
 ) -> list[str]:
-    """Return a table of the bytes at the peak by source line; an array counts for the first line of its equations."""
+    """Return the lines of a table of the bytes at the peak by source line; [] if no line is known.
+
+    An array counts for the first line of its equations. ``equations`` are those of the program by path, ``titles`` the
+    titles of files.
+    """
     sums: dict[str, int] = {}
     for buffer in peak_buffers:
         producers = [equations[path] for path in buffer.equations if path in equations]

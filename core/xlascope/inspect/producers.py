@@ -35,7 +35,7 @@ Subject = Callable[..., Any] | Query | Program
 class Producer(Protocol):
     """Provider of programs: an engine, or a watcher of one.
 
-    ``program(asked)`` traces a call, and returns None when the function is not this producer's; ``find(number)``
+    ``program(query)`` traces a call, and returns None when the function is not this producer's; ``find(number)``
     returns the program with a number, or None when the producer has none.
     """
 
@@ -68,9 +68,10 @@ def call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Query:
 
 
 def program_of(fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Program:
-    """Return the program that a question's arguments name: a given program, or that of a call, traced now.
+    """Return the program to inspect: ``fun`` itself if it is one, else that of the call ``fun(*args, **kwargs)``.
 
-    Raises what tracing raises, and TypeError for a program with arguments.
+    The call is traced now, not executed. A :class:`Query` as ``fun`` stands for its call. Raises what tracing raises,
+    and TypeError for a program with arguments.
     """
     if isinstance(fun, Program):
         if args or kwargs:

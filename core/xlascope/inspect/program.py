@@ -92,7 +92,7 @@ class Host:
         return None
 
     def numbers(self) -> frozenset[int]:
-        """Return the numbers of all programs of the call's function, where that is known."""
+        """Return the program numbers of all traces of the function that is called; empty where they are unknown."""
         return frozenset()
 
     def unmeasured(self) -> str:
@@ -208,7 +208,11 @@ class Program:
         ]
 
     def compiled_for(self, target: Target) -> Callable[[CompileProgress | None], records.Compiled]:
-        """Return a function that gives ``Compiled`` for a target; an invalid target or program raises now."""
+        """Return a function that compiles for a target, reports progress to its argument, and returns ``Compiled``.
+
+        An invalid target or program raises an error now, not when the function is called. For the CPU, the process that
+        runs the program may compile it at once; the function then only returns that record.
+        """
         if target.platform != "cpu":
             find_plugin(target)
             return self._compile_in_subprocess(target)
@@ -242,7 +246,11 @@ class Program:
         return dict(sorted((path, kernels) for name, kernels in values for path in equation_paths(name)))
 
     def _source_for(self, platform: str) -> Source:
-        """Return the parsed StableHLO for a platform, read once; text and bytes count for all platforms."""
+        """Return the parsed StableHLO for a platform, read once.
+
+        StableHLO that was given as text or bytes, and not as a function of the platform, is returned for every
+        platform.
+        """
         key = platform if callable(self.stablehlo) else ""
         if key not in self._sources:
             stablehlo = self.stablehlo(platform) if callable(self.stablehlo) else self.stablehlo

@@ -184,7 +184,10 @@ def _no_retraces_text(name: str | None) -> str:
 
 
 def _add_outer_traces(stored: tuple[Record, ...], selected: list[Record]) -> list[Record]:
-    """Return the selected records, and all traces in ``stored``, because they may contain the selected ones."""
+    """Return the selected records and all traces in ``stored``, in the order of ``stored``.
+
+    A trace may contain those that are selected.
+    """
     selected_ids = {id(record) for record in selected}
     return [record for record in stored if id(record) in selected_ids or isinstance(record, Traced)]
 

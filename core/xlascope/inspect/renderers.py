@@ -31,9 +31,10 @@ class NoRendererError(ValueError):
 
 
 def register_drawing(form: str, draw: DrawFunction | None) -> DrawFunction | None:
-    """Register ``draw`` for a format (``svg``, ``chart``) and return the function registered before.
+    """Register ``draw`` for the format ``form`` (``svg``, ``chart``); return the function registered before, or None.
 
-    A registered function takes precedence over installed ones. Registering None removes it.
+    A registered function takes precedence over those of installed packages. With ``draw`` None the registration is
+    removed.
     """
     previous = _registered.pop(form, None)
     if draw is not None:
@@ -49,9 +50,9 @@ def available_formats() -> tuple[str, ...]:
 
 
 def find_renderer(form: str) -> DrawFunction:
-    """Return the function that draws a format, registered or installed; other packages precede this one.
+    """Return the function that draws the format ``form``: the registered one, else one of an installed package.
 
-    Raises :class:`NoRendererError`, which says what to install.
+    Other packages take precedence over xlascope's own. Raises :class:`NoRendererError`, which says what to install.
     """
     if form in _registered:
         return _registered[form]

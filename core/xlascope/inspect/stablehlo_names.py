@@ -51,7 +51,11 @@ def trace_from_names(read: StableHLOProgram, function: str, number: int) -> Trac
 
 
 def _function_name(entries: Sequence[NamedOperation], module: str) -> str:
-    """Return the name of the function: the outermost call in the names of its operations, or the module's."""
+    """Return the name of the function that was lowered, from the first of its operations or its module.
+
+    ``entries`` are the operations with names, of which the outermost call is the function; ``module`` is the name of
+    the module, used if there is no such name.
+    """
     match = _PROGRAM.fullmatch(entries[0].name.partition("/")[0]) if entries else None
     return match[1] if match else module.removeprefix("jit_").partition(".")[0]
 
@@ -84,7 +88,11 @@ def _operation_names(name: str) -> list[str]:
 def _build_jaxpr(
     name: str, node: _Node, arguments: Sequence[ProgramArgument], body: int = 0, outer: EquationPath = PROGRAM
 ) -> Jaxpr:
-    """Return one body of a node as a jaxpr; ``outer`` is the path of the equation that holds the body."""
+    """Return one body of a node as a jaxpr with the given name.
+
+    ``arguments`` become its inputs; ``body`` is the index of the body, and ``outer`` the path of the equation that
+    holds it.
+    """
     labels = [argument.name or f"argument {index}" for index, argument in enumerate(arguments)]
     inputs = [f"%{index}" for index in range(len(arguments))]
     variables = {

@@ -72,7 +72,7 @@ def format_timings(records: Sequence[Record]) -> str:
 
 
 def first_record(kind: type[R], records: Iterable[Record]) -> R:
-    """Return the first record of a kind, of which there has to be one."""
+    """Return the first record of the class ``kind``; StopIteration is raised if there is none."""
     return next(record for record in records if isinstance(record, kind))
 
 
@@ -100,7 +100,10 @@ def _compiled_line(compiled: Compiled, traced: Traced) -> str:
 
 
 def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:
-    """Return notes about the table: equations without a kernel of their own, and XLA's own estimate."""
+    """Return notes about the table: equations without a kernel of their own, and XLA's own estimate.
+
+    ``equations`` are those of the program by path.
+    """
     inside = {path for kernel in compiled.kernels for path in kernel.equations}
     missing = sum(1 for path, equation in equations.items() if path not in inside and not equation.bodies)
     notes = []
@@ -139,7 +142,10 @@ def _device_table(
     equations: dict[EquationPath, Equation],
     titles: dict[str, str],
 ) -> list[str]:
-    """Return the table of one device's most expensive kernels, ``hot``; ``titles`` are the titles of files."""
+    """Return the lines of a table of one device's most expensive kernels, ``hot``.
+
+    ``equations`` are those of the program by path, ``titles`` the titles of files.
+    """
     kernels = {kernel.name: kernel for kernel in compiled.kernels}
     rows = [(f"kernel on {device.device}", "per call", "share", "FLOP/s", "B/s", "bound by", "operations", "lines")]
     for item in hot:
@@ -254,7 +260,11 @@ def _lookup_equations(paths: Iterable[EquationPath], equations: dict[EquationPat
 
 
 def describe_source(kernel: Kernel | None, equations: dict[EquationPath, Equation]) -> str:
-    """Return the source of a kernel without equations: whose results it copies, if known."""
+    """Return the source of a kernel without equations as text: whose results it copies, if known.
+
+    ``kernel`` is None if the compiled program has no kernel of that name. ``equations`` are those of the program by
+    path.
+    """
     copied = _lookup_equations(kernel.moves, equations) if kernel is not None else []
     if not copied and kernel is not None and kernel.kind == "call":
         return "runs what is within"
@@ -287,7 +297,10 @@ def _format_saved_bytes(kernel: Kernel) -> str:
 
 
 def table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> list[str]:
-    """Return rows as lines with aligned columns, right-aligned for the column numbers in ``right``."""
+    """Return rows as lines with aligned columns.
+
+    ``right`` has the numbers of the columns that are aligned to the right.
+    """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(_pad_cells(row, widths, right)).rstrip() for row in rows]
 

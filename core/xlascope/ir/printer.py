@@ -56,7 +56,7 @@ class VariableNames:
         return text
 
     def reserve(self, base: str) -> str:
-        """Return and reserve a name for something other than a variable: ``wanted``, with a number if it is taken."""
+        """Return and reserve a name for something other than a variable: ``base``, with a number if it is taken."""
         name, number = base, 0
         while name in self._reserved:
             number += 1

@@ -221,9 +221,10 @@ def _group_masks(group_sizes: Any, count: int) -> Any:
 
 
 def _broadcast_sizes(group_sizes: Any, outer: tuple[int, ...]) -> Any:
-    """Broadcast group sizes of shape (g,) to (outer axes, g); raises TypeError if they have neither shape.
+    """Return group sizes of shape ``(g,)`` broadcast to ``(*outer, g)``; those of that shape are returned unchanged.
 
-    ``outer`` are the sizes of the batch and free axes in front of the ragged one.
+    ``outer`` are the sizes of the axes in front of the ragged one. Raises TypeError for group sizes of another shape
+    than these two.
     """
     shape = aval_of(group_sizes).shape
     expected = (*outer, shape[-1])

@@ -185,8 +185,8 @@ def _require_two_axes(name: str, axes: Any) -> tuple[int, ...]:
 def _transform_axis(name: str, kind: FftType, a: Any, n: Any, axis: Any, norm: Any) -> Any:
     """Check the arguments of the function ``name`` of numpy.fft, and transform along one axis.
 
-    ``kind`` is the transform of XLA; the other arguments are those of the user (``axis`` None: all axes, each
-    with length ``n``).
+    ``kind`` is the transform of XLA; ``a``, ``n``, ``axis`` and ``norm`` are the user's arguments. With ``axis`` None
+    all axes are transformed, each with length ``n``.
     """
     if is_several(axis):
         raise ValueError(f"numpy.fft.{name} transforms one axis, got axis {axis!r}; numpy.fft.fftn takes several")

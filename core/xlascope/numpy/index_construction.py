@@ -108,9 +108,10 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 
 def _fill_value_per_axis(fill_value: Any, rank: int) -> tuple[Any, ...]:
-    """Return for each of ``rank`` axes the index that stands for missing ones.
+    """Return for each axis the index that fills up the result of ``nonzero`` where there are too few elements.
 
-    ``fill_value`` is one number or None for all axes, or a tuple or list of these; others raise ValueError.
+    ``fill_value`` is the user's argument: a number or None for all ``rank`` axes, or a tuple or list of ``rank`` of
+    these. None stands for the default. Raises ValueError for anything else.
     """
     fills = tuple(fill_value) if isinstance(fill_value, (tuple, list)) else (fill_value,) * rank
     if len(fills) != rank or any(fill is not None and shaping.shape_of(fill) for fill in fills):

@@ -88,7 +88,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 
 def _apply_where(function: Callable[..., Any], mask: Any, x: Any) -> Any:
-    """Apply a function to each element at which the mask ``chosen`` holds; others, and their derivatives, are 0."""
+    """Apply a function to each element at which ``mask`` holds; others, and their derivatives, are 0."""
     zero = zeros_of(_shaped_aval((), aval_of(x).dtype))
 
     def call_and_convert(element: Any) -> Any:

@@ -476,7 +476,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 
 def _is_weak_scalar(x: Any) -> bool:
-    """Return whether an operand is a weakly typed scalar, whose results stay weak, as in JAX."""
+    """Return whether an operand has no axes and a weak type, like a Python number."""
     aval = aval_of(x)
     return aval.weak_type and not aval.shape
 

@@ -11,7 +11,7 @@ from ..trace.source import compose_message
 def unequal_sizes_error(name: str, shape_x: Sequence[int], shape_y: Sequence[int]) -> TypeError:
     """Return the error for a product of arrays whose contracted axes have different sizes.
 
-    These are the last axis of ``shape_x`` and the last but one of ``shape_y`` (the only one of a vector). ``what`` is
+    These are the last axis of ``shape_x`` and the last but one of ``shape_y`` (the only one of a vector). ``name`` is
     the name of the function.
     """
     contracted_axis = 0 if len(shape_y) == 1 else len(shape_y) - 2
@@ -26,7 +26,7 @@ def unequal_sizes_error(name: str, shape_x: Sequence[int], shape_y: Sequence[int
 def transpose_advice(name: str, shape_x: Sequence[int], shape_y: Sequence[int]) -> str:
     """Return a sentence that says which transpose makes two shapes compatible; empty if none does.
 
-    ``what`` is the name of the function; for ``matmul`` the advice is written with ``@``.
+    ``name`` is the name of the function; for ``matmul`` the advice is written with ``@``.
 
     >>> transpose_advice("matmul", (32, 128), (784, 128)), transpose_advice("dot", (5, 2), (5, 3))
     ('Transpose the second one: a @ b.T', 'Transpose the first one: dot(a.T, b)')

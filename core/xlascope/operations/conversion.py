@@ -26,7 +26,7 @@ from .shapes import moveaxis
 
 
 class ConvertElementType(Unary, name="convert_element_type"):
-    """Elements converted to ``new_dtype``; ``weak_type`` is that of the result.
+    """Elements converted to ``new_dtype``; ``weak_type`` says whether the result is weakly typed.
 
     The conversion is linear between floating-point types; to integers and booleans its derivative is zero.
     """

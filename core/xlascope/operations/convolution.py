@@ -288,7 +288,8 @@ def conv_general_dilated(
     are computed and returned in ``preferred_element_type`` if that is given.
 
     Raises TypeError for operands of different dtypes or ranks, ValueError for sizes that do not fit, for padding by
-    name together with ``lhs_dilation`` (:func:`conv_transpose` has it), and for numbers below 1; all name the argument.
+    name together with ``lhs_dilation`` (:func:`conv_transpose` has it), and for strides, dilations or numbers of groups
+    below 1; all name the argument.
 
     >>> from xlascope import lax, numpy as jnp
     >>> image, kernel = jnp.ones((1, 1, 4, 4)), jnp.ones((1, 1, 3, 3))

@@ -46,7 +46,7 @@ def check_groups(name: str, x: Sequence[int], w: Sequence[int], numbers: Any) ->
 
 
 def check_sum_type(name: str, dtype: np.dtype[Any], result: np.dtype[Any]) -> None:
-    """Raise TypeError unless ``wanted`` is a valid preferred_element_type for operands of ``dtype``.
+    """Raise TypeError unless ``result`` is a valid preferred_element_type for operands of ``dtype``.
 
     ``name`` is the operation's name, for the message.
     """

@@ -22,7 +22,8 @@ _RESHARD_HINT = "Make that axis whole with reshard first, or run this part under
 def elementwise(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition results as their operands are; operands that are not partitioned follow the others.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     shape = results[0].shape
     return [merge_parts(operation, parts, operands, shape)] * len(results)
@@ -56,7 +57,8 @@ def merge_parts(
 def same_as_first(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition each result as the first operand, which has its shape.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     return [parts[0]] * len(results)
 
@@ -64,15 +66,16 @@ def same_as_first(operation: Any, parts: Sequence[Parts], operands: Types, resul
 def pass_through(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Return the partitions of the operands: each result is an operand, in order.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     return list(parts)
 
 
 def replicate(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Replicate results on each device.
+    """Return no mesh axes for any axis of the results: each device has them whole.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` is ignored. The list has a tuple for each result, with ``()`` for each axis.
     """
     return [((),) * len(aval.shape) for aval in results]
 
@@ -80,7 +83,8 @@ def replicate(operation: Any, parts: Sequence[Parts], operands: Types, results: 
 def resize(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition results as the first operand; they have as many axes, some of other sizes.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     return [parts[0]] * len(results)
 
@@ -93,7 +97,8 @@ def without_axes(parts: Parts, axes: Sequence[int]) -> Parts:
 def reduce(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Drop the reduced axes: XLA combines the partial results of the devices.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     return [without_axes(parts[0], operation.axes)] * len(results)
 
@@ -103,7 +108,8 @@ def along_axes(
 ) -> list[Parts]:
     """Partition results as the operands; the operation works along ``axes``, which must not be partitioned.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     for operand_parts in parts:
         for axis in axes:
@@ -116,15 +122,18 @@ def along_axes(
 def slide_windows(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition results as the first operand, over which windows slide.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     return [parts[0]] * len(results)
 
 
 def matrix_stacks(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
-    """Partition stacks of matrices; the matrices themselves have to be unpartitioned.
+    """Partition the stack axes of results as those of the operands are; the matrices themselves must be whole.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    The last two axes are those of the matrices. ``parts`` has a tuple for each operand: for each axis, the mesh axes
+    that cut it. Returns such a tuple for each result. Raises ShardingTypeError if a matrix is cut, or if operands are
+    cut differently along a stack axis.
     """
     return stacks_of_rank(operation, parts, operands, results, max(len(aval.shape) for aval in operands) - 2)
 
@@ -132,7 +141,8 @@ def matrix_stacks(operation: Any, parts: Sequence[Parts], operands: Types, resul
 def stacks_of_rank(operation: Any, parts: Sequence[Parts], operands: Types, results: Types, rank: int) -> list[Parts]:
     """Partition results with ``rank`` leading stack axes; all other axes have to be unpartitioned.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     for operand_parts in parts:
         if any(operand_parts[rank:]):
@@ -145,7 +155,8 @@ def stacks_of_rank(operation: Any, parts: Sequence[Parts], operands: Types, resu
 def broadcast(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Move partitions to the result's axes; new and broadcast axes are unpartitioned.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     ((operand_parts,), (x,)) = parts, operands
     result: list[tuple[Any, ...]] = [()] * len(operation.shape)
@@ -158,9 +169,9 @@ def broadcast(operation: Any, parts: Sequence[Parts], operands: Types, results: 
 def reshape(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition the result of a reshape.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result. An axis
-    that is split passes its mesh axes on to the new axes, beginning with the slowest one; axes that are merged have to
-    be partitioned from the slowest one on. Otherwise ShardingTypeError is raised.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result. An axis that is split passes its mesh axes on to the new axes, beginning with the slowest one; axes that are
+    merged have to be partitioned from the slowest one on. Otherwise ShardingTypeError is raised.
     """
     ((operand_parts,), (x,), (y,)) = parts, operands, results
     sizes = next(aval.explicit for aval in operands if aval.explicit is not None).mesh.shape
@@ -241,8 +252,8 @@ def _split_mesh_axes(names: Sequence[Any], axes: Sequence[int], sizes: Any) -> l
 def concatenate(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition the result of a concatenation.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result. The axis
-    along which operands are joined has to be partitioned in the same way in all of them.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result. The axis along which operands are joined has to be partitioned in the same way in all of them.
     """
     axis = operation.dimension
     if len({operand_parts[axis] for operand_parts in parts}) > 1:
@@ -256,7 +267,8 @@ def concatenate(operation: Any, parts: Sequence[Parts], operands: Types, results
 def update(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition the result as the first operand, into which the others are written.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     return [parts[0]] * len(results)
 
@@ -264,7 +276,8 @@ def update(operation: Any, parts: Sequence[Parts], operands: Types, results: Typ
 def scatter(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition the result as the first operand; the axes that are indexed have to be unpartitioned.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     for axis in operation.dimension_numbers.scatter_dims_to_operand_dims:
         if parts[0][axis]:
@@ -280,7 +293,8 @@ def scatter(operation: Any, parts: Sequence[Parts], operands: Types, results: Ty
 def gather(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Keep the partitions of unindexed axes and those of the indices; indexed axes have to be unpartitioned.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     numbers = operation.dimension_numbers
     (x_parts, of_indices), (x, _), (result,) = parts, operands, results
@@ -310,7 +324,8 @@ def gather(operation: Any, parts: Sequence[Parts], operands: Types, results: Typ
 def product(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Keep the partitions of free axes; axes that are summed must not be partitioned in both operands.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     (contract_x, contract_y), (batch_x, batch_y) = operation.dimension_numbers
     lhs, rhs = parts[:2]
@@ -337,8 +352,8 @@ def product(operation: Any, parts: Sequence[Parts], operands: Types, results: Ty
 def convolve(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Keep the partitions of batch and spatial axes; output features are partitioned as the kernel's.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result. Other
-    axes of the kernel have to be unpartitioned.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result. Other axes of the kernel have to be unpartitioned.
     """
     (lhs_parts, rhs_parts), (lhs, rhs, out) = parts, operation.dimension_numbers
     is_partitioned = lhs_parts[lhs[1]] or rhs_parts[rhs[1]] or any(rhs_parts[axis] for axis in rhs[2:])
@@ -354,6 +369,7 @@ def convolve(operation: Any, parts: Sequence[Parts], operands: Types, results: T
 def same_as_second(operation: Any, parts: Sequence[Parts], operands: Types, results: Types) -> list[Parts]:
     """Partition results as the second operand, which has their shape.
 
-    ``parts`` are, for each operand and axis, the mesh axes that cut it; the same is returned for each result.
+    ``parts`` has a tuple for each operand: for each axis, the mesh axes that cut it. Returns such a tuple for each
+    result.
     """
     return [parts[1]] * len(results)

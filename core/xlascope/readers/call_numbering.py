@@ -34,7 +34,11 @@ def number_calls(events: Sequence[Event], schedules: Schedules) -> None:
 
 
 def _find_anchor_kernel(events: Sequence[Event], schedules: Schedules) -> str | None:
-    """Return the kernel whose run begins each call, as :func:`number_calls` describes; None if no kernel qualifies."""
+    """Return the kernel whose run begins each call, chosen as in :func:`number_calls`; None if no kernel qualifies.
+
+    ``events`` are the kernel runs of one device, in the order they began. ``schedules`` has the kernels of each
+    computation in the order they run, the entry computation first; it is empty if they are unknown.
+    """
     launches = [event for event, begins in zip(events, _iter_launch_starts(events), strict=True) if begins]
     counted = Counter(event.kernel for event in launches)
     candidates = _find_once_per_call(events, counted, schedules)

@@ -162,7 +162,7 @@ def _raise_if_settings_differ(blocks: tuple[SettingBlock, ...]) -> None:
 
 
 def _has_different_value(state: Any, expected: dict[Any, Any], current: dict[Any, Any]) -> bool:
-    """Return whether a state has different values in ``wanted`` and ``present``; missing: the process's value."""
+    """Return whether a state has different values in ``expected`` and ``current``; missing: the process's value."""
     if (state in expected) != (state in current):
         local = expected[state] if state in expected else current[state]
         return bool(local != state.get_global())

@@ -60,7 +60,11 @@ def _xlascope_version() -> str:
 
 
 def _run_self_check(jaxlib: Path | None) -> str | None:
-    """Return which call of the self-check fails in a new process, or takes too long, as text; None if none does."""
+    """Run the self-check in a new process; return None if it passes, else which of its calls fails, and how.
+
+    ``jaxlib`` is the folder of the jaxlib package that it imports; None: the one that Python finds. Taking longer than
+    ``TIMEOUT_SECONDS`` is a failure.
+    """
     try:
         process = subprocess.run(
             [sys.executable, "-P", "-m", _SELF_CHECK_MODULE],

@@ -249,7 +249,7 @@ def emit_each_at(
 
 
 def close_variables(variables: Iterable[Any], summary: EndedTrace) -> None:
-    """Turn the tracers of a trace that has ended into plain variables; ``ended`` becomes their trace."""
+    """Turn the tracers of a trace that has ended into plain variables; ``summary`` becomes their trace."""
     for variable in variables:
         variable.__class__ = Var
         variable._trace = summary

@@ -11,11 +11,12 @@ from .values import aval_of
 
 
 def snapshot_array(x: np.ndarray[Any, Any], trace: Any) -> Any:
-    """Return an array with the current values of a NumPy array, which may be written to later.
+    """Return an array with the values that a NumPy array has now; it may be written to afterwards.
 
-    The outermost of the enclosing traces of ``trace`` remembers the snapshot. A function and its derivative,
-    which are traced one after the other inside of it, thus share one constant, and XLA shares what both
-    compute with it.
+    The outermost of the traces around ``trace`` (or ``trace`` itself) that records a program keeps the snapshot, and
+    returns it again while the NumPy array has these values. A function and its derivative, which are traced one after
+    the other, thus share one constant, and XLA computes only once what both compute from it. Without such a trace
+    nothing is kept.
     """
     snapshots = _outermost_snapshots(trace)
     if snapshots is None:

@@ -47,9 +47,9 @@ def build_op_sequence(
 ) -> OpSequence:
     """Build a sequence of operations, each given with the indices of its operands and with its result types.
 
-    Indices count the values: ``first`` inputs, then all results in order. The inputs at the indices
-    ``constants`` are the same whenever the sequence is applied. ``wanted`` are the indices of values that are
-    used after the sequence.
+    Indices count the values: ``first`` inputs, then all results in order. The inputs at the indices ``constants`` are
+    the same whenever the sequence is applied. ``used_later`` are the indices of values that are used after the
+    sequence.
     """
     steps = OpSequence((operation, make_getter(indices), avals) for operation, indices, avals in operations)
     steps.input_count = first

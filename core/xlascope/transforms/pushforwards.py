@@ -120,7 +120,7 @@ def emit_or_run(parent: Any, steps: OpSequence, values: list[Any], used: Sequenc
 
 
 def innermost_primal(value: Any) -> Any:
-    """Return the primal value under a tracer of differentiation, nested ones included; other values as they are."""
+    """Return the primal value inside a tracer of differentiation, however deeply nested; any other value unchanged."""
     while hasattr(value, "innermost"):
         value = value.innermost()
     return value

@@ -84,7 +84,10 @@ class JaxProgramHost(Host):
         return NO_CALL
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
-        """Return the program with one thing changed, traced again if needed; ``platform`` is not used."""
+        """Return the program with one thing changed, traced again if the change requires it.
+
+        ``change`` is as in :func:`xlascope.inspect.what_if`; ``platform`` is not used.
+        """
         with inspection():
             return self._make_variant(change)
 
@@ -176,7 +179,7 @@ class JaxCallHost(JaxProgramHost):
         return [executed, records.Ceilings(*identity, ceilings.flops, ceilings.bytes_per_second, ceilings.source)]
 
     def numbers(self) -> frozenset[int]:
-        """Return the numbers of all programs of the function."""
+        """Return the program numbers of all known traces of the function that is called."""
         function = getattr(self._query.function, "_fun", None)
         return frozenset(entry.number for entry in self.stages.programs.of_function(function))
 

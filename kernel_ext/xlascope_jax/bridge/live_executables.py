@@ -50,7 +50,10 @@ class LiveExecutables:
             return sorted(matching, key=lambda entry: entry.number)
 
     def _scan(self, alive: Iterable[Any], module: str) -> None:
-        """Add entries for those executables whose module has this name and whose program is not known."""
+        """Add an entry for each executable in ``alive`` that is named ``module`` and whose program is unknown.
+
+        An executable has the name of its HLO module.
+        """
         for executable in alive:
             matches = str(executable.hlo_modules()[0].name) == module
             if matches and id(executable) not in self._entries and self._registry.of_executable(executable) is None:

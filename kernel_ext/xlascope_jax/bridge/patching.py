@@ -20,7 +20,7 @@ class PatchSet:
         self._applied: list[tuple[PatchedAttribute, Any, Any]] = []
 
     def replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
-        """Replace an attribute by ``wrap(original)``."""
+        """Replace the attribute ``name`` of ``owner`` by ``wrap(original)``, and remember the original."""
         original = getattr(owner, name)
         replacement = wrap(original)
         setattr(owner, name, replacement)

@@ -81,7 +81,10 @@ class JaxProducer:
             )
 
     def _make_keep_variant(self, entry: ProgramEntry, change: Mapping[str, Any]) -> Variant:
-        """Return a program without a known call with materialized values, the only change that needs no call."""
+        """Return a copy of a program in which values are materialized: the only change possible without its call.
+
+        ``change`` is as in :func:`xlascope.inspect.what_if`; another change raises ChangeError.
+        """
         description = describe_keep_change(change, NO_CALL)
         detached, lowering = lower_detached(self._stages.programs, entry, _relower(entry, "cpu"), {}, keep=True)
         return Variant(

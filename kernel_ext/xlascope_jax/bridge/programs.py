@@ -112,7 +112,10 @@ class ProgramRegistry:
         return self._by_jaxpr.get(jaxpr)
 
     def link_function(self, function: Any, entry: ProgramEntry) -> None:
-        """Record that a call of a user's function leads to a program."""
+        """Record that a call of a user's function leads to a program.
+
+        Functions that cannot be hashed or weakly referenced are ignored.
+        """
         try:
             with self._lock:
                 self._by_function.setdefault(function, weakref.WeakSet()).add(entry)
@@ -150,7 +153,10 @@ class ProgramRegistry:
             self._by_executable[id(executable.executable)] = entry
 
     def keep_alive_with(self, caller: Any, executable: Any) -> None:
-        """Keep the program of an executable alive as long as the object that calls it."""
+        """Keep the program of an executable alive as long as ``caller``, the object that calls the executable.
+
+        An executable without a program is ignored.
+        """
         entry = self.of_executable(executable)
         if entry is not None:
             with self._lock:

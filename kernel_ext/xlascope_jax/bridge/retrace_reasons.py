@@ -104,7 +104,10 @@ def _code_of(function: Any) -> CodeType | None:
 
 
 def _explain_difference(earlier: Sequence[TraceKey], new: TraceKey) -> tuple[str, str]:
-    """Return the reason and the fix of a retrace: the changes from the most similar of the earlier calls."""
+    """Return the reason of a retrace, and how to avoid it: the changes from the most similar earlier call.
+
+    ``earlier`` are the keys of the function's earlier traces, oldest first; ``new`` is that of the retrace.
+    """
     old = min(reversed(earlier), key=lambda call: _distance(call, new))
     changes = [*_iter_changes(old, new)]
     if not changes:
@@ -113,7 +116,7 @@ def _explain_difference(earlier: Sequence[TraceKey], new: TraceKey) -> tuple[str
 
 
 def _distance(old: TraceKey, new: TraceKey) -> int:
-    """Return how much two calls differ: 0 if they look the same, very much if their arguments have other structures."""
+    """Return how much two calls differ: 0 for no difference; arguments of other structures count most."""
     static = sum(old.static.get(name) != value for name, value in new.static.items())
     if old.structure != new.structure or len(old.avals) != len(new.avals):
         return 1_000_000 + static

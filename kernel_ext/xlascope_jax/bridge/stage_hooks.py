@@ -295,7 +295,10 @@ class StageHooks:
         self._publisher.publish(lambda: record)
 
     def _publish_start(self, entry: ProgramEntry | None, stage: Any) -> tuple[float, float]:
-        """Publish that a stage starts; return the time since the epoch and that of ``time.perf_counter``."""
+        """Publish that a stage starts; return the time since the epoch and that of ``time.perf_counter``.
+
+        Nothing is published for ``entry`` None, a program that is not known.
+        """
         began = time.time()
         if entry is not None and watchers:
             started = records.Started(entry.number, entry.name, stage, began)
@@ -351,7 +354,10 @@ def build_traced_record(entry: ProgramEntry, jaxpr: Any) -> records.Traced:
 
 
 def build_compiled_record(entry: ProgramEntry, executable: ExecutableEntry) -> records.Compiled:
-    """Build the record of a program's executable; one from jax's disk cache has no equations."""
+    """Build the record of a program's executable.
+
+    An executable from jax's disk cache gets no equations, as its names may be those of another program.
+    """
     record = describe_executable(
         executable.executable,
         executable.devices,
@@ -388,7 +394,11 @@ def _compile_uncached(
     *_: Any,
     **__: Any,
 ) -> Any:
-    """Compile as jax does without a disk cache; jax reads that setting only once, at the first compilation."""
+    """Compile as jax does without a disk cache, and return the executable.
+
+    Takes the arguments of jax's function. Changing jax's setting would have no effect: jax reads it once, at the first
+    compilation.
+    """
     return compiler.backend_compile_and_load(backend, computation, executable_devices, compile_options, host_callbacks)
 
 

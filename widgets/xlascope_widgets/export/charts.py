@@ -219,7 +219,10 @@ def _roofline_points(program: ProgramState) -> list[tuple[str, float, float, flo
 
 
 def _draw_roof(axes: Any, flops: float, bytes_per_second: float) -> None:
-    """Draw the device's ceilings as a line over the axes: the bandwidth up to the knee, then the peak of operations."""
+    """Draw the device's ceilings as a line over the axes: the bandwidth up to the knee, then the peak of operations.
+
+    ``flops`` is the peak in operations per second. The x axis is operations per byte, extended to show the knee.
+    """
     low, high = axes.get_xlim()
     knee = flops / bytes_per_second
     low, high = min(low, knee / 3), max(high, knee * 3)
@@ -270,7 +273,10 @@ def _format_seconds(value: float) -> str:
 
 
 def _plain_label(text: str, most: int = 64) -> str:
-    """Return text that matplotlib shows literally: an unescaped dollar sign would begin a formula."""
+    """Return text that matplotlib shows literally, of at most ``most`` characters.
+
+    An unescaped dollar sign would begin a formula.
+    """
     return plain(text, most).replace("$", r"\$")
 
 

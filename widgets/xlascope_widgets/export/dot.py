@@ -71,7 +71,7 @@ def _draw_comparison(graph: graphviz.Digraph, diff: Diff) -> None:
 
 
 def _escape_label(text: str, most: int = 60) -> str:
-    """Escape text so that Graphviz shows it literally."""
+    """Return text, shortened to ``most`` characters and escaped so that Graphviz shows it literally."""
     return graphviz.escape(plain(text, most))  # type: ignore[no-any-return]
 
 

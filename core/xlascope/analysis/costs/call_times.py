@@ -153,7 +153,10 @@ def _profiler_correction(run: Executed, observed: list[DeviceTime]) -> float:
 
 
 def _device_call(device: DeviceTime, run: Executed, scale: float) -> DeviceCall:
-    """Return a device's activity per call; ``scale`` is the factor for the profiler's times."""
+    """Return a device's activity per call.
+
+    ``run`` is the measurement that contains ``device``; ``scale`` is the factor for the profiler's times.
+    """
     per_call = scale / run.observed_calls
     running = device.busy * per_call
     total = sum(kernel.seconds for kernel in device.kernels)
@@ -202,7 +205,10 @@ def _sort_by_time(kernels: list[KernelCall]) -> tuple[KernelCall, ...]:
 
 
 def _by_equation(kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kernel]) -> dict[EquationPath, float]:
-    """Return the seconds of each equation: each kernel's time, divided equally among its equations."""
+    """Return the seconds of each equation: each kernel's time, divided equally among its equations.
+
+    ``kernels`` are the compiled kernels by name.
+    """
     totals: dict[EquationPath, float] = {}
     for kernel_call in kernel_calls:
         kernel = kernels.get(kernel_call.kernel)
@@ -213,7 +219,10 @@ def _by_equation(kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kerne
 
 
 def _by_line(equations: Mapping[EquationPath, float], locations: EquationLocations) -> dict[tuple[str, int], LineTime]:
-    """Return the time of each (file, line), largest first; ``equations`` are the seconds of equations."""
+    """Return the time of each (file, line), largest first.
+
+    ``equations`` are the seconds of equations, ``locations`` the line of each; those without a line are left out.
+    """
     lines: dict[tuple[str, int], LineTime] = {}
     for path, seconds in equations.items():
         location = locations.get(path)

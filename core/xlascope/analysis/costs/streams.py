@@ -101,7 +101,7 @@ def idle_of(device: DeviceTime) -> Idle:
 
 
 def covered_seconds(spans: Iterable[Span], start: float = 0.0, end: float = float("inf")) -> float:
-    """Return the time between two moments that is covered by at least one of the spans."""
+    """Return the time between ``start`` and ``end``, in seconds, that at least one of the spans covers."""
     total, until = 0.0, start
     for span in sorted(spans, key=lambda span: span.start):
         stop = min(span.start + span.duration, end)

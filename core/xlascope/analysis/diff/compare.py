@@ -90,7 +90,10 @@ _Figures = dict[str, tuple[float, str, str]]
 
 
 def _iter_numbers(before: Sequence[Record], after: Sequence[Record]) -> Iterable[Number]:
-    """Yield every number that the records of either program contain, side by side."""
+    """Yield every number in the records of either program, paired by name.
+
+    A value is None for the program that lacks the number.
+    """
     old, new = _collect_figures(before), _collect_figures(after)
     for name in dict.fromkeys([*old, *new]):
         _, unit, source = old.get(name) or new[name]

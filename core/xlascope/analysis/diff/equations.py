@@ -41,7 +41,11 @@ class FlatProgram:
                 self._add_aliases(equation.outputs, body.outputs)
 
     def _add_aliases(self, names: Sequence[str], stand_for: Sequence[str]) -> None:
-        """Record which variables names stand for; names of a body that is called twice stand for themselves."""
+        """Record for each variable in ``names`` the variable of ``stand_for`` whose value it has.
+
+        A variable of a body that is called with different values stands for itself. Lists of different lengths are
+        ignored.
+        """
         if len(names) == len(stand_for):
             for name, target in zip(names, stand_for, strict=True):
                 self._alias[name] = target if self._alias.get(name, target) == target else name
@@ -109,7 +113,10 @@ def pair_equations(before: FlatProgram, after: FlatProgram) -> list[Pair]:
 
 
 def _extend_pairs(before: FlatProgram, after: FlatProgram, pairs: list[Pair], key: Key) -> list[Pair]:
-    """Return the pairs, extended by equations that have equal keys and lie between the same two pairs."""
+    """Return the pairs, extended by equations that have equal keys and lie between the same two pairs.
+
+    A pair has an index into the equations of each program; ``key(program, equation)`` is what has to be equal.
+    """
     result = list(pairs)
     for left, right in gaps(pairs, (len(before.equations), len(after.equations))):
         a = [key(before, before.equations[i]) for i in left]
@@ -128,7 +135,10 @@ def _forward_pairs(before: FlatProgram, after: FlatProgram) -> dict[tuple[FlatPr
 def _origin_key(
     program: FlatProgram, equation: Equation, forward_pairs: dict[tuple[FlatProgram, str], int]
 ) -> Hashable:
-    """Return a key equal for equations of both programs that derive from corresponding forward equations."""
+    """Return a key equal for equations of both programs that derive from corresponding forward equations.
+
+    ``forward_pairs`` are those of :func:`_forward_pairs`.
+    """
     if equation.role == "forward":
         return forward_pairs.get((program, equation.path), (program, equation.path))
     origin = equation.transposes

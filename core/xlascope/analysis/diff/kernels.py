@@ -70,7 +70,10 @@ class _KernelComparison:
         return [(sorted(old), sorted(new)) for old, new in members if old or new]
 
     def _edges(self, left: list[int], right: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield pairs of indices of kernels that share enough equations, or have none and share their name."""
+        """Yield pairs of indices of kernels that share enough equations, or have none and share their name.
+
+        ``left`` are the candidates of the first program, ``right`` those of the second.
+        """
         holders: dict[object, list[int]] = {}
         for j in right:
             for position in self.new_work[j]:
@@ -131,7 +134,11 @@ def _strip_number(name: str) -> str:
 
 
 def _classify_regrouping(old: int, new: int, differ: bool) -> Regrouping:
-    """Return the kind of change from ``old`` to ``new`` kernels; ``differ`` matters for a single pair only."""
+    """Return how a group of ``old`` kernels became a group of ``new`` ones, such as ``"split"`` or ``"merged"``.
+
+    ``old`` and ``new`` are numbers of kernels. ``differ`` says whether a single kernel that became a single one has
+    changed.
+    """
     match min(old, 2), min(new, 2):
         case (0, _):
             return "appeared"

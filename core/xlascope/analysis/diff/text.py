@@ -117,7 +117,10 @@ def timing_lines(timing: Timing | None, labels: tuple[str, str]) -> Iterator[str
 
 
 def verdict(timing: Timing, labels: tuple[str, str]) -> str:
-    """Return a sentence that says which program is faster, by how much, and how certain that is."""
+    """Return a sentence that says which program is faster, by how much, and how certain that is.
+
+    ``labels`` name both programs.
+    """
     before, after = short_labels(labels)
     if math.isinf(timing.high):
         return f"{after} takes {timing.ratio:.3g} times as long as {before}; too few rounds to tell that from noise"
@@ -143,7 +146,11 @@ def value(number: float | None, unit: str) -> str:
 
 
 def change(number: Number) -> str:
-    """Return how the second number compares with the first: ``+12 %``, ``−3``, ``=``."""
+    """Return the change from ``number.before`` to ``number.after`` as text: ``+12 %``, ``× 15``, ``−3``, or ``=``.
+
+    A percentage, or a factor from 10 on; the difference for a number without a unit or one that was 0 before. ``""`` if
+    either of the two is None.
+    """
     if number.before is None or number.after is None:
         return ""
     if number.before == number.after:

@@ -192,7 +192,10 @@ class Evidence:
 
 
 def name_of(level: Level, name: str, otherwise: str) -> str:
-    """Return the label that the user gave to a program's argument, ``otherwise`` if ``name`` has none."""
+    """Return the label that a user gave to the variable ``name``: that of a program's argument.
+
+    ``otherwise`` is returned for a variable without a label. ``level`` is the program or body that has the variable.
+    """
     variable = level.type_of(name)
     return variable.label if variable is not None and variable.label else otherwise
 

@@ -56,7 +56,10 @@ class Remat(CallOperation, name="remat2"):
         return super().to_stablehlo(builder, operands)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the program now, saving what the policy allows, and record the recomputation of the rest."""
+        """Run the program now, saving what the policy allows, and record the recomputation of the rest.
+
+        Returns the results and their tangents; a tangent is ZERO where it is known to be zero.
+        """
         split = split_remat(self.jaxpr, nonzero_tangents_mask(tangents), self.policy)
         results = evaluate(split.forward, *primals)
         count = len(split.out_moving)

@@ -46,7 +46,11 @@ def split_remat(program: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy 
 
 
 def _build_split(program: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy | None) -> SplitRemat:
-    """Build the split that :func:`split_remat` caches; raise NotImplementedError for a program with ``io_callback``."""
+    """Return the split that :func:`split_remat` caches.
+
+    ``nonzero`` marks the operands with tangents; ``policy`` selects the saved values, None saves none. Raises
+    NotImplementedError for a program with ``io_callback``.
+    """
     if is_io(program.effects):
         raise NotImplementedError(
             f"io_callback in a checkpointed function ({program.name}) cannot be differentiated in reverse mode: the "

@@ -198,7 +198,11 @@ def _message(kind: str, fault: InvalidValueOrigin | None, call_frame: tuple[Any,
 
 
 def _values_text(fault: InvalidValueOrigin, kind: str) -> str:
-    """Return how many elements of the result are invalid, and descriptions of the operands."""
+    """Return how many elements of the result are invalid, and descriptions of the operands, as text.
+
+    ``kind`` says which elements are meant: ``"nan"`` or ``"inf"``. The first result of ``fault`` that has any is
+    described.
+    """
     operands = ", ".join(_value_text(x) for x in fault.operands[:_MAX_OPERANDS_SHOWN])
     more = ", …" if len(fault.operands) > _MAX_OPERANDS_SHOWN else ""
     test = np.isnan if kind == "nan" else np.isinf

@@ -165,7 +165,11 @@ class _KeyTracker:
         ]
 
     def _mark_used(self, cells: Any, user: str, line: str) -> None:
-        """Mark keys as consumed by ``random.<user>`` at ``line``; raise KeyReuseError if one was consumed before."""
+        """Mark keys as consumed by ``random.<user>``; raise KeyReuseError for a key that was consumed before.
+
+        ``cells`` is an array with the :class:`KeyCell` of each key. ``line`` is text about the user's line, for
+        messages. Within a recomputation each key may be consumed once more.
+        """
         for cell in cells.flat:
             if self.recomputed_cells is not None and cell not in self.recomputed_cells:
                 self.recomputed_cells.add(cell)
@@ -203,7 +207,10 @@ class _KeyTracker:
         return self._track_closed_jaxpr(body, operands)
 
     def _track_recomputation(self, body: ClosedJaxpr, operands: Sequence[_TrackedValue]) -> list[_TrackedValue]:
-        """Track a checkpoint's recomputation, which reuses its keys to compute the same numbers again."""
+        """Return the tracked results of a checkpoint's recomputation, whose second use of a key is no error.
+
+        It uses the keys of the forward pass again to compute the same numbers. ``body`` is the checkpointed program.
+        """
         outside, self.recomputed_cells = self.recomputed_cells, set()
         try:
             return self._track_closed_jaxpr(body, operands)
@@ -219,7 +226,11 @@ class _KeyTracker:
     def _track_branches(
         self, branches: Sequence[ClosedJaxpr], operands: Sequence[_TrackedValue]
     ) -> list[_TrackedValue]:
-        """Track all branches, of which one runs: the keys that any of them consumes count as consumed afterwards."""
+        """Return the tracked results of a choice between branches, of which one runs.
+
+        ``operands`` are those of the branches, without the index. The keys that any branch consumes count as consumed
+        afterwards.
+        """
         count, uses, results = len(self.used), {}, []
         for branch in branches:
             results.append(self._track_closed_jaxpr(branch, operands))
@@ -248,7 +259,11 @@ class _KeyTracker:
         return [*carry, *[_UNTRACKED] * (len(scan.jaxpr.out_avals) - len(carry))]
 
     def _mark_used_like(self, cells: Any, first: int, i: int, used: set[KeyCell]) -> None:
-        """Mark the keys in slice ``i`` like those in slice ``first`` that are in ``used``."""
+        """Mark a key in slice ``i`` as consumed if the key at its position in slice ``first`` was, and is in ``used``.
+
+        ``cells`` is the array with the :class:`KeyCell` of each key, sliced along its leading axis, or None for an
+        array without keys. Raises KeyReuseError for a key that was consumed before.
+        """
         if cells is None:
             return
         for first_cell, cell in zip(_row(cells, first).flat, _row(cells, i).flat, strict=True):
@@ -256,7 +271,10 @@ class _KeyTracker:
                 self._mark_used(_as_array(cell), *first_cell.use)
 
     def _track_while(self, loop: While, operands: Sequence[_TrackedValue]) -> list[_TrackedValue]:
-        """Track two iterations of a while loop, which finds keys that every iteration would consume again."""
+        """Return the tracked carry of a while loop after two iterations.
+
+        Two of them find the keys that every iteration would consume again.
+        """
         cond_consts, body_consts, carry = loop.split_operands(operands)
         for _ in range(2):
             self._track_closed_jaxpr(loop.cond_jaxpr, [*cond_consts, *carry])

@@ -200,7 +200,11 @@ class _SharedTangentMasker:
         return bind(operation, *[self._mask_tangent(x) if s else x for x, s in zip(operands, same, strict=True)])
 
     def _apply_scan(self, operation: Scan, operands: Sequence[Any], differs: Mask, same: Mask) -> list[Any]:
-        """Bind a scan whose body masks tangents, and takes the branch index as one more constant."""
+        """Bind a scan with a body that masks tangents, and return its results.
+
+        ``differs`` and ``same`` are the masks of operands that differ from example to example, and of operands shared
+        by all examples that may have tangents. The branch index is passed to the body as one more constant.
+        """
         body, count = operation.jaxpr, operation.num_carry
 
         def in_steps(marks: Mask) -> Mask:

@@ -84,7 +84,10 @@ def _collect_operands(api_name: str, operands: tuple[Any, ...], operand: Any) ->
 
 
 def _cond_with_two_operands(pred: Any, true_operand: Any, true_fun: Any, *rest: Any) -> Any:
-    """Apply the older form ``cond(pred, true_operand, true_fun, false_operand, false_fun)``."""
+    """Return the results of the older form ``cond(pred, true_operand, true_fun, false_operand, false_fun)``.
+
+    ``rest`` are the last two arguments. Raises TypeError if there are not two, or if a function is missing.
+    """
     if len(rest) != 2 or not callable(true_fun) or not callable(rest[1]):
         wrong = true_operand if not callable(true_operand) else true_fun
         raise TypeError(f"cond takes two functions, cond(pred, true_fun, false_fun, *operands); got {wrong!r}{here()}")
@@ -204,7 +207,10 @@ def _number(body: Body, i: int) -> int | float | None:
 
 
 def _result_type_advice(pairs: Sequence[tuple[str, Body]], i: int) -> str:
-    """Return advice about leaf ``i`` of the results, whose types differ between two functions."""
+    """Return advice about leaf ``i`` of the results, whose types differ between two functions.
+
+    ``pairs`` are the two functions: the name for messages, and the staged body.
+    """
     (_, a), (_, b) = ((name, body.program.out_avals[i]) for name, body in pairs)
     fixes = []
     if a.dtype != b.dtype:
@@ -223,7 +229,10 @@ def _result_type_advice(pairs: Sequence[tuple[str, Body]], i: int) -> str:
 
 
 def _conversion(name: str, body: Body, i: int, dtype: np.dtype[Any]) -> str:
-    """Return advice on how a function can return result ``i`` in a dtype."""
+    """Return advice on how the function ``name`` can return leaf ``i`` of its results in ``dtype``.
+
+    ``body`` is the staged function.
+    """
     number = _number(body, i)
     if type(number) is int and dtype == to_canonical_dtype(float):
         like = ", or xlascope.numpy.zeros_like(x)" if number == 0 else ""
@@ -233,7 +242,11 @@ def _conversion(name: str, body: Body, i: int, dtype: np.dtype[Any]) -> str:
 
 
 def _check_scalar(api_name: str, role: str, x: Any) -> None:
-    """Raise TypeError unless ``x`` is a scalar; ``api_name`` and ``role`` describe it in the message."""
+    """Raise TypeError unless ``x`` is a scalar.
+
+    ``api_name`` is the public function, ``role`` what ``x`` is for it, such as ``"predicate"``; both are for the
+    message.
+    """
     try:
         shape = aval_of(x).shape
     except TypeError:

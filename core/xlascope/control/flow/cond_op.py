@@ -70,9 +70,10 @@ class Cond(Operation, name="cond"):
         return [index or any(marks_of_result) for marks_of_result in zip(*dependences, strict=True)]
 
     def dce_rule(self, used: Mask) -> tuple[Operation, Mask, Mask]:
-        """Return the cond that computes only the results marked in ``used``, its needed operands, and ``used``.
+        """Return the cond without the results not marked in ``used``, the mask of operands it takes, and ``used``.
 
-        An operand is needed if any branch needs it.
+        It takes the index, and each operand that any branch needs for these results. The third part says which results
+        it returns: exactly those marked.
         """
         needed = union_masks([dce_program(branch, used)[1] for branch in self.branches])
         return Cond(tuple(restrict_program(branch, used, needed) for branch in self.branches)), (True, *needed), used
@@ -107,7 +108,10 @@ class Cond(Operation, name="cond"):
         return results[:count], unflatten_coefficients(results[count:], out_moving, order)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the branches' forward halves now, and record the choice between their linear halves."""
+        """Run the branches' forward halves now, and record the choice between their linear halves.
+
+        Returns the results and their tangents; a tangent is ZERO where it is known to be zero.
+        """
         nonzero = nonzero_tangents_mask(tangents[1:])
         out_moving = union_masks([linearize_program(branch, nonzero).nonzero_out_tangents for branch in self.branches])
         split = split_branches([linearize_program(branch, nonzero, out_moving) for branch in self.branches])

@@ -53,7 +53,10 @@ def fori_loop(
 
 
 def _run_in_python(start: int, end: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
-    """Run the loop iteration by iteration in Python, for ``disable_jit``."""
+    """Return the final value of the loop, run iteration by iteration in Python, for ``disable_jit``.
+
+    ``body(i, value)`` returns the next value, for each ``i`` in ``range(start, end)``.
+    """
     for i in range(start, end):
         value = body(i, value)
     return value
@@ -105,7 +108,10 @@ def _increment(i: Any) -> Any:
 
 
 def _to_whole_number(name: str, bound: Any) -> int:
-    """Return a concrete bound as an int; raise TypeError, naming it, if it is not a whole number."""
+    """Return a concrete bound as an int; raise TypeError if it is not a whole number.
+
+    ``name`` is that of the bound, for the message.
+    """
     number = int(bound)
     if not is_integer(aval_of(bound).dtype) and number != float(bound):
         raise TypeError(f"fori_loop takes whole numbers as bounds; {name} is {bound}{here()}")

@@ -140,7 +140,10 @@ def _resolve_length(f: Callable[..., Any], avals: Sequence[ShapedArray], structu
 
 
 def _resolve_unroll(unroll: int | bool, length: int) -> int:
-    """Return the number of iterations to unroll, at least 1; True means all ``length`` of them."""
+    """Return the number of iterations to unroll, at least 1; True means all ``length`` of them.
+
+    Raises TypeError for an ``unroll`` that is neither a bool nor an integer, and ValueError for a negative one.
+    """
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
     if not isinstance(unroll, TracerBase) and not hasattr(unroll, "__index__"):
@@ -204,7 +207,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
 
 def _while_in_python(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], value: Any) -> Any:
-    """Run the loop iteration by iteration in Python, for ``disable_jit``."""
+    """Return the final value of the loop, run iteration by iteration in Python, for ``disable_jit``."""
     while cond_fun(value):
         value = body_fun(value)
     return value

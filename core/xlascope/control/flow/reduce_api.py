@@ -184,7 +184,11 @@ def _read_operands(name: str, operands: Any, init_values: Any) -> tuple[list[Any
 
 
 def _cast_init_values(name: str, starts: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """Return the initial values in the arrays' dtypes; raise TypeError for an array of another dtype."""
+    """Return the initial values ``starts`` in the dtypes of the ``arrays``, one for each.
+
+    Only Python scalars are converted: raises TypeError, which names the function ``name``, for an array of another
+    dtype.
+    """
     cast_starts = []
     for start, x in zip(starts, arrays, strict=True):
         start_aval, dtype = operand_aval("", start), operand_aval("", x).dtype

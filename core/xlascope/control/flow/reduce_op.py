@@ -139,9 +139,10 @@ class Reduce(_ProgramReduction, name="reduce"):
 
 
 class ReduceWindow(_ProgramReduction, Windows, name="reduce_window"):
-    """Operation that reduces arrays of one shape together in each window.
+    """Operation that reduces arrays of one shape together within each position of a sliding window.
 
-    Holes and padding have the initial value.
+    ``jaxpr`` combines two elements of each array into one. The operands are the arrays, then an initial value for each.
+    Padding, and the ``base_dilation - 1`` gaps between neighbouring elements, hold the initial value.
     """
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -173,7 +174,11 @@ class ReduceWindow(_ProgramReduction, Windows, name="reduce_window"):
         return self.fold_leading_axis(with_init_values)
 
     def _window_elements(self, x: Any, offsets: Sequence[int], shape: tuple[int, ...]) -> Any:
-        """Return an array of ``shape``, the number of windows, with the element at ``offsets`` within each window."""
+        """Return an array with one element of each window: the one at ``offsets`` within the window.
+
+        ``x`` has its padding and gaps filled in. ``shape`` is the number of windows along each axis, and the shape of
+        the result.
+        """
         starts = [k * dilation for k, dilation in zip(offsets, self.window_dilation, strict=True)]
         limits = [
             start + (count - 1) * stride + 1

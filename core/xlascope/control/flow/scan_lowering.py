@@ -77,7 +77,11 @@ class ScanLowering(NamedTuple):
         return results[1 + first : 1 + first + last]  # type: ignore[no-any-return]
 
     def _step_index(self, counter: Any, part: int) -> Any:
-        """Return the index of iteration ``part`` of the round ``counter``, as an MLIR value."""
+        """Return the index of an iteration as an MLIR value: ``counter * unroll + part``.
+
+        ``counter`` counts the runs of the lowered loop's body, each of which holds ``unroll`` iterations; ``part``
+        counts these.
+        """
         builder = self.builder
         if self.unroll == 1:
             return counter

@@ -71,7 +71,10 @@ class Scan(Operation, name="scan"):
         return Scan(jaxpr, self.length, num_carry, num_consts, self.reverse, self.unroll)
 
     def split_operands(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Split the operands (or values that correspond to them) into constants, carry and arrays to slice."""
+        """Split the operands into three: constants, carry, and arrays of which each iteration gets a slice.
+
+        Any sequence of values that correspond to the operands can be split.
+        """
         first, second = self.num_consts, self.num_consts + self.num_carry
         return operands[:first], operands[first:second], operands[second:]
 
@@ -91,7 +94,8 @@ class Scan(Operation, name="scan"):
     def dce_rule(self, used: Mask) -> tuple[Scan, Mask, Mask]:
         """Return the scan that computes only the results marked in ``used``, and the carry that they depend on.
 
-        Also returns the masks of the needed operands and of the results that it has.
+        Also returns the mask of the operands that it takes, and the mask of the results that it returns: those in
+        ``used``, and those of the carry that it keeps.
         """
         count, first = self.num_carry, self.num_consts
         ys = used[count:]
@@ -168,7 +172,10 @@ class Scan(Operation, name="scan"):
         return [results[index] for index in range(count)], unflatten_coefficients(terms, out_moving, order)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run a scan that stacks the residuals, and record the scan of the tangents."""
+        """Run a scan that stacks the residuals, and record the scan of the tangents.
+
+        Returns the results and their tangents; a tangent is ZERO where it is known to be zero.
+        """
         const_t, init_t, xs_t = self.split_operands(tangents)
         marks, carry, instantiate = self._propagate_through_carry(
             nonzero_tangents_mask(tangents), lambda marks: linearize_program(self.jaxpr, marks).nonzero_out_tangents

@@ -66,7 +66,10 @@ class While(Operation, name="while"):
         return self.body_jaxpr, self.cond_jaxpr
 
     def split_operands(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Split operands (or values that correspond to them) into constants of condition and body, and carry."""
+        """Split the operands into three: constants of the condition, constants of the body, and the carry.
+
+        Any sequence of values that correspond to the operands can be split.
+        """
         first, second = self.cond_nconsts, self.cond_nconsts + self.body_nconsts
         return operands[:first], operands[first:second], operands[second:]
 
@@ -133,7 +136,8 @@ class While(Operation, name="while"):
     def dce_rule(self, used: Mask) -> tuple[Operation, Mask, Mask]:
         """Return the loop that computes only what the condition and the results marked in ``used`` need.
 
-        Also returns the masks of the needed operands and of the results that it has.
+        Also returns the mask of the operands that it takes, and the mask of the results that it returns: the carry that
+        it keeps, which includes those in ``used``.
         """
         first, second = self.cond_nconsts, self.body_nconsts
         needed_by_cond = dce_program(self.cond_jaxpr, (True,))[1]

@@ -57,9 +57,10 @@ class CallArguments(NamedTuple):
 def split_arguments(
     function: Callable[..., Any], options: JitOptions, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> CallArguments:
-    """Flatten a call's dynamic arguments and separate the static ones.
+    """Return a call's arguments split into static values and operands, the leaves of all others.
 
-    Raises ValueError for a static argument that has no hash or is a traced value.
+    ``function`` is the jitted function, named in errors; ``options`` say which arguments are static. Raises ValueError
+    for a static argument that has no hash or is a traced value.
     """
     if not options.static_argnums and not options.static_argnames:
         operands, structure = tree.flatten((tuple(args), kwargs))

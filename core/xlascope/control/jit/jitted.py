@@ -102,7 +102,10 @@ class Jitted:
         )  # jaxlib must miss again to get the optimized version
 
     def _call_in_trace(self, traced: TracedCall, arguments: CallArguments) -> list[Any]:
-        """Return the flat results of a call under another trace, where it becomes an equation (or is inlined)."""
+        """Return the flat results of a call under another trace, where it becomes an equation, or is inlined.
+
+        ``traced`` is the traced function, ``arguments`` are those of the call.
+        """
         program, operands = traced.program, constrain_operands(self.function, self.options, arguments)
         results = evaluate(program, *operands) if self.options.inline else bind_call(program, operands)
         return constrain_results(self.name, self.options, traced.out_structure, results)
@@ -143,7 +146,11 @@ class Jitted:
         return placement_of(arguments.operands) if device is None else Placement(device, True)
 
     def split_arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> CallArguments:
-        """Flatten a call's dynamic arguments and separate the static ones; see :func:`~.arguments.split_arguments`."""
+        """Return a call's arguments split into static values and operands, the leaves of all others.
+
+        Raises ValueError for a static argument that has no hash or is a traced value, as
+        :func:`~.arguments.split_arguments` does.
+        """
         return split_arguments(self.function, self.options, args, kwargs)
 
     def avals(self, arguments: CallArguments) -> tuple[ShapedArray, ...]:
@@ -178,7 +185,10 @@ class Jitted:
         return traced_call, True
 
     def _trace(self, arguments: CallArguments, signature: TraceSignature) -> TracedCall:
-        """Trace the function for a signature, and publish the event with the reason."""
+        """Trace the function for a signature, and publish the event with the reason; return the trace.
+
+        ``arguments`` are those of the call that has the ``signature``. A failure is published, too, and raised.
+        """
         number = records.next_program()
         began, clock = time.time(), time.perf_counter()
         if watchers:

@@ -165,7 +165,10 @@ def _static_values(signature: TraceSignature, parameter_names: Callable[[int], S
 
 
 def _explain_first(function: Callable[..., Any]) -> Reason:
-    """Return the reason of a function object's first trace: its first call, or a function created repeatedly."""
+    """Return why a function object is traced for the first time: its first call, or a new object of known code.
+
+    Function objects that are created repeatedly from the same code, in a loop for example, are each traced.
+    """
     codes = _codes_of(function)
     count = _function_counts.get(tuple((code.co_filename, code) for code in codes)) or 0
     if count < 2:

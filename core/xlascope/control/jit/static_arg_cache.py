@@ -78,7 +78,11 @@ class StaticArgCache:
         return entry[0](*dynamic_args, **dynamic_kwargs)
 
     def _get_function(self, statics: Statics, ids: tuple[Any, ...]) -> Any:
-        """Return the callable for static values, and remember ``ids``, their identities, as those used last."""
+        """Return the callable for static values, created at first use.
+
+        ``ids`` has the position and identity of each value. It is stored as the last such key of the callable, and the
+        entry of the key before is dropped.
+        """
         key = tuple([(position, cache_key(value)) for position, value in statics])
         entry = self._by_key.get(key)
         if entry is None:

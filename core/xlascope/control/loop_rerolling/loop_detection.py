@@ -196,7 +196,12 @@ def _longest_alike(rows: Sequence[Sequence[tuple[int, int, int]]], reach: Sequen
 
 
 def _may_begin(rows: Sequence[Sequence[tuple[int, int, int]]], expected_row: Sequence[tuple[int, int, int]]) -> bool:
-    """Return whether a loop may begin with repeats of origins ``rows``, followed by repeats of ``expected_row``."""
+    """Return whether repeats with operands of origins ``rows`` may be the first ones of a loop.
+
+    ``expected_row`` are the origins in all later repeats. In the first ones they may differ only where the later
+    repeats take a value from an earlier repeat that does not exist yet; there a value from outside takes its place. See
+    :func:`_operand_origins`.
+    """
     return len(rows) <= _MAX_REPEAT_DISTANCE and all(
         origin == expected or (expected[0] > repeat and not 0 <= origin[0] <= repeat)
         for repeat, row in enumerate(rows)
@@ -231,10 +236,13 @@ def _build_loop(
 def _classify_operand(
     loop: Loop, operand_by_key: dict[Any, Operand], origin: tuple[int, int, int], values: Sequence[Atom]
 ) -> Operand:
-    """Return the kind of a step's operand, and add it to the loop if it is new.
+    """Return what an operand of a repeat's step becomes in the loop; register it with the loop if it is new.
 
-    ``origin`` is as in :func:`_operand_origins`, ``values`` are the operand's values in all repeats.
-    ``operand_by_key`` has the operands that the loop has already.
+    It is a result of the same repeat (RepeatResult) or of an earlier one (CarriedValue); from outside of the loop, a
+    value that is equal in all repeats (Invariant, or the Literal itself) or that differs (Varying). ``origin`` is
+    (distance in repeats, index of the step in its repeat, index of the result), with distance -1 for outside.
+    ``values`` are the operand's values, one for each repeat. ``operand_by_key`` has the operands already registered, by
+    keys that identify their values, and is added to.
     """
     before, step, result = origin
     if before == 0:

@@ -45,7 +45,10 @@ class RepeatLoop(Operation, name="repeated"):
         return self.count * sum(flops)
 
     def split_operands(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Split operands into constants, carry, and stacks (or slices)."""
+        """Split the operands into three: constants, carry, and the stacks of which each repeat reads a slice.
+
+        Any sequence of values that correspond to the operands can be split, such as the inputs of the body.
+        """
         first, second = self.num_consts, self.num_consts + self.num_carry
         return operands[:first], operands[first:second], operands[second:]
 

@@ -81,7 +81,10 @@ def _candidate_periods(sequence: np.ndarray) -> list[int]:
 
 
 def _find_runs(sequence: np.ndarray, begin: int, end: int, period: int) -> Iterator[RepeatedRegion]:
-    """Yield the regions within ``[begin, end)`` that repeat with ``period`` at least twice."""
+    """Yield the regions within ``[begin, end)`` that repeat with ``period`` at least twice.
+
+    ``sequence`` has a number for each element; equal elements have equal numbers.
+    """
     if end - begin < 2 * period:
         return
     is_equal = sequence[begin : end - period] == sequence[begin + period : end]

@@ -114,7 +114,10 @@ class Stacks:
                 self.dropped_steps |= concatenation.expanding_steps - steps_in_loops
 
     def _collect(self, steps: Sequence[RerollStep], results: Sequence[Atom]) -> None:
-        """Determine the reads of all loops, and which values of loops are used outside of them."""
+        """Determine the reads of all loops, and which values of loops are used outside of them; store both here.
+
+        ``steps`` are all steps of the program, ``results`` its results.
+        """
         position = 0
         for number, loop in enumerate(self.loops):
             self._require_inputs(steps, position, loop.begin)

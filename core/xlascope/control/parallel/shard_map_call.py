@@ -124,7 +124,10 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         return list(find_dependent_results(self.jaxpr, operands))
 
     def dce_rule(self, used: tuple[bool, ...]) -> tuple[Operation, tuple[bool, ...], tuple[bool, ...]]:
-        """Return the operation that computes only the results marked in ``used``, its needed operands, and ``used``."""
+        """Return the operation for only the results marked in ``used``, a mask of its operands, and ``used``.
+
+        The second part marks the operands that it takes, the third the results that it returns: exactly those marked.
+        """
         program, needed_operands = dce_program(self.jaxpr, used)
         in_specs, out_specs = select_by_mask(self.in_specs, needed_operands), select_by_mask(self.out_specs, used)
         return shard_map_of(program, self.on, tuple(in_specs), tuple(out_specs), self.axes), needed_operands, used
@@ -139,7 +142,10 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         return split_tangents(results, out_moving)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the forward half now, and record the linear half; residuals stay on their devices."""
+        """Run the forward half now, and record the linear half; residuals stay on their devices.
+
+        Returns the results and their tangents; a tangent is ZERO where it is known to be zero.
+        """
         marks = nonzero_tangents_mask(tangents)
         with self._bind_mesh_axes():
             split = linearize_program(self.jaxpr, marks)
@@ -207,7 +213,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
 
 def whole_shape(mesh: Mesh, spec: PartitionSpec, part: Sequence[int]) -> tuple[int, ...]:
-    """Return the global shape of an array sharded by ``spec`` whose shards have the shape ``part``."""
+    """Return the global shape of an array sharded by ``spec`` over ``mesh``; ``part`` is the shape of a shard."""
     cuts = NamedSharding(mesh, spec).partition_counts(len(part))
     return tuple(size * count for size, count in zip(part, cuts, strict=True))
 

@@ -72,7 +72,11 @@ def bind_shard_map(
     out_specs: Sequence[PartitionSpec],
     axes: Names,
 ) -> list[Any]:
-    """Bind a shard_map of a program with manual axes ``axes``; its constants are replicated on all devices."""
+    """Bind a shard_map of a program, and return its results.
+
+    ``axes`` are the manual axes of ``mesh``. ``in_specs`` and ``out_specs`` say how each operand and each result is
+    sharded over the mesh; constants of the program are replicated on all devices.
+    """
     specs = (*[PartitionSpec()] * len(program.consts), *in_specs)
     operands = [*program.consts, *operands]
     program = convert_constvars_to_operands(program) if program.consts else intern_program(program)

@@ -38,7 +38,10 @@ def varying_axes(program: ClosedJaxpr, operands: Sequence[VaryingAxes]) -> list[
 def _varying_axes_of_results(
     operation: Operation, input_axes: Sequence[VaryingAxes], count: int
 ) -> Sequence[VaryingAxes]:
-    """Return the axes along which each of an operation's ``count`` results may vary, given those of its inputs."""
+    """Return for each result of an operation the mesh axes along which it may vary; None where they are unknown.
+
+    ``input_axes`` are those of the operands, ``count`` is the number of results.
+    """
     called_program: Any = operation.as_single_program()
     if called_program is not None:
         return varying_axes(called_program, input_axes)

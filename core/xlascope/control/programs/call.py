@@ -44,7 +44,10 @@ class CallOperation(Operation):
         raise NotImplementedError
 
     def bind_program(self, program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-        """Bind this operation with another program; the program's constants become leading operands."""
+        """Bind this operation with another program, and return the results.
+
+        The program's constants become leading operands.
+        """
         if program.consts:
             program, operands = convert_constvars_to_operands(program), [*program.consts, *operands]
         return bind(self.with_program(program), *operands)
@@ -59,7 +62,10 @@ class CallOperation(Operation):
         return list(find_dependent_results(self.jaxpr, operands))
 
     def dce_rule(self, used: tuple[bool, ...]) -> tuple[Operation, tuple[bool, ...], tuple[bool, ...]]:
-        """Return the call that computes only the results marked in ``used``, its needed operands, and ``used``."""
+        """Return the call that computes only the results marked in ``used``, a mask of its operands, and ``used``.
+
+        The second part marks the operands that it takes, the third the results that it returns: exactly those marked.
+        """
         program, needed_operands = dce_program(self.jaxpr, used)
         return self.with_program(program), needed_operands, used
 
@@ -105,7 +111,10 @@ class JitCall(CallOperation, name="jit", by_identity=True):
         return self.jaxpr
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the forward half now, and record the linear half."""
+        """Run the forward half now, and record the linear half.
+
+        Returns the results and their tangents; a tangent is ZERO where it is known to be zero.
+        """
         split = linearize_program(self.jaxpr, nonzero_tangents_mask(tangents))
         results = self.bind_program(split.forward, primals)
         count = len(split.nonzero_out_tangents)
@@ -128,7 +137,10 @@ def get_call_operation(program: ClosedJaxpr) -> JitCall:
 
 
 def bind_call(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-    """Bind a :class:`JitCall` of a program; the program's constants become leading operands."""
+    """Bind a :class:`JitCall` of a program, and return its results.
+
+    The program's constants become leading operands.
+    """
     if program.consts:
         program, operands = convert_constvars_to_operands(program), [*program.consts, *operands]
     return bind(get_call_operation(program), *operands)

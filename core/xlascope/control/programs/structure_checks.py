@@ -85,7 +85,7 @@ def can_broadcast(a: ShapedArray, b: ShapedArray) -> bool:
 
 
 def promoted_dtype(a: ShapedArray, b: ShapedArray) -> Any:
-    """Return the dtype to which two types are promoted; None if they cannot be combined, such as keys and numbers."""
+    """Return the dtype to which two types are promoted; None for types that cannot be combined: keys and numbers."""
     try:
         return promote_dtypes(((a.dtype, a.weak_type), (b.dtype, b.weak_type)))[0]
     except TypeError:

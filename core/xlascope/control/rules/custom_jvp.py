@@ -92,7 +92,11 @@ class custom_jvp(CustomDerivativeFunction):  # noqa: N801  (a decorator)
         return [stop_gradient(x) if is_differentiable(x.dtype) else x for x in traced]
 
     def _call(self, function: FlatFunction, arguments: RuleArguments, structures: list[Any]) -> CustomJVPCall:
-        """Return the operation that calls the flat ``function``, with the user's JVP rule flattened."""
+        """Return the operation that calls the flat ``function``, with the user's JVP rule flattened.
+
+        ``arguments`` are those of the call. Each run of the rule appends the structure of its results to
+        ``structures``.
+        """
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             results, tangents_out, structure = self._apply_rule(arguments, primals, tangents)

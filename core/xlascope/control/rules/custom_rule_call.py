@@ -56,7 +56,10 @@ class CustomRuleCall(Operation):
         return self._stage_function if self.jaxpr is None else None
 
     def _stage_function(self, trace: Any, operands: Sequence[Any]) -> list[Any]:
-        """Stage the function in ``trace`` and bind the call of its program there; constants become leading operands."""
+        """Stage the function in ``trace``, bind the call of its program there, and return the results.
+
+        The program's constants become leading operands.
+        """
         with _use_trace(trace):
             program = stage(self.function, [aval_of(x) for x in operands], self.title)
         consts = program.consts

@@ -78,7 +78,11 @@ class custom_vjp(CustomDerivativeFunction):  # noqa: N801  (a decorator)
         return self.fwd is not None and self.bwd is not None
 
     def _call(self, function: FlatFunction, arguments: RuleArguments, structures: list[Any]) -> CustomVJPCall:
-        """Return the operation that calls the flat ``function``, with the user's two rules flattened."""
+        """Return the operation that calls the flat ``function``, with the user's two rules flattened.
+
+        ``arguments`` are those of the call. Each run of the forward rule appends the structure of its results to
+        ``structures``.
+        """
 
         def rule(operands: Sequence[Any], nonzero: Sequence[bool]) -> VJPForwardResult:
             forward_result, structure = self._forward(arguments, operands, nonzero)

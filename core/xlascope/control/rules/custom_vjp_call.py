@@ -61,7 +61,10 @@ class CustomVJPCall(CustomRuleCall, name="custom_vjp_call", by_identity=True):
         _raise_no_forward_mode(self.title)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the forward rule now, and record a linear operation whose transpose is the backward rule."""
+        """Run the forward rule now, and record a linear operation whose transpose is the backward rule.
+
+        Returns the results and their tangents; a tangent is ZERO where it is known to be zero.
+        """
         operands, argument_tangents = self.rule_arguments(primals, tangents)
         results, residuals, backward = self.rule(operands, nonzero_tangents_mask(argument_tangents))
         self.check_results(f"the forward rule {self.rule_titles[0]} of {self.title}", results)

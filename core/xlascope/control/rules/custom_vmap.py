@@ -50,7 +50,11 @@ class custom_vmap(CustomRuleFunction):  # noqa: N801  (a decorator)
         return self.vmap_rule is not None
 
     def _call(self, function: FlatFunction, arguments: RuleArguments, structures: list[Any]) -> CustomVmapCall:
-        """Return the operation that calls the flat ``function``, with the user's batching rule flattened."""
+        """Return the operation that calls the flat ``function``, with the user's batching rule flattened.
+
+        ``arguments`` are those of the call. ``structures[0]`` is the structure of the function's results, set before
+        the rule runs.
+        """
 
         def rule(size: int, mapped: Sequence[bool], operands: Sequence[Any]) -> tuple[list[Any], list[bool]]:
             assert self.vmap_rule is not None

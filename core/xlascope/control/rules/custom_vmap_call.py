@@ -34,7 +34,11 @@ class CustomVmapCall(CustomRuleCall, name="custom_vmap_call", by_identity=True):
         return {"name": self.title, "call": self.jaxpr, "rule": self.rule_title}
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Bind a call that computes values and tangents, whose batching rule is the derivative of this call's rule."""
+        """Bind a call that computes values and tangents; return the results and their tangents.
+
+        The batching rule of that call is the derivative of this call's rule. A tangent is ZERO where it is known to be
+        zero.
+        """
         count, nonzero = len(primals), nonzero_tangents_mask(tangents)
         out_nonzero: list[bool] = []
 
@@ -52,7 +56,10 @@ class CustomVmapCall(CustomRuleCall, name="custom_vmap_call", by_identity=True):
         return results[:total], scatter_by_mask(results[total:], out_nonzero)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Differentiate the function itself, because a transposed function has no custom batching rule."""
+        """Differentiate the function itself; return the results and their tangents.
+
+        A transposed function has no custom batching rule.
+        """
         return jvp(self.function, primals, tangents)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -162,7 +162,10 @@ def _continued_fraction(a: Any, x: Any, active: Any, with_derivative: bool) -> t
 
 
 def igamma_formula(a: Any, x: Any) -> Any:
-    """Return P(a, x) as operations on arrays of one shape and dtype; 1 for a = 0."""
+    """Return P(a, x), the regularized lower incomplete gamma function; 1 for a = 0.
+
+    It is computed by operations on arrays of one shape and dtype.
+    """
     parts = _evaluate_terms(a, x, False)
     factor = gamma_factor(parts.a, parts.x)
     result = select(parts.by_series, factor * parts.value, 1.0 - factor * parts.a * parts.value)
@@ -170,7 +173,10 @@ def igamma_formula(a: Any, x: Any) -> Any:
 
 
 def igammac_formula(a: Any, x: Any) -> Any:
-    """Return Q(a, x) = 1 - P(a, x) as operations on arrays of one shape and dtype."""
+    """Return Q(a, x) = 1 - P(a, x), the regularized upper incomplete gamma function.
+
+    It is computed by operations on arrays of one shape and dtype.
+    """
     parts = _evaluate_terms(a, x, False)
     factor = gamma_factor(parts.a, parts.x)
     result = select(parts.by_series, 1.0 - factor * parts.value, factor * parts.a * parts.value)
@@ -194,7 +200,11 @@ def _igammac_of_small(a: Any, x: Any) -> Any:
 
 
 def _apply_limits(a: Any, x: Any, parts: _IgammaTerms, result: Any, at_zero: float) -> Any:
-    """Replace results at the limits: ``at_zero`` at x = 0 and a = ∞, 1 - ``at_zero`` at a = 0 and x = ∞, else NaN."""
+    """Return ``result`` with the values of its limits put in, and NaN where there is none.
+
+    The limit is ``at_zero`` at x = 0 and a = ∞, and 1 - ``at_zero`` at a = 0 and x = ∞. ``parts.inside`` marks the
+    elements whose results are kept.
+    """
     zeros = parts.a * 0.0
     result = select(parts.inside, result, zeros + np.nan)
     result = select((a >= 0.0) & (a < np.inf) & (x == np.inf), zeros + (1 - at_zero), result)
@@ -213,7 +223,10 @@ def _relative_derivative(parts: _IgammaTerms) -> Any:
 
 
 def igamma_grad_a_formula(a: Any, x: Any) -> Any:
-    """Return ∂P(a, x)/∂a as operations on arrays of one shape and dtype."""
+    """Return ∂P(a, x)/∂a, the derivative of :func:`igamma_formula` in a.
+
+    It is computed by operations on arrays of one shape and dtype.
+    """
     parts = _evaluate_terms(a, x, True)
     derivative = exp(log_gamma_factor(parts.a, parts.x)) * _relative_derivative(parts)
     return _apply_derivative_limits(a, x, parts, derivative)

@@ -98,7 +98,7 @@ def _split_kernels(text: str) -> list[StageText]:
 
 
 def _fused_computations(module: Module, kernel: str) -> list[str]:
-    """Return the names of the computations fused into a kernel; none if the kernel is not a fusion."""
+    """Return the names of the computations fused into the kernel of that name; [] if it is not a fusion."""
     for computation in module.computations.values():
         instruction = computation.instructions.get(kernel)
         if instruction is not None:

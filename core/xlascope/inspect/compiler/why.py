@@ -112,9 +112,12 @@ def check_edge(edge: Edge, traced: records.Traced) -> Edge:
 
 
 def _explain_edge(edge: Edge, explained: records.Explained, hlo: str, program: Program) -> records.Explained:
-    """Return ``explained`` with the outcome and the answer for one edge.
+    """Return ``explained`` completed by whether and why the compiler fused the two ends of ``edge``.
 
-    ``hlo`` is the optimized HLO of the same compilation, ``""`` if the budget ended before it was there.
+    ``edge`` are two equation paths or kernel names. Sets ``edge``, ``answer`` (the text), ``outcome``, and ``about``
+    (the steps of the fusion decisions that concern the edge). ``explained`` has all fusion decisions of ``program``;
+    ``hlo`` is the optimized HLO of that compilation, ``""`` if the time budget ended before. ``outcome`` and ``about``
+    stay empty if no decision about the edge could be read.
     """
     if not explained.before:
         return replace(explained, edge=edge, answer=_UNREAD if explained.complete else _TOO_SOON)
@@ -157,7 +160,10 @@ def _is_fused_differently(edge: Edge, hlo: str, running_hlo: str) -> bool:
 
 
 def _paths_of(end: str, kernels: Sequence[records.Kernel]) -> Sequence[EquationPath]:
-    """Return the equations of one end of an edge: the one with this path, or those in the kernel of this name."""
+    """Return the paths of the equations that one end of an edge stands for.
+
+    ``end`` is the path of one equation, or the name of one of the ``kernels`` and stands for all in it.
+    """
     if EquationPath.meant_by(end):
         return (EquationPath(end),)
     return [path for kernel in kernels if kernel.name == end for path in kernel.equations]

@@ -206,7 +206,7 @@ def _with_options(query: Query, change: Callable[[JitOptions], JitOptions]) -> Q
 
 
 def _call_checked(function: Callable[..., T], *arguments: Any) -> T:
-    """Return the result of a function; its TypeError or ValueError becomes a ChangeError."""
+    """Return ``function(*arguments)``; its TypeError or ValueError becomes a ChangeError."""
     try:
         return function(*arguments)
     except (TypeError, ValueError) as error:

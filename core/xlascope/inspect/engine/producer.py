@@ -98,7 +98,7 @@ class EngineCallHost(Host):
             )
 
     def numbers(self) -> frozenset[int]:
-        """Return the numbers of the function's traces."""
+        """Return the program numbers of all traces of the function that is called."""
         return frozenset(traced.number for traced in traces_of(self.call.function))
 
     def check_callable(self) -> None:

@@ -117,7 +117,11 @@ class ScalingPlan:
             return _as_program(call, traced)
 
     def _grow_leaf(self, leaf: Any, spec: PartitionSpec, sizes: dict[str, int]) -> ShapeDtypeStruct:
-        """Return an argument's type, its axes multiplied by the growing mesh axes that they are cut along."""
+        """Return the type of an argument on the whole mesh, larger along the growing mesh axes that cut it.
+
+        ``leaf`` is an array or type, ``spec`` its partition spec, ``sizes`` the number of devices along each mesh axis.
+        An axis of the array is multiplied by those of the growing mesh axes that cut it.
+        """
         aval = abstract(leaf)
         parts = [*spec, *[None] * (len(aval.shape) - len(spec))]
         shape = [

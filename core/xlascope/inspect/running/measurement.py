@@ -59,7 +59,10 @@ def measure(run: Callable[[], None], compiled: records.Compiled, labels: Labels 
 def _profile_calls(
     run: Callable[[], None], calls: int, compiled: records.Compiled, tally: ProgramTally, labels: Labels
 ) -> int:
-    """Profile ``calls`` calls, add the profile to ``tally``, and return the number of kernel runs recorded."""
+    """Profile ``calls`` calls, add the profile to ``tally``, and return the number of kernel runs recorded.
+
+    ``run`` makes one call of the program ``compiled``. ``labels`` distinguish modules that share a name.
+    """
     profiles = _read_profiles(compiled, _record_when_free(run, calls), tally.notes, labels)
     tally.add_window(profiles)
     return sum(kernel.calls for profile in profiles for device in profile.devices for kernel in device.kernels)

@@ -162,7 +162,10 @@ class Sampler:
                 self._first(function)
 
     def _on_dispatch(self, watched_engine: ExecutionEngine, program: int, out: Any) -> None:
-        """Track a call that went through Python and was dispatched; ``out`` are its results."""
+        """Track a call that went through Python and was dispatched.
+
+        ``program`` is the number of the program, ``out`` are the results of the call.
+        """
         began = self._began.pop((threading.get_ident(), program), None)
         if began is not None:
             now = time.perf_counter()
@@ -171,7 +174,10 @@ class Sampler:
         self._gate.enter(partial(watched_engine.leaves, out))
 
     def _receive(self, record: records.Record) -> None:
-        """Learn the modules of a compiled program, and count a call that goes through Python."""
+        """Remember the modules of a compiled program; count the start of a call that jaxlib passed to Python.
+
+        ``record`` is any record that is published; those of inspections are not counted as calls.
+        """
         self._watch_own_engine()
         with self._lock:
             self._running.learn_modules(record)

@@ -89,7 +89,11 @@ class ProfilerSchedule:
         )
 
     def _bounded_length(self, length: float) -> float:
-        """Return the seconds of a window that should be ``length`` long, within the remaining cost and the limits."""
+        """Return ``length``, the wanted seconds of a window, limited by what a window may last and still cost.
+
+        The wanted length is stored in ``wanted_length``. While the cost of a window is unknown, a long one is replaced
+        by a short one that measures it.
+        """
         self.wanted_length = min(length, MAX_WHOLE_CALL_SECONDS)
         if length > LONG_WINDOW_SECONDS and not self.cost_rate:
             return CALIBRATION_WINDOW_SECONDS

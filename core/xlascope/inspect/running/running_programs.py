@@ -141,7 +141,10 @@ class RunningPrograms:
         )
 
     def has_complete_call(self, number: int | None, since: float) -> bool:
-        """Return whether a program must have run a complete call after the time ``since``: two calls have completed."""
+        """Return whether program ``number`` must have run a complete call after the time ``since``.
+
+        That is certain once two of its calls have completed in that time. No call belongs to ``number`` None.
+        """
         return sum(1 for program, time in tuple(self._completions) if program == number and time > since) > 1
 
     @property
@@ -170,7 +173,11 @@ class RunningPrograms:
         return [program for number, program in self._programs.items() if self.tallies[number].calls]
 
     def _calls_by_program(self, before: Mapping[Any, int], counts: Mapping[Any, int]) -> dict[int, int]:
-        """Return how often each program was called between two counts of calls by function."""
+        """Return how often each program was called between two counts, by the program's number.
+
+        ``before`` and ``counts`` are the calls of functions by key; the calls of a function are divided among its
+        programs.
+        """
         calls_by_program: dict[int, int] = {}
         for function, total in counts.items():
             new_calls = total - before.get(function, 0)

@@ -82,10 +82,11 @@ def _permutation_sign(pivots: Any, dtype: Any) -> Any:
 def _adjugate_times(a: Any, b: Any) -> tuple[Any, Any]:
     """Return det(A) and det(A) A⁻¹ B, the product of A's adjugate and B, which also exists for a singular A.
 
-    With A P = Q R, where the diagonal of R decreases in absolute value, R Y = det(A) Qᴴ B has as its last
-    equation R[n, n] Y[n] = det(A) X[n], and det(A) / R[n, n] is, up to a sign, the product of the other diagonal
-    elements: with R[n, n] replaced by its reciprocal, the system can be solved as long as these are not zero. If
-    one of them is, A has a rank below n - 1, and the adjugate is zero.
+    With A P = Q R, where P is a permutation and the diagonal of R decreases in absolute value, the product is P Y for
+    the solution Y of R Y = det(A) X, where X = Qᴴ B. Its last row is R[n, n] Y[n] = det(A) X[n]. As det(A) = d R[n, n],
+    where d is det(Q) det(P) times the other diagonal elements, that is (1 / d) Y[n] = X[n]: with 1 / d in place of R[n,
+    n], and without the factor det(A) in that row, the system can be solved as long as d is not zero. If it is, A has a
+    rank below n - 1, and the adjugate is zero.
     """
     size, dtype = shape_of(a)[-1], aval_of(a).dtype
     if not size:

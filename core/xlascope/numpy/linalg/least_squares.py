@@ -141,9 +141,10 @@ def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
     """Return the number of singular values of matrices ``(…, m, n)`` above ``rtol`` times the largest.
 
-    The result holds integers of shape ``(…)``. By default ``rtol`` is max(m, n) times the machine epsilon;
-    ``tol`` is an absolute threshold instead. Fewer than two axes count as one row: 1 unless all elements are
-    zero. ``hermitian`` says that the matrices are Hermitian. Raises ValueError for both thresholds.
+    The result holds integers of shape ``(…)``. By default ``rtol`` is max(m, n) times the machine epsilon; ``tol`` is
+    an absolute threshold to use instead. The rank of an array with fewer than two axes is 1, or 0 if all of its
+    elements are zero. ``hermitian`` says that the matrices are Hermitian. Raises ValueError if both thresholds are
+    given.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]])))

@@ -216,7 +216,7 @@ class Svd(MatrixStackOperation, name="svd"):
 def _vector_tangents(s: Any, u: Any, v: Any, rotated: Any, t: Any) -> tuple[Any, Any]:
     """Return the tangents of U and of Vᴴ.
 
-    ``s``, ``u`` and ``v`` are the factors, ``t`` is the tangent of the operand and ``moved`` is Uᴴ t V.
+    ``s``, ``u`` and ``v`` are the factors, ``t`` is the tangent of the operand and ``rotated`` is Uᴴ t V.
     """
     dtype, rank = aval(u).dtype, len(aval(u).shape)
     m, n, k = aval(u).shape[-2], aval(v).shape[-2], aval(s).shape[-1]

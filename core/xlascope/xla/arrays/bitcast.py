@@ -40,7 +40,10 @@ def bitcast_to_uint(x: Any) -> Any:
 
 @functools.lru_cache(_MAX_PROGRAMS)
 def _bitcast_program(shape: tuple[int, ...], dtype: np.dtype[Any], device: Any) -> Any:
-    """Return the executable that bitcasts arrays of that shape and dtype on a device, compiled at first use."""
+    """Return the executable that turns an array into its elements' bits, compiled at first use.
+
+    The operand has that shape and dtype and lies on ``device``; the result has unsigned integers of at least one byte.
+    """
     element, width = _stablehlo_element_type(dtype.name)
     sizes = "".join(f"{size}x" for size in shape)
     text = _BITCAST_MODULE.format(shape=sizes, element=element, width=width, byte=max(width, 8))

@@ -33,7 +33,10 @@ SUPPORTED_DTYPES = {
 
 
 def dlpack_device_of(x: Any) -> tuple[int, int]:
-    """Return the DLPack device type and the device number of an array."""
+    """Return the DLPack device type and the device number of an array.
+
+    Raises BufferError for an array on several devices, or on a platform that DLPack does not know.
+    """
     if is_multi_device(x):
         raise BufferError(
             f"the array lies on {len(x._sharding.named.devices)} devices, and DLPack knows arrays on one; take "

@@ -96,7 +96,10 @@ class _CostAnalysis:
         return any(True for _ in self._called_computations(self.module.computations[name]))
 
     def _standalone_cost(self, name: str) -> dict[str, float]:
-        """Return XLA's estimates for the computation of that name, analyzed as a program of its own and cached."""
+        """Return XLA's estimates for the computation of that name, by XLA's names (``flops``).
+
+        The computation is analyzed once, as a program of its own with all computations that it calls.
+        """
         if name not in self._cached_costs:
             assert self._head is not None
             required = self._transitive_callees(name)

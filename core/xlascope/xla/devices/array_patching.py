@@ -98,7 +98,7 @@ def _is_private(name: str) -> bool:
 
 
 def _bind_member(member: Any, x: Any, owner: type) -> Any:
-    """Bind a member of the class ``owner`` to its instance ``x``, or to the class itself if ``x`` is None."""
+    """Return a member of the class ``owner``, as looked up on its instance ``x``, or on the class if ``x`` is None."""
     get = getattr(type(member), "__get__", None)
     return member if get is None else get(member, x, owner)
 

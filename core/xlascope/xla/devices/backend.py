@@ -77,7 +77,10 @@ def devices(backend: str | None = None) -> list[Any]:
 
 @bootstrap.api_boundary
 def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
-    """Return the devices of this process."""
+    """Return the devices of this process on a platform (``backend`` None: the default one).
+
+    ``process_index`` is ignored.
+    """
     return list(client(backend).local_devices())
 
 

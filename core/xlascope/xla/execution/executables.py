@@ -133,7 +133,11 @@ class Executable:
         return results
 
     def _run_guarded(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-        """Run with deleted operands and lack of memory reported in the user's terms, and note donated operands."""
+        """Return the results of a run; report deleted operands and lack of memory in the user's terms.
+
+        ``avals`` are the types of the ``operands``. Donated operands are remembered for later errors, and deleted after
+        the run.
+        """
         require_live(self.jaxpr, (*self.consts, *operands), self.compilation.kept_operands)
         if self.donated_operands:
             record_donations(self.jaxpr, self.donated_operands)

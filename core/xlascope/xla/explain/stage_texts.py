@@ -67,7 +67,10 @@ def compile_stages(
 
 
 def check_stage(platform: str, stage: str) -> None:
-    """Raise :class:`UnknownStageError` when a platform's compiler does not give a stage."""
+    """Raise :class:`UnknownStageError` unless a platform's compiler can output the text of a stage.
+
+    ``platform`` is ``cpu``, ``cuda`` or ``tpu``; ``stage`` is one of ``STAGES``, such as ``"ptx"``.
+    """
     if stage not in STAGES:
         raise UnknownStageError(f"there is no stage {stage!r}; the stages are {', '.join(STAGES)}")
     unsupported = {"cpu": ("ptx",), "cuda": ("asm",), "tpu": ("llvm", "ptx", "asm")}[platform]

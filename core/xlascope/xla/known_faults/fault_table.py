@@ -86,7 +86,7 @@ def has_reduction_of_thin_product(operations: Iterable[OperationSummary]) -> boo
 
 
 def _is_thin_product(product: OperationSummary) -> bool:
-    """Return whether a matrix product has few products per sum, a short side and a long one."""
+    """Return whether a matrix product of floats sums over few elements, and its result has a short and a long side."""
     left, right = product.operands
     if left.element not in _FLOATS:
         return False

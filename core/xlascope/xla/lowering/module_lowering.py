@@ -482,7 +482,10 @@ class _FunctionBuilder(Builder):
         return self._constrain(value, self.out_avals[0], sharding)
 
     def constrain_to_type(self, value: Any, aval: ShapedArray) -> Any:
-        """Constrain the sharding of a result to that in its type ``aval``; other than explicit axes are left to XLA."""
+        """Return a result constrained to the sharding in its type ``aval``.
+
+        That sharding is along explicit axes of the mesh; along other axes XLA chooses.
+        """
         mesh = aval.explicit.mesh
         if mesh.all_explicit:
             return self._constrain(value, aval, aval.explicit)
@@ -579,7 +582,7 @@ class _FunctionBuilder(Builder):
         return [values[v] for v in program.jaxpr.outvars]
 
     def wrap_narrow(self, value: Any, v: Any) -> Any:
-        """Wrap the value of the variable ``v`` into the range of its type, if it was computed in a carrier type."""
+        """Return the value of the variable ``v``, wrapped into its type's range if a wider carrier type computed it."""
         return wrap_in_carrier(self, value, v.aval) if v.aval.dtype in CARRIERS else value
 
     def add_callback(self, function: Callable[..., Any], results: Sequence[ShapedArray]) -> int:

@@ -224,7 +224,10 @@ class _ModuleReader:
         return graph.add(op_name, size, operands, work, expensive, defining_op)
 
     def relay_operand(self, graph: ValueGraph, number: int, change: LayoutChange) -> int:
-        """Return the number of value ``number`` after a layout change, added once for all products that want it."""
+        """Return the number of value ``number`` after the layout ``change`` that a product makes to its operand.
+
+        The changed value is added to ``graph`` once, and shared by all products that make this change.
+        """
         relaid = graph.relaid_operands.get((number, change))
         if relaid is None:
             op_name, size = change[0], graph.size[number]

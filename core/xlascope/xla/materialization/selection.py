@@ -115,10 +115,13 @@ def profitable_values(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> se
 
 
 def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Counter[int]) -> dict[int, int]:
-    """Return the values that kernels need on several paths, with the number of kernels that compute each.
+    """Return the values that several kernels compute, each mapped to the number of kernels that compute it.
 
-    ``kernel_roots`` are the values that kernels write to memory; ``computed`` counts the kernels that compute a value.
-    The numbers assume that all of the returned values that come later are materialized.
+    Values are their numbers in ``graph``, in program order. ``computed`` maps each value that is computed in any kernel
+    to the number of these kernels; ``kernel_roots`` are the values that kernels write to memory. A value is left out if
+    a single one of its users accounts for all these kernels, and so are constants, conversions, data movement, and
+    values after which no barrier can be placed. The numbers of kernels assume that all returned values that come later
+    are materialized.
     """
     kernel_counts: dict[int, int] = {}
     kernels_of_value: dict[int, int] = {}  # the kernels that compute a value, as a bit set

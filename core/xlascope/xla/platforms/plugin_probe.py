@@ -87,7 +87,11 @@ def _child_environment() -> dict[str, str]:
 
 
 def _result_file_name(plugin: Plugin) -> str:
-    """Return the name of the file with a plugin's result, by plugin, jaxlib, driver, boot, and visible devices."""
+    """Return the name of the file that stores the result of probing a plugin: whether it starts here.
+
+    The name contains a hash of all that the result depends on: the plugin and its library's date, jaxlib, driver, boot,
+    visible devices and library path. It is thus another one after any of these has changed.
+    """
     try:
         modified = plugin.library.stat().st_mtime_ns
     except OSError:

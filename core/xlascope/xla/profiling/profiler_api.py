@@ -162,7 +162,10 @@ def trace(
     create_perfetto_trace: bool = False,
     profiler_options: Any = None,
 ) -> Iterator[None]:
-    """Record what host and devices do in a ``with`` block; the same as :func:`start_trace` and :func:`stop_trace`."""
+    """Record what host and devices do in a ``with`` block, from :func:`start_trace` to :func:`stop_trace`.
+
+    The parameters are those of :func:`start_trace`.
+    """
     new_trace = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
         new_trace.start()

@@ -194,7 +194,7 @@ class Mesh(_MeshAxes):
         return len(self.local_devices) < len(self.flat)
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
-        """Return a mesh with the given devices, names or kinds of axes in place of its own, which None keeps."""
+        """Return a mesh with other devices, axis names or axis types; None keeps those of this mesh."""
         return Mesh(
             self.devices if devices is None else devices,
             self.axis_names if axis_names is None else axis_names,

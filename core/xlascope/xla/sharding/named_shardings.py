@@ -316,7 +316,10 @@ _creation_lock = threading.RLock()
 
 
 def ranked_sharding(sharding: MultiDeviceSharding, rank: int) -> Any:
-    """Return the sharding that an array with ``rank`` axes holds for a sharding of users: one object for equal ones."""
+    """Return the sharding object that jaxlib's arrays with ``rank`` axes hold for a user's ``sharding``.
+
+    Equal shardings have one object, while it is used.
+    """
     key = (sharding, rank)
     ranked = _recent_shardings.get(key) or _recent_shardings.promote(key)
     if ranked is None:
@@ -361,7 +364,7 @@ def first_device(sharding: Any) -> Any:
 
 
 def spec_of_hlo_sharding(mesh: Mesh, hlo: Any) -> PartitionSpec | None:
-    """Return the partition spec over a mesh that equals an HLO sharding; None where no axes of the mesh give it."""
+    """Return the partition spec over ``mesh`` that describes an HLO sharding; None if no spec does."""
     if hlo.is_replicated():
         return PartitionSpec()
     counts, coordinates = _tile_coordinates(hlo)

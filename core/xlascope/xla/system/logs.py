@@ -11,6 +11,9 @@ _log = logging.getLogger("xlascope.compile")
 
 
 def log_compilation(message: str, *values: Any) -> None:
-    """Log a step of a compilation, with ``values`` for the placeholders of ``message``, if the setting is on."""
+    """Log a step of a compilation if the setting ``log_compiles`` is on.
+
+    ``values`` replace the placeholders of ``message``.
+    """
     if log_compiles.value:
         _log.warning(message, *values)

@@ -121,7 +121,11 @@ def _add_launches(steps: str, kernels: tuple[records.Kernel, ...]) -> tuple[reco
 def _add_roofline(
     module: Module, kernels: tuple[records.Kernel, ...], chip: ChipSpecs
 ) -> tuple[tuple[records.Kernel, ...], float]:
-    """Return the kernels with a roofline estimate in seconds each, and the sum over all runs of kernels."""
+    """Return the kernels with a roofline estimate each, and the sum of the estimates over all runs, in seconds.
+
+    ``module`` is the optimized HLO with the ``kernels``; ``chip`` has the peak rates. Loops, calls and branches get no
+    estimate, as the kernels that they run have their own.
+    """
     work, runs = count_kernel_work(module), count_kernel_runs(module)
     products = {kind: figure.value for kind, figure in chip.peaks.items()}
     vector = chip.vector.value if chip.vector is not None else max(products.values())

@@ -290,7 +290,10 @@ class _CompilerProcess:
             self._process.wait()
 
     def _read_answer(self, request: bytes, watch: CompileProgress | None) -> tuple[dict[str, Any] | None, list[bytes]]:
-        """Write the request and return the facts and texts of the answer; (None, []) if the process ends before."""
+        """Write the request and return the facts and texts of the answer; (None, []) if the process ends before.
+
+        ``watch`` is told of each stage that the compiler reaches.
+        """
         requests, answers = self._process.stdin, self._process.stdout
         assert requests is not None and answers is not None
         with _SUPPRESS_BROKEN_PIPE:
@@ -311,7 +314,7 @@ class _CompilerProcess:
         self._process.kill()
 
     def failure(self, target: Target) -> Exception:
-        """Return the exception that says why there was no answer."""
+        """Return the exception that says why there was no answer about ``target``: stopped, too slow, or crashed."""
         if self._is_stopped:
             return CompilationStopped(f"compiling for {target.name} was stopped")
         if self._is_timed_out:

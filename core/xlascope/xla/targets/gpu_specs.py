@@ -120,7 +120,10 @@ def _dense_peaks(source: str, *, tf32: float, bf16: float, **further: Figure | f
 
 
 def _nvlink_bandwidth(gigabytes: float, source: str) -> Figure:
-    """Return the NVLink bandwidth in one direction: half of the data sheet's, which counts both directions."""
+    """Return the NVLink bandwidth in one direction, ``gigabytes`` GB/s.
+
+    That is half of the data sheet's number, which counts both directions; ``source`` names the data sheet.
+    """
     return Figure(gigabytes * _GB, f"{source}: half of NVLink's bandwidth, which counts both directions")
 
 

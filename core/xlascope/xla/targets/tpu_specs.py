@@ -22,7 +22,11 @@ DEVICES_PER_CHIP = {"v4": 2}
 
 
 def _make_tpu(generation: str, *, bf16: float, bandwidth: float, memory: int, links: float) -> ChipSpecs:
-    """Build a chip of one generation: peak in TFLOPS, bandwidth in GB/s, memory in GB, links in Gbit/s."""
+    """Return a chip of one generation.
+
+    ``bf16`` is the peak rate in TFLOPS, ``bandwidth`` that of the memory in GB/s, ``memory`` its size in GB, and
+    ``links`` the bandwidth to other chips in Gbit/s.
+    """
     source = f"Google, Cloud TPU documentation, TPU {generation}"
     peak = Figure(bf16 * _TERA, source)
     # A TPU multiplies in bfloat16: float32 factors are rounded unless more precision is asked for.

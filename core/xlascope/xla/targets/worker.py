@@ -113,7 +113,11 @@ def _make_devices(request: dict[str, Any], count: int) -> list[Any]:
 
 
 def _compile(devices: list[Any], module: Any, request: dict[str, Any]) -> Any:
-    """Compile a module for devices, by the flags in the request, and return the executable."""
+    """Return the executable of a module for devices.
+
+    ``request`` has the ``platform``, XLA flags as ``overrides``, and the number of Python ``callbacks`` in the module,
+    for which placeholders are passed.
+    """
     device_list, options, client = (
         _jax.DeviceList(tuple(devices)),
         _compile_options(devices, request["overrides"]),
