@@ -174,7 +174,7 @@ def _make_client(name: str, requested: bool) -> Any:
                 f"there is no backend named {name!r}: no {name.upper()} was found on this machine, which has {names}."
             )
             fix = (
-                "Ask for devices() of those, or leave the name out. If there is one, its plugin is missing: "
+                f"Write devices() or devices('cpu'). If this machine does have a {name.upper()}, install its plugin: "
                 f"{INSTALL_COMMANDS[name]}"
             )
             raise RuntimeError(compose_message(problem, fix, _user_line_text()))
