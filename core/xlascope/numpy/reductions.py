@@ -136,10 +136,10 @@ def sum(
     >>> print(jnp.sum(jnp.ones((2, 3)), axis=0))
     [2. 2. 2.]
     """
-    if out is not None:
-        raise reject_out("sum")
-    dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
     try:
+        if out is not None:
+            raise reject_out("sum")
+        dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
         return _sum(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
     except BaseException as error:
         filter_traceback(error)
@@ -175,10 +175,10 @@ def prod(
     promote_integers: bool = True,
 ) -> Any:
     """Return the product along an axis, several, or all (None); integers are promoted as by :func:`sum`."""
-    if out is not None:
-        raise reject_out("prod")
-    dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
     try:
+        if out is not None:
+            raise reject_out("prod")
+        dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
         return _prod(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
     except BaseException as error:
         filter_traceback(error)
@@ -201,10 +201,10 @@ def max(
     >>> print(jnp.max(jnp.array([[1, 5], [7, 2]]), axis=1))
     [5 7]
     """
-    if out is not None:
-        raise reject_out("max")
-    _require_nonempty(a, axis, initial, where, "max")
     try:
+        if out is not None:
+            raise reject_out("max")
+        _require_nonempty(a, axis, initial, where, "max")
         return _max(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
     except BaseException as error:
         filter_traceback(error)
@@ -215,10 +215,10 @@ def min(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
     """Return the smallest element along an axis, several, or all (None); NaN if there is one."""
-    if out is not None:
-        raise reject_out("min")
-    _require_nonempty(a, axis, initial, where, "min")
     try:
+        if out is not None:
+            raise reject_out("min")
+        _require_nonempty(a, axis, initial, where, "min")
         return _min(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
     except BaseException as error:
         filter_traceback(error)
@@ -249,9 +249,9 @@ amax, amin = max, min
 
 def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Return whether all elements along an axis, several, or all (None) are nonzero."""
-    if out is not None:
-        raise reject_out("all")
     try:
+        if out is not None:
+            raise reject_out("all")
         return _all(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
     except BaseException as error:
         filter_traceback(error)
@@ -260,9 +260,9 @@ def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, 
 
 def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Return whether any element along an axis, several, or all (None) is nonzero."""
-    if out is not None:
-        raise reject_out("any")
     try:
+        if out is not None:
+            raise reject_out("any")
         return _any(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
     except BaseException as error:
         filter_traceback(error)
@@ -296,9 +296,9 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """Return the difference of the largest and the smallest element."""
-    if out is not None:
-        raise reject_out("ptp")
     try:
+        if out is not None:
+            raise reject_out("ptp")
         return _ptp(a, axis=to_static_axis(axis), keepdims=keepdims)
     except BaseException as error:
         filter_traceback(error)
@@ -322,10 +322,10 @@ def mean(
     >>> print(jnp.mean(jnp.arange(4)))
     1.5
     """
-    if out is not None:
-        raise reject_out("mean")
-    dtype = None if dtype is None else resolve_requested_dtype(dtype)
     try:
+        if out is not None:
+            raise reject_out("mean")
+        dtype = None if dtype is None else resolve_requested_dtype(dtype)
         return _mean(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, where=where)
     except BaseException as error:
         filter_traceback(error)

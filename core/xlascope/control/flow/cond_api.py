@@ -151,7 +151,7 @@ def _check_same_results(api_name: str, first_name: str, name: str, first: Body, 
     """
     pairs = [(first_name, first), (name, body)]
     ordered = pairs[::-1] if api_name == "cond" else pairs  # as its arguments are
-    words = [f"from {each.removesuffix(' (<lambda>)')}" for each, _ in ordered]
+    words = [f"from {label.removesuffix(' (<lambda>)')}" for label, _ in ordered]
     check_same_structure(
         f"the functions of {api_name} have to return trees of one structure",
         "result",
