@@ -174,18 +174,18 @@ def _flatten_like(treedef: Any, tree: Any, number: int, user: str = "tree.map") 
     try:
         return list(treedef.flatten_up_to(tree))
     except (ValueError, TypeError) as error:
-        difference = _find_difference(treedef, tree, "")
+        difference = _find_difference(treedef, tree, "", number)
         if difference is None:
             raise
         problem = f"{user}: tree {number} does not have the structure of the first one: {difference[0]}"
         raise type(error)(_starting.compose_message(problem, difference[1])) from None
 
 
-def _find_difference(structure: Any, tree: Any, path: str) -> tuple[str, str] | None:
+def _find_difference(structure: Any, tree: Any, path: str, number: int) -> tuple[str, str] | None:
     """Return the first difference between a structure and a tree, and the fix, both as text; None without a difference.
 
-    ``path`` is the key path, as text, that leads from the outermost tree to this one. Any subtree may stand
-    at a leaf.
+    ``path`` is the key path, as text, that leads from the outermost tree, argument ``number``, to this one. Any
+    subtree may stand at a leaf.
     """
     node = structure.node_data()
     if node is None:  # anything may be at a leaf
@@ -194,13 +194,24 @@ def _find_difference(structure: Any, tree: Any, path: str) -> tuple[str, str] | 
     children = structure.children()
     if actual.node_data() == node and len(pairs) == len(children):
         below = (
-            _find_difference(child, x, path + keystr(keys)) for child, (keys, x) in zip(children, pairs, strict=True)
+            _find_difference(child, x, path + keystr(keys), number)
+            for child, (keys, x) in zip(children, pairs, strict=True)
         )
         return next((difference for difference in below if difference is not None), None)
     location = f"at {path}" if path else "at its root"
     leaf = f"a leaf of type {type(tree).__name__}"
     message = f"{location} the first one has {describe_node(structure, leaf)}, this one {describe_node(actual, leaf)}."
+    if actual.node_data() is not None and actual.node_data()[0] is node[0] and node[0] in (list, builtins.tuple):
+        return message, _suggest_length(path, number, len(children), len(pairs))
     return message, _suggest_fix(node, actual.node_data())
+
+
+def _suggest_length(path: str, number: int, expected: int, count: int) -> str:
+    """Return advice on a list or tuple of ``count`` elements in tree ``number``, where the first has ``expected``."""
+    verb, opposite = ("Shorten", "lengthen") if count > expected else ("Lengthen", "shorten")
+    noun = f"{path} of tree {number}" if path else f"tree {number}"
+    first = "that of the first one" if path else "the first one"
+    return f"{verb} {noun} to {expected} element{'s' * (expected != 1)} (or {opposite} {first} to {count})."
 
 
 def _suggest_fix(node: tuple[Any, Any], actual: tuple[Any, Any] | None) -> str:
@@ -221,8 +232,6 @@ def _suggest_fix(node: tuple[Any, Any], actual: tuple[Any, Any] | None) -> str:
             _format_keys("it should not have", extra)
         ] * bool(extra)
         return f"Give it the same keys: {'; '.join(listed)}."
-    if actual is not None and actual[0] is node[0]:
-        return "Give it as many elements."
     return "Give it containers of the same kinds: tree.structure(x) shows those of a tree."
 
 

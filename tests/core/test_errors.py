@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import functools
 import math
 from pathlib import Path
 
@@ -29,6 +30,11 @@ def in_a_loop(x, n):
     return lax.fori_loop(0, n, lambda i, v: v * x, 1.0)
 
 
+def decorate(option):
+    """What is written in place of ``@xs.jit``."""
+    return f"static: in place of @xs.jit write @functools.partial(xs.jit, {option})"
+
+
 def pair_of(backward):
     """A function with that backward rule."""
     function = xs.custom_vjp(lambda x: x)
@@ -37,6 +43,9 @@ def pair_of(backward):
 
 
 class Slip:
+    def __repr__(self):
+        return "a slip"
+
     def method(self):
         return 1.0
 
@@ -82,7 +91,7 @@ MESSAGES = [
     (lambda: xs.jit(lambda x: x.__delitem__(0))(jnp.zeros(3)), TypeError, ["del x[index]", "numpy.delete"]),
     (lambda: jnp.zeros(3).at.__setitem__(0, 1.0), TypeError, ["x.at[index].set(y)", __file__]),
     (lambda: jnp.zeros(3).at(0), TypeError, ["brackets", "x.at[index].set(y)", __file__]),
-    (lambda: jnp.array([[1, 2], [3]]), ValueError, ["different lengths", __file__, "pad"]),
+    (lambda: jnp.array([[1, 2], [3]]), ValueError, ["different lengths", __file__, "All rows need one length: pad"]),
     (lambda: jnp.sum([1, 2]), TypeError, ["list", "2 elements", "array(", __file__]),
     (lambda: jnp.sum(x for x in range(3)), TypeError, ["argument a of sum", "array(list("]),
     (lambda: jnp.concatenate(jnp.ones(3), jnp.ones(3)), TypeError, ["one list", "concatenate([x, y], axis=0)"]),
@@ -139,7 +148,7 @@ MESSAGES = [
     (
         lambda: xs.jit(lambda x: x.at[x > 1].set(0))(np.ones(3)),
         errors.NonConcreteBooleanIndexError,
-        ["the part to change", "where(mask, y, x) in place of x.at[mask].set(y)", __file__],
+        ["the part to change", "xlascope.numpy.where(mask, y, x) in place of x.at[mask].set(y)", __file__],
     ),
     (
         lambda: xs.jit(lambda x: x[x > 1].sum())(np.ones(3)),
@@ -161,12 +170,17 @@ MESSAGES = [
     (
         lambda: lax.cond(True, lambda: {"a": 1.0}, lambda: {}),
         TypeError,
-        ["an empty dict", "a dict of 'a'", "the same kinds, lengths and keys", "zeros_like", __file__],
+        [
+            "structure: result from true_fun is a dict of 'a' and from false_fun an empty dict.",
+            "the same kinds, lengths and keys",
+            "zeros_like",
+            __file__,
+        ],
     ),
     (
         lambda: xs.grad(lambda x: in_a_loop(x, 3))(2.0),
         ValueError,
-        ["(in in_a_loop)", "make n static: jit(in_a_loop, static_argnums=1)", "custom_vjp", __file__],
+        ["(in in_a_loop)", "make n " + decorate("static_argnums=1"), "custom_vjp", __file__],
     ),
     # text and names
     (lambda: xs.jit(lambda x: xs.debug.print(f"{x}", x=x))(1.0), ValueError, ["leave out the f", __file__]),
@@ -179,7 +193,7 @@ MESSAGES = [
     ),
     (lambda: xs.grad(pair_of(lambda x, g: g))(1.0), TypeError, ["a tuple", "return (ct_0,)", __file__]),
     (lambda: xs.random.normal(xs.random.split(xs.random.key(0), 3)), ValueError, ["vmap(lambda key", __file__]),
-    (lambda: xs.random.normal(42), TypeError, ["random.key(42)", __file__]),
+    (lambda: xs.random.normal(42), TypeError, ["takes a key (from random.key) as", "random.key(42)", __file__]),
     (lambda: xs.jit(lambda x, n: x, static_argnames="m")(1, 2), ValueError, ["x, n", "Name one of these", __file__]),
     (lambda: lax.psum(1.0, "i"), NameError, ["vmap(f, axis_name='i')", "shard_map", "make_mesh", __file__]),
     # arguments and results
@@ -260,8 +274,13 @@ MESSAGES = [
         ["x: 10, y: 2", "x is mapped along axis 0 of shape (10, 4)", "y is mapped along axis 1 of shape (10, 2)"],
     ),
     (lambda: lax.scan(lambda c, x: (c, c), 0.0, (np.ones(19), np.ones(18))), ValueError, ["19", "18", "x[:18]"]),
-    (lambda: lax.cond(lambda x: x > 0, lambda: 1, lambda: 2), TypeError, ["Call it"]),
-    (lambda: jnp.ones((2, 4)) + jnp.ones(2), ValueError, ["(2, 4) and (2,)", "x[:, None]"]),
+    (lambda: lax.cond(lambda x: x > 0, lambda: 1, lambda: 2), TypeError, ["Call it: cond(f(operand), …)."]),
+    (lambda: lax.cond(identity, lambda: 1, lambda: 2), TypeError, ["Call it: cond(identity(operand), …)."]),
+    (
+        lambda: jnp.ones((2, 4)) + jnp.ones(2),
+        ValueError,
+        ["(2, 4) and (2,)", "\nGive the one of shape (2,)", "x[:, None]"],
+    ),
     (
         lambda: jnp.ones((32, 128)) @ jnp.ones((784, 128)),
         TypeError,
@@ -277,7 +296,12 @@ MESSAGES = [
     ),
     (lambda: xs.grad(lambda x: x * x)(3), TypeError, ["3.0 for 3"]),
     (lambda: xs.jit(lambda n: random.normal(random.key(0), (n,)))(3), TypeError, ["static_argnums"]),
-    (lambda: xs.devices("gpu"), RuntimeError, ["no GPU was found", "cpu", __file__]),
+    (
+        lambda: xs.devices("gpu"),
+        RuntimeError,
+        ["no GPU was found", "\nWrite devices() or devices('cpu'). If", __file__],
+    ),
+    (lambda: lax.pmean(jnp.ones(2), "i"), NameError, ["Without a mapped axis", "x.mean()", __file__]),
 ]
 
 
@@ -331,6 +355,16 @@ def element(i):
     return [1.0, 2.0, 3.0][i]
 
 
+@functools.partial(xs.jit, donate_argnums=1)
+def zeros_added(x, n):
+    return jnp.zeros(n) + x
+
+
+@functools.partial(xs.jit, static_argnums=2)
+def ones_added(x, n, m):
+    return jnp.ones((n, m)) + x
+
+
 @xs.jit
 def sample(key, size):
     return random.randint(key, (size,), 0, 10)
@@ -382,14 +416,35 @@ LINES = [
     (
         lambda: smallest(jnp.arange(4), 0),
         "is not known while smallest is traced. It is the argument axis of smallest.",
-        "Make axis static: jit(smallest, static_argnums=1).",
+        "Make axis " + decorate("static_argnums=1") + ".",
     ),
     (
         lambda: euler(1.0, 5),
         "is not known while euler is traced. It is the argument n of euler.",
-        "Make n static: jit(euler, static_argnums=1). Or loop with xlascope.lax.fori_loop(0, n, body, x).",
+        "Make n " + decorate("static_argnums=1") + ". Or loop with xlascope.lax.fori_loop(0, n, body, x).",
     ),
-    (lambda: named(1.0, n=3), "It is the argument n of named.", "Make n static: jit(named, static_argnames='n')."),
+    (lambda: named(1.0, n=3), "It is the argument n of named.", "Make n " + decorate("static_argnames='n'") + "."),
+    (
+        lambda: zeros_added(1.0, 3),
+        "It is the argument n of zeros_added.",
+        "Make n static: add static_argnums=1 in the decorator of zeros_added.",
+    ),
+    (
+        lambda: ones_added(1.0, 3, 4),
+        "It is the argument n of ones_added.",
+        "Make n static: add 1 to static_argnums in the decorator of ones_added.",
+    ),
+    (
+        lambda: sample(random.key(0), "text"),
+        "argument size of sample of type str is not a valid array: 'text'.",
+        "Make size " + decorate("static_argnums=1") + ".",
+    ),
+    (
+        lambda: xs.jit(Slip.method)(Slip()),
+        "argument self of method of type Slip is not a valid array: a slip.",
+        "Where the object has a hash and does not change, make self static: jit(method, static_argnums=0). Or register "
+        "its class as a container of arrays (xlascope.tree_util.register_pytree_node_class).",
+    ),
     (
         lambda: element(1),
         "It is the argument i of element.",
@@ -398,14 +453,14 @@ LINES = [
     (
         lambda: upto(5),
         "arange: the stop is the argument n, so the number of elements isn't known while upto is traced.",
-        "Make n static: jit(upto, static_argnums=0).",
+        "Make n " + decorate("static_argnums=0") + ".",
     ),
     (
         lambda: window(np.zeros(1, int)),
         "arange: the start depends on the argument x, so the number of elements isn't known while window is traced.",
         "If you know the length n, write start + xlascope.numpy.arange(n).",
     ),
-    (lambda: sample(random.key(0), 5), "got (Traced<i32[]>,).", "Make size static: jit(sample, static_argnums=1)."),
+    (lambda: sample(random.key(0), 5), "got (Traced<i32[]>,).", "Make size " + decorate("static_argnums=1") + "."),
     (
         lambda: xs.grad(lambda x: np.sin(x).sum())(np.ones((2, 2))),
         "numpy.sin was given a value that is being differentiated (Traced<f32[2,2]>): NumPy would make a constant of "
@@ -458,7 +513,7 @@ LINES = [
     (
         lambda: lax.scan(body, (0.0, jnp.zeros((), jnp.int32)), jnp.arange(3.0)),
         "scan: carry[1] starts as i32[] but body returns it as f32[]; a carry has to keep its type.",
-        "Start carry[1] as a float (0.0 or zeros((), float32)).",
+        "Start carry[1] as a float (0.0 or xlascope.numpy.zeros((), 'float32')).",
     ),
     (
         lambda: lax.scan(lambda c, x: (c.astype(int), x), jnp.zeros(2), jnp.arange(3.0)),
@@ -468,7 +523,7 @@ LINES = [
     (
         lambda: lax.fori_loop(0, 9, grown, (0, jnp.ones([10, 10]))),
         "fori_loop: carry[0] starts as i32[] but grown returns it as f32[10]; a carry has to keep its type.",
-        "Start carry[0] with the shape that grown returns: zeros(10).",
+        "Start carry[0] with the shape that grown returns: xlascope.numpy.zeros(10).",
     ),
     (
         lambda: lax.cond(True, lambda x: x, lambda x: 0, jnp.float32(3.0)),
@@ -525,6 +580,42 @@ LINES = [
         "Write return (ct_0,): a tuple of one, with a comma.",
     ),
     (
+        lambda: xs.tree.map(max, {"w": [1, 2, 3]}, {"w": [1, 2, 3, 4]}),
+        "at ['w'] the first one has a list of 3, this one a list of 4.",
+        "Shorten ['w'] of tree 2 to 3 elements (or lengthen that of the first one to 4).",
+    ),
+    (
+        lambda: xs.tree.map(max, (1,), (1,), ()),
+        "at its root the first one has a tuple of 1, this one a tuple of 0.",
+        "Lengthen tree 3 to 1 element (or shorten the first one to 0).",
+    ),
+    (
+        lambda: xs.vjp(jnp.sum, jnp.ones(2, "float16"))[1](1.0),
+        "the cotangent given to the vjp of sum has dtype float32, expected float16.",
+        "Give xlascope.numpy.asarray(1.0, 'float16') in place of 1.0.",
+    ),
+    (
+        lambda: xs.vjp(jnp.sum, jnp.ones(2, "float32"))[1](1),
+        "has dtype int32, expected float32.",
+        "Write 1.0 instead of 1.",
+    ),
+    (
+        lambda: xs.vjp(jnp.sum, jnp.ones(2, "float16"))[1](jnp.ones(())),
+        "has dtype float32, expected float16.",
+        "Convert it with .astype('float16').",
+    ),
+    (
+        lambda: xs.jvp(jnp.sum, (jnp.ones(2),), (jnp.ones(2) * 1j,)),
+        "expected float32.",
+        "Give a real one of dtype float32.",
+    ),
+    (
+        lambda: xs.grad(identity)(3),
+        "but argument 0 of identity has dtype int32.",
+        "Pass a floating-point number (3.0 for 3, x.astype(float) for an array), or differentiate with respect to "
+        "another argument (argnums).",
+    ),
+    (
         lambda: jnp.array(1 << 40),
         "the integer 1099511627776 does not fit int32.",
         "Write it as a float, or enable 64-bit types before the first array is made: "
@@ -543,11 +634,55 @@ def test_the_lines_of_a_message_are_what_the_fix_and_where(row):
     act, what, fix = LINES[row]
     with pytest.raises((TypeError, ValueError, OverflowError)) as caught:
         act()
-    lines = str(caught.value).splitlines()
+    lines = [line for line in str(caught.value).splitlines() if " is defined at " not in line]
     assert lines[0].endswith(what)
     assert lines[1] == fix
     assert lines[2].startswith(f"At {__file__}:")
     assert not [line for line in lines[3:] if not line.startswith("See xlascope.errors.explain(")]
+
+
+# The functions to change, whose definitions a message gives. ---------------------------------------------------------
+
+
+def returns_sum(total, x):
+    return total + x
+
+
+def returns_mode(x):
+    return x, Mode.A
+
+
+def returns_cotangent(x, g):
+    return g
+
+
+# (what is done, the function to change)
+TO_CHANGE = [
+    (lambda: xs.jit(scaled)(1.0, "text"), scaled),
+    (lambda: sample("text", 5), sample.__wrapped__),
+    (lambda: xs.jit(Slip.method)(Slip()), Slip.method),
+    (lambda: xs.jit(returns_mode)(1.0), returns_mode),
+    (lambda: lax.cond(True, returns_mode, returns_mode, 1.0), returns_mode),
+    (lambda: lax.scan(returns_sum, 0.0, jnp.arange(3.0)), returns_sum),
+    (lambda: lax.scan(functools.partial(returns_sum), 0.0, jnp.arange(3.0)), returns_sum),
+    (lambda: xs.grad(pair_of(returns_cotangent))(1.0), returns_cotangent),
+    (lambda: xs.grad(scaled)(jnp.ones(3), 2.0), scaled),
+]
+
+
+@pytest.mark.parametrize("row", range(len(TO_CHANGE)))
+def test_a_message_says_where_the_function_to_change_is_defined(row):
+    act, function = TO_CHANGE[row]
+    with pytest.raises(TypeError) as caught:
+        act()
+    line = function.__code__.co_firstlineno
+    assert f"{function.__name__} is defined at {__file__}:{line}." in str(caught.value).splitlines()
+
+
+def test_a_function_of_the_library_has_no_definition_to_change():
+    with pytest.raises(TypeError) as caught:
+        xs.jit(jnp.linalg.norm)("text")
+    assert " is defined at " not in str(caught.value)
 
 
 # The advice of each message, taken literally. ------------------------------------------------------------------------
@@ -593,6 +728,14 @@ ADVICE = [
     (lambda: xs.grad(pair_of(lambda x, g: (g,)))(1.0), 1.0),
     (lambda: xs.grad(xs.jit(in_a_loop.__wrapped__, static_argnums=1))(2.0, 3), 12.0),
     (lambda: jnp.array(float(1 << 40)), float(1 << 40)),
+    (lambda: functools.partial(xs.jit, static_argnums=1)(smallest.__wrapped__)(jnp.arange(4), 0), 0),
+    (lambda: functools.partial(xs.jit, static_argnames="n")(named.__wrapped__)(1.0, n=2), [1.0, 1.0]),
+    (lambda: xs.vjp(jnp.sum, jnp.ones(2, "float16"))[1](xs.numpy.asarray(1.0, "float16"))[0], [1.0, 1.0]),
+    (lambda: xs.vjp(jnp.sum, jnp.ones(2, "float16"))[1](jnp.ones(()).astype("float16"))[0], [1.0, 1.0]),
+    (lambda: xs.jit(lambda x: x / x.sum())(jnp.ones(2)), [0.5, 0.5]),
+    (lambda: jnp.ones((2, 4)) + jnp.ones(2)[:, None], np.full((2, 4), 2.0)),
+    (lambda: lax.fori_loop(0, 2, grown, (xs.numpy.zeros(3), jnp.ones([3, 3])))[0], [-2.0, -2.0, -2.0]),
+    (lambda: lax.scan(body, (0.0, xs.numpy.zeros((), "float32")), jnp.arange(3.0))[0][1], 1.5),
 ]
 
 

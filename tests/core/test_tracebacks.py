@@ -257,6 +257,12 @@ EAGER = [
     lambda: jnp.zeros(3)[1.5],
     lambda: (LEAKS(1.0), KEPT[0] + 1),
     lambda: xs.device_put(object()),
+    lambda: jnp.sin([0.2, 0.4]),
+    lambda: jnp.log({"a": 1.0}),
+    lambda: jnp.sum((jnp.zeros(1), {})),
+    lambda: jnp.max({"a": 1.0}),
+    lambda: jnp.mean([1.0, 2.0]),
+    lambda: jnp.any({"a": 1.0}),
 ]
 
 
@@ -265,6 +271,19 @@ def test_errors_outside_of_any_trace_show_the_users_frames_alone(row):
     with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
         EAGER[row]()
     assert not [name for name in frames(caught.value) if name.startswith("[")]
+
+
+def test_the_note_that_frames_were_removed_is_not_there_while_one_of_the_library_is():
+    def in_the_library(argument):
+        return api_boundary(broken)(argument)
+
+    code = in_the_library.__code__.replace(co_filename=api_boundary.__code__.co_filename)
+    with pytest.raises(ZeroDivisionError) as caught:
+        type(in_the_library)(code, globals())(1.0)
+    assert frames(caught.value)[1:] == ["[in_the_library]", "broken"] and not hasattr(caught.value, "__notes__")
+    with pytest.raises(ZeroDivisionError) as caught:
+        api_boundary(type(in_the_library)(code, globals()))(1.0)
+    assert frames(caught.value)[1:] == ["broken"] and caught.value.__notes__ == [NOTE]
 
 
 FIRST_USES = ["jnp.ones((2, 3)) @ jnp.ones((2, 3))", "jnp.ones(3)[1.5]", "xs.tree.map(max, [1], [1, 2])"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 from .. import tree
+from ..control.programs.function_names import defined_at
 from ..dtypes import float0, is_differentiable, is_floating
 from ..errors import see
 from ..ir.user_frames import locate
@@ -81,18 +81,6 @@ def restrict_to_arguments(
 def at() -> str:
     """Return the user's line for the end of a message, as `` at file.py:12 (in f)``."""
     return where_text(user_line())
-
-
-def defined_at(fun: Callable[..., Any]) -> str:
-    """Return `` (defined at file.py:12)`` for messages; "" for a function without Python code."""
-    code = getattr(inspect.unwrap(fun), "__code__", None)
-    return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
-
-
-def definition_text(fun: Callable[..., Any]) -> str:
-    """Return a further line of a message, ``f is defined at file.py:12.`` after a line break; "" if it is not known."""
-    definition = defined_at(fun)
-    return f"\n{name_of(fun)} is {definition[2:-1]}." if definition else ""
 
 
 def location_text(code: Any, lasti: int) -> str:
@@ -170,7 +158,7 @@ def _complaint(dtype: Any, holomorphic: bool, allow_int: bool, only_real: bool) 
         return (
             "takes inputs of floating-point type, but {name} has dtype {dtype}.\n"
             "Pass a floating-point number (3.0 for 3, x.astype(float) for an array), or differentiate with respect to "
-            "another argument (argnums)." + ("" if only_real else " allow_int=True gives zeros of dtype float0 for it.")
+            "another argument (argnums)."
         )
     if only_real and dtype.kind == "c":
         return "of a complex argument ({name}) needs holomorphic=True; for functions that are not, use jvp"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..control.programs.function_names import definition_text
 from ..errors import see
 from ..ir.avals import ShapedArray
 from ..trace.source import compose_message
@@ -19,7 +20,6 @@ from .argnames import name_of, wraps
 from .differentiated_arguments import (
     DifferentiatedArguments,
     at,
-    definition_text,
     kind_of,
     leaf_name,
     require_callable,

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import tree
-from ..dtypes import float0, is_differentiable
+from ..dtypes import dtype_kind, float0, is_differentiable, to_canonical_dtype
 from ..ir.avals import ShapedArray
 from ..ir.markers import ZERO
+from ..trace.source import compose_message
 from ..trace.values import aval_of, invalid_operand_error
 from .differentiated_arguments import at
 
@@ -93,9 +94,9 @@ def _check_leaf(
     if got.shape != aval.shape:
         raise errors.shape(f"{name()} has shape {got.shape}, expected {aval.shape}{at()}")
     if got.dtype != (aval.dtype if differentiable else float0):
-        raise errors.dtype(
-            f"{name()} has dtype {dtype_name(got.dtype)}, expected {_expected_text(aval, got, differentiable)}{at()}"
-        )
+        expected = aval.dtype.name if differentiable else "float0"
+        problem = f"{name()} has dtype {dtype_name(got.dtype)}, expected {expected}."
+        raise errors.dtype(compose_message(problem, _suggest_dtype(x, aval, got, differentiable)))
     return as_operand(x, aval) if differentiable else ZERO
 
 
@@ -109,17 +110,20 @@ def dtype_name(dtype: Any) -> str:
     return "float0" if dtype == float0 else str(dtype.name)
 
 
-def _expected_text(aval: ShapedArray, got: ShapedArray, differentiable: bool) -> str:
-    """Return the expected dtype of a tangent, and the fix, as text; ``got`` is the type of the actual one."""
+def _suggest_dtype(x: Any, aval: ShapedArray, got: ShapedArray, differentiable: bool) -> str:
+    """Return advice on the dtype of a tangent ``x`` of type ``got``, whose value has the type ``aval``."""
     if not differentiable:
         return (
-            f"float0: a value of type {aval.dtype.name} does not move, its tangent is "
-            f"np.zeros({aval.shape}, xlascope.dtypes.float0)"
+            f"A value of type {aval.dtype.name} does not move: its tangent is "
+            f"numpy.zeros({aval.shape}, xlascope.dtypes.float0)."
         )
-    name = aval.dtype.name
-    return f"{name}; convert it with astype, or numpy.asarray(x, {name!r})" + (
-        ", or write 1.0 for 1" if got.dtype.kind in "bi" else ""
-    )
+    if dtype_kind(got.dtype) == "c":
+        return f"Give a real one of dtype {aval.dtype.name}."
+    if not isinstance(x, (int, float)) or isinstance(x, np.generic):
+        return f"Convert it with .astype({aval.dtype.name!r})."
+    if aval.dtype == to_canonical_dtype(float):
+        return f"Write {float(x)!r} instead of {x!r}."
+    return f"Give xlascope.numpy.asarray({x!r}, {aval.dtype.name!r}) in place of {x!r}."
 
 
 def _path(structure: Any, index: int) -> tuple[Any, ...]:

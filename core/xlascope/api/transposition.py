@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree
+from ..control.programs.function_names import defined_at
 from ..control.programs.program_rewrites import convert_constvars_to_operands
 from ..dtypes import is_differentiable
 from ..ir.avals import ShapedArray
@@ -18,7 +19,7 @@ from ..transforms.dce import find_dependent_op_results
 from ..transforms.evaluate import evaluate
 from ..transforms.transpose import transpose_program
 from .argnames import name_of
-from .differentiated_arguments import at, defined_at, leaf_name, location_text, require_callable
+from .differentiated_arguments import at, leaf_name, location_text, require_callable
 from .inspection import abstract
 from .tangent_checks import MismatchErrors, check_tangents, cotangent_namer, dtype_name
 from .tree_adapters import FunctionOutputs, as_array, flatten_function

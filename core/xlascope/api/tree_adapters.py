@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..control.programs.function_names import defined_at
 from ..control.programs.values import check_results
 from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strip_weak_type
@@ -19,7 +20,7 @@ from ..transforms import differentiate
 from ..transforms.jvp_trace import JVPTracer
 from ..xla.arrays.transfers import put_on_device
 from .argnames import name_of
-from .differentiated_arguments import at, defined_at, kind_of
+from .differentiated_arguments import at, kind_of
 
 
 class FunctionOutputs:

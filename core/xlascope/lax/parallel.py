@@ -65,12 +65,18 @@ def _require_distinct(caller: str, axes: _NamedAxes) -> _NamedAxes:
     return axes
 
 
+#: Methods of arrays that do without a named axis what a collective does.
+_WITHOUT_NAMED_AXIS = {"psum": "sum", "pmean": "mean", "pmax": "max", "pmin": "min"}
+
+
 def _unbound_axis_error(caller: str, name: Any) -> NameError:
     names = ", ".join(repr(bound) for bound, _ in STATE.axes) or "none"
     fix = (
         f"Call it inside a function that is mapped with this name: vmap(f, axis_name={name!r}), or shard_map over a "
         f"mesh with such an axis, make_mesh((n,), ({name!r},))."
     )
+    if caller in _WITHOUT_NAMED_AXIS:
+        fix += f" Without a mapped axis, over all elements of an array x: x.{_WITHOUT_NAMED_AXIS[caller]}()."
     problem = f"{caller}: unbound axis name {name!r}. The names bound here: {names}."
     return NameError(compose_message(problem, fix) + see("unbound-axis-name"))
 

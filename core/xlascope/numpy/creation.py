@@ -191,7 +191,7 @@ def _array_from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any]
         if "inhomogeneous" not in str(error):
             raise
         problem = f"the rows of these lists have different lengths. {str(error).partition('. ')[2]}"
-        fix = "Rows have one length: pad them, keep a list of arrays, or join them and keep where each begins."
+        fix = "All rows need one length: pad them, keep a list of arrays, or join them and keep where each begins."
         raise ValueError(compose_message(problem, fix)) from None
     if value.dtype.kind == "O":  # numbers that NumPy has no common type for: of ml_dtypes, or wider than 64 bits
         for leaf in leaves:

@@ -191,8 +191,8 @@ _MASK_READ_HINT = (
     "x.sum(where=mask)."
 )
 _MASK_UPDATE_HINT = (
-    "Use xlascope.numpy.where(mask, y, x) in place of x.at[mask].set(y), and where(mask, x + y, x) in place of "
-    "x.at[mask].add(y). To change a part of the array: x.at[:4].set(where(mask, y, x[:4]))."
+    "Use xlascope.numpy.where(mask, y, x) in place of x.at[mask].set(y), and xlascope.numpy.where(mask, x + y, x) in "
+    "place of x.at[mask].add(y). To change a part of the array: x.at[:4].set(xlascope.numpy.where(mask, y, x[:4]))."
 )
 
 

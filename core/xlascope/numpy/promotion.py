@@ -25,6 +25,7 @@ from ..operations.shapes import expand_dims
 from ..runtime import boot
 from ..trace.source import compose_message, user_line, where_text
 from ..trace.state import STATE
+from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
 from ..xla.arrays.transfers import put_on_device
 from .unary_op_chains import OpChain, apply_chain, record_chain
@@ -288,25 +289,25 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     except ValueError:
         shapes_text = " and ".join(map(str, shapes))
         kind = TypeError if len(set(map(len, shapes))) == 1 else ValueError  # as JAX has it
-        raise kind(
-            f"Incompatible shapes for broadcasting: {shapes_text}{where_text(user_line())}. "
-            "Axes are compared from the last one on; sizes have to be equal, or one of them 1."
-            f"{_trailing_axes_hint(shapes)}{see('shape-mismatch')}"
-        ) from None
+        problem = (
+            f"Incompatible shapes for broadcasting: {shapes_text}. Axes are compared from the last one on; sizes have "
+            "to be equal, or one of them 1."
+        )
+        raise kind(compose_message(problem, _trailing_axes_hint(shapes)) + see("shape-mismatch")) from None
 
 
 def _trailing_axes_hint(shapes: tuple[tuple[int, ...], ...]) -> str:
     """Return a hint for an error message: which of two shapes fits once it has trailing axes; "" if none does.
 
     >>> _trailing_axes_hint(((2, 4), (2,))), _trailing_axes_hint(((2, 4), (3,)))
-    (' The one of shape (2,) fits with trailing axes: x[:, None]', '')
+    ('Give the one of shape (2,) trailing axes: x[:, None].', '')
     """
     low, high = sorted(shapes[:2], key=len)
     missing = len(high) - len(low)
     fits = missing and all(n in (1, m) or m == 1 for n, m in zip(low, high, strict=False))
     if len(shapes) != 2 or not low or not fits:
         return ""
-    return f" The one of shape {low} fits with trailing axes: x[{', '.join([':'] * len(low) + ['None'] * missing)}]"
+    return f"Give the one of shape {low} trailing axes: x[{', '.join([':'] * len(low) + ['None'] * missing)}]."
 
 
 def promote_inexact(x: Any) -> Any:
@@ -319,7 +320,11 @@ def promote_inexact(x: Any) -> Any:
             return x if x.__class__ in KINDS_HOLDING_SCALAR else as_dtype(x, aval_of(x).dtype)
         if isinstance(x, int):
             return np.float32(x) if isinstance(x, bool) else float(x)
-    aval = aval_of(x)
+    try:
+        aval = aval_of(x)
+    except TypeError as error:
+        filter_traceback(error)
+        raise
     return x if _is_inexact(aval.dtype) else as_dtype(x, to_inexact(aval.dtype), aval.weak_type)
 
 

@@ -16,6 +16,7 @@ from ..operations.arithmetic import div, mul
 from ..operations.complex_numbers import imag, real
 from ..operations.reductions import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod
 from ..operations.shapes import expand_dims, full, reduce_sum, reshape
+from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
 from . import logic, ufuncs
 from .axes import axes_of, axis_of, reject_out, to_static_axis
@@ -135,10 +136,14 @@ def sum(
     >>> print(jnp.sum(jnp.ones((2, 3)), axis=0))
     [2. 2. 2.]
     """
-    if out is not None:
-        raise reject_out("sum")
-    dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
-    return _sum(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+    try:
+        if out is not None:
+            raise reject_out("sum")
+        dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
+        return _sum(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 @jit_wrapped("axis", "dtype", "keepdims")
@@ -170,10 +175,14 @@ def prod(
     promote_integers: bool = True,
 ) -> Any:
     """Return the product along an axis, several, or all (None); integers are promoted as by :func:`sum`."""
-    if out is not None:
-        raise reject_out("prod")
-    dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
-    return _prod(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+    try:
+        if out is not None:
+            raise reject_out("prod")
+        dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
+        return _prod(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 @jit_wrapped("axis", "dtype", "keepdims")
@@ -192,20 +201,28 @@ def max(
     >>> print(jnp.max(jnp.array([[1, 5], [7, 2]]), axis=1))
     [5 7]
     """
-    if out is not None:
-        raise reject_out("max")
-    _require_nonempty(a, axis, initial, where, "max")
-    return _max(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
+    try:
+        if out is not None:
+            raise reject_out("max")
+        _require_nonempty(a, axis, initial, where, "max")
+        return _max(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def min(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
     """Return the smallest element along an axis, several, or all (None); NaN if there is one."""
-    if out is not None:
-        raise reject_out("min")
-    _require_nonempty(a, axis, initial, where, "min")
-    return _min(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
+    try:
+        if out is not None:
+            raise reject_out("min")
+        _require_nonempty(a, axis, initial, where, "min")
+        return _min(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 @jit_wrapped("axis", "keepdims")
@@ -232,16 +249,24 @@ amax, amin = max, min
 
 def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Return whether all elements along an axis, several, or all (None) are nonzero."""
-    if out is not None:
-        raise reject_out("all")
-    return _all(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
+    try:
+        if out is not None:
+            raise reject_out("all")
+        return _all(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Return whether any element along an axis, several, or all (None) is nonzero."""
-    if out is not None:
-        raise reject_out("any")
-    return _any(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
+    try:
+        if out is not None:
+            raise reject_out("any")
+        return _any(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 @jit_wrapped("axis", "keepdims")
@@ -262,14 +287,22 @@ def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return the number of nonzero elements."""
-    return _count_nonzero(a, axis=to_static_axis(axis), keepdims=keepdims)
+    try:
+        return _count_nonzero(a, axis=to_static_axis(axis), keepdims=keepdims)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """Return the difference of the largest and the smallest element."""
-    if out is not None:
-        raise reject_out("ptp")
-    return _ptp(a, axis=to_static_axis(axis), keepdims=keepdims)
+    try:
+        if out is not None:
+            raise reject_out("ptp")
+        return _ptp(a, axis=to_static_axis(axis), keepdims=keepdims)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 @jit_wrapped("axis", "keepdims")
@@ -289,10 +322,14 @@ def mean(
     >>> print(jnp.mean(jnp.arange(4)))
     1.5
     """
-    if out is not None:
-        raise reject_out("mean")
-    dtype = None if dtype is None else resolve_requested_dtype(dtype)
-    return _mean(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, where=where)
+    try:
+        if out is not None:
+            raise reject_out("mean")
+        dtype = None if dtype is None else resolve_requested_dtype(dtype)
+        return _mean(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, where=where)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def count_along(x: Any, axes: tuple[int, ...]) -> int:

@@ -18,6 +18,7 @@ from ..operations.operand_values import typed_scalar
 from ..operations.selection import select
 from ..operations.shapes import full
 from ..operations.tangent_arithmetic import neg
+from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
 from .jit_wrapped import jit_wrapped
 from .promotion import as_dtype, promote_inexact, promote_pair_inexact, strengthen_unless_scalar
@@ -26,17 +27,29 @@ from .ufunc_attributes import add_ufunc_attributes
 
 def exp(x: Any, /) -> Any:
     """Return ``e`` to the power ``x``."""
-    return exponentials.exp(promote_inexact(x))
+    try:
+        return exponentials.exp(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def exp2(x: Any, /) -> Any:
     """Return 2 to the power x."""
-    return exponentials.exp2(promote_inexact(x))
+    try:
+        return exponentials.exp2(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def expm1(x: Any, /) -> Any:
     """Return ``e`` to the power ``x``, minus one, accurate near zero."""
-    return exponentials.expm1(promote_inexact(x))
+    try:
+        return exponentials.expm1(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def log(x: Any, /) -> Any:
@@ -46,12 +59,20 @@ def log(x: Any, /) -> Any:
     >>> print(jnp.log(jnp.array([1, 0])))
     [  0. -inf]
     """
-    return exponentials.log(promote_inexact(x))
+    try:
+        return exponentials.log(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def log1p(x: Any, /) -> Any:
     """Return the natural logarithm of 1 + x, accurate near zero."""
-    return exponentials.log1p(promote_inexact(x))
+    try:
+        return exponentials.log1p(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 @jit_wrapped()
@@ -83,12 +104,20 @@ def _to_strong_inexact(x: Any) -> Any:
 
 def sqrt(x: Any, /) -> Any:
     """Return the square root."""
-    return exponentials.sqrt(promote_inexact(x))
+    try:
+        return exponentials.sqrt(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def cbrt(x: Any, /) -> Any:
     """Return the cube root."""
-    return exponentials.cbrt(promote_inexact(x))
+    try:
+        return exponentials.cbrt(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 @add_ufunc_attributes(2, -math.inf)
@@ -167,32 +196,56 @@ _logaddexp2.defjvps(
 
 def sin(x: Any, /) -> Any:
     """Return the sine."""
-    return trigonometry.sin(promote_inexact(x))
+    try:
+        return trigonometry.sin(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def cos(x: Any, /) -> Any:
     """Return the cosine."""
-    return trigonometry.cos(promote_inexact(x))
+    try:
+        return trigonometry.cos(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def tan(x: Any, /) -> Any:
     """Return the tangent."""
-    return trigonometry.tan(promote_inexact(x))
+    try:
+        return trigonometry.tan(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def arcsin(x: Any, /) -> Any:
     """Return the inverse sine."""
-    return trigonometry.asin(promote_inexact(x))
+    try:
+        return trigonometry.asin(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def arccos(x: Any, /) -> Any:
     """Return the inverse cosine."""
-    return trigonometry.acos(promote_inexact(x))
+    try:
+        return trigonometry.acos(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def arctan(x: Any, /) -> Any:
     """Return the inverse tangent."""
-    return trigonometry.atan(promote_inexact(x))
+    try:
+        return trigonometry.atan(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def arctan2(y: Any, x: Any, /) -> Any:
@@ -209,32 +262,56 @@ def _complex_angle(y: Any, x: Any) -> Any:
 
 def sinh(x: Any, /) -> Any:
     """Return the hyperbolic sine."""
-    return trigonometry.sinh(promote_inexact(x))
+    try:
+        return trigonometry.sinh(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def cosh(x: Any, /) -> Any:
     """Return the hyperbolic cosine."""
-    return trigonometry.cosh(promote_inexact(x))
+    try:
+        return trigonometry.cosh(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def tanh(x: Any, /) -> Any:
     """Return the hyperbolic tangent."""
-    return trigonometry.tanh(promote_inexact(x))
+    try:
+        return trigonometry.tanh(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def arcsinh(x: Any, /) -> Any:
     """Return the inverse hyperbolic sine."""
-    return trigonometry.asinh(promote_inexact(x))
+    try:
+        return trigonometry.asinh(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def arccosh(x: Any, /) -> Any:
     """Return the inverse hyperbolic cosine."""
-    return trigonometry.acosh(promote_inexact(x))
+    try:
+        return trigonometry.acosh(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 def arctanh(x: Any, /) -> Any:
     """Return the inverse hyperbolic tangent."""
-    return trigonometry.atanh(promote_inexact(x))
+    try:
+        return trigonometry.atanh(promote_inexact(x))
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 asin, acos, atan, atan2, asinh, acosh, atanh = arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh

@@ -241,7 +241,8 @@ def _invalid_key_message(aval: ShapedArray, kind: KeyType, user: str) -> str:
         fix = "Of another generator's words random.wrap_key_data(words, impl=...) makes a key."
     else:
         fix = "Keys come from random.key, split and fold_in."
-    problem = f"random.{user} takes a key as its first argument (uint32[{kind.words}]), got {aval.str_short()}."
+    words = f", or uint32[{kind.words}]" if aval.dtype == _WORD else ""
+    problem = f"random.{user} takes a key (from random.key{words}) as its first argument, got {aval.str_short()}."
     return compose_message(problem, fix)
 
 

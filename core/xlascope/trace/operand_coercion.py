@@ -272,10 +272,10 @@ def _suggest_conversion(x: Any, role: str, static: str) -> str:
     if isinstance(x, str):
         return _text_advice(x, static)
     if role.startswith("argument self of"):
+        how = static or "self static: functools.partial(jit, static_argnums=0)"
         return (
-            "A method is jitted with its object static, functools.partial(jit, static_argnums=0), where the object has "
-            "a hash and does not change; or its class is registered as a container of arrays "
-            "(xlascope.tree_util.register_pytree_node_class)."
+            f"Where the object has a hash and does not change, make {how}. Or register its class as a container of "
+            "arrays (xlascope.tree_util.register_pytree_node_class)."
         )
     general = (
         f"Arrays, NumPy arrays and Python numbers are. Make {static}; or close over it."
@@ -295,11 +295,13 @@ def _short_repr(x: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def invalid_result_error(x: Any, path: str, name: str, kind: str = "a traced function") -> TypeError:
+def invalid_result_error(
+    x: Any, path: str, name: str, kind: str = "a traced function", definition: str = ""
+) -> TypeError:
     """Return the error for a result of a traced function that is not an array.
 
     ``path`` is the key path of the object in the result, ``name`` the function's name, ``kind`` what the
-    function is.
+    function is, ``definition`` a line on where it is defined, after a line break, or "".
     """
     if x.__class__ is Var:
         return leaked_error(x)
@@ -316,14 +318,17 @@ def invalid_result_error(x: Any, path: str, name: str, kind: str = "a traced fun
         fix = f"Return {member}.value and make {cls}(…) of it after the call, or l{remedy}"
     else:
         fix = f"L{remedy}"
-    return TypeError(compose_message(problem, fix) + see("not-an-array"))
+    return TypeError(compose_message(problem, fix + definition) + see("not-an-array"))
 
 
-def invalid_operand_error(x: Any, role: str = "a value", static: str = "", fix: str = "") -> TypeError:
+def invalid_operand_error(
+    x: Any, role: str = "a value", static: str = "", fix: str = "", definition: str = ""
+) -> TypeError:
     """Return the error for an invalid operand; for a leaked tracer, the error about the leak.
 
     ``role`` says what the operand is in the call, as in ``argument x of f``; ``static`` is advice on making
-    it static, or ""; ``fix`` replaces the default advice.
+    it static, or ""; ``fix`` replaces the default advice; ``definition`` is a line on where the function is
+    defined, after a line break, or "".
     """
     if x.__class__ is Var:
         return leaked_error(x)
@@ -337,4 +342,5 @@ def invalid_operand_error(x: Any, role: str = "a value", static: str = "", fix: 
         # the repr of tracers would not help the user
         text = f"it has {len(x)} element{'' if len(x) == 1 else 's'}"
     problem = f"{role} of type {kind} is not a valid array: {text}."
-    return TypeError(compose_message(problem, fix or _suggest_conversion(x, role, static)) + see("not-an-array"))
+    advice = fix or _suggest_conversion(x, role, static)
+    return TypeError(compose_message(problem, advice + definition) + see("not-an-array"))

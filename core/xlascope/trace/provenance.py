@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import linecache
+import re
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from types import CodeType, FrameType
 from typing import Any, ClassVar
 
 from ..ir.jaxpr import ClosedJaxpr, RawEquation, Var
-from ..ir.user_frames import locate, user_line, where_text
+from ..ir.user_frames import is_library, locate, user_line, where_text
 
 _MAX_LISTED_ARGUMENTS = 3
+#: The number of lines above a function that are read for its decorators.
+_MAX_DECORATOR_LINES = 20
 
 
 class TracedFunction:
@@ -105,8 +111,47 @@ def static_advice(tracer: Any) -> str:
     name = pairs[0][0]
     positional = traced.positional_names()
     option = f"static_argnums={positional.index(name)}" if name in positional else f"static_argnames={name!r}"
-    function = traced.name if traced.name.isidentifier() else "f"
-    return f"{name} static: jit({function}, {option})"
+    return describe_static_option(name, option, traced.name, _find_running_code(traced.name))
+
+
+def describe_static_option(name: str, option: str, function: str, code: CodeType | None) -> str:
+    """Return how to make an argument static: ``n static: jit(f, static_argnums=1)``.
+
+    ``option`` is that of jit, ``function`` the function's name and ``code`` its code, if it is known: where it is
+    written with ``@jit``, the text says what to write in place of this line.
+    """
+    decorator = "" if code is None else _jit_decorator(code)
+    if not decorator:
+        return f"{name} static: jit({function if function.isidentifier() else 'f'}, {option})"
+    if "(" not in decorator:
+        return f"{name} static: in place of {decorator} write @functools.partial({decorator[1:]}, {option})"
+    keyword, _, value = option.partition("=")
+    addition = f"{value} to {keyword}" if keyword in decorator else option
+    return f"{name} static: add {addition} in the decorator of {function}"
+
+
+_JIT_DECORATOR = re.compile(r"@\s*(?:[\w.]+\s*\(.*\b)?(?:[\w.]+\.)?jit\s*(?:[(),]|$)")
+
+
+def _jit_decorator(code: CodeType) -> str:
+    """Return the text of the decorator ``@jit`` of a function, such as ``@xs.jit``; "" if it has none."""
+    for number in range(code.co_firstlineno, code.co_firstlineno + _MAX_DECORATOR_LINES):
+        line = linecache.getline(code.co_filename, number).partition("#")[0].strip()
+        if line.startswith(("def ", "async ")):
+            break
+        if _JIT_DECORATOR.match(line):
+            return line
+    return ""
+
+
+def _find_running_code(name: str) -> CodeType | None:
+    """Return the code of the innermost function of the user that is running and has that name."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == name and not is_library[frame.f_code.co_filename]:
+            return frame.f_code
+        frame = frame.f_back
+    return None
 
 
 def is_computed_from_constants(tracer: Any) -> bool:

@@ -15,6 +15,7 @@ the library raised.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import ParamSpec, TypeVar
@@ -49,7 +50,8 @@ def filter_traceback(error: BaseException, folders: tuple[str, ...] = ()) -> Non
     The setting is ``traceback_filtering``; the module docstring lists its values.
 
     Call it in an ``except`` clause that ends with a bare ``raise``. Files whose path starts with one of
-    ``folders`` count as the library's too.
+    ``folders`` count as the library's too. The note is left to the outermost caller of this function: where the
+    library itself calls the function with the ``except`` clause, frames of the library may still be added.
     """
     add_note(error)
     mode = traceback_filtering.value
@@ -63,6 +65,9 @@ def filter_traceback(error: BaseException, folders: tuple[str, ...] = ()) -> Non
             filtered = _strip_library_frames(exception.__traceback__, folders)
             removed = removed or filtered is not exception.__traceback__
             exception.__traceback__ = filtered
+    caller = sys._getframe(1).f_back
+    if caller is not None and is_library[caller.f_code.co_filename]:
+        return
     if removed and mode != "quiet_remove_frames" and NOTE not in getattr(error, "__notes__", ()):
         error.add_note(NOTE)
 

@@ -34,12 +34,12 @@ MESSAGES = [
     (
         lambda: lax.cond(True, same, lambda x: (x, x), X),
         TypeError,
-        ["one structure", "the result: that of false_fun", "a tuple of 2", "true_fun (same) is an array"],
+        ["one structure", "result from true_fun", "and from false_fun", "a tuple of 2", "true_fun (same) is an array"],
     ),
     (
         lambda: lax.cond(True, lambda: {"a": (1, 2)}, lambda: {"a": (1, {"b": 3})}),
         TypeError,
-        ["the result['a'][1]", "a dict of 'b'", "an array"],
+        ["result['a'][1] from true_fun", "a dict of 'b'", "an array"],
     ),
     (lambda: lax.cond(True, lambda: {"a": 1}, lambda: {"b": 1}), TypeError, ["a dict of 'b'", "a dict of 'a'"]),
     (
@@ -84,7 +84,7 @@ MESSAGES = [
     (
         lambda: lax.while_loop(lambda c: False, lambda c: [c[0], c[1]], (1, 2)),
         TypeError,
-        ["the carry: it goes in as a tuple of 2 and comes out as a list of 2"],
+        ["the carry goes in as a tuple of 2 and comes out as a list of 2"],
     ),
     (lambda: lax.while_loop(lambda c: False, same, "a"), TypeError, ["initial value", "'a'"]),
     (lambda: lax.while_loop(lambda c: True, lambda c: "a", 1), TypeError, ["result", "'a'"]),

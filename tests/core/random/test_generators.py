@@ -130,9 +130,9 @@ def test_raw_words_are_keys_of_the_default_generator(impl: str) -> None:
         assert (random.split(words) == random.key_data(random.split(key))).all()
         assert (random.fold_in(words, 2) == random.key_data(random.fold_in(key, 2))).all()
         assert random.uniform(random.key(0, impl="threefry2x32")) == random.uniform(random.key(0, impl="threefry2x32"))
-        with pytest.raises(TypeError, match=r"\(uint32\[4\]\), got u32\[2\].\n.*wrap_key_data"):
+        with pytest.raises(TypeError, match=r"or uint32\[4\]\) as its first argument, got u32\[2\].\n.*wrap_key_data"):
             random.normal(np.zeros(2, "uint32"))
-    with pytest.raises(TypeError, match=r"\(uint32\[2\]\), got u32\[4\].\n.*wrap_key_data"):
+    with pytest.raises(TypeError, match=r"or uint32\[2\]\) as its first argument, got u32\[4\].\n.*wrap_key_data"):
         random.normal(words)
 
 

@@ -68,14 +68,14 @@ def check_carry(
     name = name_of(function)
     # A loop may add values to the carry, such as a counter. Messages name only the user's part.
     task = f"the body of {getattr(function, 'loop', operation_name)} ({name}) has to return what it carries along"
-    words = ("it goes in as", "comes out as")
+    words = ("goes in as", "comes out as")
     in_structure = f"{task} in the structure in which it got it"
     value_index = getattr(function, "place_of_value", None)
     if value_index is None:
-        check_same_structure(in_structure, "the carry", words, structure, body.structure)
+        check_same_structure(in_structure, "the carry", words, structure, body.structure, separator=" ")
     elif body.structure != structure:
         inner = structure.children()[value_index], body.structure.children()[value_index]
-        check_same_structure(in_structure, "the carry", words, *inner)
+        check_same_structure(in_structure, "the carry", words, *inner, separator=" ")
     out = body.program.out_avals[: len(avals)]
     diff = find_type_differences(structure, avals, out)
     if not diff:

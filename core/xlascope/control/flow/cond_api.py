@@ -152,24 +152,24 @@ def _check_same_results(api_name: str, first_name: str, name: str, first: Body, 
 
     ``first_name`` and ``name`` describe the branches in the message.
     """
-    words = (f"that of {first_name} is", f"that of {name} is")
+    pairs = [(first_name, first), (name, body)]
+    ordered = pairs[::-1] if api_name == "cond" else pairs  # as its arguments are
+    words = [f"from {label.removesuffix(' (<lambda>)')}" for label, _ in ordered]
     check_same_structure(
         f"the functions of {api_name} have to return trees of one structure",
-        "the result",
-        words,
-        first.structure,
-        body.structure,
+        "result",
+        (f"{words[0]} is", words[1]),
+        ordered[0][1].structure,
+        ordered[1][1].structure,
         "Return containers of the same kinds, lengths and keys from all of them; what one of them does not compute "
         "it returns as zeros (xlascope.numpy.zeros_like).",
         "loop-types",
+        " ",
     )
     diff = find_type_differences(first.structure, first.program.out_avals, body.program.out_avals)
     if diff:
-        pairs = [(first_name, first), (name, body)]
         fixes = [_result_type_advice(pairs, i) for _, i in diff[:_MAX_FIXES]]
-        if api_name == "cond":
-            pairs.reverse()  # as its arguments are
-        differences = "; ".join(_types_text(pairs, path, i) for path, i in diff)
+        differences = "; ".join(_types_text(ordered, path, i) for path, i in diff)
         problem = f"{api_name}: {differences}; its functions have to return the same types."
         raise TypeError(compose_message(problem, " ".join(dict.fromkeys(fixes))) + see("loop-types"))
 
@@ -250,7 +250,8 @@ def _check_scalar(api_name: str, role: str, x: Any) -> None:
     try:
         shape = aval_of(x).shape
     except TypeError:
-        fix = f"Call it: {api_name} takes what it returns." if callable(x) else ""
+        function = name_of(x) if callable(x) and name_of(x).isidentifier() else "f"
+        fix = f"Call it: {api_name}({function}(operand), …)." if callable(x) else ""
         problem = f"{api_name} takes a scalar {role}, got {x!r} of type {type(x).__name__}."
         raise TypeError(compose_message(problem, fix)) from None
     if shape:

@@ -18,7 +18,7 @@ from ...trace.bind import bind
 from ...trace.source import compose_message, here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import TracerBase
-from ..programs.function_names import name_of
+from ..programs.function_names import definition_text, name_of
 from ..programs.function_staging import Body, get_body
 from ..programs.values import as_type, operand_aval
 from .carry import resolve_carry_types
@@ -96,7 +96,8 @@ class _PairStructure:
                 f"the body of scan ({name_of(self.function)}) has to return a pair (carry, y); it returned "
                 f"{_describe_structure(structure)}."
             )
-            raise TypeError(compose_message(problem, "Return (carry, None) where nothing is to be stacked."))
+            fix = "Return (carry, None) where nothing is to be stacked."
+            raise TypeError(compose_message(problem, fix + definition_text(self.function)))
         return children[0]
 
     def ys_structure(self, structure: Any) -> Any:

@@ -21,6 +21,7 @@ from ...records import SourceRange
 from ...records.traits import LOOP
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
+from ...trace.provenance import describe_static_option
 from ...trace.source import compose_message, here
 from ...trace.state import STATE
 from ...trace.values import aval_of
@@ -315,7 +316,7 @@ def _raise_not_reversible() -> NoReturn:
         "not known while it is traced: the number of steps is not known, so their values cannot be kept."
     )
     bound = None if origin is None or loop is None else _bound_of(origin.code, loop)
-    static = "which static arguments are" if bound is None else f"or make {bound[0]} static: {bound[1]}"
+    static = "which static arguments are" if bound is None else f"or make {bound}"
     fix = (
         f"Use scan, or fori_loop with Python numbers as bounds, {static}; or forward mode (jvp, jacfwd); or say what "
         "the derivative is with custom_vjp."
@@ -327,8 +328,8 @@ def _raise_not_reversible() -> NoReturn:
 _FORI_LOOP = re.compile(r"[\w.]*fori_loop\(\s*[^,()]+,\s*(\w+)\s*,")
 
 
-def _bound_of(code: CodeType, loop: SourceRange) -> tuple[str, str] | None:
-    """Return the argument that is the upper bound of a fori_loop, and an expression that makes it static.
+def _bound_of(code: CodeType, loop: SourceRange) -> str | None:
+    """Return how to make static the argument that is the upper bound of a fori_loop.
 
     ``code`` is the user's function, ``loop`` the call's position in the source. Returns None if the bound is not an
     argument.
@@ -338,4 +339,4 @@ def _bound_of(code: CodeType, loop: SourceRange) -> tuple[str, str] | None:
     arguments = code.co_varnames[: code.co_argcount]
     if match is None or match[1] not in arguments or not code.co_name.isidentifier():
         return None
-    return match[1], f"jit({code.co_name}, static_argnums={arguments.index(match[1])})"
+    return describe_static_option(match[1], f"static_argnums={arguments.index(match[1])}", code.co_name, code)

@@ -10,11 +10,19 @@ from ... import tree
 from ...cache_keys import ExactValue, compared_members
 from ...errors import see
 from ...ir.avals import ShapedArray
+from ...trace.provenance import describe_static_option
 from ...trace.source import compose_message, here
 from ...trace.tracer import TracerBase
 from ...trace.values import aval_of, invalid_operand_error
 from ...xla.compilation.compile_request import CompileOptions
-from ..programs.function_names import count_arguments, name_of, operand_names, parameter_names
+from ..programs.function_names import (
+    code_of,
+    count_arguments,
+    definition_text,
+    name_of,
+    operand_names,
+    parameter_names,
+)
 from .retrace_reasons import is_of_library
 
 
@@ -140,8 +148,11 @@ def avals_of(function: Callable[..., Any], arguments: CallArguments) -> tuple[Sh
             try:
                 aval_of(x)
             except TypeError:
-                static = "" if is_of_library(function) else _static_text(function, arguments, name)
-                raise invalid_operand_error(x, f"argument {name} of {name_of(function).lstrip('_')}", static) from None
+                is_users = not is_of_library(function)
+                static = _static_text(function, arguments, name) if is_users else ""
+                definition = definition_text(function) if is_users else ""
+                role = f"argument {name} of {name_of(function).lstrip('_')}"
+                raise invalid_operand_error(x, role, static, definition=definition) from None
         raise
 
 
@@ -154,8 +165,7 @@ def _static_text(function: Callable[..., Any], arguments: CallArguments, name: s
         return ""
     positional = parameter_names(function, count_arguments(arguments.structure))
     option = f"static_argnums={positional.index(name)}" if name in positional else f"static_argnames={name!r}"
-    function_name = name_of(function)
-    return f"{name} static: jit({function_name if function_name.isidentifier() else 'f'}, {option})"
+    return describe_static_option(name, option, name_of(function), code_of(function))
 
 
 def donation_mask(options: JitOptions, arguments: CallArguments) -> tuple[bool, ...]:

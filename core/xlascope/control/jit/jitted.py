@@ -212,7 +212,7 @@ class Jitted:
             args, kwargs = merge_arguments(arguments, operands)
             results, structure = flatten_results(self.function(*args, **kwargs))
             structures.append(structure)
-            return check_results(self.name, results, structure, "a jitted function")
+            return check_results(self.name, results, structure, "a jitted function", self.function)
 
         program = stage(flat, avals, self.name, self._names_for(arguments.structure))
         return program, structures[0]

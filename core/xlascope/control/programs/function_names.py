@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 from ... import tree
+from ...ir.user_frames import is_library, title_of
 from ...trace.source import here
 
 
@@ -16,6 +18,28 @@ def name_of(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", None) or type(function).__name__
+
+
+def code_of(function: Any) -> CodeType | None:
+    """Return the code of the function that a partial, or a wrapper with ``__wrapped__``, calls; None if it has none."""
+    while (inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None)) is not None:
+        function = inner
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def defined_at(function: Any) -> str:
+    """Return `` (defined at file.py:12)`` for messages; "" for a function of the library or without Python code."""
+    code = code_of(function)
+    if code is None or is_library[code.co_filename]:
+        return ""
+    return f" (defined at {title_of(code.co_filename) or code.co_filename}:{code.co_firstlineno})"
+
+
+def definition_text(function: Any) -> str:
+    """Return a further line of a message, ``f is defined at file.py:12.`` after a line break; "" if it is not known."""
+    definition = defined_at(function)
+    return f"\n{name_of(function)} is {definition[2:-1]}." if definition else ""
 
 
 def copy_function_metadata(source: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

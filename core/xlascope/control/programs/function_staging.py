@@ -72,7 +72,7 @@ def stage_body(function: Callable[..., Any], structure: Any, avals: Sequence[Sha
     def flat_function(*operands: Any) -> list[Any]:
         results, out_structure = tree.flatten(function(*structure.unflatten(operands)))
         structures.append(out_structure)
-        return check_results(name, results, out_structure)
+        return check_results(name, results, out_structure, function=function)
 
     program = stage(flat_function, avals, name)
     return Body(program, structures[0])

@@ -15,22 +15,31 @@ from ...trace.source import compose_message
 
 
 def check_same_structure(
-    claim: str, name: str, words: tuple[str, str], first: Any, second: Any, fix: str = "", page: str = ""
+    claim: str,
+    name: str,
+    words: tuple[str, str],
+    first: Any,
+    second: Any,
+    fix: str = "",
+    page: str = "",
+    separator: str = ": ",
 ) -> None:
     """Raise TypeError unless two structures are equal.
 
     ``claim`` is the start of the message, ``name`` and ``words`` are as for :func:`describe_type_differences`,
-    ``fix`` is advice at its end, ``page`` the page of the documentation that it refers to.
+    ``fix`` is advice at its end, ``page`` the page of the documentation that it refers to. ``separator`` stands between
+    the path of the difference and the words.
     """
     if first != second:
-        problem = f"{claim}: {_structural_difference(first, second, name, words)}."
+        problem = f"{claim}: {_structural_difference(first, second, name, words, separator)}."
         raise TypeError(compose_message(problem, fix) + (see(page) if page else ""))
 
 
-def _structural_difference(first: Any, second: Any, path: str, words: tuple[str, str]) -> str:
+def _structural_difference(first: Any, second: Any, path: str, words: tuple[str, str], separator: str) -> str:
     """Return a description of the first position at which two different structures differ.
 
-    ``path`` names the position of both, ``words`` are as for :func:`describe_type_differences`.
+    ``path`` names the position of both, ``words`` are as for :func:`describe_type_differences`, ``separator`` stands
+    after the path.
     """
     first_kind, second_kind = first.node_data(), second.node_data()
     children, second_children = first.children(), second.children()
@@ -38,8 +47,8 @@ def _structural_difference(first: Any, second: Any, path: str, words: tuple[str,
         keys = first_kind[1] if first_kind[0] is dict else range(len(children))
         for key, child, second_child in zip(keys, children, second_children, strict=True):
             if child != second_child:
-                return _structural_difference(child, second_child, f"{path}[{key!r}]", words)
-    return f"{path}: {words[0]} {tree.describe_node(first)} and {words[1]} {tree.describe_node(second)}"
+                return _structural_difference(child, second_child, f"{path}[{key!r}]", words, separator)
+    return f"{path}{separator}{words[0]} {tree.describe_node(first)} and {words[1]} {tree.describe_node(second)}"
 
 
 def describe_type_differences(
@@ -70,10 +79,10 @@ def find_type_differences(
 
 
 def zeros_text(aval: ShapedArray) -> str:
-    """Return an expression for zeros of a type, for advice in messages: ``zeros(10)``, ``zeros((), int32)``."""
+    """Return an expression for zeros of a type, for advice in messages: ``xlascope.numpy.zeros(10)``."""
     shape = str(aval.shape[0]) if len(aval.shape) == 1 else str(aval.shape)
     is_default = aval.shape and aval.dtype == to_canonical_dtype(float)
-    return f"zeros({shape})" if is_default else f"zeros({shape}, {aval.dtype.name})"
+    return f"xlascope.numpy.zeros({shape})" if is_default else f"xlascope.numpy.zeros({shape}, {aval.dtype.name!r})"
 
 
 def can_broadcast(a: ShapedArray, b: ShapedArray) -> bool:

@@ -14,6 +14,7 @@ from ...operations.conversion import convert_element_type
 from ...operations.operand_values import PYTHON_SCALAR_TYPES, typed_scalar
 from ...trace.tracer import TracerBase
 from ...trace.values import aval_of, invalid_operand_error, invalid_result_error
+from .function_names import definition_text
 
 
 def operand_aval(description: str, x: Any) -> ShapedArray:
@@ -44,17 +45,20 @@ def concrete_or_none(x: Any) -> Any:
     return x
 
 
-def check_results(name: str, results: Sequence[Any], structure: Any, kind: str = "a traced function") -> list[Any]:
+def check_results(
+    name: str, results: Sequence[Any], structure: Any, kind: str = "a traced function", function: Any = None
+) -> list[Any]:
     """Return the flat results of a traced function as a list; raise TypeError naming one that is not an array.
 
-    ``name`` and ``kind`` describe the function in the message, ``structure`` is that of the results.
+    ``name`` and ``kind`` describe the function in the message, ``function`` is the user's or None;
+    ``structure`` is that of the results.
     """
     for index, x in enumerate(results):
         try:
             aval_of(x)
         except TypeError:
             path = tree.keystr(tree.leaves_with_path(structure.unflatten(range(len(results))))[index][0])
-            raise invalid_result_error(x, path, name, kind) from None
+            raise invalid_result_error(x, path, name, kind, definition_text(function)) from None
     return list(results)
 
 

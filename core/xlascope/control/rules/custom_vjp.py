@@ -12,7 +12,7 @@ from ...ir.markers import ZERO
 from ...operations.conversion import convert_element_type
 from ...trace.source import compose_message, here
 from ...trace.values import aval_of, is_value
-from ..programs.function_names import name_of, parameter_names
+from ..programs.function_names import definition_text, name_of, parameter_names
 from .arguments import RuleArguments
 from .custom_rule_function import CustomDerivativeFunction, FlatFunction, is_pair
 from .custom_vjp_call import CustomVJPCall, VJPForwardResult
@@ -149,17 +149,18 @@ class custom_vjp(CustomDerivativeFunction):  # noqa: N801  (a decorator)
         if isinstance(returned, list):
             returned = tuple(returned)
         if not isinstance(returned, tuple) or len(returned) != len(children):
-            raise TypeError(_wrong_tuple(name, returned, len(children)))
+            raise TypeError(_wrong_tuple(name, returned, len(children), definition_text(self.bwd)))
         flat: list[Any] = []
         for number, (ct, child) in enumerate(zip(returned, children, strict=True)):
             flat += _leaves_of_cotangent(name, number, ct, child)
         return [_check_cotangent(name, ct, aval) for ct, aval in zip(flat, avals, strict=True)]
 
 
-def _wrong_tuple(name: str, result: Any, count: int) -> str:
+def _wrong_tuple(name: str, result: Any, count: int, definition: str) -> str:
     """Return the message about a backward rule that does not return one cotangent for each argument.
 
-    ``name`` describes the rule, ``result`` is what it returned, ``count`` the number of arguments.
+    ``name`` describes the rule, ``result`` is what it returned, ``count`` the number of arguments, ``definition`` a
+    further line on where the rule is defined.
     """
     returned = "one array" if is_value(result) else type(result).__name__
     if isinstance(result, tuple):
@@ -169,9 +170,10 @@ def _wrong_tuple(name: str, result: Any, count: int) -> str:
     )
     problem = f"{name} returned {returned}; it has to return a tuple with {cotangents}."
     if count == 1:
-        return compose_message(problem, "Write return (ct_0,): a tuple of one, with a comma.")
+        return compose_message(problem, f"Write return (ct_0,): a tuple of one, with a comma.{definition}")
     cotangents = ", ".join(f"ct_{i}" for i in range(count))
-    return compose_message(problem, f"Write return ({cotangents}), with None for an argument without a cotangent.")
+    fix = f"Write return ({cotangents}), with None for an argument without a cotangent."
+    return compose_message(problem, fix + definition)
 
 
 def _non_differentiable_error(function: Any, arguments: RuleArguments) -> TypeError:

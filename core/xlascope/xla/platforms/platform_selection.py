@@ -163,9 +163,12 @@ def _make_client(name: str, requested: bool) -> Any:
         raise RuntimeError(f"there is no backend named {name!r}; those here are {names}")
     allowed = _parse_platforms(boot.platforms.value or "")
     if allowed and name not in allowed:
-        raise RuntimeError(
-            f"there is no backend named {name!r}: the setting platforms names {', '.join(allowed)} alone"
+        problem = f"there is no backend named {name!r}: the setting platforms names {', '.join(allowed)} alone."
+        fix = (
+            f"Write devices() or devices({allowed[0]!r}), or name {name} in the setting as well "
+            "(XLASCOPE_PLATFORMS or JAX_PLATFORMS in the environment)."
         )
+        raise RuntimeError(compose_message(problem, fix, _user_line_text()))
     plugins = find_installed(name)
     if not plugins:
         if not hardware_detection.is_hardware_present(name):
@@ -174,7 +177,7 @@ def _make_client(name: str, requested: bool) -> Any:
                 f"there is no backend named {name!r}: no {name.upper()} was found on this machine, which has {names}."
             )
             fix = (
-                "Ask for devices() of those, or leave the name out. If there is one, its plugin is missing: "
+                f"Write devices() or devices('cpu'). If this machine does have a {name.upper()}, install its plugin: "
                 f"{INSTALL_COMMANDS[name]}"
             )
             raise RuntimeError(compose_message(problem, fix, _user_line_text()))

@@ -180,7 +180,9 @@ def test_what_is_not_named_is_not_started() -> None:
     program = "import xlascope as xs\ntry:\n    xs.devices('tpu')\nexcept RuntimeError as error:\n    print(error)"
     named = os.environ | {"XLASCOPE_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", program], env=named, capture_output=True, text=True, check=True)
-    assert done.stdout == "there is no backend named 'tpu': the setting platforms names cpu alone\n"
+    problem, fix, place = done.stdout.splitlines()
+    assert problem == "there is no backend named 'tpu': the setting platforms names cpu alone."
+    assert fix.startswith("Write devices() or devices('cpu'), or name tpu in the setting") and place.startswith("At ")
 
 
 @pytest.mark.usefixtures("installed_plugins")
