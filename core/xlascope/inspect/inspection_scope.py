@@ -26,9 +26,9 @@ def inspection() -> Iterator[None]:
     """Mark the ``with`` block as an inspection.
 
     >>> with inspection():
-    ...     is_inspecting()
+    ...     inspecting()
     True
-    >>> is_inspecting()
+    >>> inspecting()
     False
     """
     previous, _STATE.inspecting = _STATE.inspecting, True
