@@ -96,7 +96,7 @@ IN_KERNEL = """
 import json, threading
 from typing import Any
 from xlascope.inspect import result
-from xlascope.ir import sources
+from xlascope.ir import user_frames
 from xlascope.records.watchers import watchers
 from xlascope.runtime.boot import post_hook
 import xlascope_widgets  # what importing the widgets' libraries changes is theirs
