@@ -1,6 +1,6 @@
 """What the CPU's rule of what to keep would do on other hardware: programs compiled ahead of time, as they are and with
 barriers behind what the rule finds. Nothing is run: what a TPU takes is its compiler's estimate, in cycles, and what a
-GPU takes at least is our count, bytes and operations at the chip's peaks.
+GPU takes at least is a roofline estimate, bytes and operations at the chip's peaks.
 
 ``python -m bench.kept_for_targets`` makes the table anew, in RESULTS.md too; names print rows of these programs alone.
 """

@@ -345,7 +345,7 @@ def test_numbers_on_nodes_follow_the_colour(explorer):
     explorer.group("none")
     explorer.find("[data-command=flops]").click()
     assert explorer.node("0").locator(".xs-sub").text_content() == "64 FLOP"
-    assert "our count" in explorer.find(".xs-legend").inner_text()
+    assert "roofline estimate" in explorer.find(".xs-legend").inner_text()
     explorer.find("[data-command=time]").click()
     assert explorer.node("0").locator(".xs-sub").text_content() == "not measured"
 

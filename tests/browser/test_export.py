@@ -112,7 +112,7 @@ def test_a_comparison_says_what_differs(opened, step):
     assert "times as long as" in opened.find(".xs-compare-timing").inner_text()
     assert opened.find(".xs-compare-dot").count() == 24
     numbers = opened.find(".xs-compare-numbers").inner_text()
-    assert "our count" in numbers and "XLA's" in numbers
+    assert "roofline estimate" in numbers and "XLA's" in numbers
     opened.screenshot("compare_light")
 
 

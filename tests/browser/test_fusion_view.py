@@ -87,7 +87,7 @@ def elsewhere(compiled, target="gpu:h100"):
         dataclasses.replace(k, name=f"other_{k.name}", estimated_seconds=(i + 1) * 1e-6, launch="8 × 128 threads")
         for i, k in enumerate(compiled.kernels[:6])
     )
-    more = {"estimated_seconds": 21e-6, "estimated_by": "our count", "seconds": 0.9}
+    more = {"estimated_seconds": 21e-6, "estimated_by": "roofline estimate", "seconds": 0.9}
     return dataclasses.replace(compiled, target=target, platform="gpu", kernels=kernels, **more)
 
 
@@ -271,7 +271,7 @@ def test_a_kernel_tells_its_kind_its_bytes_and_its_neighbours(panel, compiled):
     words = " ".join(card.inner_text().split())
     assert "one loop over the elements" in words
     assert f"reads {size(kernel.bytes_read)}, writes {size(kernel.bytes_written)}" in words
-    assert f"saved {size(kernel.bytes_saved)} of intermediate results" in words and "(our count)" in words
+    assert f"saved {size(kernel.bytes_saved)} of intermediate results" in words and "(roofline estimate)" in words
     for read in kernel.reads:
         assert f"{read.type_text}, {size(read.bytes)}" in words
     names = card.locator(".xs-neighbour [title]").evaluate_all("all => all.map(one => one.title)")
@@ -595,7 +595,7 @@ def test_another_target_is_another_view_of_the_same_program(blank, found, compil
     assert blank.find("[data-command^=target]").all_inner_texts() == ["measured", "gpu:h100"]
     blank.find("[data-command='target gpu:h100']").click()
     assert blank.names() == [kernel.name for kernel in reversed(other.kernels)]  # the longest estimate first
-    assert "compiled for gpu:h100 in 900 ms, not run · 21.0 µs a call estimated (our count)" in blank.text(
+    assert "compiled for gpu:h100 in 900 ms, not run · 21.0 µs a call estimated (roofline estimate)" in blank.text(
         ".xs-list-head"
     )
     blank.find(".xs-kernel").first.click()

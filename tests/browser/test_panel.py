@@ -179,7 +179,7 @@ def test_one_selection_from_an_equation(panel):
     assert panel.find("rect.xs-bar.selected").count() == 2  # one on each device
     assert panel.find(".xs-node.related").evaluate_all("all => all.map(one => one.dataset.path)") == ["4", "5", "23"]
     told = panel.find(".xs-detail").inner_text()
-    assert "tanh" in told and "In[7], line 10" in told and "(measured)" in told and "(our count)" in told
+    assert "tanh" in told and "In[7], line 10" in told and "(measured)" in told and "(roofline estimate)" in told
     panel.find('.xs-node[data-path="3"]').press("Escape")
     assert panel.find(".xs-panel .selected").count() == 0
 
@@ -310,7 +310,7 @@ def test_colour_by_time_and_bytes(panel):
     assert "heat-4" in panel.find('.xs-node[data-path="0"]').get_attribute("class")
     assert "measured" in panel.find(".xs-legend").inner_text()
     panel.find("[data-command=bytes]").click()
-    assert "our count" in panel.find(".xs-legend").inner_text()
+    assert "roofline estimate" in panel.find(".xs-legend").inner_text()
     panel.screenshot("panel_bytes")
 
 

@@ -184,7 +184,7 @@ def test_graphviz_draws_it(records, diff, tmp_path):
     [
         ("timeline", ("One step of update on each device", "cpu:0", "cpu:1", "measured by the profiler", "forward")),
         ("lines", ("Time per call of update by source line", "h = tanh(h)", "measured by the profiler")),
-        ("roofline", ("Kernels of update", "operations per byte", "our count")),
+        ("roofline", ("Kernels of update", "operations per byte", "roofline estimate")),
     ],
 )
 def test_charts_say_what_they_show_and_whose_numbers_those_are(records, kind, said):
@@ -269,7 +269,7 @@ def test_the_picture_of_a_comparison_says_signs_words_and_numbers(samples, diff)
         "removed",
         "f32[128,512] → f32[64,512]",
         "takes 2 times as long",
-        "our count",
+        "roofline estimate",
         "alike",
     ):
         assert said in svg

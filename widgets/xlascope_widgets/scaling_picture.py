@@ -17,8 +17,8 @@ from xlascope.records.plain import plain
 _COLOURS = ("#2f6fde", "#c4561c", "#7a5bd1", "#2e8b57", "#b8860b")
 _QUANTITIES = (("step", ""), ("computing", "5 3"), ("communicating", "1.5 3"))
 _SOURCE_NOTES = (
-    "estimates; computing: the compiler's, for GPUs our count of bytes and operations",
-    "communicating: our count of bytes, over the links at their peak",
+    "estimates; computing: the compiler's, for GPUs a roofline estimate",
+    "communicating: bytes sent, over the links at their peak",
 )
 _WIDTH, _HEIGHT, _LEFT, _TOP, _FOOT, _GAP = 430, 250, 62, 56, 104, 26
 _STYLE = (

@@ -235,7 +235,8 @@ def _overlap_lines(device: DeviceCall) -> list[str]:
 def _attribution_line(account: CallTimes) -> str:
     """Return a line with the shares of the kernels' time in equations and in copies of their results."""
     copied = f", {percent(account.copied)} copies what equations made" if account.copied else ""
-    how = f"profiler; rates: our count; bound by a ceiling: reached {percent(MIN_BOUND_FRACTION)} of it or more"
+    ceiling = f"bound by a ceiling: reached {percent(MIN_BOUND_FRACTION)} of it or more"
+    how = f"profiler; rates: roofline estimates; {ceiling}"
     return f"{percent(account.attributed)} of the kernels' time has an equation{copied} ({how})"
 
 

@@ -61,7 +61,7 @@ class Variable:
 
     @property
     def bytes(self) -> int:
-        """Return the size in bytes: elements times the dtype's width (our estimate)."""
+        """Return the size in bytes: elements times the dtype's width (estimate)."""
         elements = 1
         for size in self.shape:
             elements *= size

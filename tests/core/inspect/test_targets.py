@@ -38,7 +38,7 @@ def test_one_target_as_text() -> None:
     text = inspect.target(layer, X, target="gpu:h100").text.splitlines()
     assert text[0].startswith("layer for gpu:h100 (NVIDIA H100 80GB HBM3): 3 equations, compiled in ")
     assert text[1].split() == ["kernel", "kind", "equations", "saved", "moved", "at", "least", "launch", "operations"]
-    assert any("(our count: bytes and operations at the chip's peaks, launches apart)" in line for line in text)
+    assert any("(roofline estimate: bytes and operations at the chip's peaks, launches apart)" in line for line in text)
     assert any("no device, no tuning" in line for line in text)
 
 

@@ -206,7 +206,7 @@ def test_what_a_gpu_is_told_of_its_kernels() -> None:
     assert "threads" in product.launch and "threads" in total.launch
     moved = product.bytes_read + product.bytes_written
     assert product.estimated_seconds == pytest.approx(moved / 3.35e12)  # bound by memory
-    assert "our count" in compiled(program, A, B, target="gpu:h100").estimated_by
+    assert "roofline estimate" in compiled(program, A, B, target="gpu:h100").estimated_by
 
 
 @needs_compilers

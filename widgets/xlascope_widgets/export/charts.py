@@ -112,7 +112,7 @@ def draw_roofline(program: ProgramState) -> Figure:
         raise ValueError("no roofline: these records hold no traced and compiled program")
     points = _roofline_points(program)
     if not points:
-        raise ValueError("no roofline: no kernel that was measured has floating-point operations (our count)")
+        raise ValueError("no roofline: no kernel that was measured has floating-point operations (roofline estimate)")
     figure, axes = _make_figure(
         4.6, f"Kernels of {_plain_label(program.function)}: work per byte, and the rate reached"
     )
@@ -131,7 +131,7 @@ def draw_roofline(program: ProgramState) -> Figure:
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    source = "rates from the profiler's times; operations and bytes our count; area = time per call"
+    source = "rates from the profiler's times; operations and bytes: roofline estimates; area = time per call"
     if (top := program.ceilings) is not None:
         _draw_roof(axes, top.flops, top.bytes_per_second)
         source += f"; ceilings {plain(top.source, 110)}"
@@ -171,9 +171,7 @@ def draw_memory(program: ProgramState) -> Figure:
     axes.yaxis.set_major_formatter(EngFormatter("B"))
     axes.set_xlabel("kernels in the order in which they run")
     axes.legend(frameon=False, fontsize=7.5, loc="lower right", ncols=4, bbox_to_anchor=(1, 1))
-    return _add_source_note(
-        figure, "sizes and places: XLA's plan of memory; lifetimes: from the order of kernels (our count)"
-    )
+    return _add_source_note(figure, "sizes and places: XLA's plan of memory; lifetimes: from the order of kernels")
 
 
 #: The drawing functions by kind of chart.

@@ -122,9 +122,9 @@ def _figures_of_traced(traced: Traced) -> _Figures:
     equations = sum(1 for _ in traced.jaxpr.walk())
     if not equations and not traced.text:
         return {}
-    figures: _Figures = {"equations": (float(equations), "", "our count")}
+    figures: _Figures = {"equations": (float(equations), "", "counted")}
     if not traced.jaxpr.by_names:
-        figures["work"] = float(sum(equation.flops for equation in traced.jaxpr.equations)), "FLOP", "our count"
+        figures["work"] = float(sum(equation.flops for equation in traced.jaxpr.equations)), "FLOP", "roofline estimate"
     return figures
 
 
@@ -133,9 +133,13 @@ def _figures_of_compiled(compiled: Compiled) -> _Figures:
     kernels = compiled.kernels
     figures: _Figures = {
         "kernels": (float(len(kernels)), "", "XLA's program"),
-        "read by kernels": (float(sum(kernel.bytes_read for kernel in kernels)), "B", "our count, loops once"),
-        "written by kernels": (float(sum(kernel.bytes_written for kernel in kernels)), "B", "our count, loops once"),
-        "saved by fusing": (float(sum(kernel.bytes_saved for kernel in kernels)), "B", "our count, loops once"),
+        "read by kernels": (float(sum(kernel.bytes_read for kernel in kernels)), "B", "roofline estimate, loops once"),
+        "written by kernels": (
+            float(sum(kernel.bytes_written for kernel in kernels)),
+            "B",
+            "roofline estimate, loops once",
+        ),
+        "saved by fusing": (float(sum(kernel.bytes_saved for kernel in kernels)), "B", "roofline estimate, loops once"),
     }
     if compiled.flops is not None:
         figures["work after compiling"] = compiled.flops, "FLOP", "XLA's estimate"

@@ -12,7 +12,7 @@ from ...records import Equation, Finding, Measure
 from ...records.traits import Trait
 from ..formatting import percent, plural, rate, size
 from .evidence import Evidence, Level, name_of
-from .rule import COUNT, PROFILER, CallCost, are_written_separately
+from .rule import COUNT, ESTIMATE, PROFILER, CallCost, are_written_separately
 
 #: Minimum ratio of operations to those of the other order, and minimum length of a one-hot row.
 MIN_FLOP_RATIO, MIN_CLASSES = 4.0, 64
@@ -37,8 +37,8 @@ def find_product_order(evidence: Evidence) -> Iterator[Finding]:
                     f"Two matrices are multiplied before a smaller array: {flops} where {fewer} would do; they take "
                     f"{cost.words}",
                     f"multiply in the other order: {order.instead}",
-                    Measure("operations now", order.flops, "FLOP", COUNT),
-                    Measure("operations in the other order", order.fewer, "FLOP", COUNT),
+                    Measure("operations now", order.flops, "FLOP", ESTIMATE),
+                    Measure("operations in the other order", order.fewer, "FLOP", ESTIMATE),
                 )
 
 
@@ -202,7 +202,7 @@ def find_one_hot_products(evidence: Evidence) -> Iterator[Finding]:
                     f"{rows:,} rows are chosen from {classes:,} by a product with one-hot rows, {classes - 1:,} of "
                     f"{classes:,} numbers zero: it takes {cost.words}",
                     f"look the rows up: {name_of(level, product.inputs[1], 'table')}[labels]",
-                    Measure("operations", product.flops, "FLOP", COUNT),
+                    Measure("operations", product.flops, "FLOP", ESTIMATE),
                     Measure("rows chosen", rows, "", COUNT),
                 )
 
@@ -241,7 +241,7 @@ def find_integer_products(evidence: Evidence) -> Iterator[Finding]:
                 f"{cost.words}",
                 f"if no sum exceeds 2**24, multiply in float32, which is exact then, and convert back: "
                 f"(a.astype(jnp.float32) @ b.astype(jnp.float32)).astype(jnp.{kind})",
-                Measure("operations", product.flops, "FLOP", COUNT),
+                Measure("operations", product.flops, "FLOP", ESTIMATE),
                 Measure("float32 products here", evidence.ceilings.flops, "FLOP/s", evidence.ceilings.source),
             )
 
@@ -279,7 +279,7 @@ def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
         f"{len(products)} product{'s' * (len(products) > 1)} of float32 matrices take{'s' * (len(products) == 1)} "
         f"{cost.words}: bfloat16 would halve their {size(operand_bytes)}",
         'measure it: inspect.what_if(f, ..., change={"dtype": "bfloat16"}), and compare the results',
-        Measure("bytes of operands and results", operand_bytes, "B", COUNT),
+        Measure("bytes of operands and results", operand_bytes, "B", ESTIMATE),
         Measure("time of all kernels", evidence.kernel_seconds, "s", PROFILER),
         what_if=("dtype", "bfloat16"),
     )

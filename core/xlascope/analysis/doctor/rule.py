@@ -14,7 +14,7 @@ MIN_FINDING_SHARE, MIN_FINDING_SECONDS = 0.2, 100e-6
 #: Minimum seconds of a finding in all calls.
 MIN_FINDING_TOTAL_SECONDS = 0.05
 
-PROFILER, CLOCK, COUNT = "profiler", "host clock", "our count"
+PROFILER, CLOCK, COUNT, ESTIMATE = "profiler", "host clock", "counted", "roofline estimate"
 
 
 @dataclass(frozen=True)

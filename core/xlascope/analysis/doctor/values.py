@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...records import Equation, Finding, Kernel, Measure
 from ..formatting import percent, plural, seconds, size
 from .evidence import Evidence, Level, name_of, parameter
-from .rule import COUNT, PROFILER, CallCost, are_written_separately, is_significant
+from .rule import COUNT, ESTIMATE, PROFILER, CallCost, are_written_separately, is_significant
 
 #: Minimum number of elements of an array that counts as data, not as a parameter.
 MIN_DATA_ELEMENTS = 1024
@@ -231,7 +231,7 @@ def find_copies(evidence: Evidence) -> Iterator[Finding]:
         (
             Measure("time of copies per call", copy_seconds, "s", PROFILER),
             Measure("part of the kernels' time", share, "", PROFILER),
-            Measure("bytes moved per run", nbytes, "B", COUNT),
+            Measure("bytes moved per run", nbytes, "B", ESTIMATE),
         ),
     )
 

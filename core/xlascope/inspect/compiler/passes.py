@@ -130,7 +130,7 @@ def passes_text(traced: records.Traced, record: records.Passes) -> str:
     notes = [f"gone before the passes: {', '.join(early[:_MAX_PATHS])}{more}"] if early else []
     notes += [] if record.complete else ["This answer is partial."]
     notes += [f"({record.note})"] if record.note else []
-    count_note = ["instructions of all computations, parameters included (our count, by name)"]
+    count_note = ["instructions of all computations, parameters included (counted by name)"]
     return "\n".join([first, *table(rows, right=(0, 3, 4, 5, 6)), *count_note, *notes])
 
 

@@ -33,7 +33,7 @@ from .scaling_text import scaling_text
 
 #: The default targets: one generation of TPUs, from one host to 256 chips.
 DEFAULT_TARGETS = ("tpu:v5e:2x2", "tpu:v5e:4x4", "tpu:v5e:8x8", "tpu:v5e:16x16")
-_ESTIMATE_SOURCE = "our count: what each device has to send at the least, over all its links at their peak"
+_ESTIMATE_SOURCE = "roofline estimate: what each device has to send at the least, over all its links at their peak"
 
 
 class _TargetCompilation(NamedTuple):

@@ -51,7 +51,7 @@ def _notes(scaled: Scaled, compiled_points: list[ScaledTo]) -> list[str]:
     return [
         *notes,
         "in and out: bytes of the collectives' operands and results on one device, in one run (from the optimized HLO)",
-        "sent: bytes that one device has to send at the least (our count), memory: at the peak, the compiler's plan",
+        "sent: bytes that one device has to send, at the least, memory: at the peak, the compiler's plan",
         *_source_lines("computes, at least", ((point.computing_by, point.target) for point in compiled_points)),
         *_source_lines("communicates, at least", ((point.communicating_by, point.target) for point in compiled_points)),
         "step: both, one after the other, as if nothing overlapped",

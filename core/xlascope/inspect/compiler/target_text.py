@@ -33,7 +33,8 @@ def targets_text(traced: Traced, compilations: Sequence[Compiled]) -> str:
         [
             f"{traced.function}: {count}, for {plural(len(compilations), 'target')}; nothing was run",
             *table(rows, right=(1, 2, 3, 4, 5, 6, 7)),
-            "saved: bytes that stay inside kernels, moved: bytes that they read and write (our counts, loops once)",
+            "saved: bytes that stay inside kernels, moved: bytes that they read and write (roofline estimates, loops "
+            "once)",
             "memory: at the peak, the compilers' plans",
             *_source_lines(compilations),
             *dict.fromkeys(line for item in compilations for line in format_notes(item)),
@@ -102,7 +103,8 @@ def _format_layout(type_text: str) -> str:
 
 def _notes(compiled: Compiled) -> list[str]:
     """Return notes about the sources of the numbers, and what they leave out."""
-    notes = ["saved and moved: bytes that stay inside the kernel, and that it reads and writes (our counts, one run)"]
+    sizes = "bytes that stay inside the kernel, and that it reads and writes (roofline estimates, one run)"
+    notes = [f"saved and moved: {sizes}"]
     if compiled.platform == "tpu":
         notes.append("what stays on the chip, S(1) in its layout, is not moved; copies bring it there and back")
     if compiled.estimated_seconds is not None:

@@ -22,7 +22,7 @@ from .compiler_input import CompilerInput
 from .compiler_process import CompileProgress, TargetCompilation, compile_for_target
 
 #: The sources of ``Compiled.estimated_seconds``.
-ROOFLINE_SOURCE = "our count: bytes and operations at the chip's peaks, launches apart"
+ROOFLINE_SOURCE = "roofline estimate: bytes and operations at the chip's peaks, launches apart"
 COMPILER_SOURCE = "the TPU compiler's, at the chip's peaks, each loop once"
 _NO_WORK_MARK = 'custom_call_target="ConcatBitcast"'
 

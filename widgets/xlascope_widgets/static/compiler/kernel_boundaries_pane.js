@@ -32,7 +32,7 @@ function drawBoundaries(store) {
     el(
       "div",
       { class: "xs-list-head xs-muted xs-small" },
-      `${pluralize(all.length, "array")} between kernels: ${formatBytes(total)} written and read back a call (our count). Each was not fused away.`,
+      `${pluralize(all.length, "array")} between kernels: ${formatBytes(total)} written and read back a call (roofline estimate). Each was not fused away.`,
     ),
     drawWhy(store),
     all.slice(0, MOST_LISTED).map((boundary) => drawBoundary(store, boundary)),

@@ -74,7 +74,7 @@ function drawKernels(store) {
     copies && `${formatInt(copies)} that only ${copies === 1 ? "copies" : "copy"}`,
     unknown > copies && `${formatInt(unknown - copies)} with no source known`,
     kernels.length > MOST_LISTED && `${formatInt(kernels.length - MOST_LISTED)} more not listed`,
-    saved && `fusing saved ${formatBytes(saved)} of reads and writes (our count)`,
+    saved && `fusing saved ${formatBytes(saved)} of reads and writes (roofline estimate)`,
     formatEstimates(program),
   ].filter(Boolean);
   return [
@@ -273,7 +273,7 @@ function describeSizes(kernel) {
   const saved = kernel.saved
     ? `, saved ${formatBytes(kernel.saved)} of intermediate results, neither written nor read back`
     : "";
-  const sizes = `reads ${formatBytes(kernel.read)}, writes ${formatBytes(kernel.written)}${saved} (our count)`;
+  const sizes = `reads ${formatBytes(kernel.read)}, writes ${formatBytes(kernel.written)}${saved} (roofline estimate)`;
   const facts = [...describeCollective(kernel), sizes];
   return kernel.unknown
     ? [...facts, `${kernel.unknown} of ${pluralize(kernel.instructions, "instruction")} with no source known`]

@@ -88,7 +88,7 @@ export function drawTargetTable(store) {
   return el(
     "table",
     { class: "xs-sides xs-small" },
-    el("caption", { class: "xs-muted" }, "side by side (bytes: our count)"),
+    el("caption", { class: "xs-muted" }, "side by side (bytes: roofline estimates)"),
     el(
       "tr",
       {},

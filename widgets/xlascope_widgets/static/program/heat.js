@@ -25,8 +25,8 @@ const HEAT_STEPS = 5;
 /** What the colours of a heat mean, and whose number it is. */
 export const HEAT_WORDS = {
   time: "little to much time (measured, a kernel's split equally over its equations)",
-  flops: "few to many floating-point operations (our count, steps of loops included)",
-  bytes: "few to many bytes read and written (our count)",
+  flops: "few to many floating-point operations (roofline estimate, steps of loops included)",
+  bytes: "few to many bytes read and written (roofline estimate)",
 };
 
 /**

@@ -199,13 +199,15 @@ export function describeEquation(program, path) {
   if (program.materialized.has(path)) parts.push("kept in memory: XLA would compute it again in several kernels");
   parts.push(...describeTime(program, path, kernels));
   if (equation.flops)
-    parts.push(`${formatFlops(equation.flops)}${(getTripCount(equation) ?? 1) > 1 ? " in all steps" : ""} (our count)`);
+    parts.push(
+      `${formatFlops(equation.flops)}${(getTripCount(equation) ?? 1) > 1 ? " in all steps" : ""} (roofline estimate)`,
+    );
   if (!program.byNames)
-    parts.push(`${formatBytes(program.countBytes(equation))} read and written if it ran alone (our count)`);
+    parts.push(`${formatBytes(program.countBytes(equation))} read and written if it ran alone (roofline estimate)`);
   const bound = equation.bodies || program.byNames ? null : computeRoofline(program, equation, program.ceilings);
   if (bound)
     parts.push(
-      `at least ${formatTime(bound.time)} alone, by the ceiling of ${bound.limit} (our count over ceilings ${program.ceilings?.source ?? "measured here"})`,
+      `at least ${formatTime(bound.time)} alone, by the ceiling of ${bound.limit} (roofline estimate, ceilings ${program.ceilings?.source ?? "measured here"})`,
     );
   return parts;
 }

@@ -137,7 +137,9 @@ export function sortKernelsByTime(program, measure = (kernel) => program.times.g
 export function formatKernels(program) {
   const kernels = program.heavy.kernels;
   if (!kernels) return "not compiled yet";
-  const measured = program.times.size ? ` · time a call measured, bytes our count${formatOverlap(program)}` : "";
+  const measured = program.times.size
+    ? ` · time a call measured, bytes: roofline estimates${formatOverlap(program)}`
+    : "";
   const elsewhere = program.heavy.target ? ` · compiled for ${program.heavy.target}, not run` : "";
   return `${pluralize(kernels.length, "kernel")} for ${pluralize(program.equations.size, "equation")}${measured}${elsewhere}`;
 }

@@ -198,7 +198,7 @@ export class Structure {
     return this.variables.get(name)?.[0] ?? "";
   }
 
-  /** Return the bytes that an equation reads and writes, by our count. @param {Equation} equation */
+  /** Return the bytes that an equation reads and writes, by the roofline's estimate. @param {Equation} equation */
   countBytes(equation) {
     return [...equation.in, ...equation.out].reduce((sum, name) => sum + (this.variables.get(name)?.[1] ?? 0), 0);
   }

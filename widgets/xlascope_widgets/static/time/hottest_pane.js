@@ -143,13 +143,13 @@ function drawKernelRows(program, order) {
     drawHeading(text, by, order, tip);
   return {
     body,
-    note: `measured, share of all kernels' time${formatOverlap(program)}; operations and bytes: our count`,
+    note: `measured, share of all kernels' time${formatOverlap(program)}; operations and bytes: roofline estimates`,
     head: [
       drawHeading("kernel"),
       sort("time a call", "time", "Seconds of one call, without the kernels that it runs (measured)"),
       drawHeading("share"),
-      sort("FLOP/s", "flops", "Floating-point operations (our count) by its measured time"),
-      sort("B/s", "bytes", "Bytes read and written (our count) by its measured time"),
+      sort("FLOP/s", "flops", "Floating-point operations (roofline estimate) by its measured time"),
+      sort("B/s", "bytes", "Bytes read and written (roofline estimate) by its measured time"),
       sort(
         "bound by",
         "bound",
