@@ -203,7 +203,7 @@ def test_a_closed_box_is_marked_for_what_is_in_it(panel):
 
 def test_an_equation_without_a_source_says_so(panel):
     panel.click("33")
-    assert "no source known" in panel.find(".xs-detail").inner_text()
+    assert "no source information" in panel.find(".xs-detail").inner_text()
     assert panel.marked(".xs-line", "data-line") == set()
 
 

@@ -16,7 +16,7 @@ from tests.changes_of_jax import made
 
 ASKED = Path(__file__).parent / "asked.py"
 ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu"}
-UNWATCHED = ["no source known: compiled before anybody watched: its kernels are known, its equations are not"]
+UNWATCHED = ["no source information: compiled before anybody watched: its kernels are known, its equations are not"]
 
 
 def asked(*what: str) -> tuple[dict[str, Any], str]:

@@ -79,7 +79,7 @@ def test_text_tells_stages_jaxpr_and_kernels(samples):
     assert "{ lambda" in told and "{ lambda" not in text(samples.training_records(), jaxpr=False)
     row = next(line for line in told.splitlines() if line.startswith("broadcast_add_tanh_fusion.3"))
     assert "loop" in row and "(measured)" in row and "524 kB" in row and "broadcast_in_dim add tanh" in row
-    assert "no source known" in told
+    assert "no source information" in told
 
 
 def test_a_version_compiled_quickly_and_the_optimized_one_are_told_apart(samples, script):

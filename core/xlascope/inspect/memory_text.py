@@ -87,7 +87,7 @@ def _buffer_rows(
         producers = [equations[path] for path in buffer.equations if path in equations]
         name, operations = (
             buffer.maker,
-            " ".join(dict.fromkeys(equation.operation for equation in producers)) or "no source known",
+            " ".join(dict.fromkeys(equation.operation for equation in producers)) or "no source information",
         )
         if buffer.kind == "argument":
             name, operations = argument_label(jaxpr, buffer.argument) or buffer.maker, ""

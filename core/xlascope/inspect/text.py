@@ -269,7 +269,7 @@ def describe_source(kernel: Kernel | None, equations: dict[EquationPath, Equatio
     copied = _lookup_equations(kernel.moves, equations) if kernel is not None else []
     if not copied and kernel is not None and kernel.kind == "call":
         return "runs what is within"
-    return f"copies what {join_operations(copied)} made" if copied else "no source known"
+    return f"copies what {join_operations(copied)} made" if copied else "no source information"
 
 
 def join_operations(equations: Sequence[Equation]) -> str:
@@ -279,7 +279,7 @@ def join_operations(equations: Sequence[Equation]) -> str:
         counts = Counter(names)
         names = [f"{name} ×{count}" if count > 1 else name for name, count in counts.items()]
     more = f" +{len(names) - MAX_NAMES}" if len(names) > MAX_NAMES else ""
-    return " ".join(names[:MAX_NAMES]) + more if names else "no source known"
+    return " ".join(names[:MAX_NAMES]) + more if names else "no source information"
 
 
 def _format_locations(equations: Sequence[Equation], titles: dict[str, str]) -> str:

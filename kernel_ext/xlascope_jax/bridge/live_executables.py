@@ -94,6 +94,6 @@ def _compiled_record(entry: ProgramEntry, executable: ExecutableEntry) -> record
             None,
             None,
             executable.label,
-            (f"no source known: {UNWATCHED_REASON}",),
+            (f"no source information: {UNWATCHED_REASON}",),
         )
     return executable.record

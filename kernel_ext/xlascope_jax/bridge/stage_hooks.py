@@ -49,8 +49,8 @@ _log = logging.getLogger(__name__)
 #: jax's monitoring event for a hit in its disk cache.
 _CACHE_HIT_EVENT = "/jax/compilation_cache/cache_hits"
 FROM_DISK = (
-    "no source known: this program came from jax's compilation cache on disk, which is found without the names of "
-    "equations and may bring those of another; ask for its fusions to compile it again and see"
+    "no source information: this program came from jax's compilation cache on disk, which is found without the names "
+    "of equations and may bring those of another; ask for its fusions to compile it again and see"
 )
 
 

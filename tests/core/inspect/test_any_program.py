@@ -205,7 +205,7 @@ def test_a_program_of_jax_is_answered_about_its_kernels(form: str, of_jax: Path)
     program = Program((of_jax / form).read_bytes())
     assert program.record.function == "layer"
     told = str(inspect.fusions(program))
-    assert told.startswith("layer: equations unknown, compiled in") and "no source known" in told
+    assert told.startswith("layer: equations unknown, compiled in") and "no source information" in told
     assert "(a) argument 0" not in str(inspect.memory(program))
     assert "InstructionFusion" in str(inspect.why(program))
     assert "tanh" in str(inspect.hlo(program, stage="optimized"))

@@ -255,7 +255,7 @@ def _make_figure(height: float, title: str) -> tuple[Figure, Any]:
 
 
 def _add_legend(axes: Any, passes: set[str]) -> None:
-    words = {"": "no source known"}
+    words = {"": "no source information"}
     for role in (name for name in COLOURS if name in passes):
         axes.scatter([], [], color=COLOURS[role], marker="s", label=words.get(role, role))
     axes.legend(frameon=False, fontsize=7.5, loc="lower right", ncols=4, bbox_to_anchor=(1, 1), handletextpad=0.2)

@@ -72,7 +72,7 @@ function drawKernels(store) {
   const tail = [
     single && `${pluralize(single, "kernel")} with one equation`,
     copies && `${formatInt(copies)} that only ${copies === 1 ? "copies" : "copy"}`,
-    unknown > copies && `${formatInt(unknown - copies)} with no source known`,
+    unknown > copies && `${formatInt(unknown - copies)} with no source information`,
     kernels.length > MOST_LISTED && `${formatInt(kernels.length - MOST_LISTED)} more not listed`,
     saved && `fusing saved ${formatBytes(saved)} of reads and writes (roofline estimate)`,
     formatEstimates(program),
@@ -276,7 +276,7 @@ function describeSizes(kernel) {
   const sizes = `reads ${formatBytes(kernel.read)}, writes ${formatBytes(kernel.written)}${saved} (roofline estimate)`;
   const facts = [...describeCollective(kernel), sizes];
   return kernel.unknown
-    ? [...facts, `${kernel.unknown} of ${pluralize(kernel.instructions, "instruction")} with no source known`]
+    ? [...facts, `${kernel.unknown} of ${pluralize(kernel.instructions, "instruction")} with no source information`]
     : facts;
 }
 

@@ -102,7 +102,7 @@ function listRemovedEquations(store, pass, query) {
     .filter(({ path, equation }) => path === query || equation?.op.includes(query.toLowerCase()))
     .map(
       ({ path, equation }) =>
-        `${equation?.op ?? "equation"} ${path}, ${program?.formatLine(path) ?? "no source known"}`,
+        `${equation?.op ?? "equation"} ${path}, ${program?.formatLine(path) ?? "no source information"}`,
     );
 }
 

@@ -197,7 +197,7 @@ function drawStep(program, step, on) {
 
 /** Describe the equations of an instruction: "tanh, line 9". @param {Program} program @param {string[]} paths */
 function describeEquations(program, paths) {
-  if (!paths.length) return "no source known";
+  if (!paths.length) return "no source information";
   const words = paths
     .slice(0, 3)
     .map((path) => `${program.equations.get(path)?.op ?? path}, ${program.formatLine(path) ?? "no line known"}`);

@@ -83,7 +83,7 @@ export function formatSubline(program, equation, heat = "pass") {
   const parts = [];
   if (origin && time != null) return `${formatTime(time)} · of ${program.formatLine(origin) ?? "an unknown line"}`;
   if (origin) parts.push(formatTransposed(program, origin));
-  else if (time == null) parts.push(program.formatLine(equation.path) ?? "no source known");
+  else if (time == null) parts.push(program.formatLine(equation.path) ?? "no source");
   if (time != null) parts.push(formatTime(time));
   if (time != null && equation.flops) parts.push(formatFlops(equation.flops));
   return parts.join(" · ");

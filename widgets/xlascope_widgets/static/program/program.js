@@ -217,7 +217,7 @@ export class Program extends Structure {
   /** Describe where an equation comes from. @param {string} path */
   describeSource(path) {
     const src = this.equations.get(path)?.src;
-    if (!src) return "no source known";
+    if (!src) return "no source information";
     const text = (this.heavy.sources ?? []).find((s) => s.file === src[0]);
     return `${text?.title ?? this.heavy.files?.[src[0]]}, line ${src[1]}`;
   }

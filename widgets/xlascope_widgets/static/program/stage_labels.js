@@ -175,7 +175,7 @@ export function labelKernel(program, kernel) {
 export function describeOrigin(program, kernel) {
   const ops = [...new Set((kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean))];
   if (!ops.length && kernel?.kind === "call") return "runs what is within";
-  return ops.length ? `copies what ${shorten(ops.join(", "), 40)} made` : "no source known";
+  return ops.length ? `copies what ${shorten(ops.join(", "), 40)} made` : "no source information";
 }
 
 /** Format both sums of times, where kernels overlap. @param {Program} program */

@@ -16,7 +16,7 @@ const WHOLE = 80;
 /** @param {Store} store */
 export function drawSource(store) {
   const { program } = store;
-  if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, "no source known");
+  if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, "no source information");
   const times = getLineTimes(program);
   return program.heavy.sources.map((source) => [
     el(

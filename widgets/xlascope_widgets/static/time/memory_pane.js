@@ -215,7 +215,7 @@ function drawBufferRow(program, [by, kind, bytes, first, last, argument, , , ...
     el(
       "td",
       { class: "xs-mono xs-small" },
-      argument >= 0 ? "" : operations.length ? shorten(operations.join(" ▸ "), 40) : "no source known",
+      argument >= 0 ? "" : operations.length ? shorten(operations.join(" ▸ "), 40) : "no source information",
     ),
     el(
       "td",
