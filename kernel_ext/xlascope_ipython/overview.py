@@ -15,7 +15,7 @@ _EXAMPLE = "f(x)"
 #: Questions about one call, in the order in which users typically ask them.
 _QUESTIONS = {
     "timings": "how long each kernel and line takes, measured",
-    "doctor": "what is wrong with it, in at most three sentences, and what to do",
+    "doctor": "at most three findings, each with its share of the time and what to do",
     "fusions": "the kernels that XLA makes of it; --why: the reasons",
     "memory": "what is held when, and at the peak",
     "explore": "its program as a graph, without compiling it",

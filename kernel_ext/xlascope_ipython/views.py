@@ -196,7 +196,7 @@ class SummaryLine:
         sound = [item for item in self._records() if item.program not in failed]
         parts = [text(sound, jaxpr=False).splitlines()[0]] if sound else []
         more_programs = len({item.program for item in sound}) - 1
-        parts += [f"and {more_programs} more program{'s' if more_programs > 1 else ''}"] if more_programs > 0 else []
+        parts += [f"and {more_programs} other program{'s' if more_programs > 1 else ''}"] if more_programs > 0 else []
         again = [item for item in self._retraces.by_cost() if item.count >= MIN_LOOP_RETRACES and item.seconds > 0]
         parts += [f"{format_heading(item)}: %recompiles says why" for item in again[:2]]
         parts += [plain(f"{item.error} in {item.stage} of {item.function}") for item in failures]

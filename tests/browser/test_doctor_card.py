@@ -145,7 +145,7 @@ def test_a_healthy_program_has_no_card_unless_somebody_asked(blank, records):
     healthy = [each for each in records if not isinstance(each, Diagnosis | Executed)]
     assert show(blank, healthy).is_hidden()
     asked = show(blank, [*healthy, dataclasses.replace(diagnosis, findings=())])
-    assert "Nothing found" in asked.inner_text()
+    assert "No findings" in asked.inner_text()
 
 
 def test_what_is_hostile_is_text(blank, records):

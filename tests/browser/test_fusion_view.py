@@ -318,7 +318,7 @@ def test_what_crosses_memory(panel, compiled):
 def test_an_edge_is_clicked_asked_about_and_answered(panel, compiled):
     ends = click_edge(panel, compiled)
     assert "not fused?" in panel.text(".xs-whynot")
-    assert "crosses memory" in panel.text(".xs-whynot") or "Neither reads" in panel.text(".xs-whynot")
+    assert "kernel boundary" in panel.text(".xs-whynot") or "Neither reads" in panel.text(".xs-whynot")
     panel.find(".xs-whynot [data-ask]").click()
     asked = panel.question()
     assert (asked["question"], asked["program"], asked["edge"]) == ("why", compiled.program, ends)

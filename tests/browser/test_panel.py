@@ -302,7 +302,9 @@ def test_several_programs(blank, samples):
     assert choice.input_value() == "1"
     choice.select_option("2")
     assert "init" in blank.find(".xs-strip").inner_text()
-    assert "+ 1 program" in blank.find(".xs-strip").inner_text()
+    assert "and 1 other program" in blank.find(".xs-strip").inner_text()
+    others = blank.find(".xs-strip .xs-asides [title]").first.get_attribute("title")
+    assert others == "The largest first: update. Choose one in the open panel"
 
 
 def test_colour_by_time_and_bytes(panel):

@@ -66,7 +66,14 @@ def test_a_run_and_its_programs(opened, page):
     card = opened.find(".xs-script")
     assert card.locator(".xs-script-command").inner_text() == f"python {NAME} --epochs </script>"
     words = " ".join(card.inner_text().split())
-    for said in ("ValueError after", "running programs", "making them", "everything else", "cpu:0", "Python 3."):
+    for said in (
+        "ValueError after",
+        "running programs",
+        "trace + lower + compile",
+        "everything else",
+        "cpu:0",
+        "Python 3.",
+    ):
         assert said in words
     assert opened.page.title().startswith(f"python {NAME}")
     assert opened.find("img").count() == 0

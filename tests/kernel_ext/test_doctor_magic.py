@@ -33,4 +33,4 @@ def test_why_it_is_traced_again_is_known_to_a_notebook(terminal: Any, monkeypatc
 def test_it_takes_a_call_and_says_so(terminal: Any) -> None:
     assert "%doctor takes one call of a function" in terminal.run("%doctor 3", fails=True)
     magic = terminal.shell.magics_manager.magics["line"]["doctor"]
-    assert "what is wrong with a call" in magic.__doc__
+    assert "at most three findings about a call" in magic.__doc__

@@ -10,6 +10,7 @@ from xlascope import records
 from xlascope_widgets import picture, text, wire
 from xlascope_widgets.picture import draw
 from xlascope_widgets.program_store import ProgramStore
+from xlascope_widgets.text import store_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert(1)</script>\"'&]]>\x00\ud800</text>"
@@ -80,6 +81,13 @@ def test_text_tells_stages_jaxpr_and_kernels(samples):
     row = next(line for line in told.splitlines() if line.startswith("broadcast_add_tanh_fusion.3"))
     assert "loop" in row and "(measured)" in row and "524 kB" in row and "broadcast_in_dim add tanh" in row
     assert "no source information" in told
+
+
+def test_text_names_the_programs_that_it_leaves_out(samples):
+    small = [samples.traced(n, function=f"init{n}") for n in range(2, 10)]
+    store = ProgramStore.of([*samples.training_records(), *small])
+    assert store_text(store, most=8).endswith("\nand 1 other program: init9")
+    assert store_text(store, most=1).endswith("\nand 8 other programs: init2, init3, init4, init5, init6, init7, …")
 
 
 def test_a_version_compiled_quickly_and_the_optimized_one_are_told_apart(samples, script):

@@ -16,6 +16,8 @@ UNKNOWN_CLOCK = "by a clock that this version does not know"
 
 #: The maximum number of programs of a script described in detail; a table lists all.
 MAX_SCRIPT_PROGRAMS = 5
+#: The maximum number of functions named of the programs that are left out.
+MAX_OTHER_NAMES = 6
 #: The maximum number of lines of a jaxpr shown in a summary.
 MAX_JAXPR_LINES = 40
 #: The maximum number of characters of text stored beside the picture in a saved notebook.
@@ -36,8 +38,15 @@ def store_text(store: ProgramStore, *, jaxpr: bool = True, most: int | None = No
     parts = [] if store.script is None else [script_text(store.script)]
     parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure_text(f) for f in store.failures]
     if len(programs) > len(shown) and store.script is None:
-        parts.append(_pluralize(len(programs) - len(shown), "more program"))
+        parts.append(_other_programs(programs[len(shown) :]))
     return "\n\n".join(parts) or "xlascope: nothing was traced, compiled or run"
+
+
+def _other_programs(programs: list[ProgramState]) -> str:
+    """Return how many programs are left out, and the names of the most important of their functions."""
+    names = list(dict.fromkeys(plain(program.function, 40) for program in programs))
+    more = ", …" if len(names) > MAX_OTHER_NAMES else ""
+    return f"and {_pluralize(len(programs), 'other program')}: {', '.join(names[:MAX_OTHER_NAMES])}{more}"
 
 
 def clip_text(text: str, most: int = MAX_SAVED_CHARS) -> str:

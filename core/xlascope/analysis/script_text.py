@@ -20,8 +20,8 @@ def run_text(source: Iterable[Record]) -> str:
     >>> run = ScriptRun(None, "train.py", 0.0, 4.0, ("python", "train.py"), "/home", "ended", 0.5, (share,))
     >>> print(run_text([run]))
     python train.py: ended after 4 s
-    tracing, lowering and compiling 0.5 s, running 2.5 s (calls × time of one)
-       running     making    calls  program
+    trace + lower + compile 0.5 s, running 2.5 s (calls × time of one)
+       running    compile    calls  program
          2.5 s      0.5 s      500  step
     """
     records = list(source)
@@ -43,8 +43,8 @@ def script_text(run: ScriptRun) -> str:
     """Return the report of the run itself, without the records of single programs."""
     lines = [
         f"{plain(' '.join(run.command), 300)}: {plain(run.ended, 60) or 'still running'} after {run.seconds:.3g} s",
-        f"tracing, lowering and compiling {run.making:.3g} s, running {run.running:.3g} s (calls × time of one)",
-        f"{'running':>10} {'making':>10} {'calls':>8}  program",
+        f"trace + lower + compile {run.making:.3g} s, running {run.running:.3g} s (calls × time of one)",
+        f"{'running':>10} {'compile':>10} {'calls':>8}  program",
         *map(_row, run.shares),
     ]
     return "\n".join(lines + [f"note: {plain(note, 300)}" for note in run.notes])

@@ -86,7 +86,7 @@ def format_progress(recorder: ScriptRecorder, elapsed: float) -> str:
         else "no program yet"
     ]
     if recorder.build_seconds >= 0.05:
-        parts.append(f"{recorder.build_seconds:.1f} s making them")
+        parts.append(f"{recorder.build_seconds:.1f} s compile time")
     active = recorder.active_stage
     if active is not None and active.stage != "run":
         parts.append(f"{_WORDS[active.stage]} {plain(active.function, 24)}")

@@ -116,7 +116,9 @@ def test_the_line_says_what_goes_on() -> None:
     seen.receive(traced(1, 2.0))
     seen.receive(ran(1, 1_200, 0.0112))
     seen.receive(Started(2, "loss\x1b[2J", "compile", 0.0))
-    expected = "xlascope 1:01:05: 1 program · 2.0 s making them · compiling loss�[2J · f1 ran 1,200 times, 11.2 ms each"
+    expected = (
+        "xlascope 1:01:05: 1 program · 2.0 s compile time · compiling loss�[2J · f1 ran 1,200 times, 11.2 ms each"
+    )
     assert format_progress(seen, 3665.0) == expected
 
 

@@ -39,8 +39,8 @@ function buildQuestion(store, { what_if: [kind, ...values] = [""] }) {
 /** @param {Store} store @param {Advice[]} findings @param {number} rules @param {string[]} notes */
 function drawCard(store, findings, rules, notes) {
   const head = findings.length
-    ? `${pluralize(findings.length, "thing")} to change`
-    : `Nothing found, by ${pluralize(rules, "rule")}`;
+    ? pluralize(findings.length, "finding")
+    : `No findings, by ${pluralize(rules, "rule")}`;
   return [
     el("div", { class: "xs-doctor-head", role: "heading", "aria-level": 3 }, head),
     findings.length > 0 &&
@@ -60,7 +60,7 @@ function drawFinding(store, finding) {
     { class: "xs-doctor-row" },
     el(
       "span",
-      { class: "xs-doctor-share", title: "the part of what is spent that is at stake" },
+      { class: "xs-doctor-share", title: "time attributable: the part of the time spent that this finding accounts for" },
       el(
         "span",
         { class: "xs-doctor-bar", "aria-hidden": "true" },

@@ -19,7 +19,7 @@ function drawBoundaries(store) {
   const all = listBoundaries(program);
   const total = all.reduce((sum, boundary) => sum + boundary.bytes * (1 + boundary.to.length), 0);
   if (!program.heavy.kernels)
-    return el("div", { class: "xs-empty" }, "Not compiled yet: what crosses memory is known after compilation.");
+    return el("div", { class: "xs-empty" }, "Not compiled yet: kernel boundaries are known after compilation.");
   const unread = drawNoKernels(program);
   if (unread) return unread;
   if (!all.length)
@@ -45,8 +45,8 @@ registerPane({
   id: "crossing",
   place: "side",
   order: 2,
-  title: "crossing",
-  tip: "arrays that cross memory from kernel to kernel",
+  title: "boundaries",
+  tip: "kernel boundaries: arrays that one kernel writes to memory and another reads back",
   draw: drawBoundaries,
 });
 

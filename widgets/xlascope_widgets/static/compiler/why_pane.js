@@ -143,7 +143,7 @@ function drawPassedValues(store, from, to) {
     el(
       "div",
       { class: "xs-muted" },
-      `crosses memory: ${boundary.type}, ${formatBytes(boundary.bytes)} (roofline estimate)`,
+      `kernel boundary: ${boundary.type}, ${formatBytes(boundary.bytes)} (roofline estimate)`,
       boundary.to.length > 1 && `, read by ${pluralize(boundary.to.length, "kernel")}`,
     ),
   );

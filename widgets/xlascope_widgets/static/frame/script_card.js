@@ -99,7 +99,7 @@ function drawTimes({ programs, making, seconds: elapsed }) {
       "running programs",
       "calls times the time of one: that of the devices where the profiler saw whole calls, else the host’s (measured)",
     ],
-    ["make", making, "making them", "tracing, lowering and compiling (measured)"],
+    ["make", making, "trace + lower + compile", "compile time of all programs (measured)"],
     ["rest", other, "everything else", "Python, input, waiting: what is left of the time"],
   ]);
   return el(
@@ -150,7 +150,7 @@ function drawTable({ programs }, shown, all) {
         el(
           "tr",
           {},
-          ["program", "running", "calls", "one call", "making it", ""].map((name) => el("th", { scope: "col" }, name)),
+          ["program", "running", "calls", "one call", "compile time", ""].map((name) => el("th", { scope: "col" }, name)),
         ),
       ),
       el(

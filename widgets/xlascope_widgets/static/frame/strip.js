@@ -3,7 +3,7 @@
 
 import { drawWhyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";
-import { formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
+import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { listStages } from "../program/stage_labels.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -148,7 +148,7 @@ function drawBusyBars(program) {
         style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%`,
       }),
     );
-    const tip = `${device.name}: busy ${formatPercent(device.busy)} of the time of a call (measured by the profiler, in whole calls); blue forward, orange backward, violet update`;
+    const tip = `${device.name}: busy ${formatPercent(device.busy)} of the time of a call (measured by the profiler, in whole calls); by phase: blue forward, orange backward, violet update`;
     return el(
       "span",
       { class: `xs-stage xs-busy${i ? " xs-wide" : ""}`, title: tip },
@@ -162,7 +162,7 @@ function drawBusyBars(program) {
     );
   });
   if (devices.length > bars.length)
-    bars.push(el("span", { class: "xs-muted" }, `+ ${pluralize(devices.length - bars.length, "device")}`));
+    bars.push(el("span", { class: "xs-muted" }, `and ${pluralize(devices.length - bars.length, "other device")}`));
   return bars;
 }
 
@@ -217,7 +217,11 @@ function drawAsides(store, open) {
     { class: "xs-asides" },
     drawWhyButton(store),
     others > 0 &&
-      el("span", { class: "xs-muted", title: listOtherPrograms(live, program) }, `+ ${pluralize(others, "program")}`),
+      el(
+        "span",
+        { class: "xs-muted", title: listOtherPrograms(live, program, others) },
+        `and ${pluralize(others, "other program")}`,
+      ),
     el(
       "button",
       {
@@ -232,12 +236,18 @@ function drawAsides(store, open) {
   );
 }
 
-/** @param {Live} live @param {Program|undefined} program */
-function listOtherPrograms(live, program) {
-  const names = live.programs
-    .filter((light) => light.number !== program?.number)
-    .map((light) => shorten(light.function, 40));
-  return `${[...new Set(names)].slice(0, 12).join(", ")}: choose in the open panel`;
+/**
+ * List the names of the programs that are not shown, the largest first, as the kernel sends them.
+ * @param {Live} live
+ * @param {Program|undefined} program
+ * @param {number} count
+ */
+function listOtherPrograms(live, program, count) {
+  const others = live.programs.filter((light) => light.number !== program?.number);
+  const names = [...new Set(others.map((light) => shorten(light.function, 40)))].slice(0, 12);
+  const named = others.filter((light) => names.includes(shorten(light.function, 40))).length;
+  const more = count > named ? `, and ${formatInt(count - named)} more` : "";
+  return `The largest first: ${names.join(", ")}${more}. Choose one in the open panel`;
 }
 
 /**

@@ -24,7 +24,7 @@ export function drawToolbar(store, isFull = false) {
           "data-command": heat,
           "aria-pressed": String(store.heat === heat),
         },
-        heat,
+        heat === "pass" ? "phase" : heat,
       ),
     ),
     hasNestings(store.program) &&

@@ -367,7 +367,7 @@ export interface Live {
   script?: Script;
 }
 
-/** A program of a script: its number (-1: many small ones), function, calls, seconds running and making it, how many it stands for, whether it is shown. */
+/** A program of a script: its number (-1: many small ones), function, calls, seconds of running and of compile time, how many it stands for, whether it is shown. */
 export type Share = [number, string, number, number, number, number, number];
 
 /** The run of a script whose programs these are. */

@@ -82,8 +82,8 @@ class Timeline {
       ["pass", "kind"].map((name) =>
         drawPill(
           `colour ${name}`,
-          name,
-          `colour bars by ${name === "pass" ? "pass" : "XLA's kind of kernel"}`,
+          name === "pass" ? "phase" : name,
+          `colour bars by ${name === "pass" ? "phase: forward, backward, update" : "XLA's kind of kernel"}`,
           state.colour === name,
         ),
       ),
