@@ -28,6 +28,7 @@ SHOWN = (
     "program/labels.js",
     "layout/semantic_zoom.js",
     "program/stage_labels.js",
+    "program/terms.js",
     "layout/layout.js",
     "program/dataflow_paths.js",
     "program/other_target.js",

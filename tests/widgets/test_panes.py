@@ -84,7 +84,8 @@ def test_a_pane_without_data_has_no_tab(tmp_path, counting, samples):
     root = tmp_path / "static"
     shutil.copytree(assets.STATIC, root)
     (root / "time" / "operations_pane.js").write_text(PANE.format(id="operations", place="side"))
-    assert "operations" not in drawn(root, samples.training_records(), "toMarkup(el('div', {}, drawSide(store)))")
+    side = drawn(root, samples.training_records(), "toMarkup(el('div', {}, drawSide(store)))")
+    assert 'data-tab="kernels"' in side and 'data-tab="operations"' not in side
 
 
 def test_the_latest_record_is_sent(counting, samples):

@@ -6,6 +6,7 @@ import { registerPane } from "../parts/panes.js";
 import { el } from "../ground/element.js";
 import { formatPercent, pluralize } from "../ground/format.js";
 import { drawQuery, handleQueryClick } from "../parts/question_form.js";
+import { TERMS } from "../program/terms.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Advice} Advice */
 /** @typedef {import("../parts/panel_interface.js").Panel} Panel */
@@ -42,7 +43,7 @@ function drawCard(store, findings, rules, notes) {
     ? pluralize(findings.length, "finding")
     : `No findings, by ${pluralize(rules, "rule")}`;
   return [
-    el("div", { class: "xs-doctor-head", role: "heading", "aria-level": 3 }, head),
+    el("div", { class: "xs-doctor-head", role: "heading", "aria-level": 3, title: TERMS.finding }, head),
     findings.length > 0 &&
       el(
         "ol",
@@ -60,7 +61,7 @@ function drawFinding(store, finding) {
     { class: "xs-doctor-row" },
     el(
       "span",
-      { class: "xs-doctor-share", title: "time attributable: the part of the time spent that this finding accounts for" },
+      { class: "xs-doctor-share", title: `time attributable: ${TERMS["time attributable"]}` },
       el(
         "span",
         { class: "xs-doctor-bar", "aria-hidden": "true" },

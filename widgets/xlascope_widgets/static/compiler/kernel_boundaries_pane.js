@@ -4,6 +4,7 @@
 import { el } from "../ground/element.js";
 import { formatBytes, formatInt, pluralize } from "../ground/format.js";
 import { listBoundaries } from "../program/kernel_boundaries.js";
+import { explainTerms, TERMS } from "../program/terms.js";
 import { registerPane } from "../parts/panes.js";
 import { drawNoKernels } from "../program/unreadable_notes.js";
 import { drawWhy, drawWhyNotButton, findSelectedPair } from "./why_pane.js";
@@ -32,7 +33,9 @@ function drawBoundaries(store) {
     el(
       "div",
       { class: "xs-list-head xs-muted xs-small" },
-      `${pluralize(all.length, "array")} between kernels: ${formatBytes(total)} written and read back a call (roofline estimate). Each was not fused away.`,
+      explainTerms(
+        `${pluralize(all.length, "array")} between kernels: ${formatBytes(total)} written and read back a call (roofline estimate). Each was not fused away.`,
+      ),
     ),
     drawWhy(store),
     all.slice(0, MOST_LISTED).map((boundary) => drawBoundary(store, boundary)),
@@ -46,7 +49,7 @@ registerPane({
   place: "side",
   order: 2,
   title: "boundaries",
-  tip: "kernel boundaries: arrays that one kernel writes to memory and another reads back",
+  tip: `kernel boundaries: each ${TERMS["kernel boundary"]}`,
   draw: drawBoundaries,
 });
 

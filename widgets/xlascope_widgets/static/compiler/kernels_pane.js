@@ -15,6 +15,7 @@ import {
   sortKernelsByTime,
   labelKernel,
 } from "../program/stage_labels.js";
+import { explainTerms } from "../program/terms.js";
 import { drawNoKernels } from "../program/unreadable_notes.js";
 import { formatBoundarySize, MOST_LISTED } from "./kernel_boundaries_pane.js";
 import { describeTarget, drawTargetTable } from "./target_tabs.js";
@@ -81,12 +82,12 @@ function drawKernels(store) {
     el(
       "div",
       { class: "xs-list-head" },
-      el("div", { class: "xs-muted xs-small" }, describeTarget(program) || formatKernels(program)),
+      el("div", { class: "xs-muted xs-small" }, explainTerms(describeTarget(program) || formatKernels(program))),
       drawListTools(store, kernels.length),
     ),
     drawWhy(store),
     listed.map((kernel) => drawKernel(store, program, kernel)),
-    tail.length > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, tail.join(" · ")),
+    tail.length > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, explainTerms(tail.join(" · "))),
     drawTargetTable(store),
   ];
 }
@@ -219,7 +220,7 @@ function drawKernelDetails(store, program, kernel) {
     el(
       "div",
       { class: "xs-muted" },
-      [kernel.type, kernel.layout, kernel.launch, ...describeSizes(kernel)].filter(Boolean).join(" · "),
+      explainTerms([kernel.type, kernel.layout, kernel.launch, ...describeSizes(kernel)].filter(Boolean).join(" · ")),
     ),
     reads.map((boundary) => drawNeighbour(program, "reads", boundary, boundary.from, kernel.name, boundary.from)),
     written.flatMap((boundary) =>

@@ -3,6 +3,7 @@
 
 import { el } from "../ground/element.js";
 import { formatBytes, formatInt, formatTime } from "../ground/format.js";
+import { explainTerms } from "../program/terms.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Target} Target */
@@ -88,7 +89,7 @@ export function drawTargetTable(store) {
   return el(
     "table",
     { class: "xs-sides xs-small" },
-    el("caption", { class: "xs-muted" }, "side by side (bytes: roofline estimates)"),
+    el("caption", { class: "xs-muted" }, explainTerms("side by side (bytes: roofline estimates)")),
     el(
       "tr",
       {},

@@ -5,6 +5,7 @@ import { el } from "../ground/element.js";
 import { formatBytes, formatInt, formatTime, pluralize } from "../ground/format.js";
 import { describeAnswer, drawQuery } from "../parts/question_form.js";
 import { filterBoundaries, findEdgeKernels } from "../program/kernel_boundaries.js";
+import { explainTerms } from "../program/terms.js";
 import { decodeSteps, findDecision, listExplanations } from "./fusion_decisions.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("./fusion_decisions.js").Step} Step */
@@ -143,7 +144,7 @@ function drawPassedValues(store, from, to) {
     el(
       "div",
       { class: "xs-muted" },
-      `kernel boundary: ${boundary.type}, ${formatBytes(boundary.bytes)} (roofline estimate)`,
+      explainTerms(`kernel boundary: ${boundary.type}, ${formatBytes(boundary.bytes)} (roofline estimate)`),
       boundary.to.length > 1 && `, read by ${pluralize(boundary.to.length, "kernel")}`,
     ),
   );
@@ -220,7 +221,7 @@ function drawDecision(store, pair, { step, explanation: answer, steps, isDecided
   return [
     isDecided && step?.reason && el("div", {}, `XLA: “${step.reason}”`),
     el("div", { class: "xs-plain" }, isDecided && step ? step.plain : answer.answer),
-    cost && el("div", { class: "xs-muted" }, cost),
+    cost && el("div", { class: "xs-muted" }, explainTerms(cost)),
     el(
       "div",
       { class: "xs-muted xs-small" },

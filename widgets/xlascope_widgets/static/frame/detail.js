@@ -7,6 +7,7 @@ import { describePaths, describeSearch, drawJumpLinks } from "../graph/explorer.
 import { el } from "../ground/element.js";
 import { pluralize } from "../ground/format.js";
 import { describeEquation } from "../program/labels.js";
+import { explainTerms } from "../program/terms.js";
 /** @typedef {import("../store/store.js").Store} Store */
 
 /** @param {Store} store */
@@ -28,18 +29,21 @@ export function drawDetail(store) {
       store.query && el("div", {}, drawSearchResult(store)),
       el("code", {}, line),
       drawJumpLinks(store),
-      facts.map((part) => el("span", { class: "xs-fact" }, part)),
+      facts.map((part) => el("span", { class: "xs-fact" }, explainTerms(part))),
     ];
   }
   const several = describePaths(store) ?? describeSelection(store);
   if (several)
-    return [el("code", {}, several[0]), several.slice(1).map((part) => el("span", { class: "xs-fact" }, part))];
+    return [
+      el("code", {}, several[0]),
+      several.slice(1).map((part) => el("span", { class: "xs-fact" }, explainTerms(part))),
+    ];
   const kernel = selection.kind === "kernel" && program.kernels.get(selection.id);
   const title = kernel ? selection.id : `line ${selection.id.split(":")[1]}`;
   const words = kernel
     ? describeKernel(program, kernel)
     : [pluralize(selection.paths.size, "equation"), pluralize(selection.kernels.size, "kernel")];
-  return [el("code", {}, title), words.map((part) => el("span", { class: "xs-fact" }, part))];
+  return [el("code", {}, title), words.map((part) => el("span", { class: "xs-fact" }, explainTerms(part)))];
 }
 
 /** @param {Store} store */

@@ -3,6 +3,7 @@
 
 import { el, fill } from "../ground/element.js";
 import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
+import { TERMS } from "../program/terms.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Script} Script */
 /** @typedef {import("../ground/wire.js").Share} Share */
@@ -99,7 +100,7 @@ function drawTimes({ programs, making, seconds: elapsed }) {
       "running programs",
       "calls times the time of one: that of the devices where the profiler saw whole calls, else the host’s (measured)",
     ],
-    ["make", making, "trace + lower + compile", "compile time of all programs (measured)"],
+    ["make", making, "trace + lower + compile", TERMS["trace + lower + compile"]],
     ["rest", other, "everything else", "Python, input, waiting: what is left of the time"],
   ]);
   return el(
@@ -150,7 +151,9 @@ function drawTable({ programs }, shown, all) {
         el(
           "tr",
           {},
-          ["program", "running", "calls", "one call", "compile time", ""].map((name) => el("th", { scope: "col" }, name)),
+          ["program", "running", "calls", "one call", "compile time", ""].map((name) =>
+            el("th", { scope: "col", title: TERMS[name] }, name),
+          ),
         ),
       ),
       el(

@@ -5,7 +5,8 @@ import { drawTargets } from "../compiler/target_tabs.js";
 import { drawGrouping } from "../graph/explorer.js";
 import { el } from "../ground/element.js";
 import { pluralize, shorten } from "../ground/format.js";
-import { HEATS } from "../program/heat.js";
+import { HEAT_WORDS, HEATS } from "../program/heat.js";
+import { TERMS } from "../program/terms.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
@@ -23,6 +24,7 @@ export function drawToolbar(store, isFull = false) {
           type: "button",
           "data-command": heat,
           "aria-pressed": String(store.heat === heat),
+          title: heat === "pass" ? TERMS.phase : HEAT_WORDS[/** @type {"time"} */ (heat)],
         },
         heat === "pass" ? "phase" : heat,
       ),

@@ -5,6 +5,7 @@ import { el } from "../ground/element.js";
 import { formatTime, pluralize } from "../ground/format.js";
 import { scrollInside } from "../parts/scrolling.js";
 import { getLineTimes } from "../program/line_times.js";
+import { explainTerms } from "../program/terms.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/element.js").Tree} Tree */
@@ -16,7 +17,7 @@ const WHOLE = 80;
 /** @param {Store} store */
 export function drawSource(store) {
   const { program } = store;
-  if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, "no source information");
+  if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, explainTerms("no source information"));
   const times = getLineTimes(program);
   return program.heavy.sources.map((source) => [
     el(

@@ -3,6 +3,7 @@
 
 import { el } from "../ground/element.js";
 import { formatBytes, formatFlops, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
+import { explainTerms } from "../program/terms.js";
 import { registerPane } from "../parts/panes.js";
 import { getLineTimes } from "../program/line_times.js";
 import { describeOrigin, formatOverlap } from "../program/stage_labels.js";
@@ -64,7 +65,7 @@ export function drawHottest(store, state) {
           by,
         ),
       ),
-      el("span", { class: "xs-muted xs-small" }, note),
+      el("span", { class: "xs-muted xs-small" }, explainTerms(note)),
     ),
     el(
       "div",

@@ -3,6 +3,7 @@
 
 import { el } from "../ground/element.js";
 import { formatBytes, formatInt, pluralize, round, shorten } from "../ground/format.js";
+import { explainTerms } from "../program/terms.js";
 import { registerPane } from "../parts/panes.js";
 import { drawUnreadable } from "../program/unreadable_notes.js";
 import { TIME_LEFT, TIME_RIGHT } from "./draw_timeline.js";
@@ -215,7 +216,11 @@ function drawBufferRow(program, [by, kind, bytes, first, last, argument, , , ...
     el(
       "td",
       { class: "xs-mono xs-small" },
-      argument >= 0 ? "" : operations.length ? shorten(operations.join(" ▸ "), 40) : "no source information",
+      argument >= 0
+        ? ""
+        : operations.length
+          ? shorten(operations.join(" ▸ "), 40)
+          : explainTerms("no source information"),
     ),
     el(
       "td",
