@@ -9,12 +9,20 @@ from .extension import Extension
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
 _loaded: dict[int, Extension] = {}
+_LOADED_MESSAGE = (
+    "xlascope shows under each cell what it traces, compiles and runs. "
+    "%xlascope: what can be asked; %unload_ext xlascope: turn it off"
+)
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Register the magics and watch the cells of this shell; loading twice has no further effect."""
+    """Register the magics, watch the cells of this shell and print a line that says so.
+
+    Loading twice has no further effect.
+    """
     if id(shell) not in _loaded:
         _loaded[id(shell)] = Extension(shell)
+        print(_LOADED_MESSAGE)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:

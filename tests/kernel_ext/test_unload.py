@@ -56,6 +56,12 @@ def test_unloading_after_use_restores_everything(unloaded: Any) -> None:
     assert state(unloaded.shell) == before
 
 
+def test_loading_says_in_one_line_what_it_does(unloaded: Any) -> None:
+    (line,) = unloaded.run("%load_ext xlascope").splitlines()
+    assert "under each cell" in line and "%xlascope:" in line and "%unload_ext xlascope:" in line and len(line) < 130
+    assert "under each cell" not in unloaded.run("%load_ext xlascope")
+
+
 def test_off_leaves_only_the_magics(unloaded: Any) -> None:
     before = state(unloaded.shell)
     unloaded.run("%load_ext xlascope")
