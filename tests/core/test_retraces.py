@@ -298,6 +298,7 @@ def test_functions_of_the_library_raise_no_alarm(draw):
         for shape in ((2, 3), (3, 4), (2, 3), (4, 5), (5, 6)):
             draw(shape)
     assert [record.fix for record in seen if isinstance(record, records.Traced | records.Missed) and record.fix] == []
+    assert {record.origin for record in seen if isinstance(record, records.Traced)} == {"operation"}
 
 
 def test_methods_and_callable_objects_of_the_user_have_a_fix():

@@ -56,6 +56,20 @@ def test_many_single_operations_are_one_line(terminal: Any) -> None:
     assert len(said.splitlines()) == 1 and "other program" in said
 
 
+WEIGHTS = "ws = [xs.random.normal(xs.random.key(n), (n, n + 1)) for n in range(21, 25)]"
+
+
+def test_weights_of_four_shapes_raise_no_alarm(terminal: Any) -> None:
+    (line,) = terminal.run(WEIGHTS).splitlines()
+    assert line.startswith("xlascope: operation ") and "traced again" not in line and " _" not in line
+    assert "normal: traced again" not in terminal.run("%recompiles --text")
+
+
+def test_the_function_of_the_user_is_the_headline(terminal: Any) -> None:
+    (line,) = terminal.run(f"{WEIGHTS.replace('21, 25', '25, 29')}\ny = update(w, x)").splitlines()
+    assert line.startswith("xlascope: traced update: ")
+
+
 def test_jaxpr(terminal: Any) -> None:
     said = terminal.run("%jaxpr update(w, x)")
     assert "{ lambda ; a:f32[8,4] b:f32[16,8]. let" in said and "xlascope: " not in said

@@ -121,8 +121,13 @@ class ProgramState(Stages):
 
     @property
     def is_operation(self) -> bool:
-        """Return whether this is a single operation run outside of jit, of xlascope or of jax."""
+        """Return whether this is an operation or a library function run outside of jit, of xlascope or of jax."""
         return self.traced is not None and self.traced.is_operation
+
+    @property
+    def title(self) -> str:
+        """Return the name to display: of an operation without the underscore of internal functions."""
+        return self.function.lstrip("_") if self.is_operation else self.function
 
     @property
     def weight(self) -> tuple[bool, float, int]:

@@ -44,7 +44,7 @@ def store_text(store: ProgramStore, *, jaxpr: bool = True, most: int | None = No
 
 def _other_programs(programs: list[ProgramState]) -> str:
     """Return how many programs are left out, and the names of the most important of their functions."""
-    names = list(dict.fromkeys(plain(program.function, 40) for program in programs))
+    names = list(dict.fromkeys(plain(program.title, 40) for program in programs))
     more = ", …" if len(names) > MAX_OTHER_NAMES else ""
     return f"and {_pluralize(len(programs), 'other program')}: {', '.join(names[:MAX_OTHER_NAMES])}{more}"
 
@@ -106,7 +106,7 @@ def _stage_summaries(program: ProgramState) -> list[str]:
     """Return a phrase for each stage that a program has reached: traced, compiled, ran."""
     parts = []
     if program.is_operation:
-        parts.append(f"operation {plain(program.function)}")
+        parts.append(f"operation {plain(program.title)}")
     elif program.traced is not None:
         equations = _pluralize(program.equations, "equation")
         parts.append(f"traced {plain(program.function)}: {equations} in {format_seconds(program.traced.seconds)}")

@@ -40,7 +40,7 @@ def _encode_trace_once(program: ProgramState) -> JSON:
 
 
 def _encode_compiled_state(program: ProgramState) -> JSON:
-    wire: JSON = {"number": program.number, "function": program.function}
+    wire: JSON = {"number": program.number, "function": program.title}
     if program.compiled is not None:
         wire |= (
             encode_compiled(program.compiled)
@@ -81,13 +81,14 @@ def _encode_run_once(program: ProgramState, ceilings: Ceilings | None) -> JSON:
 
 def _encode_progress(program: ProgramState) -> JSON:
     """Encode the stages that a program has reached, with their durations, and its failure."""
-    wire: JSON = {"number": program.number, "function": program.function, "traces": program.traces}
+    wire: JSON = {"number": program.number, "function": program.title, "traces": program.traces}
     if program.active is not None:
         wire |= {"stage": program.active.stage, "since": program.active.time}
     if program.continued is not None:
         wire |= {"continued": program.continued.time}
     if program.traced is not None:
-        wire |= {"traced": program.traced.seconds, "equations": program.equations, "reason": program.traced.reason}
+        seconds = 0.0 if program.is_operation else program.traced.seconds
+        wire |= {"traced": seconds, "equations": program.equations, "reason": program.traced.reason}
     if program.lowered is not None:
         wire |= {"lowered": program.lowered.seconds}
     if program.compiled is not None:

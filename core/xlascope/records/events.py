@@ -38,7 +38,8 @@ class Traced:
     """Trace of a function to a jaxpr; ``reason`` says why this trace was needed, ``fix`` how to avoid it.
 
     ``origin`` is the cause of the trace: the ``first`` call of a function, a call ``again``, or an ``operation``
-    that ran outside of any jitted function; ``""`` in records saved by an earlier version.
+    that ran outside of any jitted function, functions of the library included; ``""`` in records saved by an earlier
+    version.
 
     ``traits`` are those of the program's operations, by name (``records/traits.py``); operations without any are
     left out.

@@ -201,6 +201,8 @@ class Jitted:
         seconds = time.perf_counter() - clock
         names = functools.partial(self.argument_names, arguments)
         reason = explain_retrace(self.function, self.traces.all(), signature, names, self.parameter_names)
+        if is_of_library(self.function):
+            reason = reason._replace(origin="operation")
         report_trace(self.name, program, number, began, seconds, reason)
         return TracedCall(program, structure, number, began, seconds, reason, [])
 

@@ -42,7 +42,7 @@ function buildTracedStage(program) {
       kind: "done",
       name: "operation",
       strong: shorten(program.function, 48),
-      tip: "Run outside of jit: one operation, by itself",
+      tip: "Run outside of jit: an operation, or a function of the library",
       pieces: [],
     };
   const retraces = light.traces > 1 ? ` · trace ${light.traces}` : "";
