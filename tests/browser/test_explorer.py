@@ -419,6 +419,12 @@ def test_keys_are_listed_and_reachable(explorer):
     explorer.find(".xs-graph-svg").focus()
     explorer.page.keyboard.press("l")
     assert explorer.find(".xs-outline").is_visible() and explorer.find(".xs-graph-svg").is_hidden()
+    assert explorer.page.evaluate("document.activeElement.closest('.xs-outline') !== null")
+    explorer.page.keyboard.press("ArrowDown")
+    path = explorer.page.evaluate("document.activeElement.dataset.path")
+    explorer.page.keyboard.press("l")
+    assert explorer.page.evaluate("document.activeElement.closest('.xs-graph-svg') !== null")
+    assert explorer.page.evaluate("document.activeElement.dataset.path") == path
 
 
 def test_the_list_is_a_tree_that_the_keyboard_walks(explorer):

@@ -164,11 +164,24 @@ export function handleExplorerKey(view, event, target) {
   if (event.key === "?") toggleHelp(view);
   else if (event.key === "j") jumpToCounterpart(view, current);
   else if (event.key === "b") selectPathEnd(store, current);
-  else if (event.key === "l") store.toggleList();
+  else if (event.key === "l") toggleList(view, current);
   else if (event.key === "g") /** @type {HTMLElement|null} */ (view.root.querySelector(".xs-grouping"))?.focus();
   else return false;
   event.preventDefault();
   return true;
+}
+
+/**
+ * Show the list instead of the graph, or the graph again; the focus moves along, to the same node if there is one.
+ * @param {Panel} view
+ * @param {string} path the node that has the focus or is selected
+ */
+function toggleList({ store, graph }, path) {
+  const { hasFocus } = graph;
+  store.toggleList();
+  if (!hasFocus) return;
+  graph.svg.focus({ preventScroll: true });
+  if (path) graph.focusOn(path);
 }
 
 /** @param {Panel} view @param {string} path */

@@ -16,6 +16,7 @@
 /** The graph's pane, as other panes see it.
  * @typedef {object} Graph
  * @property {HTMLElement|SVGElement} svg what takes the focus first
+ * @property {boolean} hasFocus whether the graph or its list has the focus
  * @property {string} current the path of the node that has the focus, or is selected
  * @property {(path: string) => void} show
  * @property {(path: string) => void} focusOn
