@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from xlascope.analysis.run_times import describe_call_times
 from xlascope.analysis.script_text import script_text
 from xlascope.records import EquationPath, Failure, Kernel, Record
 from xlascope.records.plain import plain, plain_lines
 
 from .program_store import ProgramState, ProgramStore
-
-#: The source of a call's time.
-CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
-UNKNOWN_CLOCK = "by a clock that this version does not know"
 
 #: The maximum number of programs of a script described in detail; a table lists all.
 MAX_SCRIPT_PROGRAMS = 5
@@ -124,8 +121,8 @@ def _stage_summaries(program: ProgramState) -> list[str]:
     if program.continued is not None:
         parts.append(f"{plain(program.function)} is still being compiled in the background")
     if (run := program.executed) is not None:
-        step_time = f", {format_seconds(run.step)} each ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
-        parts.append(f"ran {_pluralize(run.calls, 'time')}{step_time}")
+        times = describe_call_times(run)
+        parts.append(f"ran {_pluralize(run.calls, 'time')}" + (f", {times}" if times else ""))
     return parts
 
 

@@ -10,6 +10,7 @@ from xlascope.analysis.costs.roofline import HotKernel
 from xlascope.analysis.costs.streams import copies_of, describe_copies, idle_of, streams_of
 from xlascope.analysis.costs.waiting import waiting_spans
 from xlascope.analysis.memory import live_buffers_at, live_bytes, peak_position
+from xlascope.analysis.run_times import explain_call_times, word_call_times
 from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, Span
 
 from .encoding import JSON
@@ -63,7 +64,7 @@ def _ceilings_fields(record: Ceilings) -> JSON:
 def encode_executed(
     record: Executed, account: CallTimes, hot: Sequence[HotKernel], compiled: Compiled | None = None
 ) -> JSON:
-    """Encode the measurements of a program: calls, the step shown, the breakdown of a call, and every device.
+    """Encode the measurements of a program: calls, their times in words, the breakdown of a call, and every device.
 
     ``account`` is that breakdown, ``hot`` are the kernels by time; without ``compiled`` there are no waits.
     """
@@ -81,7 +82,7 @@ def encode_executed(
     }
     wire |= {"clock": record.clock} if record.clock in ("host", "profile") else {}
     wire |= {"account": _encode_account(account, hot)} if account.mean is not None else {}
-    wire |= {"at_most": True} if record.at_most else {}
+    wire["times"] = [*word_call_times(record), " ".join(explain_call_times(record))]
     wire |= {"profiling": record.profiling} if record.profiling else {}
     return wire | ({"notes": list(record.notes)} if record.notes else {})
 

@@ -40,6 +40,7 @@ class ModuleProfile:
     calls or, if there are none, the recorded part of one (``whole=False``). ``runs`` counts every run of a
     kernel. ``call_seconds`` is the median time in which a call of a function of the module's name returned to its
     caller, 0.0 without such calls: a small program runs within that time, a large one continues after it.
+    ``durations`` are the seconds of the complete calls, in order.
     """
 
     module: str
@@ -50,6 +51,7 @@ class ModuleProfile:
     seconds: float = 0.0
     runs: int = 0
     call_seconds: float = 0.0
+    durations: tuple[float, ...] = ()
 
 
 #: Unique labels of modules that share a name, by name and program id.
@@ -131,6 +133,7 @@ def _build_module_profile(
         seconds=sum(durations),
         runs=len(events),
         call_seconds=statistics.median(_call_durations(module, window.calls) or [0.0]),
+        durations=tuple(durations),
     )
 
 

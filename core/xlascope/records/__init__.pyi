@@ -21,6 +21,7 @@ from .events import Peaks as Peaks
 from .events import Record as Record
 from .events import Span as Span
 from .events import Started as Started
+from .events import TimeDistribution as TimeDistribution
 from .events import Traced as Traced
 from .findings import Diagnosis as Diagnosis
 from .findings import Finding as Finding

@@ -224,13 +224,33 @@ class DeviceTime:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeDistribution:
+    """Distribution of the seconds of warm calls: median, 10th percentile (``low``) and 90th percentile (``high``).
+
+    ``calls`` is the number of warm calls that it was measured on, by the clock ``clock``. Calls are warm from the
+    second one on that found everything compiled.
+    """
+
+    median: float
+    low: float
+    high: float
+    calls: int
+    clock: Literal["host", "profile"]
+
+
+@dataclass(frozen=True, slots=True)
 class Executed:
     """Measurement of a program's runs.
 
     ``calls`` and ``seconds`` are number and time of all calls since the program was first seen (host clock).
-    ``step`` is the time of one call, 0.0 while none has finished, and ``clock`` its source: the host's clock,
-    from calls outside of profiler windows, or the profiler's, where only that separates the calls from the
-    time between them. With ``at_most`` neither does, and ``step`` is the time from call to call.
+    ``period`` is the time between the completions of successive calls, whatever the caller does between them
+    included, and ``device_time`` the time of a call on the devices, from profiles. Both are of warm calls and None
+    while fewer than five were measured; ``first_calls`` then has the seconds of single calls, in order. ``warm_up``
+    counts the calls before the first warm one.
+
+    ``step`` is the best known time of one call, 0.0 while none has finished, and ``clock`` its source: the host's
+    clock, from calls outside of profiler windows, or the profiler's, where only that separates the calls from the
+    time between them. With ``at_most`` neither does, and ``step`` is the period.
 
     ``observed_calls`` is the number of calls that the profiler saw from begin to end, and ``window`` the
     seconds that they took, idle time between them included. ``devices`` has the measurements of these calls,
@@ -254,6 +274,10 @@ class Executed:
     at_most: bool = False
     profiling: float = 0.0
     module: str = ""
+    period: TimeDistribution | None = None
+    device_time: TimeDistribution | None = None
+    first_calls: tuple[float, ...] = ()
+    warm_up: int = 0
 
     @property
     def running(self) -> float:

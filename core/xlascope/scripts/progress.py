@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Literal, TextIO
 
+from ..analysis.formatting import plural
+from ..analysis.run_times import word_call_times
 from ..records.plain import plain
 from .recorder import ScriptRecorder
 
@@ -93,8 +95,8 @@ def format_progress(recorder: ScriptRecorder, elapsed: float) -> str:
     main = recorder.main_program
     if main is not None and main.stages.executed is not None:
         run = main.stages.executed
-        step_time = f", {run.step * 1e3:.3g} ms each" if run.step else ""
-        parts.append(f"{plain(main.function, 24)} ran {run.calls:,} time{'s' if run.calls != 1 else ''}{step_time}")
+        time = word_call_times(run).time
+        parts.append(f"{plain(main.function, 24)} ran {plural(run.calls, 'time')}" + (f", {time}" if time else ""))
     minutes, seconds = divmod(int(elapsed), 60)
     hours, minutes = divmod(minutes, 60)
     clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -142,3 +142,42 @@ def test_modules_with_the_same_kernels_are_added_up_together() -> None:
         tally.add_window([ModuleProfile(module, 1, 1, 0.1, (device,), 0.1)])
     found = tally.record()
     assert [each.device for each in found.devices] == ["cpu:0", "cpu:1"] and not found.notes
+
+
+def test_a_profile_of_first_calls_gives_way_to_one_of_warm_calls() -> None:
+    def ran(seconds: float, calls: int) -> ModuleProfile:
+        device = DeviceTime("cpu:0", seconds * calls, (KernelTime("one", calls, seconds * calls),), ())
+        return ModuleProfile("m", 1, calls, seconds, (device,), seconds * calls, durations=(seconds,) * calls)
+
+    tally = ProgramTally(1, "f", 0.0, calls=10, seconds=1.0)
+    tally.add_window([ran(0.4, 2)], warm=False)
+    cold = tally.record()
+    assert cold.observed_calls == 2 and cold.device_time is None and "of the first 2 calls" in cold.notes[0]
+    assert not tally.needs_profile
+    tally.has_warm_calls = True
+    assert tally.needs_profile
+    tally.add_window([ran(0.1, 6)])
+    tally.add_window([ran(0.4, 1)], warm=False)
+    warm = tally.record()
+    assert warm.observed_calls == 6 and not warm.notes
+    assert warm.device_time is not None and warm.device_time.median == pytest.approx(0.1)
+    assert (warm.device_time.calls, warm.device_time.clock) == (6, "profile")
+
+
+def test_each_program_with_a_fair_share_of_the_time_gets_five_windows() -> None:
+    looks, pace = ProfilerSchedule(), CompletionHistory(Completion(1, {}, 0.0, 0.0, waited=False))
+    tallies = {n: ProgramTally(n, "f", 0.0, calls=10, seconds=seconds) for n, seconds in ((1, 5.0), (2, 2.0), (3, 0.1))}
+    for number in range(1, 9):
+        counts = {1: number // 2, 2: (number + 1) // 2}
+        pace.add_completion(Completion(1 + number % 2, counts, 0.0, 0.1 * number, waited=True))
+    opened = []
+    for _ in range(12):
+        seconds = looks.next_length(tallies, StepTimes(pace, {}), {})
+        main = looks._find_least_profiled(tallies)
+        assert main is not None and seconds > 0
+        number = looks.target_program or main.program
+        opened.append(number)
+        seen = ModuleProfile("m", 1, 1, 0.1, (), 0.1, runs=3)
+        tallies[number].add_window([seen], seconds)
+        looks.add_window(seconds, 0.001, [seen], tallies)
+    assert sorted(opened) == [1] * 7 + [2] * 5

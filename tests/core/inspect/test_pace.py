@@ -117,12 +117,74 @@ def test_making_the_next_call_is_time_of_the_call() -> None:
     assert StepTimes(pace, {1: 0.0021}, {1: 0.0004}).step(1) == StepTime(pytest.approx(0.0024, rel=0.01), "host")
 
 
-@pytest.mark.parametrize(("looked", "seconds"), [(0.01, 5e-4), (0.3, 2e-3)])
-def test_a_stretch_counts_where_a_profiler_looked_at_a_small_part_of_it(looked: float, seconds: float) -> None:
+@pytest.mark.parametrize("looked", [0.01, 0.3])
+def test_two_unprofiled_calls_do_not_outweigh_a_thousand_others(looked: float) -> None:
     pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
     pace.begin_window(0.1)
     pace.end_window(0.1 + looked)
     calls = [Call(1, 2e-3)] * 3 + [Call(1, 5e-4)] * 1000  # the first ones take longer
     for finish in finishes(calls, lambda number: number in (1, 2, 3, 1003)):
         pace.add_completion(finish)
-    assert StepTimes(pace, {}).pace(1) == pytest.approx(seconds, rel=0.01)
+    assert StepTimes(pace, {}).pace(1) == pytest.approx(5e-4, rel=0.01)
+
+
+PERIODS = {
+    "made at once": ([Call(1, 0.08)] * 12, 0.08),
+    "a small program": ([Call(1, 2e-5, inline=True)] * 60, 2e-5),
+    "other work between the calls": ([Call(1, 8.5e-5, before=0.002, inline=True)] * 60, 0.002085),
+    "two programs by turns": ([Call(1, 0.08), Call(2, 0.02)] * 12, 0.1),
+    "slow first calls": ([Call(1, 5.0), Call(1, 1.0), *[Call(1, 0.08)] * 12], 0.08),
+    "a pause in the middle": ([*[Call(1, 0.08)] * 12, Call(1, 0.08, before=9.0), *[Call(1, 0.08)] * 12], 0.08),
+}
+
+
+@pytest.mark.parametrize("loop", PERIODS)
+def test_the_period_is_of_warm_calls(loop: str) -> None:
+    calls, seconds = PERIODS[loop]
+    found = pace_of(calls).period(1)
+    assert found is not None and found.clock == "host"
+    assert found.low <= found.median <= found.high
+    assert found.median == pytest.approx(seconds, rel=0.02)
+
+
+def test_fewer_than_five_warm_calls_are_listed_one_by_one() -> None:
+    pace = pace_of([Call(1, seconds, waits=True) for seconds in (0.9, 0.3, 0.1, 0.2)])
+    assert pace.period(1) is None
+    assert pace.logs[1].first_calls == pytest.approx([0.3, 0.1, 0.2], rel=0.01)  # nobody knows when the first began
+
+
+def test_calls_after_a_compilation_are_warm_up_again() -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    heard = list(finishes([*[Call(1, 0.5, waits=True)] * 20, *[Call(1, 0.1, waits=True)] * 20]))
+    for finish in heard[:20]:
+        pace.add_completion(finish)
+    assert pace.is_warm(1)
+    pace.restart(1, heard[19].time)
+    assert not pace.is_warm(1) and pace.period(1) is None
+    for finish in heard[20:]:
+        pace.add_completion(finish)
+    found = pace.period(1)
+    assert found is not None and found.median == pytest.approx(0.1, rel=0.01)
+    assert found.calls == 17 and pace.logs[1].warm_from == 23
+
+
+@pytest.mark.parametrize("late", [{2, 3, 4, 5, 6}, {9, 10, 11}, set(range(3, 20, 2))])
+def test_completions_that_are_noticed_late_are_no_times(late: set[int]) -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    heard = list(finishes([Call(1, 0.01)] * 20))
+    for number, finish in enumerate(heard, 1):
+        noticed = min(other.time for later, other in enumerate(heard, 1) if later >= number and later not in late)
+        pace.add_completion(finish._replace(time=noticed + 1e-6 * number, late=number in late))
+    found = pace.period(1)
+    assert found is not None and found.median == pytest.approx(0.01, rel=0.05)
+    assert StepTimes(pace, {}).step(1).seconds == pytest.approx(0.01, rel=0.05)
+
+
+def test_results_that_are_donated_leave_the_moments_of_return() -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    for number in range(1, 33):  # the queue fills
+        pace.add_donated(1, number, 1e-5 * number)
+    for number in range(33, 100):
+        pace.add_donated(1, number, 0.002 * (number - 32))
+    found = pace.period(1)
+    assert found is not None and found.median == pytest.approx(0.002, rel=0.02)

@@ -14,11 +14,11 @@ from matplotlib.ticker import EngFormatter
 
 from xlascope.analysis.costs.call_times import CallTimes
 from xlascope.analysis.memory import live_bytes, peak_position
+from xlascope.analysis.run_times import describe_call_times
 from xlascope.records import Executed, Record, Traced
 from xlascope.records.plain import plain
 
 from ..program_store import ProgramState, ProgramStore
-from ..text import CLOCKS, UNKNOWN_CLOCK
 
 COLOURS = {"forward": "#2f6fde", "tangent": "#7a5bd1", "backward": "#c0541b", "": "#9aa5b5"}
 INK, RULE = "#5d6878", "#e3e6eb"
@@ -79,7 +79,8 @@ def draw_timeline(program: ProgramState) -> Figure:
     axes.xaxis.set_major_formatter(EngFormatter("s"))
     axes.set_xlabel(f"time from the start of the {'step' if is_complete else 'part'}")
     _add_legend(axes, {passes.get(span.kernel, "") for device in lanes for span in device.spans})
-    step = f"; a call takes {_format_seconds(run.step)} ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
+    times = describe_call_times(run)
+    step = f"; calls: {times}" if times else ""
     return _add_source_note(figure, f"bars: measured by the profiler{step}")
 
 

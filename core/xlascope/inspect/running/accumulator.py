@@ -8,14 +8,19 @@ and only modules with the same kernels are added up: those profiled last.
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ... import records
 from ...readers.profiles import ModuleProfile
-from .step_time import StepTime, weighted_median
+from .periods import CallLog, distribution_of_calls, weighted_quantile
+from .step_time import StepTime
 
 NO_STEP_TIME = StepTime(0.0, "")
+NO_LOG = CallLog()
+#: Number of profiled calls of which the durations are stored.
+MAX_DURATIONS = 4096
 
 
 @dataclass
@@ -26,6 +31,9 @@ class ProgramTally:
     ``steps`` and ``call_seconds`` have, for each window, the device's and the host's seconds of a call and the number
     of calls. ``max_window`` are the seconds of the longest window without a complete call, ``parts`` the most that
     such a window recorded, and ``profiling`` the processor time of profiling until a complete call was recorded.
+
+    ``durations`` are the profiler's seconds of the complete calls. They are of warm calls if ``is_warm``; a profile of
+    the first calls is replaced by that of warm ones.
 
     ``modules`` has a value for each module that the trace was compiled to, equal for modules with the same kernels;
     only calls of ``module`` and of modules with its value are added up. ``quick`` are the modules compiled quickly,
@@ -51,16 +59,32 @@ class ProgramTally:
     modules: dict[str, object] = field(default_factory=dict)
     quick: set[str] = field(default_factory=set)
     profiled_calls: int = 0
+    durations: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_DURATIONS))
+    is_warm: bool = False
+    has_warm_calls: bool = False
 
     def add_calls(self, calls: int, seconds: float) -> None:
         """Add ``calls`` calls that took ``seconds`` together by the host's clock."""
         self.calls += calls
         self.seconds += seconds
 
-    def add_window(self, profiles: Iterable[ModuleProfile], seconds: float = 0.0) -> None:
-        """Add the profiles of this program's modules in one window, which was open for ``seconds``."""
+    @property
+    def needs_profile(self) -> bool:
+        """Return whether no complete call was profiled, or no warm one though there are warm calls now."""
+        return not self.observed or (self.has_warm_calls and not self.is_warm)
+
+    def add_window(self, profiles: Iterable[ModuleProfile], seconds: float = 0.0, *, warm: bool = True) -> None:
+        """Add the profiles of this program's modules in one window, which was open for ``seconds``.
+
+        ``warm`` says whether all calls in it are warm.
+        """
         window_profiles = list(profiles)
         complete = [profile for profile in window_profiles if profile.observed_calls]
+        if complete and warm and not self.is_warm:
+            self.is_warm = True
+            self._start_module("")
+        elif self.is_warm and not warm:
+            complete = []
         self.profiled_calls += sum(profile.observed_calls for profile in complete)
         for profile in window_profiles:
             self.modules.setdefault(profile.module, profile.module)
@@ -80,10 +104,12 @@ class ProgramTally:
         """Forget the sums and start to add up the calls of another module."""
         self.module, self.observed, self.profiled = module, 0, 0.0
         self.steps, self.call_seconds, self.devices = [], [], {}
+        self.durations.clear()
 
     def _add_profile(self, profile: ModuleProfile) -> None:
         self.observed += profile.observed_calls
         self.profiled += profile.seconds
+        self.durations.extend(profile.durations)
         self.steps.append((profile.step, profile.observed_calls))
         self.call_seconds.append((profile.call_seconds, profile.observed_calls))
         for device in profile.devices:
@@ -95,12 +121,19 @@ class ProgramTally:
 
         It lasts from begin to end on the devices or, for a small call, from its dispatch until it returned.
         """
-        return max(weighted_median(self.steps), weighted_median(self.call_seconds))
+        return max(weighted_quantile(self.steps, 0.5), weighted_quantile(self.call_seconds, 0.5))
 
-    def record(self, step: StepTime = NO_STEP_TIME, pace: float = 0.0) -> records.Executed:
+    def record(
+        self,
+        step: StepTime = NO_STEP_TIME,
+        pace: float = 0.0,
+        period: records.TimeDistribution | None = None,
+        log: CallLog = NO_LOG,
+    ) -> records.Executed:
         """Return the sums as a record.
 
-        ``step`` is the time of one call with its clock, ``pace`` the seconds from call to call (0.0 if unknown).
+        ``step`` is the time of one call with its clock, ``pace`` the seconds from call to call (0.0 if unknown),
+        ``period`` their distribution. ``log`` has the first calls.
         """
         pause_factor = max(pace / step.seconds, 1.0) if step.seconds else 1.0
         devices = tuple(self.devices.values()) if self.observed else self.parts
@@ -119,6 +152,10 @@ class ProgramTally:
             at_most=step.at_most,
             profiling=self.profiling if self.observed else 0.0,
             module=self.module,
+            period=period,
+            device_time=distribution_of_calls(self.durations) if self.is_warm else None,
+            first_calls=() if period is not None else tuple(log.first_calls),
+            warm_up=max((log.warm_from or 1) - 1, 0),
         )
 
     def _missing_notes(self) -> Iterable[str]:
@@ -128,6 +165,11 @@ class ProgramTally:
                 f": a call is longer than the profiler's window of {self.max_window:.3g} s" if self.max_window else ""
             )
             yield f"no whole step was seen{window}"
+        if self.observed and not self.is_warm:
+            yield (
+                f"kernels and their times are of the first {_count_calls(self.observed)}, which may be slower than "
+                "the following ones"
+            )
         different = len({value for module, value in self.modules.items() if module not in self.quick})
         if self.module in self.quick:
             yield "kernels and their times are of a version that was compiled quickly; XLA works on the optimized one"
@@ -138,6 +180,10 @@ class ProgramTally:
                 f"this trace was compiled to {different} different programs, as operands lie on other devices: "
                 f"kernels and their times are of {self.module or 'one of them'}, calls are of all"
             )
+
+
+def _count_calls(number: int) -> str:
+    return "call" if number == 1 else f"{number:,} calls"
 
 
 def _device_sort_key(device: str) -> tuple[str, int]:

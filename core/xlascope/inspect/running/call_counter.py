@@ -13,9 +13,9 @@ _log = logging.getLogger(__name__)
 
 CallListener = Callable[[Any, Any, bool], None]
 
-#: Results are passed on after these numbers of calls of one function in a row, then only after :meth:`CallCounter.ask`.
-#: This covers a short cell, whose calls may all be dispatched before the first is done.
-REPORTED_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+#: Results are passed on after all of the first calls of one function, then after ever rarer ones, and after
+#: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done.
+FIRST_REPORTED_CALLS, REPORT_GROWTH = 12, 1.25
 UNREACHABLE_COUNT = 1 << 62
 
 
@@ -56,9 +56,9 @@ class CallCounter:
         """Return whether calls are counted by this key."""
         return self._functions.is_counted(key)
 
-    def ask(self) -> None:
-        """Pass the results of the next two calls to ``on_call``: two in a row give the time of one."""
-        self._functions.ask()
+    def ask(self, calls: int) -> None:
+        """Pass the results of the next ``calls`` calls to ``on_call``: two in a row give the time of one."""
+        self._functions.ask(calls)
 
 
 class _CounterFunctions(NamedTuple):
@@ -67,7 +67,7 @@ class _CounterFunctions(NamedTuple):
     hook: CallHook
     read: Callable[[], dict[Any, int]]
     is_counted: Callable[[Any], bool]
-    ask: Callable[[], None]
+    ask: Callable[[int], None]
 
 
 def _notify(on_call: CallListener, function: Any, out: Any, first: bool) -> None:
@@ -91,6 +91,7 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
     mark = UNREACHABLE_COUNT
     pending_requests = 0
     counts: dict[Any, int] = {}
+    due: dict[Any, int] = {}
 
     def hook(function: Any, args: Any, kwargs: Any, out: Any) -> None:
         nonlocal count
@@ -113,9 +114,11 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
         first = key not in counts
         calls = counts.setdefault(key, 0) + 1
         is_requested, pending_requests = pending_requests > 0, max(pending_requests - 1, 0)
-        next_count = next((reported for reported in REPORTED_COUNTS if reported > calls), UNREACHABLE_COUNT)
-        mark = 1 if pending_requests else next_count - calls
-        if first or is_requested or calls in REPORTED_COUNTS:
+        is_due = calls >= due.get(key, 0)
+        if is_due:
+            due[key] = calls + 1 if calls < FIRST_REPORTED_CALLS else int(calls * REPORT_GROWTH)
+        mark = 1 if pending_requests else due[key] - calls
+        if first or is_requested or is_due:
             _notify(on_call, key, out, first)
 
     def read_counts() -> dict[Any, int]:
@@ -125,8 +128,8 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
             totals[function] = totals.get(function, 0) + new_calls
         return totals
 
-    def ask() -> None:
+    def ask(calls: int) -> None:
         nonlocal pending_requests, mark
-        pending_requests, mark = 2, 0
+        pending_requests, mark = calls, 0
 
     return _CounterFunctions(hook, read_counts, lambda function_key: function_key in counts, ask)

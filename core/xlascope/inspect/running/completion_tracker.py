@@ -31,14 +31,15 @@ class DispatchedCall(NamedTuple):
     began: float | None = None
 
 
-CompletionListener = Callable[[DispatchedCall, float, bool], None]
+CompletionListener = Callable[[DispatchedCall, float | None, bool, bool], None]
 
 
 class CompletionTracker:
-    """Tracker that calls ``on_completion(call, time, waited)`` for completed calls, in dispatch order.
+    """Tracker that calls ``on_completion(call, time, waited, late)`` for completed calls, in dispatch order.
 
-    ``time`` is of ``time.perf_counter``; ``waited`` says whether the results were not ready when the call was added.
-    The listener runs on the tracker's thread.
+    ``time`` is of ``time.perf_counter``, None if the results were donated to another call before anybody could wait
+    for them; ``waited`` says whether the results were not ready when the call was added, and ``late`` whether they
+    were ready some time before the tracker came to wait for them. The listener runs on the tracker's thread.
     """
 
     def __init__(self, on_completion: CompletionListener) -> None:
@@ -78,11 +79,19 @@ class CompletionTracker:
     def _wait_for_results(self) -> None:
         while (entry := self._waiting.get()) is not None:
             call, array, ready = entry
+            late = array is not None and _is_ready(array)
             completion_time, entry = ready if ready is not None else _wait_until_ready(array), None
             self._ended += 1
-            if completion_time is not None:
-                self._on_completion(call, completion_time, array is not None)
+            self._on_completion(call, completion_time, array is not None, late)
             array = None  # release the user's array while waiting
+
+
+def _is_ready(array: Any) -> bool:
+    """Return whether an array is ready; False if it was donated or could not be computed."""
+    try:
+        return bool(array.is_ready())
+    except Exception:
+        return False
 
 
 def _wait_until_ready(array: Any) -> float | None:

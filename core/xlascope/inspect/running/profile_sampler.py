@@ -40,6 +40,9 @@ POLL_SECONDS = 0.05
 STOP_TIMEOUT_SECONDS = 0.1
 #: The same on a GPU, where closing a window during a call of the program would end the process.
 MAX_CLOSING_SECONDS = 2.0
+#: Number of successive calls whose completion is recorded after a compilation, and at each read of the counts; calls
+#: shorter than `MIN_BURST_CALL_SECONDS` would be slowed down by more than a hundredth, so only two are recorded.
+CALLS_AFTER_COMPILING, BURST_CALLS, PAIR_OF_CALLS, MIN_BURST_CALL_SECONDS = 8, 32, 2, 1e-3
 #: A program that made no call for so many seconds, and waits for none, counts as idle.
 IDLE_SECONDS = 0.5
 
@@ -188,6 +191,11 @@ class Sampler:
         match record:
             case records.Traced():
                 self._published.add(record.program)
+            case records.Compiled(target=""):
+                with self._lock:
+                    self._running.restart(record.program, time.perf_counter())
+                for counter, _ in tuple(self._watched.values()):
+                    counter.ask(CALLS_AFTER_COMPILING)
             case records.Started(stage="run"):
                 now = time.perf_counter()
                 with self._lock:
@@ -215,8 +223,9 @@ class Sampler:
                 if self._stopping.is_set():
                     return
                 pause = TICK_SECONDS
+                calls = BURST_CALLS if self._shortest_call() >= MIN_BURST_CALL_SECONDS else PAIR_OF_CALLS
                 for counter, _ in tuple(self._watched.values()):
-                    counter.ask()
+                    counter.ask(calls)
                 has_changed = self._update_counts()
                 active = has_changed or self._busy or self._completions.has_pending
                 if self._windows and active and time.perf_counter() >= self._not_before:
@@ -226,14 +235,20 @@ class Sampler:
         except Exception:
             _log.exception("the sampler of running programs failed; there will be no more times")
 
-    def _on_completion(self, call: DispatchedCall, completion_time: float, waited: bool) -> None:
-        """Add a call that completed at ``completion_time``; called on the thread that waits for results.
+    def _shortest_call(self) -> float:
+        """Return the shortest known seconds from call to call of a running program; 0.0 if one is unknown."""
+        with self._lock:
+            return self._running.shortest_pace()
 
-        ``waited`` says whether the results were not ready when the call was dispatched.
+    def _on_completion(self, call: DispatchedCall, completion_time: float | None, waited: bool, late: bool) -> None:
+        """Add a call that completed at ``completion_time`` (None: its results were donated); on the tracker's thread.
+
+        ``waited`` says whether the results were not ready when the call was dispatched, ``late`` whether they were
+        ready some time before.
         """
         with self._lock:
             timed_before = self._running.timed_program_count
-            self._running.add_completion(call, completion_time, waited)
+            self._running.add_completion(call, completion_time, waited, late)
         if self._running.timed_program_count > timed_before:  # publish the first time of a program at once
             self._wake_event.set()
 
@@ -300,6 +315,7 @@ class Sampler:
         """
         with self._lock:
             self._running.pace.begin_window(time.perf_counter())
+            self._running.note_window()
         with self._release_calls(), Window() as window:
             began = time.perf_counter()
             until = began + length
@@ -337,7 +353,7 @@ class Sampler:
                 return
             if not self._stopping.is_set():
                 for counter, _ in tuple(self._watched.values()):
-                    counter.ask()
+                    counter.ask(PAIR_OF_CALLS)
             if self._gate.close(POLL_SECONDS):
                 self._held_since = time.perf_counter()
                 return

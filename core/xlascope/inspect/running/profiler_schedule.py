@@ -32,6 +32,8 @@ WINDOW_MARGIN_STEPS = 1.2
 SPENT_FRACTION, BLIND_CALLS_BEFORE_PROBE = 0.9, 2
 #: Windows become rarer the more were recorded, until the pauses are this many times as long.
 MAX_PAUSE_FACTOR = 4
+#: Number of windows that are opened for each program before those for the slowest one only.
+WINDOWS_PER_PROGRAM = 5
 #: Minimum share of the time of a program that windows are opened for.
 MIN_TIME_SHARE = 0.05
 
@@ -61,7 +63,7 @@ class ProfilerSchedule:
         ``tallies`` are the measurements and ``kernels`` the numbers of kernels, by program.
         """
         self.target_program = self._find_unseen_program(tallies)
-        main = max(tallies.values(), key=lambda tally: tally.seconds, default=None)
+        main = self._find_least_profiled(tallies)
         number = self.target_program if self.target_program is not None else main.program if main is not None else 0
         step = times.step(number).seconds
         pace = max(times.pace(number), step)
@@ -104,6 +106,15 @@ class ProfilerSchedule:
         spent = self.cost_by_program.get(self.target_program, 0.0) if self.target_program is not None else 0.0
         return max(MAX_PROGRAM_COST_SECONDS - spent, 0.0)
 
+    def _find_least_profiled(self, tallies: Mapping[int, ProgramTally]) -> ProgramTally | None:
+        """Return the program of which the next window is worth most; None without programs.
+
+        Each program with a fair share of the time gets ``WINDOWS_PER_PROGRAM`` windows, then that with most time.
+        """
+        total = sum(tally.seconds for tally in tallies.values())
+        major = [tally for tally in tallies.values() if tally.calls and tally.seconds >= MIN_TIME_SHARE * total]
+        return max(major, key=lambda tally: (-min(len(tally.steps), WINDOWS_PER_PROGRAM), tally.seconds), default=None)
+
     def _find_unseen_program(self, tallies: Mapping[int, ProgramTally]) -> int | None:
         """Return the program with most time of which no complete call was recorded yet, or None.
 
@@ -113,7 +124,7 @@ class ProfilerSchedule:
         candidates = [
             tally
             for number, tally in tallies.items()
-            if tally.calls and not tally.observed and tally.seconds >= MIN_TIME_SHARE * total
+            if tally.calls and tally.needs_profile and tally.seconds >= MIN_TIME_SHARE * total
             if self.cost_by_program.get(number, 0.0) < SPENT_FRACTION * MAX_PROGRAM_COST_SECONDS
             and self.misses.get(number, 0) < MAX_BACKOFF_WINDOWS
         ]
@@ -138,7 +149,7 @@ class ProfilerSchedule:
         if target is None:
             return next_pause_seconds(cost) * min(self.windows_seen, MAX_PAUSE_FACTOR)
         self.cost_by_program[target] = self.cost_by_program.get(target, 0.0) + cost
-        if tallies[target].observed:
+        if not tallies[target].needs_profile:
             return next_pause_seconds(0.0)
         self._record_miss(seconds)
         return 0.0 if self._remaining_cost() > 0.0 else next_pause_seconds(cost)

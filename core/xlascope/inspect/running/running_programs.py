@@ -13,8 +13,9 @@ from ...readers.profiles import ModuleProfile
 from .accumulator import ProgramTally
 from .completion_tracker import DispatchedCall
 from .engines import WatchedProgram
+from .periods import CallLog, weighted_quantile
 from .profiler_schedule import ProfilerSchedule
-from .step_time import Completion, CompletionHistory, StepTimes, weighted_median
+from .step_time import Completion, CompletionHistory, StepTimes
 
 
 class RunningPrograms:
@@ -43,6 +44,7 @@ class RunningPrograms:
         self._profiled_at_start: dict[int, tuple[int, dict[int, int]]] = {}
         self._starts = 0
         self._finished: dict[int, int] = {}
+        self._warm_in_window: set[int] = set()
         self._completions: deque[tuple[int, float]] = deque(maxlen=16)
         self._last_call_counts: tuple[Mapping[Any, int], Mapping[int, int]] = ({}, {})
 
@@ -58,6 +60,16 @@ class RunningPrograms:
             names = {kernel.name for kernel in record.kernels}
             self._kernels[record.program] = len(names)
             self._schedules[record.module] = read_schedules(record.hlo, names)
+
+    def restart(self, program: int, now: float) -> None:
+        """Note that a program was compiled at time ``now``, so that its next calls are warm-up."""
+        self.pace.restart(program, now)
+        if program in self.tallies:
+            self.tallies[program].has_warm_calls = False
+
+    def note_window(self) -> None:
+        """Note that a profiler window opens: programs that are warm now have only warm calls in it."""
+        self._warm_in_window = {number for number in self.tallies if self.pace.is_warm(number)}
 
     @property
     def schedules(self) -> Mapping[str, Schedules]:
@@ -94,10 +106,13 @@ class RunningPrograms:
             self.tallies[number].add_calls(calls, elapsed * weights[number] / total_weight)
         self._changed.update(new_calls)
 
-    def add_completion(self, call: DispatchedCall, completion_time: float, waited: bool) -> None:
-        """Add a call that completed at ``completion_time``.
+    def add_completion(
+        self, call: DispatchedCall, completion_time: float | None, waited: bool, late: bool = False
+    ) -> None:
+        """Add a call that completed at ``completion_time``; None if its results were donated before.
 
-        ``waited`` says whether its results were not ready when it was dispatched.
+        ``waited`` says whether its results were not ready when it was dispatched, ``late`` whether they were ready
+        some time before ``completion_time``.
         """
         counts, started = self._last_call_counts
         self._last_call_counts = call.counts, call.started
@@ -108,11 +123,17 @@ class RunningPrograms:
         for number, calls in new.items():
             self._finished[number] = self._finished.get(number, 0) + calls
         program = call.program if call.program is not None else self._program_of(call.function)
-        if program is not None:
-            finish = Completion(program, dict(self._finished), call.returned, completion_time, waited, call.began)
+        if program is None:
+            return
+        self._changed.update(new)
+        if completion_time is None:
+            self.pace.add_donated(program, self._finished.get(program, 0), call.returned)
+        else:
+            finish = Completion(program, dict(self._finished), call.returned, completion_time, waited, call.began, late)
             self.pace.add_completion(finish)
             self._completions.append((program, completion_time))
-            self._changed.update(new)
+        if program in self.tallies:
+            self.tallies[program].has_warm_calls = self.pace.is_warm(program)
 
     def next_window(self, schedule: ProfilerSchedule) -> float:
         """Return the seconds for which the next window should be open; 0.0 for no window now."""
@@ -132,9 +153,9 @@ class RunningPrograms:
                 by_program.setdefault(number, []).append(profile)
         for number, program_profiles in by_program.items():
             tally = self.tallies[number]
-            if not tally.observed:
+            if tally.needs_profile:
                 tally.profiling += cost
-            tally.add_window(program_profiles, seconds)
+            tally.add_window(program_profiles, seconds, warm=number in self._warm_in_window)
         self._changed.update(by_program)
         return schedule.add_window(
             seconds, cost, [item for program_profiles in by_program.values() for item in program_profiles], self.tallies
@@ -152,10 +173,15 @@ class RunningPrograms:
         """Return the number of programs that have completed a call."""
         return len(self._finished)
 
+    def shortest_pace(self) -> float:
+        """Return the shortest known seconds from call to call of the called programs; 0.0 if one is unknown."""
+        times = self.times()
+        return min((times.pace(number) for number, tally in self.tallies.items() if tally.calls), default=0.0)
+
     def times(self) -> StepTimes:
         """Return the current step times of the programs."""
         observed = {number: tally for number, tally in self.tallies.items() if tally.observed}
-        call_seconds = {number: weighted_median(tally.call_seconds) for number, tally in observed.items()}
+        call_seconds = {number: weighted_quantile(tally.call_seconds, 0.5) for number, tally in observed.items()}
         return StepTimes(self.pace, {number: tally.step for number, tally in observed.items()}, call_seconds)
 
     def changed_records(self) -> list[records.Executed]:
@@ -163,7 +189,9 @@ class RunningPrograms:
         changed, self._changed = self._changed, set()
         times = self.times()
         return [
-            self.tallies[number].record(times.step(number), times.pace(number))
+            self.tallies[number].record(
+                times.step(number), times.pace(number), times.period(number), self.pace.logs.get(number, CallLog())
+            )
             for number in sorted(changed)
             if number in self.tallies and self.tallies[number].calls
         ]

@@ -1,9 +1,9 @@
-"""Step times by the host's clock, from the completion times of some calls and the number of calls between.
+"""Times of calls by the host's clock, from the completion times of some calls and the number of calls between.
 
 Calls are asynchronous, so their dispatch does not show when they are done. Time is therefore taken when
-results are ready. The time between two completions, divided by the number of calls, is the pace from call to
-call. If calls follow each other directly, that is the time of a call; otherwise it includes other work. The
-two cases are distinguished by the time of an isolated call, one whose predecessor's completion was recorded
+results are ready. The *period* of a program is the time between the completions of its successive calls
+(:mod:`.periods`). If calls follow each other directly, that is the time of a call; otherwise it includes other work.
+The two cases are distinguished by the time of an isolated call, one whose predecessor's completion was recorded
 too, or by the profiler's time.
 """
 
@@ -11,19 +11,32 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeVar
+
+from ...records.events import TimeDistribution
+from .periods import (
+    MIN_CALLS,
+    Anchor,
+    CallLog,
+    distribution_of_blocks,
+    is_short,
+    join_to_blocks,
+    median_slope,
+    weighted_quantile,
+)
 
 #: Number of completions and windows that are stored.
 MAX_STORED_ENTRIES = 256
 #: The pace is the time of a call if it exceeds an isolated call by at most this factor and these seconds (Python's
 #: time between two calls).
 SAME_STEP_FACTOR, CALL_OVERHEAD_SECONDS = 1.1, 2e-5
-#: A completion was noticed late if it exceeds the profiler's time by this factor and these seconds (Python's thread
-#: switch interval).
-LATE_FACTOR, LATE_SECONDS = 2.0, 5e-3
+#: The period is also the time of a call if it exceeds the profiler's time by at most this factor and the seconds above.
+SAME_PROFILE_FACTOR = 1.25
+#: Unprofiled samples are preferred if they have ``MIN_CALLS`` calls or this fraction of all.
+MIN_UNPROFILED_FRACTION = 0.25
 #: Maximum fraction of an interval with an active profiler for the interval to count as unprofiled.
 MAX_PROFILED_FRACTION = 0.1
 #: Assumed time of a call without measurements: that of a small operation.
@@ -34,7 +47,8 @@ class Completion(NamedTuple):
     """Completion of a call of ``program`` at ``time``; ``counts`` are the calls of each program that completed by then.
 
     ``began`` is when the call was made (None if unknown), ``returned`` when it returned to its caller. ``waited``
-    says whether its results were not ready then. Times are those of ``time.perf_counter``.
+    says whether its results were not ready then, ``late`` whether they were ready some time before ``time``. Times are
+    those of ``time.perf_counter``.
     """
 
     program: int
@@ -43,6 +57,7 @@ class Completion(NamedTuple):
     time: float
     waited: bool
     began: float | None = None
+    late: bool = False
 
 
 class StepTime(NamedTuple):
@@ -54,19 +69,27 @@ class StepTime(NamedTuple):
 
 
 class _Interval(NamedTuple):
-    """Calls between two completions, the seconds between, and whether a profiler was active meanwhile."""
+    """Calls between two completions, the seconds between, whether all calls were warm, and whether profiled."""
 
     calls: dict[int, int]
     seconds: float
+    is_warm: bool
     is_profiled: bool
 
 
 class _IsolatedCall(NamedTuple):
-    """Seconds of an isolated call, the number of calls in that mean, and whether a profiler was active meanwhile."""
+    """Seconds of isolated calls (mean of ``number`` calls), whether they were warm, and whether profiled.
+
+    ``is_queued`` says whether the calls were dispatched before their predecessor was complete, so that the devices ran
+    them without a pause. Otherwise a late notice makes the time too long, and a call that had almost returned when it
+    completed makes it too short.
+    """
 
     seconds: float
-    calls: int
+    number: int
+    is_warm: bool
     is_profiled: bool
+    is_queued: bool
 
 
 NO_TIMES: Mapping[int, float] = MappingProxyType({})
@@ -75,15 +98,18 @@ T = TypeVar("T", _Interval, _IsolatedCall)
 
 @dataclass
 class CompletionHistory:
-    """History of completions, as intervals between them and as times of isolated calls.
+    """History of completions: logs of each program's calls, intervals between completions, times of isolated calls.
 
-    Only the last ``MAX_STORED_ENTRIES`` are stored, ``isolated`` by program. ``windows`` are begin and end of
-    profiler windows: times during one count only where there are no others.
+    Only the last ``MAX_STORED_ENTRIES`` are stored, ``isolated`` by program. ``upper_bounds`` are the least seconds in
+    which a call is known to have completed, for programs whose completions were noticed late. ``windows`` are begin
+    and end of profiler windows: times during one count only where there are few others.
     """
 
     last: Completion
+    logs: dict[int, CallLog] = field(default_factory=dict)
     intervals: deque[_Interval] = field(default_factory=lambda: deque(maxlen=MAX_STORED_ENTRIES))
     isolated: dict[int, deque[_IsolatedCall]] = field(default_factory=dict)
+    upper_bounds: dict[int, float] = field(default_factory=dict)
     windows: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=MAX_STORED_ENTRIES))
 
     def begin_window(self, now: float) -> None:
@@ -94,35 +120,102 @@ class CompletionHistory:
         """Note that the window that was opened last is closed and read at time ``now``."""
         self.windows[-1] = self.windows[-1][0], now
 
+    def restart(self, program: int, now: float) -> None:
+        """Forget the calls of a program that was compiled (again) at time ``now``: its next ones are warm-up."""
+        self._log(program).restart(now)
+        self.isolated.pop(program, None)
+        kept = [interval for interval in self.intervals if program not in interval.calls]
+        self.intervals = deque(kept, maxlen=MAX_STORED_ENTRIES)
+
+    def is_warm(self, program: int) -> bool:
+        """Return whether a warm call of a program is known to be complete."""
+        return program in self.logs and self.logs[program].is_warm
+
+    def add_donated(self, program: int, calls: int, returned: float) -> None:
+        """Add a call whose results were donated before anybody could wait for them; it is number ``calls``."""
+        self._log(program).add_return(calls, returned)
+
     def add_completion(self, now: Completion) -> None:
         """Add a completion, and the interval since the last one."""
+        self._log(now.program).add_return(now.counts.get(now.program, 0), now.returned)
+        if now.late:  # its time is an upper bound: the next one that is noticed in time counts for it
+            self._add_upper_bound(now)
+            return
         before, self.last = self.last, now
-        calls = {
-            program: count - before.counts.get(program, 0)
-            for program, count in now.counts.items()
-            if count > before.counts.get(program, 0)
-        }
+        calls = _count_new_calls(before, now)
+        is_warm = all(self.is_warm(program) for program in calls)
+        anchor = Anchor(now.counts.get(now.program, 0), now.time, not now.waited)
+        self._log(now.program).add_completion(anchor, now.returned)
         is_single = sum(calls.values()) == 1
         since = max(before.time, now.began) if is_single and now.began is not None else before.time
         if now.time <= since:
             return
-        self.intervals.append(_Interval(calls, now.time - since, self._is_profiled(since, now.time)))
-        if now.began is not None and (is_single or before.time <= now.began):
-            self._add_isolated(now.program, max(before.time, now.began), now.time)
-        elif is_single and now.waited:
-            self._add_isolated(now.program, max(before.time, now.returned), now.time)
-        elif len(calls) == 1 and now.returned <= before.time:  # all were dispatched before the first began
-            self._add_isolated(now.program, before.time, now.time, calls[now.program])
+        if is_single and (now.began is not None or before.counts):
+            self._log(now.program).add_single(now.time - since)
+        is_profiled = self._is_profiled(since, now.time)
+        self.intervals.append(_Interval(calls, now.time - since, is_warm, is_profiled))
+        if (isolated := _isolated_interval(before, now, calls)) is not None:
+            start, number, is_queued = isolated
+            seconds = (now.time - start) / number
+            is_profiled = self._is_profiled(start, now.time)
+            isolated_calls = self.isolated.setdefault(now.program, deque(maxlen=MAX_STORED_ENTRIES))
+            isolated_calls.append(_IsolatedCall(seconds, number, is_warm, is_profiled, is_queued))
 
-    def _add_isolated(self, program: int, since: float, until: float, calls: int = 1) -> None:
-        if until > since:
-            isolated_calls = self.isolated.setdefault(program, deque(maxlen=MAX_STORED_ENTRIES))
-            isolated_calls.append(_IsolatedCall((until - since) / calls, calls, self._is_profiled(since, until)))
+    def _add_upper_bound(self, now: Completion) -> None:
+        """Add a completion that was noticed late: some call took at most the mean time since the last one."""
+        since = max(self.last.time, now.began or 0.0)
+        calls = _count_new_calls(self.last, now).get(now.program, 0)
+        if calls and now.time > since:
+            bound = (now.time - since) / calls
+            self.upper_bounds[now.program] = min(self.upper_bounds.get(now.program, bound), bound)
+
+    def period(self, program: int) -> TimeDistribution | None:
+        """Return the period of a program's warm calls, outside of profiler windows where there are enough of them."""
+        anchors = self.logs[program].steady_anchors() if program in self.logs else []
+        blocks = join_to_blocks(anchors)
+        if blocks and is_short(anchors):
+            return distribution_of_blocks(blocks, median_slope(anchors))
+        unprofiled = [block for block in blocks if not self._is_profiled(block.start, block.end)]
+        calls, all_calls = (sum(block.calls for block in some) for some in (unprofiled, blocks))
+        enough = calls >= max(MIN_CALLS, MIN_UNPROFILED_FRACTION * all_calls)
+        return distribution_of_blocks(unprofiled if enough else blocks)
+
+    def _log(self, program: int) -> CallLog:
+        return self.logs.setdefault(program, CallLog())
 
     def _is_profiled(self, since: float, until: float) -> bool:
         """Return whether a profiler was active for more than a small part of the time between both moments."""
         profiled_seconds = sum(max(0.0, min(stop, until) - max(start, since)) for start, stop in self.windows)
         return profiled_seconds > MAX_PROFILED_FRACTION * (until - since)
+
+
+def _count_new_calls(before: Completion, now: Completion) -> dict[int, int]:
+    """Return the number of each program's calls that completed between two completions, where there are any."""
+    return {
+        program: count - before.counts.get(program, 0)
+        for program, count in now.counts.items()
+        if count > before.counts.get(program, 0)
+    }
+
+
+def _isolated_interval(before: Completion, now: Completion, calls: Mapping[int, int]) -> tuple[float, int, bool] | None:
+    """Return when isolated calls began that are complete ``now``, their number, and whether they were queued.
+
+    ``before`` is the previous completion, ``calls`` the calls since. None if the calls are not isolated.
+    """
+    is_single = sum(calls.values()) == 1
+    is_queued = now.returned <= before.time  # all were dispatched before the first began
+    if now.began is not None and (is_single or before.time <= now.began):
+        return _if_before(max(before.time, now.began), 1, is_queued, now.time)
+    if is_single and now.waited:
+        return _if_before(max(before.time, now.returned), 1, is_queued, now.time)
+    if len(calls) == 1 and is_queued:
+        return _if_before(before.time, calls[now.program], True, now.time)
+    return None
+
+
+def _if_before(start: float, number: int, is_queued: bool, end: float) -> tuple[float, int, bool] | None:
+    return (start, number, is_queued) if start < end else None
 
 
 class StepTimes:
@@ -142,26 +235,43 @@ class StepTimes:
 
     def step(self, program: int) -> StepTime:
         """Return the time of one call of a program."""
-        pace, isolated = self.pace(program), self._isolated_step(program)
+        share, isolated = self.share(program), self._isolated_step(program)
         if isolated is None:
-            return StepTime(pace, "host", at_most=True) if pace else StepTime(0.0, "")
+            bound = share or self._pace.upper_bounds.get(program, 0.0)
+            return StepTime(bound, "host", at_most=True) if bound else StepTime(0.0, "")
+        queued = self._isolated_seconds(program, queued=True)
+        if share and queued and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
+            return StepTime(share, "host")
         # A call that runs on after it returned is isolated from then on; dispatching the next one takes time, too.
         dispatch_seconds = self._call_seconds.get(program, 0.0) if self._pace.isolated.get(program) else 0.0
-        if pace and pace <= SAME_STEP_FACTOR * isolated.seconds + dispatch_seconds + CALL_OVERHEAD_SECONDS:
-            return StepTime(pace, "host")
+        factor = SAME_STEP_FACTOR if isolated.clock == "host" else SAME_PROFILE_FACTOR
+        if share and share <= factor * isolated.seconds + dispatch_seconds + CALL_OVERHEAD_SECONDS:
+            return StepTime(share, "host")
         return isolated
 
+    def period(self, program: int) -> TimeDistribution | None:
+        """Return the period of a program's warm calls; None of too few."""
+        return self._pace.period(program)
+
     def pace(self, program: int) -> float:
-        """Return the seconds from call to call, the median over all calls of a program; 0.0 without a completion.
+        """Return the median seconds from call to call; 0.0 without a completion."""
+        period = self.period(program)
+        return period.median if period is not None else self.share(program)
+
+    def share(self, program: int) -> float:
+        """Return a program's share of the seconds from call to call, the median over its calls; 0.0 if unknown.
 
         If several programs share an interval, it is divided by the times of their isolated calls.
         """
         intervals = [item for item in self._pace.intervals if program in item.calls]
-        paces = []
-        for calls, seconds, _ in _prefer_unprofiled(intervals):
+        shares = []
+        for calls, seconds, *_ in _prefer_steady(intervals, [item.calls[program] for item in intervals]):
             fraction = self._weight(program) / sum(self._weight(item) * count for item, count in calls.items())
-            paces.append((seconds * fraction, calls[program]))
-        return weighted_median(paces)
+            shares.append((seconds * fraction, calls[program]))
+        period = self.period(program)
+        if period is not None and all(len(item.calls) == 1 for item in intervals):
+            return period.median
+        return weighted_quantile(shares, 0.5)
 
     def _weight(self, program: int) -> float:
         isolated = self._isolated_step(program)
@@ -173,34 +283,33 @@ class StepTimes:
         return self._isolated_steps[program]
 
     def _estimate_isolated_step(self, program: int) -> StepTime | None:
-        """Return the time of an isolated call by the host, unless the profiler's time is much shorter.
+        """Return the time of an isolated call by the host, unless the profiler's time is better.
 
-        The profiler makes a call slower, if anything, but the host notices a completion late while Python is busy.
-        And if a call had almost returned when it completed, the host measured only its end.
+        The profiler makes a call slower, if anything, and the host notices a completion late while Python is busy. So
+        the shorter one is better, unless the host measured only the end of a call that had almost returned.
         """
-        isolated = _prefer_unprofiled(self._pace.isolated.get(program, ()))
-        host = weighted_median([(call.seconds, call.calls) for call in isolated])
+        host = self._isolated_seconds(program, queued=True) or self._isolated_seconds(program, queued=False)
         profile = self._profiled.get(program, 0.0)
-        if profile and not profile / 2 < host < LATE_FACTOR * profile + LATE_SECONDS:
+        if profile and not profile / 2 < host <= profile:
             return StepTime(profile, "profile")
         return StepTime(host, "host") if host else None
 
+    def _isolated_seconds(self, program: int, *, queued: bool) -> float:
+        """Return the median seconds of a program's isolated calls, all or only those ``queued``; 0.0 of none."""
+        isolated = [call for call in self._pace.isolated.get(program, ()) if call.is_queued or not queued]
+        steady = _prefer_steady(isolated, [call.number for call in isolated])
+        return weighted_quantile([(call.seconds, call.number) for call in steady], 0.5)
 
-def _prefer_unprofiled(samples: Iterable[T]) -> list[T]:
-    """Return the samples taken without an active profiler; all of them if there are none."""
-    all_samples = list(samples)
-    return [sample for sample in all_samples if not sample.is_profiled] or all_samples
 
+def _prefer_steady(samples: Sequence[T], counts: Sequence[int]) -> list[T]:
+    """Return the samples of warm calls without an active profiler, if there are enough; else of warm calls; else all.
 
-def weighted_median(samples: list[tuple[float, int]]) -> float:
-    """Return the median of (value, weight) pairs, where a value counts ``weight`` times; 0.0 of none.
-
-    >>> weighted_median([(5.0, 1), (1.0, 3), (9.0, 1)])
-    1.0
+    ``counts`` are the numbers of calls in the samples.
     """
-    half, total = sum(weight for _, weight in samples) / 2, 0
-    for value, weight in sorted(samples):
-        total += weight
-        if total >= half:
-            return value
-    return 0.0
+    warm = [(sample, count) for sample, count in zip(samples, counts, strict=True) if sample.is_warm]
+    unprofiled = [(sample, count) for sample, count in warm if not sample.is_profiled]
+    if warm:
+        calls = sum(count for _, count in unprofiled)
+        enough = calls >= min(MIN_CALLS, MIN_UNPROFILED_FRACTION * sum(count for _, count in warm))
+        return [sample for sample, _ in (unprofiled if calls and enough else warm)]
+    return [sample for sample in samples if not sample.is_profiled] or list(samples)

@@ -257,8 +257,8 @@ export interface Executed {
   step: number;
   clock?: "host" | "profile";
   account?: Account;
-  /** `step` is the time from call to call: nothing tells it from what was done between. */
-  at_most?: boolean;
+  /** The times of calls in words, and what they were measured on. */
+  times: [time: string, clock: string, period: string, tip: string];
   /** Processor time that the first whole profile cost. */
   profiling?: number;
   devices: Device[];

@@ -83,30 +83,27 @@ function buildCompiledStage(light) {
 
 /** @param {Executed} executed @returns {Stage} */
 function buildRunStage(executed) {
-  const { calls, step, clock, at_most } = executed;
-  const perCall = step ? ` · ${at_most ? "≤ " : ""}${formatTime(step)} each` : "";
-  const whose = clock === "profile" ? " (profiler’s clock)" : clock === "host" ? " (host clock)" : "";
+  const { calls, times } = executed;
+  const [time, clock, period] = times;
   return {
     kind: "run",
     name: "ran",
     strong: formatInt(calls),
     tip: formatRunTooltip(executed),
-    pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: perCall }, { text: step ? whose : "", least: "medium" }],
+    pieces: [
+      { text: calls === 1 ? "call" : "calls" },
+      { text: time ? ` · ${time}` : "" },
+      { text: clock ? ` (${clock})` : "", least: "medium" },
+      { text: period ? `, ${period}` : "" },
+    ],
   };
 }
 
 /** Format what the numbers of a run mean, and what they cost. @param {Executed} executed */
-function formatRunTooltip({ step, clock, at_most, observed, profiling }) {
-  const time = !step
-    ? "no call has finished yet"
-    : at_most
-      ? "the time from call to call by the host’s clock (measured): a call takes that at most, for something else may be done in between"
-      : clock === "host"
-        ? "a call takes so long by the host’s clock, without the profiler, until its results are there (median, measured)"
-        : "a call takes so long by the profiler’s clock, which slows it down a little (measured): between the calls something else is done";
-  const windows = observed ? `; the profiler saw ${pluralize(observed, "whole call")}` : "";
+function formatRunTooltip({ times, observed, profiling }) {
+  const windows = observed ? ` The profiler saw ${pluralize(observed, "whole call")}` : "";
   const cost = profiling ? `, the first for ${formatTime(profiling)} of a processor, once` : "";
-  return `Calls counted; ${time}${windows}${cost}`;
+  return `Calls counted. ${times[3]}${windows}${cost}${windows && "."}`;
 }
 
 /** When a failure was. @type {Record<string, string>} */

@@ -1,0 +1,113 @@
+"""Descriptions of how long the calls of a program took, the same in text, in the strip and in watched scripts.
+
+Two quantities have names. The *period* is the time between the completions of successive calls, whatever the caller
+does between them included. The *device time* is the time of a call on the devices, from profiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..records.events import Executed, TimeDistribution
+from .formatting import plural, seconds
+
+#: Names of clocks, and that of one which a newer version wrote.
+CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
+UNKNOWN_CLOCK = "by a clock that this version does not know"
+#: A period is longer than a call if it exceeds it by this factor; a distribution is unsteady if its 90th percentile
+#: exceeds the 10th by the other one.
+LONGER_FACTOR, UNSTEADY_FACTOR = 1.1, 2.0
+
+
+class CallTimeWords(NamedTuple):
+    """Time of a program's calls in words: the time, its clock, and the period if it is longer; "" where unknown."""
+
+    time: str
+    clock: str = ""
+    period: str = ""
+
+
+def describe_call_times(run: Executed) -> str:
+    """Return the time of a program's calls as a phrase; "" while it is unknown.
+
+    >>> steady = TimeDistribution(0.002, 0.0019, 0.0022, 97, "host")
+    >>> describe_call_times(Executed(1, "f", 0.0, 100, 0.2, 0.0, 0, 0.002, (), "host", period=steady))
+    '2 ms each (host clock)'
+    >>> describe_call_times(Executed(1, "f", 0.0, 100, 0.2, 0.0, 9, 8.5e-5, (), "profile", period=steady))
+    '85 µs each (profiler), one every 2 ms'
+    >>> describe_call_times(Executed(1, "f", 0.0, 3, 0.2, 0.0, 0, 0.0012, (), "host", first_calls=(0.012, 9e-4, 8e-4)))
+    '12 ms, 900 µs, 800 µs'
+    """
+    words = word_call_times(run)
+    return f"{words.time}{f' ({words.clock})' if words.clock else ''}{f', {words.period}' if words.period else ''}"
+
+
+def word_call_times(run: Executed) -> CallTimeWords:
+    """Return the time of a program's calls in words; a few calls are listed one by one."""
+    if run.period is None and 0 < run.calls == len(run.first_calls):
+        return CallTimeWords(_join_series(run.first_calls))
+    if not run.step:
+        return CallTimeWords("")
+    clock, period = CLOCKS.get(run.clock, UNKNOWN_CLOCK), run.period
+    if run.at_most:
+        each = f"≤ {seconds(run.step)} each" if period is None else f"one every {seconds(run.step)}"
+        return CallTimeWords(each, clock)
+    is_longer = period is not None and period.median > LONGER_FACTOR * run.step
+    if period is not None and not is_longer and _is_unsteady(period):
+        clock += ", unsteady"
+    every = f"one every {seconds(period.median)}" if period is not None and is_longer else ""
+    return CallTimeWords(f"{seconds(run.step)} each", clock, every)
+
+
+def explain_call_times(run: Executed) -> list[str]:
+    """Return what the numbers of :func:`describe_call_times` were measured on, one sentence for each."""
+    if not run.step:
+        return ["No call has finished yet."]
+    sentences = []
+    if run.period is not None:
+        sentences.append(f"Period (from one completion to the next): {_describe_distribution(run.period)}.")
+    elif run.first_calls:
+        sentences.append("Times of single calls: there is a median from five warm calls on.")
+    elif run.at_most:
+        sentences.append("A call takes at most the time from call to call; something else may be done in between.")
+    elif run.step and run.clock == "host":
+        sentences.append("Time of a call by the host's clock, without the profiler, until its results are ready.")
+    if run.device_time is not None:
+        sentences.append(f"Time on the devices: {_describe_distribution(run.device_time)}.")
+    elif run.clock == "profile" and run.step:
+        sentences.append("Time by the profiler's clock, which slows a call down a little.")
+    if run.warm_up and run.period is not None:
+        sentences.append(f"The first {plural(run.warm_up, 'call')} (warm-up) not included.")
+    return sentences
+
+
+def _describe_distribution(times: TimeDistribution) -> str:
+    """Return a distribution as words.
+
+    >>> _describe_distribution(TimeDistribution(0.002, 0.0019, 0.0022, 97, "host"))
+    'median 2 ms, 10th to 90th percentile 1.9 to 2.2 ms, 97 warm calls, host clock'
+    """
+    low, high = seconds(times.low), seconds(times.high)
+    if low.split()[1] == high.split()[1]:
+        low = low.split()[0]
+    clock = CLOCKS.get(times.clock, UNKNOWN_CLOCK)
+    calls = plural(times.calls, "warm call")
+    return f"median {seconds(times.median)}, 10th to 90th percentile {low} to {high}, {calls}, {clock}"
+
+
+def _is_unsteady(times: TimeDistribution) -> bool:
+    return times.high > UNSTEADY_FACTOR * times.low
+
+
+def _join_series(values: Sequence[float]) -> str:
+    """Return durations, with the unit after the last one if all have the same.
+
+    >>> _join_series((0.0012, 0.0098)), _join_series((0.012, 9e-4))
+    ('1.2, 9.8 ms', '12 ms, 900 µs')
+    """
+    texts = [seconds(value) for value in values]
+    units = {text.split()[1] for text in texts}
+    if len(units) == 1:
+        texts[:-1] = [text.split()[0] for text in texts[:-1]]
+    return ", ".join(texts)

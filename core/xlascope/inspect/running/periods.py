@@ -1,0 +1,200 @@
+"""Period of a program's calls: the time between the completions of successive calls in steady state.
+
+Completions are known of some calls only, and those that a waiting thread notices are known late by up to the time
+for which Python held the interpreter. So successive completions are joined to blocks that last long enough, and
+a block's mean counts once for each of its calls. Long calls are blocks of their own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...records.events import TimeDistribution
+
+#: Number of completions that are stored of one program.
+MAX_ANCHORS = 512
+#: Minimum seconds of a block between two moments that the calling thread took itself, and of any other block.
+MIN_EXACT_BLOCK_SECONDS, MIN_BLOCK_SECONDS = 2e-4, 1e-2
+#: A block lasts at most this fraction of all the time that was measured, so that there are several.
+MAX_BLOCK_FRACTION = 0.2
+#: Within so many seconds, late notices decide over the mean of a block: there the period is the median of slopes
+#: between moments at least this fraction of all calls apart, taken from at most so many moments.
+MAX_SHORT_SECONDS, MIN_SLOPE_FRACTION, MAX_SLOPE_ANCHORS = 0.25, 0.3, 40
+#: Fewer calls have no median.
+MIN_CALLS = 5
+#: Calls of which single times are stored.
+MAX_FIRST_CALLS = 7
+#: Number of warm-up calls after a compilation and without one: up to the first that found everything compiled, and
+#: the next.
+WARM_UP_AFTER_COMPILING, WARM_UP_CALLS = 3, 2
+#: Depth of the queue in which XLA holds calls that did not begin: a call returns late only when it is full.
+QUEUE_DEPTH = 32
+LOW, HIGH = 0.1, 0.9
+
+
+class Anchor(NamedTuple):
+    """Moment at which ``calls`` calls of a program were complete.
+
+    ``is_exact`` says whether the calling thread took it; otherwise a waiting thread noticed it.
+    """
+
+    calls: int
+    time: float
+    is_exact: bool
+
+
+class Block(NamedTuple):
+    """Seconds of a number of successive calls, and when they began and ended."""
+
+    calls: int
+    seconds: float
+    start: float
+    end: float
+
+
+@dataclass
+class CallLog:
+    """Log of the completions of one program's calls, from its first call on or from its last compilation.
+
+    ``warm_from`` is the number of calls from which on they are warm (None before the first completion), and
+    ``compiled_at`` when the program was compiled last (``time.perf_counter``; None: before the log began).
+    ``returns`` are the moments at which calls returned to their caller.
+    """
+
+    compiled_at: float | None = None
+    warm_from: int | None = None
+    anchors: deque[Anchor] = field(default_factory=lambda: deque(maxlen=MAX_ANCHORS))
+    returns: deque[Anchor] = field(default_factory=lambda: deque(maxlen=MAX_ANCHORS))
+    first_calls: list[float] = field(default_factory=list)
+
+    def restart(self, now: float) -> None:
+        """Forget all calls, because the program was compiled (again) at time ``now``."""
+        self.compiled_at, self.warm_from = now, None
+        self.anchors.clear()
+        self.returns.clear()
+        self.first_calls.clear()
+
+    def add_completion(self, anchor: Anchor, returned: float) -> bool:
+        """Add the completion of a call that returned to its caller at ``returned``; return whether it is warm."""
+        if not self._is_warm(anchor.calls, returned):
+            return False
+        self.anchors.append(anchor)
+        return True
+
+    def add_return(self, calls: int, returned: float) -> None:
+        """Add the return of a call to its caller."""
+        if self._is_warm(calls, returned):
+            self.returns.append(Anchor(calls, returned, is_exact=True))
+
+    def add_single(self, seconds: float) -> None:
+        """Add the time of one of the first calls."""
+        if len(self.first_calls) < MAX_FIRST_CALLS:
+            self.first_calls.append(seconds)
+
+    @property
+    def is_warm(self) -> bool:
+        """Return whether a warm call is known to be complete."""
+        return bool(self.anchors or self.returns)
+
+    def _is_warm(self, calls: int, returned: float) -> bool:
+        if self.compiled_at is not None and returned <= self.compiled_at:
+            return False  # a call of what was compiled before
+        if self.warm_from is None:
+            warm_up = WARM_UP_CALLS if self.compiled_at is None else WARM_UP_AFTER_COMPILING
+            self.warm_from = calls + warm_up - 1
+        return calls >= self.warm_from
+
+    def steady_anchors(self) -> list[Anchor]:
+        """Return the moments of warm calls, by number of calls.
+
+        If too few completions are known (results were donated to the next call, or all were noticed late), these are
+        the moments at which calls returned while the queue was full.
+        """
+        known = sorted(self.anchors)
+        if len(known) < 2 or known[-1].calls - known[0].calls < MIN_CALLS:
+            filled = [anchor for anchor in self.returns if anchor.calls >= (self.warm_from or 0) + QUEUE_DEPTH]
+            known = filled if len(filled) > len(known) else known
+        return known
+
+
+def is_short(anchors: Sequence[Anchor]) -> bool:
+    """Return whether the anchors lie so close together that late notices decide over the mean of a block."""
+    return anchors[-1].time - anchors[0].time < MAX_SHORT_SECONDS and not all(item.is_exact for item in anchors)
+
+
+def median_slope(anchors: Sequence[Anchor]) -> float:
+    """Return the median of the seconds per call between moments far apart (Theil 1950, Sen 1968).
+
+    >>> median_slope([Anchor(number, 0.1 * number + (0.04 if number == 3 else 0.0), False) for number in range(8)])
+    0.1
+    """
+    chosen = anchors[:: -(-len(anchors) // MAX_SLOPE_ANCHORS)]
+    least = max(MIN_SLOPE_FRACTION * (chosen[-1].calls - chosen[0].calls), 1)
+    slopes = [
+        (later.time - earlier.time) / (later.calls - earlier.calls)
+        for earlier, later in itertools.combinations(chosen, 2)
+        if later.calls - earlier.calls >= least
+    ]
+    return round(statistics.median(slopes), 12) if slopes else 0.0
+
+
+def join_to_blocks(known: Sequence[Anchor]) -> list[Block]:
+    """Return blocks of successive calls, each from one anchor to a later one; ``known`` are sorted."""
+    if len(known) < 2:
+        return []
+    longest = MAX_BLOCK_FRACTION * (known[-1].time - known[0].time)
+    blocks: list[Block] = []
+    start = known[0]
+    for anchor in known[1:]:
+        least = MIN_EXACT_BLOCK_SECONDS if start.is_exact and anchor.is_exact else MIN_BLOCK_SECONDS
+        seconds = anchor.time - start.time
+        if seconds >= min(least, longest) and anchor.calls > start.calls and seconds > 0:
+            blocks.append(Block(anchor.calls - start.calls, seconds, start.time, anchor.time))
+            start = anchor
+    return blocks
+
+
+def distribution_of_blocks(blocks: Iterable[Block], slope: float = 0.0) -> TimeDistribution | None:
+    """Return the distribution of the seconds per call, None of fewer than ``MIN_CALLS`` calls.
+
+    ``slope`` is the median, if it is known better than from blocks.
+
+    >>> distribution_of_blocks([Block(5, 0.5, 0.0, 0.5), Block(2, 0.3, 0.5, 0.8)])
+    TimeDistribution(median=0.1, low=0.1, high=0.15, calls=7, clock='host')
+    """
+    samples = [(block.seconds / block.calls, block.calls) for block in blocks]
+    calls = sum(weight for _, weight in samples)
+    if calls < MIN_CALLS:
+        return None
+    median, low, high = (weighted_quantile(samples, fraction) for fraction in (0.5, LOW, HIGH))
+    median = slope or median
+    return TimeDistribution(median, min(low, median), max(high, median), calls, "host")
+
+
+def distribution_of_calls(seconds: Iterable[float]) -> TimeDistribution | None:
+    """Return the distribution of the profiler's seconds of single calls, None of fewer than ``MIN_CALLS`` calls."""
+    samples = [(value, 1) for value in seconds]
+    if len(samples) < MIN_CALLS:
+        return None
+    median, low, high = (weighted_quantile(samples, fraction) for fraction in (0.5, LOW, HIGH))
+    return TimeDistribution(median, low, high, len(samples), "profile")
+
+
+def weighted_quantile(samples: Iterable[tuple[float, int]], fraction: float) -> float:
+    """Return the quantile of (value, weight) pairs, where a value counts ``weight`` times; 0.0 of none.
+
+    >>> weighted_quantile([(5.0, 1), (1.0, 3), (9.0, 1)], 0.5)
+    1.0
+    """
+    ordered = sorted(samples)
+    until, total = fraction * sum(weight for _, weight in ordered), 0
+    for value, weight in ordered:
+        total += weight
+        if total >= until:
+            return value
+    return 0.0
