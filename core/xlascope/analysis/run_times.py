@@ -15,9 +15,11 @@ from .formatting import plural, seconds
 #: Names of clocks, and that of one which a newer version wrote.
 CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
 UNKNOWN_CLOCK = "by a clock that this version does not know"
-#: A period is longer than a call if it exceeds it by this factor; a distribution is unsteady if its 90th percentile
-#: exceeds the 10th by the other one.
-LONGER_FACTOR, UNSTEADY_FACTOR = 1.1, 2.0
+#: A period is longer than a call if it exceeds it by this factor.
+LONGER_FACTOR = 1.1
+#: Calls are unsteady if the 90th percentile exceeds the 10th by this factor, or the mean differs from the median by
+#: this fraction.
+UNSTEADY_FACTOR, UNSTEADY_MEAN_FRACTION = 2.0, 0.1
 
 
 class CallTimeWords(NamedTuple):
@@ -31,11 +33,11 @@ class CallTimeWords(NamedTuple):
 def describe_call_times(run: Executed) -> str:
     """Return the time of a program's calls as a phrase; "" while it is unknown.
 
-    >>> steady = TimeDistribution(0.002, 0.0019, 0.0022, 97, "host")
+    >>> steady = TimeDistribution(0.002, 0.0019, 0.0022, 0.00205, 97, "host")
     >>> describe_call_times(Executed(1, "f", 0.0, 100, 0.2, 0.0, 0, 0.002, (), "host", period=steady))
     '2 ms each (host clock)'
     >>> describe_call_times(Executed(1, "f", 0.0, 100, 0.2, 0.0, 9, 8.5e-5, (), "profile", period=steady))
-    '85 µs each (profiler), one every 2 ms'
+    '85 µs each on the device (profiler), one every 2 ms'
     >>> describe_call_times(Executed(1, "f", 0.0, 3, 0.2, 0.0, 0, 0.0012, (), "host", first_calls=(0.012, 9e-4, 8e-4)))
     '12 ms, 900 µs, 800 µs'
     """
@@ -55,9 +57,10 @@ def word_call_times(run: Executed) -> CallTimeWords:
         return CallTimeWords(each, clock)
     is_longer = period is not None and period.median > LONGER_FACTOR * run.step
     if period is not None and not is_longer and _is_unsteady(period):
-        clock += ", unsteady"
+        clock += f", unsteady: mean {seconds(period.mean)}"
     every = f"one every {seconds(period.median)}" if period is not None and is_longer else ""
-    return CallTimeWords(f"{seconds(run.step)} each", clock, every)
+    where = " on the device" if run.clock == "profile" and is_longer else ""
+    return CallTimeWords(f"{seconds(run.step)} each{where}", clock, every)
 
 
 def explain_call_times(run: Executed) -> list[str]:
@@ -85,19 +88,20 @@ def explain_call_times(run: Executed) -> list[str]:
 def _describe_distribution(times: TimeDistribution) -> str:
     """Return a distribution as words.
 
-    >>> _describe_distribution(TimeDistribution(0.002, 0.0019, 0.0022, 97, "host"))
-    'median 2 ms, 10th to 90th percentile 1.9 to 2.2 ms, 97 warm calls, host clock'
+    >>> _describe_distribution(TimeDistribution(0.002, 0.0019, 0.0022, 0.00205, 97, "host"))
+    'median 2 ms, 10th to 90th percentile 1.9 to 2.2 ms, mean 2.05 ms, 97 warm calls, host clock'
     """
     low, high = seconds(times.low), seconds(times.high)
     if low.split()[1] == high.split()[1]:
         low = low.split()[0]
     clock = CLOCKS.get(times.clock, UNKNOWN_CLOCK)
-    calls = plural(times.calls, "warm call")
-    return f"median {seconds(times.median)}, 10th to 90th percentile {low} to {high}, {calls}, {clock}"
+    spread = f"10th to 90th percentile {low} to {high}, mean {seconds(times.mean)}"
+    return f"median {seconds(times.median)}, {spread}, {plural(times.calls, 'warm call')}, {clock}"
 
 
 def _is_unsteady(times: TimeDistribution) -> bool:
-    return times.high > UNSTEADY_FACTOR * times.low
+    difference = abs(times.mean - times.median)
+    return times.high > UNSTEADY_FACTOR * times.low or difference > UNSTEADY_MEAN_FRACTION * times.median
 
 
 def _join_series(values: Sequence[float]) -> str:

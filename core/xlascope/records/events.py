@@ -227,13 +227,14 @@ class DeviceTime:
 class TimeDistribution:
     """Distribution of the seconds of warm calls: median, 10th percentile (``low``) and 90th percentile (``high``).
 
-    ``calls`` is the number of warm calls that it was measured on, by the clock ``clock``. Calls are warm from the
-    second one on that found everything compiled.
+    ``mean`` exceeds the median where some calls were disturbed. ``calls`` is the number of warm calls that it was
+    measured on, by the clock ``clock``. Calls are warm from the second one on that found everything compiled.
     """
 
     median: float
     low: float
     high: float
+    mean: float
     calls: int
     clock: Literal["host", "profile"]
 

@@ -5,14 +5,19 @@ The watched program itself waits for nothing: its calls remain asynchronous.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 #: Maximum number of pending calls. If results are never used, calls can be dispatched faster than they complete.
 MAX_PENDING_CALLS = 64
+#: Number of calls whose results were ready at once that are passed on together: each time wakes up a thread, which
+#: would take longer than the call of a small program.
+BATCH_CALLS = 16
 
 
 class DispatchedCall(NamedTuple):
@@ -20,7 +25,7 @@ class DispatchedCall(NamedTuple):
 
     ``counts`` are the calls of functions by key, ``started`` the calls through Python by program number. ``began`` is
     when the call was made (None if unknown), ``returned`` when it came back; both in seconds of
-    ``time.perf_counter``.
+    ``time.perf_counter``. ``overhead`` are the seconds that the calling thread spent on noting earlier calls.
     """
 
     function: Any
@@ -29,6 +34,7 @@ class DispatchedCall(NamedTuple):
     started: Mapping[int, int]
     returned: float
     began: float | None = None
+    overhead: float = 0.0
 
 
 CompletionListener = Callable[[DispatchedCall, float | None, bool, bool], None]
@@ -46,6 +52,7 @@ class CompletionTracker:
         self._on_completion = on_completion
         self._waiting: SimpleQueue[tuple[DispatchedCall, Any, float | None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._batch: deque[tuple[DispatchedCall, Any, float | None]] = deque()
         self._added = self._ended = 0
 
     @property
@@ -63,15 +70,24 @@ class CompletionTracker:
         smallest = _smallest_array(out())
         if smallest is None:
             return
-        ready = time.perf_counter() if smallest.is_ready() else None
+        is_ready = smallest.is_ready()
         self._added += 1
-        self._waiting.put((call, None if ready is not None else smallest, ready))
-        if self._thread is None:
+        self._batch.append((call, None if is_ready else smallest, call.returned if is_ready else None))
+        if not is_ready or len(self._batch) >= BATCH_CALLS or self._added == 1:
+            self.flush()
+
+    def flush(self) -> None:
+        """Pass all calls on to the tracker's thread; called on any thread."""
+        while self._batch:
+            with contextlib.suppress(IndexError):  # another thread took the last one
+                self._waiting.put(self._batch.popleft())
+        if self._thread is None and self._added:
             self._thread = threading.Thread(target=self._wait_for_results, name="xlascope-finishes", daemon=True)
             self._thread.start()
 
     def stop(self, timeout: float) -> None:
         """Report completed calls and end; wait at most ``timeout`` seconds."""
+        self.flush()
         if self._thread is not None:
             self._waiting.put(None)
             self._thread.join(timeout)

@@ -63,7 +63,8 @@ class CallLog:
 
     ``warm_from`` is the number of calls from which on they are warm (None before the first completion), and
     ``compiled_at`` when the program was compiled last (``time.perf_counter``; None: before the log began).
-    ``returns`` are the moments at which calls returned to their caller.
+    ``returns`` are the moments at which calls returned to their caller, and ``last_late`` is the last completion that was
+    noticed late.
     """
 
     compiled_at: float | None = None
@@ -71,6 +72,7 @@ class CallLog:
     anchors: deque[Anchor] = field(default_factory=lambda: deque(maxlen=MAX_ANCHORS))
     returns: deque[Anchor] = field(default_factory=lambda: deque(maxlen=MAX_ANCHORS))
     first_calls: list[float] = field(default_factory=list)
+    last_late: Anchor | None = None
 
     def restart(self, now: float) -> None:
         """Forget all calls, because the program was compiled (again) at time ``now``."""
@@ -78,6 +80,7 @@ class CallLog:
         self.anchors.clear()
         self.returns.clear()
         self.first_calls.clear()
+        self.last_late = None
 
     def add_completion(self, anchor: Anchor, returned: float) -> bool:
         """Add the completion of a call that returned to its caller at ``returned``; return whether it is warm."""
@@ -113,9 +116,13 @@ class CallLog:
         """Return the moments of warm calls, by number of calls.
 
         If too few completions are known (results were donated to the next call, or all were noticed late), these are
-        the moments at which calls returned while the queue was full.
+        the moments at which calls returned while the queue was full. A late one counts only at the end of a run of which
+        most calls were noticed late.
         """
         known = sorted(self.anchors)
+        late = self.last_late
+        if known and late is not None and late.calls - known[0].calls > 2 * (known[-1].calls - known[0].calls):
+            known.append(late)
         if len(known) < 2 or known[-1].calls - known[0].calls < MIN_CALLS:
             filled = [anchor for anchor in self.returns if anchor.calls >= (self.warm_from or 0) + QUEUE_DEPTH]
             known = filled if len(filled) > len(known) else known
@@ -164,8 +171,8 @@ def distribution_of_blocks(blocks: Iterable[Block], slope: float = 0.0) -> TimeD
 
     ``slope`` is the median, if it is known better than from blocks.
 
-    >>> distribution_of_blocks([Block(5, 0.5, 0.0, 0.5), Block(2, 0.3, 0.5, 0.8)])
-    TimeDistribution(median=0.1, low=0.1, high=0.15, calls=7, clock='host')
+    >>> distribution_of_blocks([Block(5, 0.5, 0.0, 0.5), Block(2, 0.298, 0.5, 0.798)])
+    TimeDistribution(median=0.1, low=0.1, high=0.149, mean=0.114, calls=7, clock='host')
     """
     samples = [(block.seconds / block.calls, block.calls) for block in blocks]
     calls = sum(weight for _, weight in samples)
@@ -173,16 +180,17 @@ def distribution_of_blocks(blocks: Iterable[Block], slope: float = 0.0) -> TimeD
         return None
     median, low, high = (weighted_quantile(samples, fraction) for fraction in (0.5, LOW, HIGH))
     median = slope or median
-    return TimeDistribution(median, min(low, median), max(high, median), calls, "host")
+    mean = sum(value * weight for value, weight in samples) / calls
+    return TimeDistribution(median, min(low, median), max(high, median), mean, calls, "host")
 
 
-def distribution_of_calls(seconds: Iterable[float]) -> TimeDistribution | None:
+def distribution_of_calls(seconds: Sequence[float]) -> TimeDistribution | None:
     """Return the distribution of the profiler's seconds of single calls, None of fewer than ``MIN_CALLS`` calls."""
     samples = [(value, 1) for value in seconds]
     if len(samples) < MIN_CALLS:
         return None
     median, low, high = (weighted_quantile(samples, fraction) for fraction in (0.5, LOW, HIGH))
-    return TimeDistribution(median, low, high, len(samples), "profile")
+    return TimeDistribution(median, low, high, statistics.fmean(seconds), len(samples), "profile")
 
 
 def weighted_quantile(samples: Iterable[tuple[float, int]], fraction: float) -> float:

@@ -71,7 +71,7 @@ class Sampler:
         self._completions = CompletionTracker(self._on_completion)
         self._gate = CallGate()
         self._held_since: float | None = None
-        self._stall = 0.0
+        self._stall = self._overhead = 0.0
         self._running = RunningPrograms(self._programs_of)
         self._schedule = ProfilerSchedule()
         self._starts: dict[int, int] = {}
@@ -156,13 +156,15 @@ class Sampler:
     # On the threads of the program that is watched -------------------------------------------------------------------
 
     def _on_call(self, watched_engine: ExecutionEngine, function: Any, out: Any, first: bool) -> None:
-        call = DispatchedCall(function, None, self._counts(), dict(self._starts), time.perf_counter())
+        returned = time.perf_counter()
+        call = DispatchedCall(function, None, self._counts(), dict(self._starts), returned, overhead=self._overhead)
         self._completions.add(call, partial(watched_engine.leaves, out))
         self._gate.enter(partial(watched_engine.leaves, out))
         if first:
             self._wake()
             if self._first is not None:
                 self._first(function)
+        self._overhead += time.perf_counter() - returned
 
     def _on_dispatch(self, watched_engine: ExecutionEngine, program: int, out: Any) -> None:
         """Track a call that went through Python and was dispatched.
@@ -172,8 +174,9 @@ class Sampler:
         began = self._began.pop((threading.get_ident(), program), None)
         if began is not None:
             now = time.perf_counter()
-            call = DispatchedCall(None, program, self._counts(), dict(self._starts), now, began)
+            call = DispatchedCall(None, program, self._counts(), dict(self._starts), now, began, self._overhead)
             self._completions.add(call, partial(watched_engine.leaves, out))
+            self._overhead += time.perf_counter() - now
         self._gate.enter(partial(watched_engine.leaves, out))
 
     def _receive(self, record: records.Record) -> None:
@@ -254,6 +257,7 @@ class Sampler:
 
     def _update_counts(self) -> bool:
         """Read the call counters and publish the changed records; return whether there were any."""
+        self._completions.flush()
         now = time.perf_counter()
         with self._lock:
             elapsed, self._last_count_time = now - self._last_count_time, now
@@ -322,6 +326,7 @@ class Sampler:
             last_update = began
             while not self._stopping.is_set() and (remaining := until - time.perf_counter()) > 0:
                 self._stopping.wait(min(remaining, POLL_SECONDS))
+                self._completions.flush()
                 if self._running.has_complete_call(self._schedule.target_program, began):
                     break
                 if time.perf_counter() - last_update > TICK_SECONDS:

@@ -129,7 +129,9 @@ class RunningPrograms:
         if completion_time is None:
             self.pace.add_donated(program, self._finished.get(program, 0), call.returned)
         else:
-            finish = Completion(program, dict(self._finished), call.returned, completion_time, waited, call.began, late)
+            finish = Completion(
+                program, dict(self._finished), call.returned, completion_time, waited, call.began, late, call.overhead
+            )
             self.pace.add_completion(finish)
             self._completions.append((program, completion_time))
         if program in self.tallies:

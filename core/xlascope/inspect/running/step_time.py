@@ -34,7 +34,11 @@ MAX_STORED_ENTRIES = 256
 #: time between two calls).
 SAME_STEP_FACTOR, CALL_OVERHEAD_SECONDS = 1.1, 2e-5
 #: The period is also the time of a call if it exceeds the profiler's time by at most this factor and the seconds above.
-SAME_PROFILE_FACTOR = 1.25
+SAME_PROFILE_FACTOR = 1.1
+#: Minimum fraction of isolated calls that were queued for the program to count as one whose calls are.
+MIN_QUEUED_FRACTION = 0.5
+#: Shorter calls have no isolated time: most of a call may lie before it returned to its caller.
+MIN_ISOLATED_SECONDS = 1e-3
 #: Unprofiled samples are preferred if they have ``MIN_CALLS`` calls or this fraction of all.
 MIN_UNPROFILED_FRACTION = 0.25
 #: Maximum fraction of an interval with an active profiler for the interval to count as unprofiled.
@@ -48,7 +52,7 @@ class Completion(NamedTuple):
 
     ``began`` is when the call was made (None if unknown), ``returned`` when it returned to its caller. ``waited``
     says whether its results were not ready then, ``late`` whether they were ready some time before ``time``. Times are
-    those of ``time.perf_counter``.
+    those of ``time.perf_counter``. ``overhead`` are the seconds that the calling thread spent on noting earlier calls.
     """
 
     program: int
@@ -58,6 +62,7 @@ class Completion(NamedTuple):
     waited: bool
     began: float | None = None
     late: bool = False
+    overhead: float = 0.0
 
 
 class StepTime(NamedTuple):
@@ -137,14 +142,15 @@ class CompletionHistory:
 
     def add_completion(self, now: Completion) -> None:
         """Add a completion, and the interval since the last one."""
-        self._log(now.program).add_return(now.counts.get(now.program, 0), now.returned)
+        self._log(now.program).add_return(now.counts.get(now.program, 0), now.returned - now.overhead)
         if now.late:  # its time is an upper bound: the next one that is noticed in time counts for it
             self._add_upper_bound(now)
+            self._log(now.program).last_late = _make_anchor(now)
             return
         before, self.last = self.last, now
         calls = _count_new_calls(before, now)
         is_warm = all(self.is_warm(program) for program in calls)
-        anchor = Anchor(now.counts.get(now.program, 0), now.time, not now.waited)
+        anchor = _make_anchor(now)
         self._log(now.program).add_completion(anchor, now.returned)
         is_single = sum(calls.values()) == 1
         since = max(before.time, now.began) if is_single and now.began is not None else before.time
@@ -187,6 +193,11 @@ class CompletionHistory:
         """Return whether a profiler was active for more than a small part of the time between both moments."""
         profiled_seconds = sum(max(0.0, min(stop, until) - max(start, since)) for start, stop in self.windows)
         return profiled_seconds > MAX_PROFILED_FRACTION * (until - since)
+
+
+def _make_anchor(now: Completion) -> Anchor:
+    """Return when a call was complete; without the time for noting others, where the calling thread itself took it."""
+    return Anchor(now.counts.get(now.program, 0), now.time - (0.0 if now.waited else now.overhead), not now.waited)
 
 
 def _count_new_calls(before: Completion, now: Completion) -> dict[int, int]:
@@ -285,18 +296,26 @@ class StepTimes:
     def _estimate_isolated_step(self, program: int) -> StepTime | None:
         """Return the time of an isolated call by the host, unless the profiler's time is better.
 
-        The profiler makes a call slower, if anything, and the host notices a completion late while Python is busy. So
-        the shorter one is better, unless the host measured only the end of a call that had almost returned.
+        The profiler makes a call slower, if anything. The host notices a completion late while Python is busy, and
+        measures only the end of a call that had almost returned: it is trusted if the devices ran calls without a
+        pause and, without a profile, if a call lasts long enough.
         """
-        host = self._isolated_seconds(program, queued=True) or self._isolated_seconds(program, queued=False)
         profile = self._profiled.get(program, 0.0)
-        if profile and not profile / 2 < host <= profile:
-            return StepTime(profile, "profile")
-        return StepTime(host, "host") if host else None
+        queued = self._isolated_seconds(program, queued=True)
+        if profile:
+            return StepTime(queued, "host") if profile / 2 < queued <= profile else StepTime(profile, "profile")
+        host = queued or self._isolated_seconds(program, queued=False)
+        return StepTime(host, "host") if host >= MIN_ISOLATED_SECONDS or queued else None
 
     def _isolated_seconds(self, program: int, *, queued: bool) -> float:
-        """Return the median seconds of a program's isolated calls, all or only those ``queued``; 0.0 of none."""
-        isolated = [call for call in self._pace.isolated.get(program, ()) if call.is_queued or not queued]
+        """Return the median seconds of a program's isolated calls, all or only those ``queued``; 0.0 of none.
+
+        Queued calls that are the exception are calls whose predecessor was noticed late.
+        """
+        stored = self._pace.isolated.get(program, ())
+        isolated = [call for call in stored if call.is_queued or not queued]
+        if len(isolated) < MIN_QUEUED_FRACTION * len(stored):
+            return 0.0
         steady = _prefer_steady(isolated, [call.number for call in isolated])
         return weighted_quantile([(call.seconds, call.number) for call in steady], 0.5)
 
