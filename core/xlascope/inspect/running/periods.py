@@ -63,8 +63,8 @@ class CallLog:
 
     ``warm_from`` is the number of calls from which on they are warm (None before the first completion), and
     ``compiled_at`` when the program was compiled last (``time.perf_counter``; None: before the log began).
-    ``returns`` are the moments at which calls returned to their caller, and ``last_late`` is the last completion that was
-    noticed late.
+    ``returns`` are the moments at which calls returned to their caller, ``last_late`` is the last completion that
+    was noticed late.
     """
 
     compiled_at: float | None = None
@@ -116,8 +116,8 @@ class CallLog:
         """Return the moments of warm calls, by number of calls.
 
         If too few completions are known (results were donated to the next call, or all were noticed late), these are
-        the moments at which calls returned while the queue was full. A late one counts only at the end of a run of which
-        most calls were noticed late.
+        the moments at which calls returned while the queue was full. A late one counts only at the end of a run of
+        which most calls were noticed late.
         """
         known = sorted(self.anchors)
         late = self.last_late
