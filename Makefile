@@ -1,4 +1,4 @@
-# make lab     open the first notebook in JupyterLab
+# make lab     open the first notebook in JupyterLab; LAB_ARGS=--no-browser prints its address instead
 # make test    style, types and the fast part of the tests: what has to pass
 # make test-all  style, types and all tests that are not slow, which CI runs
 # make check   style, types and the tests nearest to what has changed, in a minute
@@ -41,7 +41,8 @@ ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
-	$(BIN)/python -m jupyterlab --ServerApp.ip=127.0.0.1 $(ALLOW_ROOT) $(LAB_ARGS) $(NOTEBOOK)
+	@echo "Starting JupyterLab with $(NOTEBOOK); Ctrl+C twice ends it"
+	@$(BIN)/python -m jupyterlab --ServerApp.ip=127.0.0.1 $(ALLOW_ROOT) --LabApp.default_url="/lab/tree/$(NOTEBOOK)" $(LAB_ARGS)
 
 test: style types pytest-fast
 
@@ -151,16 +152,18 @@ clean:
 
 # One stamp per extra: an install runs again only when pyproject.toml has changed.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
-	touch $@
+	@echo "Installing xlascope[$*] into $(VENV): about a minute, once"
+	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
 
 # The compilers of GPUs and TPUs are no extra: where pip installs, `import jax` would start them.
 $(VENV)/.installed-targets: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	$(BIN)/python -m xlascope targets --install
-	touch $@
+	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo 'xlascope needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...' >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making an environment in $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)

@@ -41,6 +41,7 @@ class Extension:
         self._tracebacks = TracebackFilter(shell)
         self._leave_jax = install()
         self._scope.on()
+        self._scope.watch_running_cell()
 
     def unload(self) -> None:
         """Undo every change to the shell."""

@@ -18,12 +18,21 @@ def last_call(shell: InteractiveShell) -> str:
 
     A call qualifies if evaluating its arguments calls nothing and all of its names are defined at module level.
     """
+    _, calls = calls_of_last_cell(shell)
+    return calls[0] if calls else ""
+
+
+def calls_of_last_cell(shell: InteractiveShell) -> tuple[int, list[str]]:
+    """Return the number of the last cell with calls that qualify, and their sources, latest first, each once.
+
+    ``(0, [])`` if there is none.
+    """
     cells = shell.user_ns.get("In", [])
-    for cell in reversed(cells[-MAX_CELLS:]):
-        for call in reversed(list(_iter_calls(cell))):
-            if can_be_repeated(call, shell.user_ns):
-                return ast.unparse(call)
-    return ""
+    for number in range(len(cells) - 1, max(-1, len(cells) - 1 - MAX_CELLS), -1):
+        calls = [call for call in _iter_calls(cells[number]) if can_be_repeated(call, shell.user_ns)]
+        if calls:
+            return number, list(dict.fromkeys(ast.unparse(call) for call in reversed(calls)))
+    return 0, []
 
 
 def can_be_repeated(call: ast.Call, names: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""``%xlascope``: the list of the magics, with the last call as the example."""
+"""``%xlascope``: the list of the magics, with the calls of the last cell as examples."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import no_var_expand
 
-from .last_call import last_call
+from xlascope.records.plain import plain
+
+from .last_call import calls_of_last_cell
 from .scope import Scope
 
 _EXAMPLE = "f(x)"
+#: The maximum number of calls named besides the example.
+MAX_OTHER_CALLS = 4
 #: Questions about one call, in the order in which users typically ask them.
 _QUESTIONS = {
     "timings": "how long each kernel and line takes, measured",
@@ -37,27 +41,37 @@ def make_overview_magic(shell: InteractiveShell, scope: Scope) -> Callable[[str]
 
     @no_var_expand
     def xlascope(line: str) -> None:
-        """%xlascope: print what can be asked, with the call of a jitted function that a cell made last."""
+        """%xlascope: print what can be asked, with the calls of jitted functions in the last cell as examples."""
         if line.strip():
             raise UsageError(f"%xlascope takes nothing. Did you mean %scope {line.strip()[:20]}?")
-        print("\n".join(_overview_lines(last_call(shell), scope)))
+        print("\n".join(_overview_lines(*calls_of_last_cell(shell), scope)))
 
     return xlascope
 
 
-def _overview_lines(call: str, scope: Scope) -> list[str]:
-    """Return the lines of the overview; ``call`` is the source of the example call (``""``: there is none)."""
-    questions = {f"%{name} {call or _EXAMPLE}": description for name, description in _QUESTIONS.items()}
+def _overview_lines(cell: int, calls: list[str], scope: Scope) -> list[str]:
+    """Return the lines of the overview; ``calls`` are the calls of cell number ``cell``, the example first.
+
+    Without calls the example is a placeholder.
+    """
+    example = calls[0] if calls else _EXAMPLE
+    questions = {f"%{name} {example}": description for name, description in _QUESTIONS.items()}
     other_magics = {f"%{name}": description for name, description in _OTHER_MAGICS.items()}
     width = min(max(map(len, [*questions, *other_magics])), 60)
     strips = "Each cell that traces, compiles or runs something shows it" if scope.is_on else "%scope is off"
-    default_note = (
-        "; the last call of a jitted function is the example, and what a magic takes if none is named" * bool(call)
-    )
+    default_note = f"; without one it is the last of In[{cell}], {plain(example, 60)}" * bool(calls)
     return [
-        f"{strips}. About a call{default_note}:",
+        f"{strips}. Ask about a call{default_note}:",
         *(f"  {usage:<{width}}  {description}" for usage, description in questions.items()),
+        *_other_calls(cell, calls[1:]),
         "Others:",
         *(f"  {usage:<{width}}  {description}" for usage, description in other_magics.items()),
         "%timings? and so on tell more.",
     ]
+
+
+def _other_calls(cell: int, calls: list[str]) -> list[str]:
+    """Return a line that names the calls of a cell other than the example; none if there are none."""
+    named = ", ".join(f"%timings {plain(call, 60)}" for call in calls[:MAX_OTHER_CALLS])
+    more = f" and {len(calls) - MAX_OTHER_CALLS} more calls" if len(calls) > MAX_OTHER_CALLS else ""
+    return [f"In[{cell}] also ran: {named}{more}"] if calls else []

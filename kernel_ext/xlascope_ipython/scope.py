@@ -58,6 +58,12 @@ class Scope:
             for name, hook in self._hooks():
                 self._shell.events.register(name, hook)
 
+    def watch_running_cell(self) -> None:
+        """Watch the rest of the running cell too, whose start the hooks have missed; do nothing between cells."""
+        running = getattr(self._shell.displayhook, "exec_result", None)
+        if self._on and self._cell is None and running is not None and not running.info.silent:
+            self._on_pre_run_cell(running.info)
+
     def pin(self) -> None:
         """Show one panel here that follows the cells that run from now on, which show no panels of their own.
 

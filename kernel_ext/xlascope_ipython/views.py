@@ -10,7 +10,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.analysis.cell_runs import CellRun
-from xlascope.analysis.retraces import Retraces, format_heading
+from xlascope.analysis.retraces import RetracedFunction, Retraces, format_heading
 from xlascope.inspect import Comparison, Inspection, Renderer
 from xlascope.records import Failure, Record
 from xlascope.records.plain import plain
@@ -198,9 +198,15 @@ class SummaryLine:
         more_programs = len({item.program for item in sound}) - 1
         parts += [f"and {more_programs} other program{'s' if more_programs > 1 else ''}"] if more_programs > 0 else []
         again = [item for item in self._retraces.by_cost() if item.count >= MIN_LOOP_RETRACES and item.seconds > 0]
-        parts += [f"{format_heading(item)}: %recompiles says why" for item in again[:2]]
+        parts += [f"{format_heading(item)}{_format_latest_call(item)}: %recompiles says why" for item in again[:2]]
         parts += [plain(f"{item.error} in {item.stage} of {item.function}") for item in failures]
         return "; ".join(parts)
 
     def close(self) -> None:
         """Do nothing: a printed line holds no resources."""
+
+
+def _format_latest_call(retraced: RetracedFunction) -> str:
+    """Return where the latest call was that traced a function again: ``" at In[7]:3"``, or ``""``."""
+    where = retraced.newest_first[0].where if retraced.retraces else ""
+    return f" at {where}" if where else ""

@@ -340,6 +340,73 @@ def test_loops_say_how_often_and_recomputation_has_a_colour(explorer):
     assert "not known before it runs" in explorer.detail()
 
 
+#: Of all labels of a graph from afar, and of the pane: left, top, right, bottom, words, size of the letters.
+FAR_LABELS = """host => {
+    const pane = host.querySelector('.xs-graph').getBoundingClientRect();
+    const box = r => [r.left, r.top, r.right, r.bottom].map(Math.round);
+    const rects = [...host.querySelectorAll('.xs-far rect')].map(r => box(r.getBoundingClientRect()));
+    const texts = [...host.querySelectorAll('.xs-far text')].map(t => {
+        const scale = t.getScreenCTM().a;
+        return {box: box(t.getBoundingClientRect()), words: t.textContent, title: t.classList.contains('xs-title'),
+                size: scale * parseFloat(getComputedStyle(t).fontSize)};
+    });
+    const nodes = [...host.querySelectorAll('.xs-graph-svg .xs-body')].map(n => box(n.getBoundingClientRect()));
+    return {pane: box(pane), rects, texts, nodes};
+}"""
+
+
+def overlap(a, b):
+    return min(a[2], b[2]) - max(a[0], b[0]) > 1 and min(a[3], b[3]) - max(a[1], b[1]) > 1
+
+
+def is_within(a, b):
+    return a[0] >= b[0] - 2 and a[1] >= b[1] - 2 and a[2] <= b[2] + 2 and a[3] <= b[3] + 2
+
+
+@pytest.mark.parametrize("width", [700, 1000, 1440])
+def test_all_boxes_open_are_a_map_with_names(explorer, width):
+    """The whole graph is in sight, and letters of a readable size name its boxes without covering one another."""
+    explorer.page.set_viewport_size({"width": width, "height": 1000})
+    explorer.show(layered(30))
+    boxes = set(explorer.titles())
+    explorer.find("[data-command=expand]").click()
+    for heat in ("pass", "flops"):
+        explorer.find(f"[data-command={heat}]").click()
+        seen = explorer.find("#host").evaluate(FAR_LABELS)
+        assert all(is_within(node, seen["pane"]) for node in seen["nodes"])
+        assert len(seen["rects"]) >= 4 and all(is_within(label, seen["pane"]) for label in seen["rects"])
+        pairs = [(a, b) for i, a in enumerate(seen["rects"]) for b in seen["rects"][:i]]
+        assert not any(overlap(*pair) for pair in pairs)
+        assert all(text["size"] >= 10.9 for text in seen["texts"])
+        assert all(any(is_within(text["box"], label) for label in seen["rects"]) for text in seen["texts"])
+        titles = {text["words"] for text in seen["texts"] if text["title"]}
+        assert titles & {title.removesuffix(" ⊞") for title in boxes}
+        assert any("FLOP" in text["words"] for text in seen["texts"]) == (heat == "flops")
+    explorer.find("[data-command=collapse]").click()
+    assert explorer.find(".xs-far").count() == 0 and explorer.titles()
+
+
+def test_no_type_of_a_value_without_its_edge(explorer):
+    """Where an edge leaves a box at its side, no type stands below the box."""
+    f = Level()
+    x = f.input("x")
+    skipping, value = f.eqn("sin", x), x
+    for operation in ("cos", "tanh", "exp"):
+        value = f.eqn(operation, value)
+    loss = f.eqn("mul", value, skipping)
+    ct = f.eqn("neg", loss, role="backward", of="4")
+    explorer.page.set_viewport_size({"width": 340, "height": 1000})
+    explorer.show(f.jaxpr(f.eqn("transpose", ct, role="backward", of="3")))
+    script = """view => [...view.querySelectorAll('.xs-nodes .xs-node')].filter(n => n.querySelector('.xs-type')).map(n => {
+        const body = n.querySelector('.xs-body'), [y, h] = ['y', 'height'].map(name => +body.getAttribute(name));
+        const starts = [...view.querySelectorAll(`.xs-edge[data-from="${n.dataset.id}"]`)].map(
+            edge => +/^M[^,]+,([-.0-9]+)/.exec(edge.getAttribute('d'))[1]);
+        return starts.some(start => Math.abs(start - y) < 1 || Math.abs(start - y - h) < 1);
+    })"""
+    with_edge = explorer.find(".xs-view").evaluate(script)
+    assert with_edge and all(with_edge)
+
+
 def test_numbers_on_nodes_follow_the_colour(explorer):
     explorer.show(layered())
     explorer.group("none")

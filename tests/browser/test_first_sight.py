@@ -132,6 +132,10 @@ def test_crumbs_lie_where_no_words_are(sight, name):
 def test_the_map_moves_what_is_seen(sight):
     sight.see("transformer", 1400)
     sight.find("[data-command=expand]").click()
+    assert sight.find(".xs-minimap").is_hidden()  # all of it is seen
+    sight.find(".xs-canvas-host").focus()
+    for _ in range(16):
+        sight.page.keyboard.press("+")
     sight.find(".xs-minimap").wait_for()
     where = "document.querySelector('.xs-minimap i').style.left"
     box = sight.find(".xs-minimap").bounding_box()

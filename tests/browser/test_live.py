@@ -170,7 +170,7 @@ def test_the_recompile_card(front_end):
     output = notebook.cell_output(1)
     why = output.locator(".xs-why.warn")
     why.wait_for()
-    assert re.search(r"update traced again ×3 · [\d.]+ m?s lost", why.inner_text())
+    assert re.search(r"update traced again ×3( at In\[2\]:1)? · [\d.]+ m?s lost", why.inner_text())
     why.focus()
     why.press("Enter")
     rows = output.locator(".xs-why-row")

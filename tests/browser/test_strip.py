@@ -70,7 +70,9 @@ def test_a_function_that_failed_is_told_beside_the_one_shown(strip):
     assert "TypeError" in strip.find(".xs-said").inner_text()
 
 
-@pytest.mark.parametrize(("times", "words"), [(1, "why update traced again?"), (5, "⚠ update traced again ×5")])
+@pytest.mark.parametrize(
+    ("times", "words"), [(1, "why update traced again?"), (5, "⚠ update traced again ×5 at In[7]:3")]
+)
 def test_why_a_function_was_traced_again(strip, times, words):
     records = [*built(1), *(record for n in range(times) for record in again(n + 2, old=n + 2))]
     strip.show(state_of(records, opened=False, finished=True))

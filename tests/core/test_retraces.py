@@ -299,6 +299,25 @@ def test_functions_of_the_library_raise_no_alarm(draw):
             draw(shape)
     assert [record.fix for record in seen if isinstance(record, records.Traced | records.Missed) and record.fix] == []
     assert {record.origin for record in seen if isinstance(record, records.Traced)} == {"operation"}
+    begun = {record.function for record in seen if isinstance(record, records.Started) and record.stage == "trace"}
+    assert begun and not any(name.startswith("_") for name in begun), "what a strip says while it is traced"
+
+
+def test_a_function_of_the_library_that_cannot_be_traced_is_named_without_underscore():
+    seen = []
+    with records.watch(seen.append), pytest.raises(ValueError, match=r"linalg\.solve"):
+        jnp.linalg.solve(jnp.ones((3, 4)), jnp.ones(3))
+    assert {record.function for record in seen if isinstance(record, records.Failure)} == {"solve"}
+
+
+def test_a_function_of_the_user_keeps_its_underscore():
+    def _step(x):
+        return x * 2
+
+    seen = []
+    with records.watch(seen.append):
+        xs.jit(_step)(1.0)
+    assert {record.function for record in seen} == {"_step"}
 
 
 def test_methods_and_callable_objects_of_the_user_have_a_fix():

@@ -175,3 +175,11 @@ def test_unloading_in_a_kernel(kernel: Any, line: str) -> None:
         kernel.run("%load_ext xlascope")
     time.sleep(0.1)
     assert kernel.run("y = update(w, x)").final
+
+
+def test_the_cell_that_loads_the_extension_has_a_strip(new_kernel: Any, setup: str) -> None:
+    output = new_kernel.run("%load_ext xlascope\n" + setup + "\nfor _ in range(3): w = update(w, x)")
+    kinds = [kind for _, kind, _ in output.messages]
+    assert kinds.count("display_data") == kinds.count("update_display_data") == 1
+    assert "ran 3 times" in output.final["data"]["text/plain"] and output.live[-1]["finished"]
+    assert not new_kernel.run("1 + 1").of("display_data", "comm_open")

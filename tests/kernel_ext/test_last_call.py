@@ -55,7 +55,7 @@ def test_each_question_takes_it(terminal: Any, magic: str) -> None:
 
 def test_what_can_be_asked(terminal: Any) -> None:
     before = terminal.run("%xlascope")
-    assert "%timings f(x)" in before and "last call" not in before
+    assert "%timings f(x)" in before and "without one it is" not in before
     terminal.run("y = update(w, x)")
     after = terminal.run("%xlascope")
     assert "%timings update(w, x)" in after and "%scope pin" in after
@@ -67,3 +67,15 @@ def test_what_can_be_asked(terminal: Any) -> None:
     terminal.run("%unload_ext xlascope")
     assert "xlascope" not in terminal.shell.magics_manager.magics["line"]
     terminal.run("%load_ext xlascope")
+
+
+def test_the_examples_are_the_calls_of_the_last_cell(terminal: Any) -> None:
+    terminal.run(MORE)
+    terminal.run("for _ in range(2):\n    y = update(w, x)\nz = other(x); v = model.step(w, x); z = other(x)")
+    cell = terminal.shell.execution_count - 1
+    said = terminal.run("%xlascope")
+    assert f"the last of In[{cell}], other(x):" in said and "%doctor other(x)" in said
+    (also,) = (line for line in said.splitlines() if line.startswith(f"In[{cell}] also ran: "))
+    assert also.endswith("%timings model.step(w, x), %timings update(w, x)")
+    for example in also.partition(": ")[2].split(", %"):
+        assert "source line" in terminal.run(f"%{example.lstrip('%')}")

@@ -21,7 +21,7 @@ def test_why_in_words(terminal: Any) -> None:
 
 
 def test_a_loop_that_traces_again_is_told_under_its_cell(terminal: Any) -> None:
-    assert re.search(r"; update: traced again \d+ times, .* lost", terminal.run(AGAIN))
+    assert re.search(r"; update: traced again \d+ times, .* lost .* at In\[\d+\]:1: %rec", terminal.run(AGAIN))
     assert "traced again" not in terminal.run("y = update(w, np.ones((9, 8), np.float32))")
 
 

@@ -62,6 +62,23 @@ def test_loading_says_in_one_line_what_it_does(unloaded: Any) -> None:
     assert "under each cell" not in unloaded.run("%load_ext xlascope")
 
 
+def test_the_cell_that_loads_it_gets_its_strip(unloaded: Any) -> None:
+    before = state(unloaded.shell)
+    loaded = unloaded.run("y = update(w, x)\n%load_ext xlascope\ny = update(w, x)")
+    assert loaded.splitlines()[-1].startswith("xlascope: traced update") and loaded.count("ran 1 time") == 1
+    assert unloaded.run("y = update(w, x)").count("ran 1 time") == 1
+    unloaded.run("%unload_ext xlascope")
+    assert state(unloaded.shell) == before
+
+
+def test_loading_outside_of_a_cell_watches_the_next_one(unloaded: Any) -> None:
+    unloaded.shell.extension_manager.load_extension("xlascope")
+    assert unloaded.run("y = update(w, x)").splitlines()[-1].count("ran 1 time") == 1
+    unloaded.shell.extension_manager.unload_extension("xlascope")
+    unloaded.run("%load_ext xlascope\n%unload_ext xlascope\ny = update(w, x)")
+    assert unloaded.run("y = update(w, x)") == ""
+
+
 def test_off_leaves_only_the_magics(unloaded: Any) -> None:
     before = state(unloaded.shell)
     unloaded.run("%load_ext xlascope")

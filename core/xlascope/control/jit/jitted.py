@@ -192,19 +192,24 @@ class Jitted:
         number = records.next_program()
         began, clock = time.time(), time.perf_counter()
         if watchers:
-            records.publish(records.Started(number, self.name, "trace", began))
+            records.publish(records.Started(number, self.display_name, "trace", began))
         try:
             program, structure = self._stage(arguments, signature.avals)
         except BaseException as error:
-            report_trace_failure(self.name, number, began, error)
+            report_trace_failure(self.display_name, number, began, error)
             raise
         seconds = time.perf_counter() - clock
         names = functools.partial(self.argument_names, arguments)
         reason = explain_retrace(self.function, self.traces.all(), signature, names, self.parameter_names)
         if is_of_library(self.function):
-            reason = reason._replace(origin="operation")
+            reason = reason._replace(fix="", origin="operation")
         report_trace(self.name, program, number, began, seconds, reason)
         return TracedCall(program, structure, number, began, seconds, reason, [])
+
+    @property
+    def display_name(self) -> str:
+        """Return the name to display before there is a trace: of a library function without leading underscores."""
+        return self.name.lstrip("_") if is_of_library(self.function) else self.name
 
     def _stage(self, arguments: CallArguments, avals: Sequence[ShapedArray]) -> tuple[ClosedJaxpr, Any]:
         """Return the program of the function for a call's arguments, and the structure of its results."""

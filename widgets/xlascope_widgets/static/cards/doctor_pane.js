@@ -39,9 +39,7 @@ function buildQuestion(store, { what_if: [kind, ...values] = [""] }) {
 
 /** @param {Store} store @param {Advice[]} findings @param {number} rules @param {string[]} notes */
 function drawCard(store, findings, rules, notes) {
-  const head = findings.length
-    ? pluralize(findings.length, "finding")
-    : `No findings, by ${pluralize(rules, "rule")}`;
+  const head = findings.length ? pluralize(findings.length, "finding") : `No findings, by ${pluralize(rules, "rule")}`;
   return [
     el("div", { class: "xs-doctor-head", role: "heading", "aria-level": 3, title: TERMS.finding }, head),
     findings.length > 0 &&

@@ -33,6 +33,7 @@ export function drawWhyButton(store) {
   const words = loop
     ? [
         `⚠ ${name} traced again ×${formatInt(first.count)}`,
+        first.retraces[0].where && el("span", { class: "xs-wide" }, ` at ${shorten(first.retraces[0].where, 24)}`),
         el("span", { class: "xs-medium" }, ` · ${formatTime(first.seconds)} lost`),
       ]
     : `why ${name === "<lambda>" ? "" : name + " "}traced again?`;

@@ -165,13 +165,22 @@ function runCommand(view, target) {
   const name = target.closest("[data-command]")?.getAttribute("data-command") ?? "";
   if (name === "fit") view.graph.fit(true);
   if (name === "fit") view.graph.paint();
-  if (name === "expand" || name === "collapse") view.store.toggleAll(name === "expand");
+  if (name === "expand" || name === "collapse") toggleAll(view, name === "expand");
   if (name.startsWith("target ")) view.store.setTarget(name.slice(7));
   if (name === "full") toggleFullScreen(view);
   if (name === "tab") openTab(view, (host) => view.openSecondView(host));
   if (name === "list") view.store.toggleList();
   if (name === "help") toggleHelp(view);
   if (HEATS.includes(name)) view.store.setHeat(/** @type {"pass"} */ (name));
+}
+
+/** Open all boxes and show all of the graph, or close them. @param {View} view @param {boolean} open */
+function toggleAll({ store, graph }, open) {
+  // A map may be as wide as it likes: what was chosen for few boxes does not hold any more.
+  graph.rooms.clear();
+  store.toggleAll(open);
+  graph.fitInitially(open);
+  graph.paint();
 }
 
 /** @param {View} view @param {Element} target */

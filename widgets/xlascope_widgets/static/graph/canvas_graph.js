@@ -98,6 +98,7 @@ export class CanvasGraph {
       focused: this.focused,
       seen: region,
       k: zoom.k,
+      spare: this.pane.spareWidth,
     });
     this.painted = { ...region, zoom: { ...zoom }, width, height };
     this.moveBitmap();

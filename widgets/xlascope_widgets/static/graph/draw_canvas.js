@@ -10,6 +10,7 @@ import { pickLabels, scaleLetters } from "../layout/semantic_zoom.js";
 import { buildHeatScale } from "../program/heat.js";
 import { formatOutTypes, SUB_LETTER } from "../program/labels.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
+import { FAR_LINE, placeFarLabels } from "./far_labels.js";
 import {
   countLetters,
   countTitleLetters,
@@ -27,14 +28,13 @@ import {
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../layout/layout.js").Scene} Scene */
 
-/** Below these zooms corners and outlines cannot be seen. */
+/** Below this zoom corners cannot be seen. */
 const ROUND = 0.3;
-const OUTLINED = 0.12;
 
 /**
  * @typedef {{program: Program, scene: Scene, heat: string, theme: Theme, marks: Map<string, Mark>, kernels:
  * Set<string>, isSelectedEdge: (from: string, to: string) => boolean, focused: string, seen: {left: number, right:
- * number, top: number, bottom: number}, k: number}} Picture
+ * number, top: number, bottom: number}, k: number, spare: number}} Picture
  */
 
 /**
@@ -52,10 +52,50 @@ export function drawOnCanvas(context, picture) {
   drawEdges(context, picture);
   const heat = buildHeatScale(picture.program, picture.heat, leaves);
   for (const node of leaves) drawLeaf(context, picture, node, heat(node));
+  if (isFar(picture.k)) drawFarLabels(context, picture);
   return nodes.length;
 }
 
-/** @param {GraphNode} node @param {Picture["seen"]} region */
+/** Return whether nodes are too small for their labels. @param {number} k */
+const isFar = (k) => pickLabels(scaleLetters(k)) === "none";
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture */
+function drawFarLabels(context, { program, scene, heat, theme, k, seen, spare }) {
+  const up = scaleLetters(k);
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  for (const label of findFarLabels(program, scene, { heat, up, spare })) {
+    const { lines, x, y, w, h } = label;
+    if (!isInView(label, seen)) continue;
+    context.globalAlpha = 0.86;
+    context.fillStyle = theme.bg;
+    traceBox(context, x - w / 2, y - h / 2, w, h, 3 * up);
+    context.fill();
+    context.globalAlpha = 1;
+    lines.forEach((line, i) => {
+      context.fillStyle = i ? theme.ink2 : theme.ink;
+      context.font = `${(i ? 11 : 12) * up}px ${theme.mono}`;
+      context.fillText(line, x, y + (i + 0.78 - lines.length / 2) * FAR_LINE * up);
+    });
+  }
+}
+
+/**
+ * Return the labels of a scene from afar, which are placed once for a size of letters.
+ * @param {Program} program
+ * @param {Scene} scene
+ * @param {{heat: string, up: number, spare: number}} look
+ */
+function findFarLabels(program, scene, look) {
+  const key = `${look.heat} ${look.up}`;
+  const { far } = scene;
+  if (far?.key === key && far.account === program.account) return far.labels;
+  const labels = placeFarLabels(program, scene, look);
+  scene.far = { key, account: program.account, labels };
+  return labels;
+}
+
+/** @param {{x: number, y: number, w: number, h: number}} node @param {Picture["seen"]} region */
 function isInView(node, region) {
   return (
     node.y + node.h / 2 > region.top &&
@@ -157,9 +197,15 @@ function drawLeaf(context, picture, node, heat) {
   const colour = getPassColour(picture, node);
   const radius = k > ROUND ? 6 : 0;
   context.globalAlpha = mark?.faint ? 0.22 : 1;
-  if (k < OUTLINED) {
+  if (isFar(k)) {
     context.fillStyle =
-      mark?.selected || mark?.start || mark?.between ? theme.sel : heat == null ? colour : theme[`heat${heat}`];
+      mark?.selected || mark?.start || mark?.between
+        ? theme.sel
+        : heat != null
+          ? theme[`heat${heat}`]
+          : picture.heat === "pass"
+            ? colour
+            : theme.line2;
     context.fillRect(left, top, node.w, node.h);
     context.globalAlpha = 1;
     return;

@@ -4,6 +4,7 @@
 import { el } from "../ground/element.js";
 import { round, shorten } from "../ground/format.js";
 import { pickLabels } from "../layout/semantic_zoom.js";
+import { FAR_LINE, placeFarLabels } from "./far_labels.js";
 import { buildHeatScale } from "../program/heat.js";
 import {
   describeEquation,
@@ -23,8 +24,8 @@ import {
 const SIGN_MARKS = { "+": " sign-added", "−": " sign-removed", "~": " sign-changed" };
 
 /**
- * What colours mean, and how much larger letters are than usual.
- * @typedef {{heat: "pass"|"time"|"flops"|"bytes", up?: number}} Look
+ * What colours mean, how much larger letters are than usual, and the room beside the scene.
+ * @typedef {{heat: "pass"|"time"|"flops"|"bytes", up?: number, spare?: number}} Look
  */
 
 /**
@@ -52,10 +53,40 @@ export function drawScene(program, scene, look, visible = () => true) {
       { class: "xs-nodes" },
       leaves.map((node) => drawNode(program, node, heat, look)),
     ),
+    pickLabels(look.up ?? 1) === "none" && drawFarLabels(program, scene, look, visible),
   ];
 }
 
-/** @param {GraphNode} node */
+/**
+ * @param {Program} program
+ * @param {Scene} scene
+ * @param {Look} look
+ * @param {(item: {top: number, bottom: number, left: number, right: number}) => boolean} visible
+ */
+function drawFarLabels(program, scene, { heat, up = 1, spare }, visible) {
+  const labels = placeFarLabels(program, scene, { heat, up, spare }).filter((label) => visible(getBounds(label)));
+  return el(
+    "g",
+    { class: "xs-far", "aria-hidden": "true" },
+    labels.map(({ node, lines, x, y, w, h }) => [
+      el("rect", { x: round(x - w / 2), y: round(y - h / 2), width: round(w), height: round(h), rx: round(3 * up) }),
+      lines.map((line, i) =>
+        el(
+          "text",
+          {
+            class: i ? "xs-sub" : "xs-title",
+            "data-of": node.path,
+            x: round(x),
+            y: round(y + (i + 0.78 - lines.length / 2) * FAR_LINE * up),
+          },
+          line,
+        ),
+      ),
+    ]),
+  );
+}
+
+/** @param {{x: number, y: number, w: number, h: number}} node */
 function getBounds(node) {
   return {
     top: node.y - node.h / 2,

@@ -152,6 +152,11 @@ export class GraphPane {
     return { width: box.width || 600, height: box.height || 430 };
   }
 
+  /** Return the room on each side of a scene that is narrower than the screen, in its own units. */
+  get spareWidth() {
+    return Math.max(0, this.getSize().width / this.zoom.k - (this.scene?.width ?? 0)) / 2;
+  }
+
   /** Apply the zoom. */
   place() {
     if (this.store.program) this.zooms.set(this.store.program.number, this.zoom);
@@ -159,15 +164,22 @@ export class GraphPane {
     this.whereabouts.update();
   }
 
-  /** Fit a program that is shown for the first time: set the height of the pane, and show everything in it. */
-  fitInitially() {
+  /**
+   * Fit a program that is shown for the first time, or whose boxes were all opened or closed: set the height of the
+   * pane, and show everything in it.
+   * @param {boolean} [everything] even where it is too small to be read
+   */
+  fitInitially(everything = false) {
     if (this.scene && !this.chosenHeight) {
-      const high =
-        this.mostHigh || Math.min(MOST_HIGH, Math.max(LEAST_HIGH, computeHeight(this.scene, this.getSize().width)));
+      const { width } = this.getSize();
+      const whole = everything
+        ? this.scene.height * Math.min(1, width / this.scene.width)
+        : computeHeight(this.scene, width);
+      const high = this.mostHigh || Math.min(MOST_HIGH, Math.max(LEAST_HIGH, whole));
       this.pane.style.height = `${Math.round(high)}px`;
       this.ownHeight = this.pane.style.height;
     }
-    this.fit(false);
+    this.fit(everything);
   }
 
   /** Return the height that the user dragged the pane to, or 0. */

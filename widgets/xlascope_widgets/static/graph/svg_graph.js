@@ -3,7 +3,7 @@
 
 import { el, fill, SVG, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
-import { scaleLetters } from "../layout/semantic_zoom.js";
+import { pickLabels, scaleLetters } from "../layout/semantic_zoom.js";
 import { countLetters, drawScene, formatSubtitle } from "./draw_svg.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./marks.js").Mark} Mark */
@@ -33,13 +33,16 @@ export class SvgGraph {
     if (!scene || !store.program) return;
     this.up = scaleLetters(this.pane.zoom.k);
     this.view.style.setProperty("--xs-up", String(this.up));
+    this.view.classList.toggle("far", pickLabels(this.up) === "none");
+    this.view.classList.toggle("heated", store.heat !== "pass");
     const region = scene.nodes.length > ALL_AT_ONCE ? this.pane.visibleRegion(MARGIN_SHARE) : null;
     this.painted = region;
     const visible =
       region &&
       ((/** @type {Part} */ e) =>
         e.bottom > region.top && e.top < region.bottom && e.right > region.left && e.left < region.right);
-    fill(this.view, ...drawScene(store.program, scene, { heat: store.heat, up: this.up }, visible ?? undefined));
+    const look = { heat: store.heat, up: this.up, spare: this.pane.spareWidth };
+    fill(this.view, ...drawScene(store.program, scene, look, visible ?? undefined));
   }
 
   /** Apply the zoom; repaint when the screen has left what was painted. */

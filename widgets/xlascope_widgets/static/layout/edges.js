@@ -43,7 +43,7 @@ export function routeEdges(scene, level) {
       top: Math.min(from.y, to.y),
       bottom: Math.max(from.y, to.y),
     });
-    if (!across && from.type == null) from.type = { up: to.y < from.y, name: edge.name, count: edge.count };
+    if (!across && !passes && from.type == null) from.type = { up: to.y < from.y, name: edge.name, count: edge.count };
   }
 }
 

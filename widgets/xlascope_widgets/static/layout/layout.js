@@ -39,9 +39,11 @@ const MOST_NARROWED = 80;
  * "near"|"far"|"across", left: number, right: number, top: number, bottom: number, shape?: Path2D}} SceneEdge
  */
 /**
- * @typedef {{nodes: GraphNode[], edges: SceneEdge[], width: number, height: number, joins?: Map<string, SceneEdge[]>}}
- * Scene
+ * @typedef {{nodes: GraphNode[], edges: SceneEdge[], width: number, height: number, joins?: Map<string, SceneEdge[]>,
+ * far?: {key: string, account: unknown, labels: FarLabel[]}}} Scene
  */
+/** A label of a scene seen from afar. @typedef {{node: GraphNode, lines: string[], x: number, y: number, w: number, h:
+ * number}} FarLabel */
 /** A point that an edge is led through, and how high its row is. @typedef {{x: number, y: number, h: number}} Lead */
 /**
  * A level with its places, before they are those of the whole scene.

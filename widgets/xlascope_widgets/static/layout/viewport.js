@@ -6,8 +6,10 @@
 
 /** @typedef {{x: number, y: number, k: number}} Zoom */
 
+/** What a wheel reaches, and what it takes to see all of a very large scene. */
 const SMALLEST = 0.02,
-  LARGEST = 3;
+  LARGEST = 3,
+  SMALLEST_FIT = 0.002;
 
 /**
  * The zoom below which words would be smaller than they should be, and the one above which nothing is made by itself.
@@ -25,7 +27,7 @@ const COMFORTABLE = 1.25;
  */
 export function computeFitZoom(scene, screen, everything) {
   const scale = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
-  const k = everything ? Math.max(SMALLEST, scale) : Math.max(READABLE, scale);
+  const k = everything ? Math.max(SMALLEST_FIT, scale) : Math.max(READABLE, scale);
   const spare = screen.width - scene.width * k;
   // Show the beginning of a scene wider than the screen.
   const first = spare < 0 && scene.nodes.find((node) => node.path);
@@ -51,7 +53,7 @@ export function computeHeight(scene, width) {
  * @returns {Zoom}
  */
 export function computeZoomAbout(zoom, px, py, factor) {
-  const k = Math.min(LARGEST, Math.max(SMALLEST, zoom.k * factor));
+  const k = Math.min(LARGEST, Math.max(Math.min(zoom.k, SMALLEST), zoom.k * factor));
   const grow = k / zoom.k;
   return { x: px - (px - zoom.x) * grow, y: py - (py - zoom.y) * grow, k };
 }
