@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...api import jvp
 from ...control.rules.custom_jvp import custom_jvp
+from ...control.rules.linear_solve import custom_linear_solve
 from ...dtypes import dtype_kind
+from ...operations.barriers import stop_gradient
 from ...operations.linalg import householder, lu, qr
 from ...operations.linalg.matrices import adjoint, diagonal, product, transpose_matrices
 from ...operations.linalg.triangular import triangular_solve
@@ -16,7 +19,7 @@ from ..jit_wrapped import jit_wrapped
 from ..matrices import eye
 from ..promotion import as_dtype, promote_inexact
 from ..ranges import arange
-from ..shaping import expand_dims, matrix_transpose, shape_of
+from ..shaping import expand_dims, shape_of
 from ..transcendental import log
 from .solving import require_square, solve
 
@@ -31,11 +34,17 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
+#: Determinants of so many rows or fewer are written out: their derivatives are those of products.
+_MAX_WRITTEN_OUT = 3
+
+
 @jit_wrapped()
 def det(a: Any) -> Any:
     """Return the determinants of square matrices, shape ``(…, n, n)``; raise ValueError for others.
 
-    Its derivative, the adjugate, is correct for singular matrices as well.
+    Its derivative is the adjugate, which singular matrices have as well. Derivatives of higher order are correct for
+    matrices of rank n - 3 or more. Those of lower rank have the correct first to third derivatives, which are zero
+    but for the rank n - 3, and zero for those of higher order.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]])))
@@ -43,15 +52,15 @@ def det(a: Any) -> Any:
     """
     require_square("det", a)
     x = promote_inexact(a)
+    return _det(x) if shape_of(x)[-1] > _MAX_WRITTEN_OUT else _det_written_out(x)
+
+
+def _det_written_out(x: Any) -> Any:
     size = shape_of(x)[-1]
+    if size < 2:
+        return reductions.prod(diagonal(x), -1)
     if size == 2:
         return x[..., 0, 0] * x[..., 1, 1] - x[..., 0, 1] * x[..., 1, 0]
-    if size == 3:
-        return _det_3x3(x)
-    return _det(x)
-
-
-def _det_3x3(x: Any) -> Any:
     rows = [[x[..., i, j] for j in range(3)] for i in range(3)]
     (a, b, c), (d, e, f), (g, h, i) = rows
     return a * e * i + b * f * g + c * d * h - c * e * g - b * d * i - a * f * h
@@ -65,9 +74,7 @@ def _det(a: Any) -> Any:
 
 @_det.defjvp
 def _det_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-    (a,), (t,) = primals, tangents
-    determinant, adjugate_tangent = _adjugate_times(a, t)
-    return determinant, reductions.sum(diagonal(adjugate_tangent), -1)
+    return jvp(_det_by_blocks, primals, tangents)  # type: ignore[no-any-return]
 
 
 def _permutation_sign(pivots: Any, dtype: Any) -> Any:
@@ -79,32 +86,63 @@ def _permutation_sign(pivots: Any, dtype: Any) -> Any:
     return as_dtype(1 - 2 * (exchange_count % 2), dtype)
 
 
-def _adjugate_times(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return det(A) and det(A) A⁻¹ B, the product of A's adjugate and B, which also exists for a singular A.
+def _det_by_blocks(a: Any) -> Any:
+    """Return the determinants of matrices of more than three rows, by steps that can be differentiated at any rank.
 
-    With A P = Q R, where P is a permutation and the diagonal of R decreases in absolute value, the product is P Y for
-    the solution Y of R Y = det(A) X, where X = Qᴴ B. Its last row is R[n, n] Y[n] = det(A) X[n]. As det(A) = d R[n, n],
-    where d is det(Q) det(P) times the other diagonal elements, that is (1 / d) Y[n] = X[n]: with 1 / d in place of R[n,
-    n], and without the factor det(A) in that row, the system can be solved as long as d is not zero. If it is, A has a
-    rank below n - 1, and the adjugate is zero.
+    Let A P = Q R, where P is a permutation and the diagonal of R decreases in absolute value, and let Q and P be
+    constants. B = Qᴴ A P is R, with the tangents Qᴴ A' P. Its determinant is that of the block B₁₁, which is regular
+    as long as the rank of A is at least n - 3, times that of the Schur complement B₂₂ - B₂₁ B₁₁⁻¹ B₁₂ of three rows.
+    The latter is a polynomial, and has its derivatives where it is singular. For lower ranks both are zero.
     """
-    size, dtype = shape_of(a)[-1], aval_of(a).dtype
-    if not size:
-        return _det(a), b
-    q, r, order = qr.qr(a, pivoting=True)
+    dtype, kept = aval_of(a).dtype, shape_of(a)[-1] - _MAX_WRITTEN_OUT
+    q, r, order = qr.qr(stop_gradient(a), pivoting=True)
     exchanges = lu.permutation_matrices(order, dtype)
-    on_diagonal = diagonal(r)
-    but_last = _det(product(q, exchanges)) * reductions.prod(on_diagonal[..., :-1], -1)
-    determinant = but_last * on_diagonal[..., -1]
-    inverse = expand_dims(ufuncs.reciprocal(but_last), (-2, -1))
-    is_finite = logic.logical_not(logic.isinf(inverse))
-    is_last = expand_dims(logic.equal(arange(size), size - 1), -1)
-    x = product(adjoint(q), b)
-    x = logic.where(is_last, x, ufuncs.multiply(x, expand_dims(determinant, (-2, -1))))
-    modified_r = logic.where(logic.logical_and(is_last, matrix_transpose(is_last)), inverse, r)
-    modified_r = logic.where(is_finite, modified_r, eye(size, dtype=dtype))
-    y = triangular_solve(modified_r, logic.where(is_finite, x, zeros_like(x)), left_side=True, lower=False)
-    return determinant, product(transpose_matrices(exchanges), y)
+    sign = _det(product(q, exchanges))
+    b = _with_tangent(r, a, adjoint(q), transpose_matrices(exchanges))
+    inverses = ufuncs.reciprocal(diagonal(r)[..., :kept])
+    is_regular = logic.logical_not(reductions.any(logic.isinf(inverses), -1))
+    regular = logic.where(expand_dims(is_regular, (-2, -1)), b[..., :kept, :kept], eye(kept, dtype=dtype))
+    eliminated = product(b[..., kept:, :kept], _solve_upper(regular, b[..., :kept, kept:]))
+    rest = _det_written_out(b[..., kept:, kept:] - eliminated)
+    return sign * logic.where(is_regular, _det_upper(regular) * rest, 0)
+
+
+@custom_jvp
+def _with_tangent(value: Any, a: Any, left: Any, right: Any) -> Any:
+    """Return ``value``, with ``left`` A' ``right`` for its tangent."""
+    return value
+
+
+@_with_tangent.defjvp
+def _with_tangent_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    _, _, left, right = primals
+    return _with_tangent(*primals), product(product(left, tangents[1]), right)
+
+
+@custom_jvp
+def _det_upper(b: Any) -> Any:
+    """Return the determinants of matrices that are upper triangular; their tangents may be any."""
+    return reductions.prod(diagonal(b), -1)
+
+
+@_det_upper.defjvp
+def _det_upper_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+    (b,), (t,) = primals, tangents
+    determinant = _det_upper(b)
+    return determinant, determinant * reductions.sum(diagonal(_solve_upper(b, t)), -1)
+
+
+def _solve_upper(b: Any, y: Any) -> Any:
+    """Return B⁻¹ Y for matrices B that are upper triangular; their tangents may be any."""
+    triangle = stop_gradient(b)
+
+    def forward(_: Any, y: Any) -> Any:
+        return triangular_solve(triangle, y, left_side=True, lower=False)
+
+    def backward(_: Any, y: Any) -> Any:
+        return triangular_solve(triangle, y, left_side=True, lower=False, transpose_a=True)
+
+    return custom_linear_solve(lambda x: product(b, x), y, forward, backward)
 
 
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
@@ -150,7 +188,8 @@ def _sign_and_log(on_diagonal: Any, sign: Any) -> tuple[Any, Any]:
     ``on_diagonal`` has the elements of each matrix along its last axis.
     """
     signs = sign * reductions.prod(ufuncs.sign(on_diagonal), -1)
-    return signs + 0, reductions.sum(log(ufuncs.abs(on_diagonal)), -1)  # + 0 turns -0 into 0
+    unsigned_zero = logic.where(logic.equal(signs, 0), 0, signs)  # XLA leaves out the addition of 0
+    return unsigned_zero, reductions.sum(log(ufuncs.abs(on_diagonal)), -1)
 
 
 def _slogdet_jvp(function: Any, primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
