@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from xlascope.analysis.cell_runs import CellRun
 from xlascope.analysis.costs.call_times import CallTimes, EquationLocations, compute_call_times, equation_locations
+from xlascope.analysis.costs.equation_work import KernelCosts, estimate_kernel_costs
 from xlascope.analysis.costs.roofline import HotKernel, kernel_flops, rank_kernels
 from xlascope.analysis.diff import Diff
 from xlascope.analysis.folded_products import add_folded_products
@@ -38,6 +39,14 @@ def are_identical(first: Iterable[Record | None], second: Iterable[Record | None
     return all(a is b for a, b in zip(first, second, strict=True))
 
 
+class StaticCosts(NamedTuple):
+    """Lines of a program's equations, operations of its kernels, and estimated costs of the equations in these."""
+
+    locations: EquationLocations
+    flops: Mapping[str, float]
+    kernels: KernelCosts
+
+
 @dataclass
 class ProgramState(Stages):
     """Latest records of one program, with data derived from them that is cached until the records change."""
@@ -57,9 +66,7 @@ class ProgramState(Stages):
         default=None, repr=False, compare=False
     )
     _account_cache: tuple[tuple[Record | None, ...], CallTimes] | None = field(default=None, repr=False, compare=False)
-    _static_cache: tuple[tuple[Record | None, ...], tuple[EquationLocations, Mapping[str, float]]] | None = field(
-        default=None, repr=False, compare=False
-    )
+    _static_cache: tuple[tuple[Record | None, ...], StaticCosts] | None = field(default=None, repr=False, compare=False)
 
     def receive(self, record: Record) -> bool:
         """Add a record; return whether it changes what is drawn, not only numbers."""
@@ -79,23 +86,26 @@ class ProgramState(Stages):
             return None
         made_of = (self.executed, self.compiled, self.traced)
         if self._account_cache is None or not are_identical(self._account_cache[0], made_of):
-            self._account_cache = made_of, compute_call_times(self.executed, self.compiled, self._static_costs()[0])
+            costs = self._static_costs()
+            account = compute_call_times(self.executed, self.compiled, costs.locations, costs.kernels)
+            self._account_cache = made_of, account
         return self._account_cache[1]
 
     def hottest(self, ceilings: Ceilings | None) -> tuple[HotKernel, ...]:
         """Return the kernels of a call by decreasing time; ``ceilings`` are those of their device, None if unknown."""
         if self.account is None or self.account.mean is None:
             return ()
-        return rank_kernels(self.account.mean, self.compiled, self._static_costs()[1], ceilings)
+        return rank_kernels(self.account.mean, self.compiled, self._static_costs().flops, ceilings)
 
-    def _static_costs(self) -> tuple[EquationLocations, Mapping[str, float]]:
-        """Return the lines of equations and the operations of kernels, cached until the program is compiled again."""
+    def _static_costs(self) -> StaticCosts:
+        """Return what follows from a program's trace and compilation, cached until it is compiled again."""
         made_of = (self.traced, self.compiled)
         if self._static_cache is None or not are_identical(self._static_cache[0], made_of):
             places = equation_locations(self.traced) if self.traced is not None else {}
-            both = self.traced is not None and self.compiled is not None
-            flops = self._kernel_flops() if both else {}
-            self._static_cache = made_of, (places, flops)
+            costs = StaticCosts(places, {}, {})
+            if self.traced is not None and self.compiled is not None:
+                costs = StaticCosts(places, self._kernel_flops(), estimate_kernel_costs(self.traced, self.compiled))
+            self._static_cache = made_of, costs
         return self._static_cache[1]
 
     def _kernel_flops(self) -> dict[str, float]:

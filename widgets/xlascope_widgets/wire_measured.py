@@ -98,6 +98,7 @@ def _encode_account(account: CallTimes, hot: Sequence[HotKernel]) -> JSON:
     wire["equations"] = {path: round(seconds, 10) for path, seconds in account.equations.items()}
     wire["lines"] = {item.equation: round(item.seconds, 10) for item in account.lines.values()}
     wire |= {"attributed": account.attributed, "copied": account.copied}
+    wire |= {"sharing": account.sharing_text} if account.sharing_text else {}
     if account.mean.overlaps:
         wire["sums"] = [account.mean.kernel_seconds, account.mean.running_seconds]
     return wire

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .. import records
-from ..analysis.costs.call_times import account_json, compute_call_times, equation_locations
+from ..analysis.costs.call_times import account_json, break_down_call
 from ..analysis.costs.waiting import waits_json
 from ..records.plain import plain_lines
 from ..records.store import VERSION
@@ -46,10 +46,8 @@ class Inspection:
         result["records"] = [records.to_json(record) for record in self.records]
         run = self._first(records.Executed)
         if run is not None:
-            traced = self._first(records.Traced)
-            locations = equation_locations(traced) if traced is not None else None
             compiled = self._first(records.Compiled)
-            result["account"] = account_json(compute_call_times(run, compiled, locations))
+            result["account"] = account_json(break_down_call(run, compiled, self._first(records.Traced)))
             if compiled is not None and (waits := waits_json(compiled, run)):
                 result["account"]["waits"] = waits
         return result

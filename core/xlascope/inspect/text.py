@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from ..analysis.costs.call_times import CallTimes, DeviceCall, compute_call_times, equation_locations
+from ..analysis.costs.call_times import CallTimes, DeviceCall, break_down_call
 from ..analysis.costs.roofline import MIN_BOUND_FRACTION, HotKernel, kernel_flops, rank_kernels
 from ..analysis.costs.waiting import waits_of
 from ..analysis.formatting import percent, plural, rate, seconds, size
@@ -56,10 +56,8 @@ def format_timings(records: Sequence[Record]) -> str:
     parts = [_compiled_line(compiled, traced), _run_line(run)]
     if ceilings is not None:
         parts.append(_ceilings_line(ceilings))
-    account, flops = (
-        compute_call_times(run, compiled, equation_locations(traced)),
-        kernel_flops(compiled.kernels, traced.jaxpr, len(compiled.devices)),
-    )
+    account = break_down_call(run, compiled, traced)
+    flops = kernel_flops(compiled.kernels, traced.jaxpr, len(compiled.devices))
     for device in account.devices:
         hot = rank_kernels(device, compiled, flops, ceilings)
         parts += ["", *_device_table(device, hot, compiled, equations, titles), *_overlap_lines(device)]
@@ -241,7 +239,7 @@ def _attribution_line(account: CallTimes) -> str:
 
 
 def _lines_by_source(account: CallTimes, titles: dict[str, str]) -> list[str]:
-    """Return a table of the time per source line; a kernel's time is split evenly over its equations.
+    """Return a table of the time per source line, and how the kernels' times were shared by equations.
 
     ``titles`` are the titles of source files.
     """
@@ -252,8 +250,9 @@ def _lines_by_source(account: CallTimes, titles: dict[str, str]) -> list[str]:
         (f"{titles.get(file, file)}:{line}", seconds(line_time.seconds))
         for (file, line), line_time in account.lines.items()
     ]
-    mean = f", mean of {len(account.devices)} devices" if len(account.devices) > 1 else ""
-    return ["", *table(rows, right=(1,)), f"(each kernel's time split evenly over its equations{mean})"]
+    mean = f"mean of {len(account.devices)} devices" if len(account.devices) > 1 else ""
+    notes = "; ".join(note for note in (account.sharing_text, mean) if note)
+    return ["", *table(rows, right=(1,)), *([f"({notes})"] if notes else [])]
 
 
 def _lookup_equations(paths: Iterable[EquationPath], equations: dict[EquationPath, Equation]) -> list[Equation]:

@@ -57,7 +57,7 @@ def test_the_page_has_the_table(root: Path) -> None:
     "pair", [each for each in PAIRS if each.sick.seconds and each.rule != "waits"], ids=lambda pair: pair.rule
 )
 def test_what_takes_no_time_is_no_finding(pair: Pair) -> None:
-    short = dict.fromkeys(pair.sick.seconds, MIN_FINDING_SECONDS / 8)
+    short = dict.fromkeys(pair.sick.seconds, MIN_FINDING_SECONDS / 16)
     evidence = evidence_of(pair.sick._replace(seconds=short))
     assert not findings_of(evidence), text_of(evidence)
 

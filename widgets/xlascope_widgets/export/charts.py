@@ -103,7 +103,8 @@ def draw_lines(program: ProgramState) -> Figure:
         label.set_family("DejaVu Sans Mono")
     axes.xaxis.set_major_formatter(EngFormatter("s"))
     axes.set_xlabel("time per call")
-    return _add_source_note(figure, "measured by the profiler; each kernel's time is split evenly over its equations")
+    notes = [note for note in ("measured by the profiler", account.sharing_text) if note]
+    return _add_source_note(figure, "; ".join(notes))
 
 
 def draw_roofline(program: ProgramState) -> Figure:

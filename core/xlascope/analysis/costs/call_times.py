@@ -8,10 +8,14 @@ where kernels run concurrently and their times add up to more than the call took
 Profiling slows down the program. Where profiled calls took longer than a call takes by the host's clock, all
 times are scaled down by that ratio. They are never scaled up, because the time of a call beyond its kernels
 is no kernel's.
+
+Equations are not measured separately. A kernel's time is shared by the estimated work of its equations
+(``equation_work``), equally where nothing is known of that.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,6 +24,8 @@ from ...records.compiled import Kernel
 from ...records.events import Compiled, DeviceTime, Executed, Traced
 from ...records.paths import EquationPath
 from ...records.store import to_json_value
+from ..formatting import plural
+from .equation_work import KernelCosts, estimate_kernel_costs, share_kernel
 
 EquationLocations = Mapping[EquationPath, tuple[str, int]]
 
@@ -69,10 +75,11 @@ class CallTimes:
 
     ``seconds`` is the time by the clock ``clock`` (0 while unknown). ``calls`` is the number of complete calls
     that the profiler recorded; without any there are no devices and no shares. ``mean`` is the mean over the
-    devices, and ``equations`` and ``lines`` divide it: a kernel's time is split equally over its equations, since
-    they are not measured separately. ``attributed`` is the fraction of the kernels' time in kernels with an
-    equation, ``copied`` that in kernels which only copy results of equations; the remainder has no source
-    information.
+    devices, and ``equations`` and ``lines`` divide it: a kernel's time is shared by the estimated work of its
+    equations, since they are not measured separately. ``by_work`` and ``equally`` are the kernels that were shared
+    between several equations, in the first way and equally for lack of an estimate. ``attributed`` is the fraction of
+    the kernels' time in kernels with an equation, ``copied`` that in kernels which only copy results of equations; the
+    remainder has no source information.
     """
 
     seconds: float
@@ -84,6 +91,16 @@ class CallTimes:
     lines: Mapping[tuple[str, int], LineTime]
     attributed: float
     copied: float
+    by_work: tuple[str, ...] = ()
+    equally: tuple[str, ...] = ()
+
+    @property
+    def sharing_text(self) -> str:
+        """Return how kernels' times were shared by equations as text; ``""`` if no kernel has several equations."""
+        if not self.by_work:
+            return "each kernel's time is shared equally by its equations" if self.equally else ""
+        equally = f"; equally in {plural(len(self.equally), 'kernel')} of unknown work" if self.equally else ""
+        return f"each kernel's time is shared by its equations' estimated operations and bytes{equally}"
 
 
 def equation_locations(traced: Traced) -> dict[EquationPath, tuple[str, int]]:
@@ -99,12 +116,17 @@ def equation_locations(traced: Traced) -> dict[EquationPath, tuple[str, int]]:
 
 
 def compute_call_times(
-    run: Executed, compiled: Compiled | None = None, locations: EquationLocations | None = None
+    run: Executed,
+    compiled: Compiled | None = None,
+    locations: EquationLocations | None = None,
+    costs: KernelCosts | None = None,
 ) -> CallTimes:
     """Return the breakdown of a call.
 
     Without ``compiled`` there are no times of equations, and without ``locations`` (see
-    :func:`equation_locations`) none of lines.
+    :func:`equation_locations`) none of lines. ``costs`` are the estimated costs of the equations of kernels
+    (:func:`~.equation_work.estimate_kernel_costs`); a kernel that is not in there is shared equally. Whoever has the
+    records of a whole program takes :func:`break_down_call`.
 
     >>> from xlascope.records import KernelTime
     >>> device = DeviceTime("cpu:0", 8.0, (KernelTime("sin", 20, 6.0), KernelTime("add", 2, 2.0)), ())
@@ -118,11 +140,22 @@ def compute_call_times(
     mean = _mean_over_devices(devices) if devices else None
     kernels = {item.name: item for item in compiled.kernels} if compiled is not None else {}
     kernel_calls = mean.kernels if mean is not None else ()
-    equations = _by_equation(kernel_calls, kernels)
+    equations, by_work, equally = _by_equation(kernel_calls, kernels, costs or {})
     lines = _by_line(equations, locations or {})
     attributed, copied = _attributed_shares(kernel_calls, kernels)
     calls = run.observed_calls if devices else 0
-    return CallTimes(run.step, run.clock, calls, devices, mean, equations, lines, attributed, copied)
+    return CallTimes(run.step, run.clock, calls, devices, mean, equations, lines, attributed, copied, by_work, equally)
+
+
+def break_down_call(run: Executed, compiled: Compiled | None, traced: Traced | None) -> CallTimes:
+    """Return the breakdown of a call of a program, with the lines and the estimated work of its equations.
+
+    ``compiled`` and ``traced`` are its other records, None for one that is missing.
+    """
+    if traced is None:
+        return compute_call_times(run, compiled)
+    costs = estimate_kernel_costs(traced, compiled) if compiled is not None else None
+    return compute_call_times(run, compiled, equation_locations(traced), costs)
 
 
 def account_json(account: CallTimes) -> dict[str, Any]:
@@ -132,6 +165,11 @@ def account_json(account: CallTimes) -> dict[str, Any]:
     if account.mean is not None:
         result |= {"mean": _device_json(account.mean), "attributed": account.attributed, "copied": account.copied}
         result["equations"] = dict(account.equations)
+        result["sharing"] = {
+            "how": account.sharing_text,
+            "by_work": list(account.by_work),
+            "equally": list(account.equally),
+        }
         result["lines"] = [{"file": f, "line": n, **item._asdict()} for (f, n), item in account.lines.items()]
     return result
 
@@ -204,29 +242,42 @@ def _sort_by_time(kernels: list[KernelCall]) -> tuple[KernelCall, ...]:
     return tuple(sorted(kernels, key=lambda kernel: -kernel.seconds))
 
 
-def _by_equation(kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kernel]) -> dict[EquationPath, float]:
-    """Return the seconds of each equation: each kernel's time, divided equally among its equations.
+def _by_equation(
+    kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kernel], costs: KernelCosts
+) -> tuple[dict[EquationPath, float], tuple[str, ...], tuple[str, ...]]:
+    """Return the seconds of each equation, and the kernels that were shared by work and those shared equally.
 
-    ``kernels`` are the compiled kernels by name.
+    ``kernels`` are the compiled kernels by name, ``costs`` the estimated costs of the equations of kernels. A kernel
+    with one equation is not shared.
     """
     totals: dict[EquationPath, float] = {}
-    for kernel_call in kernel_calls:
-        kernel = kernels.get(kernel_call.kernel)
-        paths = dict.fromkeys(kernel.equations) if kernel is not None else {}
+    shared: dict[bool, list[str]] = {True: [], False: []}
+    called = [(call, kernels[call.kernel]) for call in kernel_calls if call.kernel in kernels]
+    runs: Counter[EquationPath] = Counter()
+    for call, kernel in called:
+        runs.update(dict.fromkeys(kernel.equations, call.runs))
+    for call, kernel in called:
+        paths = dict.fromkeys(kernel.equations)
+        cost = costs.get(call.kernel)
+        shares = share_kernel(cost, runs) if cost else {}
         for path in paths:
-            totals[path] = totals.get(path, 0.0) + kernel_call.seconds / len(paths)
-    return totals
+            part = shares.get(path, 0.0) if shares else 1 / len(paths)
+            totals[path] = totals.get(path, 0.0) + call.seconds * part
+        if len(paths) > 1:
+            shared[bool(shares)].append(call.kernel)
+    return totals, tuple(shared[True]), tuple(shared[False])
 
 
 def _by_line(equations: Mapping[EquationPath, float], locations: EquationLocations) -> dict[tuple[str, int], LineTime]:
     """Return the time of each (file, line), largest first.
 
-    ``equations`` are the seconds of equations, ``locations`` the line of each; those without a line are left out.
+    ``equations`` are the seconds of equations, ``locations`` the line of each; those without a line are left out, and
+    lines on which no time was spent.
     """
     lines: dict[tuple[str, int], LineTime] = {}
     for path, seconds in equations.items():
         location = locations.get(path)
-        if location is not None:
+        if location is not None and seconds:
             line = lines.get(location)
             lines[location] = LineTime(line.seconds + seconds, line.equation) if line else LineTime(seconds, path)
     return dict(sorted(lines.items(), key=lambda item: -item[1].seconds))

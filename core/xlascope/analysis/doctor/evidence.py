@@ -25,7 +25,7 @@ from ...records import (
     Variable,
 )
 from ...records.stages import Stages
-from ..costs.call_times import CallTimes, compute_call_times, equation_locations
+from ..costs.call_times import CallTimes, break_down_call
 from ..retraces import Retrace
 
 R = TypeVar("R", Traced, Lowered, Compiled, Executed, Ceilings)
@@ -120,7 +120,7 @@ class Evidence:
         """Return the breakdown of the time of a call; None without a measurement."""
         if self.executed is None:
             return None
-        return compute_call_times(self.executed, self.compiled, equation_locations(self.traced))
+        return break_down_call(self.executed, self.compiled, self.traced)
 
     @cached_property
     def equations(self) -> dict[EquationPath, Equation]:
@@ -155,7 +155,7 @@ class Evidence:
     def seconds_of(self, paths: Iterable[EquationPath]) -> float:
         """Return the seconds per call of equations and of those in their bodies.
 
-        None of the equations may contain another. A kernel's time is split evenly over its equations.
+        None of the equations may contain another. A kernel's time is shared by the estimated work of its equations.
         """
         return sum(self._seconds_by_path.get(path, 0.0) for path in set(paths))
 

@@ -245,6 +245,8 @@ export interface Account {
   /** The parts of the kernels' time in kernels with an equation, and in copies of what equations made. */
   attributed: number;
   copied: number;
+  /** How kernels' times were shared by their equations; absent if no kernel has several. */
+  sharing?: string;
   /** Where kernels overlap in time: the sum of their times, and the time in which at least one ran. */
   sums?: [kernels: number, running: number];
 }

@@ -3,6 +3,12 @@
 
 /** @typedef {import("./program.js").Program} Program */
 
+/** Describe how times of equations and lines were found. @param {Program} program */
+export function describeSharing(program) {
+  const sharing = program.account?.sharing;
+  return sharing ? `measured, ${sharing}` : "measured";
+}
+
 /** Seconds a call for each line. @param {Program} program @returns {Map<string, number>} */
 export function getLineTimes(program) {
   const times = new Map();

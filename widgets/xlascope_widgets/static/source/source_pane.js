@@ -4,7 +4,7 @@
 import { el } from "../ground/element.js";
 import { formatTime, pluralize } from "../ground/format.js";
 import { scrollInside } from "../parts/scrolling.js";
-import { getLineTimes } from "../program/line_times.js";
+import { describeSharing, getLineTimes } from "../program/line_times.js";
 import { explainTerms } from "../program/terms.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -83,7 +83,7 @@ function drawSourceLine(program, key, line, text, times) {
     pluralize(paths.length, "equation") +
       (time == null
         ? ""
-        : ` · ${formatTime(time)} a call: measured, each kernel's time split equally over its equations`);
+        : ` · ${formatTime(time)} a call: ${describeSharing(program)}`);
   return el(
     "div",
     {

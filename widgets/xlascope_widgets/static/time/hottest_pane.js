@@ -5,7 +5,7 @@ import { el } from "../ground/element.js";
 import { formatBytes, formatFlops, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { explainTerms } from "../program/terms.js";
 import { registerPane } from "../parts/panes.js";
-import { getLineTimes } from "../program/line_times.js";
+import { describeSharing, getLineTimes } from "../program/line_times.js";
 import { describeOrigin, formatOverlap } from "../program/stage_labels.js";
 import { drawUnreadable, UNREAD_PROFILE } from "../program/unreadable_notes.js";
 import { getTimeState } from "./time_state.js";
@@ -15,7 +15,6 @@ import { getTimeState } from "./time_state.js";
 
 const MOST_HOT = 60;
 const NUMBERS = new Set(["time a call", "FLOP/s", "B/s"]);
-const SPLIT = "measured, each kernel's time split equally over its equations; share of all kernels' time";
 const HOT_BY = ["kernels", "equations", "lines"];
 
 /** @param {Program} program */
@@ -197,7 +196,7 @@ function drawEquationRows(program) {
   );
   return {
     body,
-    note: SPLIT,
+    note: `${describeSharing(program)}; share of all kernels' time`,
     head: ["equation", "time a call", "share", "result", "source"].map((text) => drawHeading(text)),
   };
 }
@@ -226,7 +225,7 @@ function drawLineRows(program) {
   });
   return {
     body,
-    note: SPLIT,
+    note: `${describeSharing(program)}; share of all kernels' time`,
     head: ["line", "time a call", "share", "equations", "source"].map((text) => drawHeading(text)),
   };
 }
