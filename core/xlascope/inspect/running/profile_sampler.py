@@ -12,9 +12,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import records
 from ...bootstrap import get_engine, is_started
@@ -29,6 +29,7 @@ from .completion_tracker import CompletionTracker, DispatchedCall
 from .engines import DispatchListener, ExecutionEngine, WatchedProgram, subscribe
 from .profiler_schedule import ProfilerSchedule
 from .running_programs import RunningPrograms
+from .step_time import weighted_median
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +45,17 @@ MAX_CLOSING_SECONDS = 2.0
 IDLE_SECONDS = 0.5
 
 Emit = Callable[[records.Record], None]
+
+
+class CallTotals(NamedTuple):
+    """Calls that jaxlib repeated in C++: of each engine by the keys of functions, and the number of those without a key.
+
+    ``seconds`` are the median seconds of a call by the profiler, by program.
+    """
+
+    by_engine: Sequence[tuple[ExecutionEngine, Mapping[Any, int]]]
+    without_key: int
+    seconds: Mapping[int, float]
 
 
 class Sampler:
@@ -116,6 +128,17 @@ class Sampler:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def read_calls(self) -> CallTotals:
+        """Return the calls that jaxlib has repeated in C++ since the start, and the profiler's seconds of a call."""
+        counters = [(engine, counter) for engine, (counter, _) in tuple(self._watched.items())]
+        by_engine = [(engine, counter.counts()) for engine, counter in counters]
+        # Each counter sees the calls of all engines: those of another one have a key there.
+        others = sum(sum(counts.values()) for _, counts in by_engine[1:])
+        without_key = max(counters[0][1].count_without_key() - others, 0) if counters else 0
+        tallies = tuple(self._running.tallies.items())
+        seconds = {number: weighted_median(tally.call_seconds) for number, tally in tallies if tally.observed}
+        return CallTotals(by_engine, without_key, seconds)
 
     # Watched engines ----------------------------------------------------------------------------------------------
 
