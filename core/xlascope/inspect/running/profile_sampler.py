@@ -48,7 +48,7 @@ Emit = Callable[[records.Record], None]
 
 
 class CallTotals(NamedTuple):
-    """Calls that jaxlib repeated in C++: of each engine by the keys of functions, and the number of those without a key.
+    """Calls that jaxlib repeated in C++: of each engine by the functions' keys, and the number of those without a key.
 
     ``seconds`` are the median seconds of a call by the profiler, by program.
     """

@@ -22,7 +22,7 @@ from .thread_looks import delay_outside
 #: Programs with a part of their own; the others are one part.
 MAX_PROGRAMS = 6
 #: Looks that saw at least this share of the time in which the thread was blocked stand for all of it.
-MIN_SEEN_FRACTION = 0.5
+MIN_SEEN_FRACTION = 0.3
 #: Parts shorter than this share of the whole are left out where nothing was counted.
 MIN_FRACTION = 1e-4
 
@@ -93,14 +93,14 @@ def _span_parts(spans: Mapping[SpanKey, SpanTotal], seen: SeenLines) -> Iterator
     by_activity: dict[Activity, SpanTotal] = {}
     for (activity, program), total in spans.items():
         if activity == "run" and program != NO_PROGRAM:
-            yield TimePart("dispatch", total.seconds, total.count, *program)
+            yield TimePart("dispatch", total.seconds, total.spans, *program)
             continue
         kind = cast(Activity, "eager" if activity == "run" else activity)
         before = by_activity.get(kind, SpanTotal())
-        by_activity[kind] = SpanTotal(before.seconds + total.seconds, before.count + total.count)
+        by_activity[kind] = SpanTotal(before.seconds + total.seconds, before.spans + total.spans)
     for kind, total in by_activity.items():
         line = _most_frequent(seen.waits) if kind == "wait" else (None, 0.0)
-        yield TimePart(kind, total.seconds, total.count, source=line[0], line_share=line[1])
+        yield TimePart(kind, total.seconds, total.spans, source=line[0], line_share=line[1])
 
 
 def _dispatch_parts(programs: Iterable[CalledFunction]) -> list[TimePart]:
@@ -109,7 +109,8 @@ def _dispatch_parts(programs: Iterable[CalledFunction]) -> list[TimePart]:
         estimate = estimate_call_seconds(timed.intervals, timed.probed)
         seconds = min(estimate, limit) if limit and estimate else estimate or limit
         at_most = not limit and not timed.probed and seconds > MIN_PROBE_SECONDS
-        measured = len(timed.probed if timed.probed else timed.intervals)
+        is_probed = bool(timed.probed) and estimate < estimate_call_seconds(timed.intervals)
+        measured = len(timed.probed if is_probed else timed.intervals)
         parts.append(TimePart("dispatch", seconds * calls, calls, program, function, measured, at_most))
     return parts
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import records
 from ...records.stage_spans import span_listeners
@@ -18,38 +19,52 @@ from .span_ledger import NO_PROGRAM, SpanLedger
 from .thread_clock import ThreadClock
 from .thread_looks import ThreadLooks
 
-NO_PROCESSOR_CLOCK = "the system has no clock for the processor time of another thread: what was blocked is not told apart"
+NO_PROCESSOR_CLOCK = (
+    "the system has no clock for the processor time of another thread: what was blocked is not told apart"
+)
+
+
+class Moment(NamedTuple):
+    """Moment on a thread: seconds since the epoch, of ``time.perf_counter``, and of the thread's processor clock."""
+
+    time: float
+    clock: float
+    processor: float
 
 
 class TimeAccountant:
-    """Accountant of the thread that creates it, from :meth:`start` to :meth:`stop`.
+    """Accountant of a thread's time, by default the calling one's, from :meth:`start` to :meth:`stop`.
 
     ``read_calls`` returns the calls of functions that jaxlib repeated in C++ since the start. Stages, waits and
     transfers are timed where they happen; repeated calls are counted, and timed in samples.
     """
 
-    def __init__(self, read_calls: Callable[[], CallTotals]) -> None:
+    def __init__(self, read_calls: Callable[[], CallTotals], thread: threading.Thread | None = None) -> None:
         self._read_calls = read_calls
-        self._clock = ThreadClock()
-        self._ledger = SpanLedger()
+        self._clock = ThreadClock(thread or threading.current_thread())
+        self._ledger = SpanLedger(self._clock.thread)
         self._intervals = CallIntervals(self._ledger, self._classify)
         self._looks = ThreadLooks(self._clock, self._ledger, self._intervals, self._begin_series)
         self._engines: list[ExecutionEngine] = []
         self._is_operation: dict[Any, bool] = {}
         self._undo = ExitStack()
         self._times: ThreadTimes | None = None
-        self._time = self._began = self._processor = self._delay = 0.0
+        self._began = Moment(0.0, 0.0, 0.0)
+        self._delay = 0.0
 
-    def start(self) -> None:
-        """Start the account."""
+    def start(self, since: Moment | None = None) -> None:
+        """Start the account, now or from an earlier moment on.
+
+        What the thread did from then until now is Python, as far as it ran.
+        """
         self._undo.callback(watch_arrays(self._ledger))
         self._undo.callback(subscribe(self._watch_engine))
         span_listeners.append(self._on_span)
         self._undo.callback(span_listeners.remove, self._on_span)
         self._undo.callback(self._looks.stop)
         self._looks.start()
-        self._time, self._began = time.time(), time.perf_counter()
-        self._processor, self._delay = self._clock.processor_seconds() or 0.0, self._clock.delay_seconds()
+        self._began = since or Moment(time.time(), time.perf_counter(), self._clock.processor_seconds() or 0.0)
+        self._delay = self._clock.delay_seconds()
 
     def stop(self) -> None:
         """End the account; jaxlib's functions and hooks are restored. Calling it again has no effect."""
@@ -58,10 +73,10 @@ class TimeAccountant:
         ended, delay = time.perf_counter(), self._clock.delay_seconds()
         processor = self._clock.processor_seconds()
         self._ledger.close()
-        wall = ended - self._began
+        wall = ended - self._began.clock
         self._times = ThreadTimes(
             wall,
-            wall if processor is None else processor - self._processor,
+            wall if processor is None else processor - self._began.processor,
             delay - self._delay,
             self._ledger.outer(ended),
             self._ledger.totals(),
@@ -98,7 +113,7 @@ class TimeAccountant:
         return records.TimeAccount(
             program=None,
             function=function,
-            time=self._time,
+            time=self._began.time,
             seconds=self._times.wall,
             processor=self._times.processor,
             parts=parts,
@@ -135,7 +150,8 @@ class TimeAccountant:
     def _called_functions(self) -> tuple[list[CalledFunction], list[CalledFunction]]:
         """Return the user's functions that were called, and the operations; those without a key are one of these."""
         totals, timed = self._read_calls(), dict(self._intervals.timed)
-        programs, operations = [], []
+        programs: list[CalledFunction] = []
+        operations: list[CalledFunction] = []
         for engine, counts in totals.by_engine:
             for key, calls in counts.items():
                 number, name, *_ = next(iter(reversed(engine.programs(key))), (0, ""))

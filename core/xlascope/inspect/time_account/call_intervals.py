@@ -7,8 +7,10 @@ the shorter one counts. It is the call, and the Python code before it: next to n
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
+import sysconfig
 import threading
 import time
 from collections import Counter
@@ -182,12 +184,17 @@ def estimate_mean_seconds(samples_by_function: Sequence[Sequence[float]]) -> flo
     return total / count if count else 0.0
 
 
+#: The folder of Python's own modules, and parts of the paths of installed ones.
+_STANDARD_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
+_INSTALLED = ("site-packages", "dist-packages")
+
+
 class _IsInstalled(FastLRUCache[str, bool]):
     """Cache of whether a file belongs to xlascope, to an installed library or to Python, by its name."""
 
     def __missing__(self, file: str) -> bool:
-        installed = is_library[file] or "site-packages" in file or "dist-packages" in file or file.startswith("<frozen")
-        return self.insert(file, installed)
+        of_python = file.startswith((_STANDARD_LIBRARY, "<frozen"))
+        return self.insert(file, is_library[file] or of_python or any(folder in file for folder in _INSTALLED))
 
 
 _is_installed = _IsInstalled(4096)

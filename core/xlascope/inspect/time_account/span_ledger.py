@@ -19,7 +19,7 @@ class SpanTotal(NamedTuple):
     """Exclusive seconds and number of the spans of one kind."""
 
     seconds: float = 0.0
-    count: int = 0
+    spans: int = 0
 
 
 class OuterTotals(NamedTuple):
@@ -30,14 +30,14 @@ class OuterTotals(NamedTuple):
 
 
 class SpanLedger:
-    """Spans of the thread that creates it: :meth:`enter` and :meth:`leave`, or :meth:`add` for one without others inside.
+    """Spans of one thread: :meth:`enter` and :meth:`leave`, or :meth:`add` for one without others inside.
 
-    Calls on other threads are ignored. ``thread`` identifies the thread, ``latest`` is when its last span ended, and
-    ``waiting_since`` when a span began that is added when it ends (0.0: none).
+    Calls on other threads are ignored. ``thread`` is the thread's identifier, ``latest`` is when its last span ended,
+    and ``waiting_since`` when a span began that is added when it ends (0.0: none).
     """
 
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
+    def __init__(self, thread: int) -> None:
+        self.thread = thread
         self.latest = _clock()
         self.waiting_since = 0.0
         self._totals: dict[SpanKey, list[Any]] = {}

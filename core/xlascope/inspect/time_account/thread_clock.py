@@ -13,15 +13,16 @@ _NANOSECONDS_PER_SECOND = 1e9
 
 
 class ThreadClock:
-    """Clocks and the current frame of the thread that creates it, ``thread``.
+    """Clocks and the current frame of a thread; ``thread`` is its identifier.
 
     Without the operating system's clocks (on macOS), processor times are None on other threads.
     """
 
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
+    def __init__(self, thread: threading.Thread) -> None:
+        assert thread.ident is not None and thread.native_id is not None, "the thread has not started"
+        self.thread = thread.ident
         self._clock_id = time.pthread_getcpuclockid(self.thread) if hasattr(time, "pthread_getcpuclockid") else None
-        self._scheduler_file = _open_scheduler_file(threading.get_native_id())
+        self._scheduler_file = _open_scheduler_file(thread.native_id)
 
     @property
     def is_readable(self) -> bool:
@@ -29,9 +30,12 @@ class ThreadClock:
         return self._clock_id is not None
 
     def processor_seconds(self) -> float | None:
-        """Return the processor time of the thread in seconds; None where only the thread itself could tell."""
+        """Return the processor time of the thread in seconds; None if it has ended, or only itself could tell."""
         if self._clock_id is not None:
-            return time.clock_gettime(self._clock_id)
+            try:
+                return time.clock_gettime(self._clock_id)
+            except OSError:  # the thread has ended
+                return None
         return time.thread_time() if threading.get_ident() == self.thread else None
 
     def delay_seconds(self) -> float:
