@@ -12,7 +12,8 @@ from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from xlascope import records
 from xlascope.inspect.inspection_scope import inspecting
 from xlascope.inspect.running.profile_sampler import Sampler
-from xlascope.records import Continued, Failure, Record, Started, Traced
+from xlascope.inspect.time_account.accountant import TimeAccountant
+from xlascope.records import Continued, Executed, Failure, Record, Started, TimeAccount, Traced
 
 from .cell_titles import cell_number, with_cell_title
 from .record_cache import RecordCache
@@ -51,11 +52,19 @@ class WatchedCell:
         self._failed: set[str] = set()
         self._sampler = Sampler(first=self._note_call)
         self._subscription: records.Subscription | None = None
+        self._accountant: TimeAccountant
+        self._executed: dict[int, Executed] = {}
+        #: The account of the cell's time, once it has ended.
+        self.time_account: TimeAccount | None = None
+        #: Whether the cell asks for an account, so that it has none that is asked for.
+        self.is_question = False
 
     def start(self) -> None:
         """Start watching."""
+        self._accountant = TimeAccountant(self._sampler.read_calls)
         self._subscription = records.watch(self._receive)
         self._sampler.start()
+        self._accountant.start()
 
     def show_in(self, view: View) -> None:
         """Use another view, if nothing has been shown yet."""
@@ -64,29 +73,50 @@ class WatchedCell:
 
     def finish(self, result: ExecutionResult | None = None) -> None:
         """Stop watching; show the final state, and the cell's error if it raised one; ``result`` is IPython's."""
+        self._accountant.stop()
         self._sampler.stop()
         if self._subscription is not None:
             self._subscription.close()
+        self.time_account = self._build_account()
         if not self._received:
             return
         error = (result.error_before_exec or result.error_in_exec) if result is not None else None
         if error is not None and type(error).__name__ not in self._failed:
             self._view.receive(_make_failure(error, f"In[{cell_number(self._shell)}]"))
+        if self.time_account is not None:
+            self._view.receive(self.time_account)
         self._show()
         self._view.finish()
+
+    def _build_account(self) -> TimeAccount | None:
+        try:
+            account = self._accountant.build_record(f"In[{cell_number(self._shell)}]", self._executed.values())
+        except Exception:
+            _log.exception("xlascope has no account of this cell's time")
+            return None
+        titled = with_cell_title(account, self._shell)
+        assert isinstance(titled, TimeAccount)
+        return titled
 
     def _note_call(self, function: Any) -> None:
         """Note the first call of a jitted function in this cell, which may run in C++ without a record."""
         self._received = True
-        self._show_on_cell_thread()
+        with self._accountant.own_work():
+            self._show_on_cell_thread()
 
     def _receive(self, record: Record) -> None:
         """Cache a record, and pass it to the view unless it comes from an inspection; called on any thread."""
+        with self._accountant.own_work():
+            self._pass_on(record)
+
+    def _pass_on(self, record: Record) -> None:
         record = self._record_cache.canonical_record(record)
         self._record_cache.add(record)
         if inspecting() or (isinstance(record, Continued) and not self._received):
             return  # work continued from an earlier cell is no reason to show this one
         self._received = True
+        if isinstance(record, Executed):
+            self._executed[record.program] = record
         self._show_on_cell_thread()
         if isinstance(record, Failure):
             self._failed.add(record.error)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from xlascope.records import Failure, Missed, Record, SourceRange, Traced
+from xlascope.records import Failure, Missed, Record, SourceRange, TimeAccount, TimePart, Traced
 
 
 def make_title_lookup(shell: InteractiveShell) -> Callable[[str], str | None]:
@@ -21,7 +21,7 @@ def make_title_lookup(shell: InteractiveShell) -> Callable[[str], str | None]:
 
 
 def with_cell_title(record: Record, shell: InteractiveShell) -> Record:
-    """Return the record with cell titles instead of file names in its failure source or call site.
+    """Return the record with cell titles instead of file names in its failure source, call site or lines.
 
     Other source ranges get their titles from the records' source texts.
     """
@@ -30,7 +30,13 @@ def with_cell_title(record: Record, shell: InteractiveShell) -> Record:
             return dataclasses.replace(record, source=_with_title(source_range, shell))
         case Traced(call_site=SourceRange() as source_range) | Missed(call_site=SourceRange() as source_range):
             return dataclasses.replace(record, call_site=_with_title(source_range, shell))
+        case TimeAccount():
+            return dataclasses.replace(record, parts=tuple(_with_titled_line(part, shell) for part in record.parts))
     return record
+
+
+def _with_titled_line(part: TimePart, shell: InteractiveShell) -> TimePart:
+    return part if part.source is None else dataclasses.replace(part, source=_with_title(part.source, shell))
 
 
 def _with_title(source_range: SourceRange, shell: InteractiveShell) -> SourceRange:

@@ -70,6 +70,20 @@ def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
 
     If the grammar takes one call and the line has none, use the last call of a jitted function in a cell.
     """
+    expression, options = parse_options(line, grammar)
+    if expression.endswith(";"):  # as in any cell: a semicolon suppresses the output
+        expression, options["quiet"] = expression.rstrip("; "), True
+    if not expression and grammar.calls == 1 and (expression := last_call(shell)) and "json" not in options:
+        print(f"%{grammar.magic} {expression}")
+    _check_calls(expression, grammar)
+    return Question(expression, options)
+
+
+def parse_options(line: str, grammar: Grammar) -> tuple[str, dict[str, Any]]:
+    """Return a line without its options, which are first or last, and the options by name.
+
+    Raises UsageError for an option that the grammar has not, and for a file whose suffix is not known.
+    """
     options: dict[str, Any] = {}
     expression = line.strip()
     while expression.startswith("--"):
@@ -81,17 +95,12 @@ def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
         expression = _consume_option(match, options, expression)
     while match := re.search(r"\s" + grammar.option_pattern(r"\s*$"), expression):
         expression = _consume_option(match, options, expression)
-    if expression.endswith(";"):  # as in any cell: a semicolon suppresses the output
-        expression, options["quiet"] = expression.rstrip("; "), True
-    if not expression and grammar.calls == 1 and (expression := last_call(shell)) and "json" not in options:
-        print(f"%{grammar.magic} {expression}")
-    _check_calls(expression, grammar)
     if "save" in options:
         try:
             check_suffix(options["save"])
         except ValueError as error:
             raise grammar.usage_error(str(error)) from None
-    return Question(expression, options)
+    return expression, options
 
 
 def ask(

@@ -23,6 +23,7 @@ from .overview import make_overview_magic
 from .recompiles import make_recompiles_magic
 from .scope import Scope
 from .targets import make_target_answer, make_target_magic
+from .time_question import show_time
 from .views import has_widgets, make_panel
 from .what_if import make_what_if_magic
 
@@ -37,12 +38,14 @@ _QUESTIONS = {
 #: Questions that can be asked about hardware that is not present: ``--target gpu:h100`` (see ``%target``).
 _TARGETABLE = ("explore", "fusions")
 
-_SCOPE_HELP = """%scope on|off · %scope pin · %scope open FILE · %%scope
+_SCOPE_HELP = """%scope on|off · %scope pin · %scope time · %scope open FILE · %%scope
 
 ``%scope on`` shows a strip under each cell that traces, compiles or runs something; ``off`` stops that.
 ``%scope pin`` shows one panel here, which stays and follows the cells that run after it: they show no strip of their
 own, until ``%scope on``. ``%scope open`` shows the panel open under each cell. ``%scope open FILE`` shows the records
-that ``--save`` wrote. ``%%scope`` on a cell's first line runs that cell with the panel open.
+that ``--save`` wrote. ``%scope time`` tells where the time of the cell before went: tracing, compiling, calls, waiting,
+transfers, Python, and what is unaccounted; ``--text`` and ``--json`` print it, ``--save FILE`` writes it. ``%%scope``
+on a cell's first line runs that cell with the panel open.
 """
 _WHY_HELP = """
     ``--why`` tells why the compiler fused what it did and why not the rest, in its words and in plain ones;
@@ -54,7 +57,7 @@ _KEPT_HELP = """
     """
 #: The maximum size of a file to open, in bytes; reading it takes about ten times its size in memory.
 MAX_FILE_BYTES = 300_000_000
-_USAGE = "%scope takes on, off, pin, or open FILE. Example: %scope off"
+_USAGE = "%scope takes on, off, pin, time, or open FILE. Example: %scope off"
 
 
 def make_magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Callable[..., Any]]]:
@@ -142,11 +145,11 @@ def _make_diff_magic(shell: InteractiveShell) -> Callable[[str], inspect.Inspect
 
 def _make_scope_magics(
     shell: InteractiveShell, scope: Scope
-) -> tuple[Callable[[str], None], Callable[[str, str], Any]]:
+) -> tuple[Callable[[str], inspect.Inspection | None], Callable[[str, str], Any]]:
     """Return the functions of the magics ``%scope`` and ``%%scope``."""
 
     @no_var_expand
-    def line_magic(line: str) -> None:
+    def line_magic(line: str) -> inspect.Inspection | None:
         match line.split(maxsplit=1):
             case ["on"]:
                 scope.on()
@@ -158,8 +161,11 @@ def _make_scope_magics(
                 scope.on(opened=True)
             case ["open", file]:
                 _open_file(file.strip("\"' "), shell)
+            case ["time", *options]:
+                return show_time(scope, " ".join(options))
             case _:
                 raise UsageError(_USAGE)
+        return None
 
     @no_var_expand
     def cell_magic(line: str, cell: str) -> Any:

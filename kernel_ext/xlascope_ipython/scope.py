@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 
 from xlascope import inspect
 from xlascope.inspect.recompile_log import RecompileWatch
+from xlascope.records import TimeAccount
 from xlascope_widgets.library import library
 
 from .cell import WatchedCell
@@ -27,6 +28,8 @@ class Scope:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.opened = False
+        #: The account of the time of the last watched cell.
+        self.time_account: TimeAccount | None = None
         self._shell = shell
         self._record_cache = RecordCache()
         self._cell: WatchedCell | None = None
@@ -113,6 +116,8 @@ class Scope:
         try:
             if cell is not None:
                 cell.finish(result)
+                if not cell.is_question:
+                    self.time_account = cell.time_account
         except Exception:
             _log.exception("xlascope cannot show this cell")
 

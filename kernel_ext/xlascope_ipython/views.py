@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from xlascope.analysis.cell_runs import CellRun
 from xlascope.analysis.retraces import RetracedFunction, Retraces, format_heading
 from xlascope.inspect import Comparison, Inspection, Renderer
-from xlascope.records import Failure, Record
+from xlascope.records import Failure, Record, TimeAccount
 from xlascope.records.plain import plain
 from xlascope.records.stages import Stages
 from xlascope_widgets import Panel, text
@@ -52,7 +52,7 @@ def make_renderer(shell: InteractiveShell) -> Renderer | None:
         return None
 
     def render(inspection: Inspection) -> MimeBundle | None:
-        if inspection.question in ("jaxpr", "hlo", "removed"):
+        if inspection.question in ("jaxpr", "hlo", "removed", "time"):
             return None
         if inspection.question == "recompiles":
             functions = Retraces.of(inspection.records).by_cost()
@@ -171,11 +171,15 @@ class SummaryLine:
         self._programs: dict[int | None, Stages] = {}
         self._failures: dict[tuple[int | None, str], Failure] = {}
         self._retraces = Retraces()
+        self._time_account: TimeAccount | None = None
 
     def show(self, opened: bool) -> None:
         self._opened = opened
 
     def receive(self, record: Record) -> None:
+        if isinstance(record, TimeAccount):
+            self._time_account = record
+            return
         self._retraces.receive(record)
         if isinstance(record, Failure):
             self._failures[record.program, record.error] = record
@@ -183,7 +187,10 @@ class SummaryLine:
             self._programs.setdefault(record.program, Stages()).receive(record)
 
     def finish(self) -> None:
-        print(text(self._records(), jaxpr=False) if self._opened else f"xlascope: {self._summary()}")
+        if self._opened:
+            print(text([*self._records(), *([self._time_account] if self._time_account else [])], jaxpr=False))
+        else:
+            print(f"xlascope: {self._summary()}")
 
     def _records(self) -> Iterator[Record]:
         for stages in self._programs.values():

@@ -126,8 +126,8 @@ def test_a_question_can_be_saved_and_opened(terminal: Any, tmp_path: Path) -> No
         ),
         ("%jaxpr --save", "%jaxpr has no option --save"),
         ("%jaxpr --save /no/such/folder/a.json update(w, x)", "cannot write /no/such/folder/a.json: No such file"),
-        ("%scope", "%scope takes on, off, pin, or open FILE. Example: %scope off"),
-        ("%scope sideways", "%scope takes on, off, pin, or open FILE"),
+        ("%scope", "%scope takes on, off, pin, time, or open FILE. Example: %scope off"),
+        ("%scope sideways", "%scope takes on, off, pin, time, or open FILE"),
         ("%scope open /no/such/file.json", "%scope cannot open /no/such/file.json: No such file"),
     ],
 )

@@ -26,6 +26,7 @@ STYLES = (
     "frame/panel.css",
     "cards/doctor.css",
     "frame/script.css",
+    "frame/account.css",
     "time/time.css",
     "compare/compare.css",
 )

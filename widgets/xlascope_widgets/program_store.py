@@ -22,6 +22,7 @@ from xlascope.records import (
     Record,
     Scaled,
     ScriptRun,
+    TimeAccount,
     Traced,
 )
 from xlascope.records.stages import Stages
@@ -166,6 +167,8 @@ class ProgramStore:
     scaled: list[Scaled] = field(default_factory=list)
     #: The watched script that ran these programs, if any.
     script: ScriptRun | None = None
+    #: The account of the time of the cell or script.
+    time_account: TimeAccount | None = None
 
     @classmethod
     def of(cls, shown: Iterable[Record] | Diff) -> ProgramStore:
@@ -180,6 +183,9 @@ class ProgramStore:
         if isinstance(record, ScriptRun):
             self.script = record
             return True
+        if isinstance(record, TimeAccount):
+            self.time_account = record
+            return False
         if record.program is None:
             self.failures.append(record)
             return False

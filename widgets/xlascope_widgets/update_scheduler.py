@@ -19,6 +19,7 @@ from . import wire
 from .compared_programs import AFTER
 from .program_store import ProgramState, ProgramStore
 from .sanitize import sanitize
+from .wire_account import encode_account
 from .wire_diff import encode_diff
 from .wire_doctor import encode_doctor
 from .wire_measured import encode_ceilings, latest_ceilings
@@ -131,6 +132,7 @@ class UpdateScheduler:
             **sanitize(encode_ceilings(shown)),
             **encode_doctor(self.store, shown, self.finished),
             **encode_script(self.store, shown),
+            **encode_account(self.store.time_account),
             **({"tab": self.tab} if self.tab else {}),
             **({"diff": encode_diff(self.store.diff)} if self.store.diff is not None else {}),
         }

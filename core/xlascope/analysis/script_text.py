@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from ..records.events import Failure, Record
 from ..records.plain import plain
 from ..records.script import ScriptRun, Share
+from ..records.time_account import TimeAccount
 from .retraces import Retraces, retraces_text
+from .time_account_text import time_account_text
 
 #: Number of functions whose retraces are reported.
 MAX_RETRACED_FUNCTIONS = 5
@@ -29,6 +31,7 @@ def run_text(source: Iterable[Record]) -> str:
     if run is None:
         raise ValueError("these are no records of a watched run; -o FILE.html draws them")
     parts = [script_text(run)]
+    parts += [time_account_text(record) for record in records if isinstance(record, TimeAccount)]
     retraces = retraces_text(Retraces.of(records).by_cost()[:MAX_RETRACED_FUNCTIONS])
     parts += [retraces] if retraces else []
     failures = (record for record in records if isinstance(record, Failure))

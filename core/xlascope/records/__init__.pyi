@@ -45,3 +45,8 @@ from .subscriptions import Subscription as Subscription
 from .subscriptions import next_program as next_program
 from .subscriptions import publish as publish
 from .subscriptions import watch as watch
+from .time_account import ACTIVITY_LABELS as ACTIVITY_LABELS
+from .time_account import Activity as Activity
+from .time_account import DeviceShare as DeviceShare
+from .time_account import TimeAccount as TimeAccount
+from .time_account import TimePart as TimePart

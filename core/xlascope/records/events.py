@@ -17,6 +17,7 @@ from .paths import EquationPath
 from .programs import Equation, Jaxpr, SourceRange, SourceText
 from .scaled import Scaled
 from .script import ScriptRun
+from .time_account import TimeAccount
 from .traits import Trait
 
 #: Cause of a trace.
@@ -339,4 +340,5 @@ Record = (
     | Diagnosis
     | Scaled
     | ScriptRun
+    | TimeAccount
 )

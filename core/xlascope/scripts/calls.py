@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from ..inspect.inspection_scope import inspecting
 from ..inspect.running.profile_sampler import Sampler
+from ..inspect.time_account.accountant import Moment, TimeAccountant
 
-__all__ = ["Sampler", "inspecting"]
+__all__ = ["Moment", "Sampler", "TimeAccountant", "inspecting"]

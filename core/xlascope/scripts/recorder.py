@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-from ..records.events import Compiled, Failure, Lowered, Record, Started, Traced
+from ..records.events import Compiled, Executed, Failure, Lowered, Record, Started, Traced
 from ..records.script import Share
 from ..records.stages import Stages
 from ..records.store import text_of
@@ -116,6 +116,12 @@ class ScriptRecorder:
                 record for program in self._programs.values() for record in program.stages.compilations.values()
             )
             return tuple(dict.fromkeys(device for record in compiled for device in record.devices))
+
+    def executed_records(self) -> list[Executed]:
+        """Return the measurements of all programs that ran."""
+        with self._lock:
+            runs = [program.stages.executed for program in self._programs.values()]
+            return [run for run in runs if run is not None]
 
     def finding_records(self) -> list[Record]:
         """Return the records, without jaxprs and kernels, of programs that failed or were traced again."""

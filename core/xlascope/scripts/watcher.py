@@ -56,6 +56,8 @@ class ScriptWatcher:
         self._undo: list[Undo] = []
         self._subscription: records.Subscription | None = None
         self._sampler: Any = None
+        self._accountant: Any = None
+        self._began = (time.time(), time.perf_counter(), time.thread_time())
         self._inspecting: Any = None
         self._ticker: threading.Thread | None = None
         self._stopped = threading.Event()
@@ -65,6 +67,7 @@ class ScriptWatcher:
 
     def begin(self) -> None:
         """Start watching; calls are sampled from the first program on, or at once if programs may exist already."""
+        self._began = (time.time(), time.perf_counter(), time.thread_time())
         self._subscription = records.watch(self._receive)
         self._signals.install()
         self._undo, complaints = install_watchers()
@@ -81,6 +84,8 @@ class ScriptWatcher:
         self.info.end()
         sampler, self._sampler = self._sampler, None
         try:
+            if self._accountant is not None:
+                self._accountant.stop()
             if sampler is not None:
                 sampler.stop()
             for undo in reversed(self._undo):
@@ -162,7 +167,18 @@ class ScriptWatcher:
     def write(self, end_reason: str = "") -> None:
         """Write the current records to the JSON file; ``end_reason`` is ``""`` while the script runs."""
         run, texts = self.info.build_record(self.recorder, end_reason)
-        self.files.write([text_of(run), *texts])
+        self.files.write([text_of(run), *self._account_texts(), *texts])
+
+    def _account_texts(self) -> list[str]:
+        """Return the JSON text of the account of the main thread's time, once watching has ended."""
+        if self._accountant is None or not self._stopped.is_set():
+            return []
+        try:
+            self._accountant.stop()
+            return [text_of(self._accountant.build_record(self.info.script, self.recorder.executed_records()))]
+        except Exception:
+            _log.exception("there is no account of the script's time")
+            return []
 
     def record_failure(self, error: BaseException) -> None:
         """Record an exception raised by the script, unless a program has already reported it."""
@@ -190,6 +206,9 @@ class ScriptWatcher:
             self._inspecting = calls.inspecting
             self._sampler = calls.Sampler()
             self._sampler.start()
+            main_thread = threading.main_thread()
+            self._accountant = calls.TimeAccountant(self._sampler.read_calls, main_thread)
+            self._accountant.start(calls.Moment(*self._began))
             self._ticker = threading.Thread(target=self._tick, name="xlascope-watch", daemon=True)
             self._ticker.start()
 
@@ -200,6 +219,8 @@ class ScriptWatcher:
     def detach_in_child(self) -> None:
         """Stop watching in a forked child, which has none of the watcher's threads."""
         self._signals.uninstall()
+        if self._accountant is not None:
+            self._accountant.stop()
         if self._subscription is not None:
             self._subscription.close()
 

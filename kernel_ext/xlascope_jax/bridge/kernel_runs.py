@@ -42,6 +42,10 @@ class KernelRuns:
         """Return the function if ``jax.jit`` made it (it has a name), else None."""
         return function if hasattr(function, "__name__") and not hasattr(function, "_jitted") else None
 
+    def is_operation(self, key: Any) -> bool:
+        """Return whether jax itself defines the function that has this key."""
+        return str(getattr(key, "__module__", "")).startswith("jax.")
+
     def programs(self, key: Any) -> Sequence[Running]:
         """Return the live programs that have the function's name."""
         return as_running_programs(self.live_executables.programs_named(key.__name__, jax.devices()[0].client))

@@ -28,6 +28,10 @@ class JaxRuns(KernelRuns):
         """Return a jitted function itself, or the program of a call outside of jit or an ahead-of-time executable."""
         return function if is_jitted(function) else self._program_of_wrapper(function)
 
+    def is_operation(self, key: Any) -> bool:
+        """Return whether it is a call outside of jit, or a function that jax defines."""
+        return key.origin == "operation" if isinstance(key, ProgramEntry) else super().is_operation(key)
+
     def programs(self, key: Any) -> Sequence[Running]:
         """Return the programs of the function with this key, or if none were watched, the live ones of its name."""
         if isinstance(key, ProgramEntry):

@@ -20,7 +20,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any
@@ -32,6 +32,7 @@ from xlascope import records
 from xlascope.analysis.retrace_reasons import OUTSIDE_JIT
 from xlascope.inspect.running.engines import DispatchListener
 from xlascope.ir.source_texts import collect_source_texts, excerpt
+from xlascope.records.stage_spans import stage_span
 from xlascope.records.watchers import watchers
 from xlascope.xla.compilation.executable_record import describe_executable
 
@@ -105,7 +106,8 @@ class StageHooks:
                 return original(fun, *rest)
             began, clock = time.time(), time.perf_counter()
             try:
-                result = original(fun, *rest)
+                with stage_span("trace", 0, ""):
+                    result = original(fun, *rest)
             except Exception as error:
                 with _log_exceptions():
                     self._publish_trace_failure(fun, began, error)
@@ -185,7 +187,8 @@ class StageHooks:
                 named_jaxpr = name_equations(jaxpr)
             began, clock = self._publish_start(entry, "lower")
             try:
-                result = original(module_name, named_jaxpr, *rest, **more)
+                with stage_span("lower", 0, module_name):
+                    result = original(module_name, named_jaxpr, *rest, **more)
             finally:
                 with _log_exceptions():
                     self._publish_trace(entry, jaxpr.jaxpr)
@@ -226,7 +229,8 @@ class StageHooks:
             began, clock = self._publish_start(entry, "compile")
             try:
                 compile_executable = _compile_uncached if self._thread.bypasses_disk_cache else original
-                executable = compile_executable(backend, computation, devices, *rest, **more)
+                with stage_span("compile", 0, ""):
+                    executable = compile_executable(backend, computation, devices, *rest, **more)
             except Exception as error:
                 if entry is not None and watchers:
                     details = type(error).__name__, str(error), entry.line
@@ -281,7 +285,8 @@ class StageHooks:
         def __call__(execute: Any, *args: Any) -> Any:  # noqa: N807
             entry = self.programs.of_executable(execute.xla_executable)
             self._publish_start(entry, "run")
-            out = original(execute, *args)
+            with _call_span(entry):
+                out = original(execute, *args)
             if entry is not None:
                 for listener in tuple(self.dispatched):
                     with _log_exceptions():
@@ -466,6 +471,13 @@ def _operand_mask(jaxpr: Any, constants: int, tokens: Any) -> tuple[bool, ...] |
     if tokens or constants not in (0, len(jaxpr.constvars)):
         return None
     return (constants > 0,) * len(jaxpr.constvars) + (True,) * len(jaxpr.invars)
+
+
+def _call_span(entry: ProgramEntry | None) -> AbstractContextManager[None]:
+    """Announce the ``with`` block as a call of a program; one outside of jit is an eager operation."""
+    if entry is None or entry.origin == "operation":
+        return stage_span("eager", 0, "")
+    return stage_span("run", entry.number, entry.name)
 
 
 def _iter_blocks(function: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ... import records
@@ -12,9 +13,11 @@ from ...ir.jaxpr import ClosedJaxpr
 from ...ir.jaxpr_record import make_traced_record
 from ...ir.source_texts import excerpt
 from ...ir.user_frames import is_library, locate
+from ...records.stage_spans import span_listeners, stage_span
 from ...records.watchers import watchers
 from ...runtime import boot
 from ...trace.source import user_frame, where_text
+from .retrace_reasons import is_of_library
 from .trace_signature import Reason
 
 _log = logging.getLogger("xlascope.jit")
@@ -31,6 +34,15 @@ def notify_dispatch(number: int, out: Any) -> None:
             listener(number, out)
         except Exception:
             _log.exception("telling of a call failed")
+
+
+def call_span(function: Any, number: int, name: str) -> AbstractContextManager[None]:
+    """Announce the ``with`` block as a call of a jitted ``function``: one of the library's is an eager operation.
+
+    ``number`` and ``name`` are those of its program.
+    """
+    stage = "eager" if span_listeners and is_of_library(function) else "run"
+    return stage_span(stage, number, name)
 
 
 def has_listeners() -> bool:

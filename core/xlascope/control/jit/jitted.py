@@ -10,6 +10,7 @@ from typing import Any
 from ... import records
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
+from ...records.stage_spans import stage_span
 from ...records.watchers import watchers
 from ...runtime.boot import disable_jit, process_changes, unchanged_since
 from ...trace.jaxpr_trace import stage
@@ -29,6 +30,7 @@ from .arguments import CallArguments, JitOptions, avals_of, donation_mask, merge
 from .cache_miss_reasons import explain_cache_miss, operand_kinds
 from .donation import warn_of_unusable_donations
 from .events import (
+    call_span,
     dispatch_listeners,
     has_listeners,
     notify_dispatch,
@@ -91,7 +93,8 @@ class Jitted:
             self._note_kinds(traced, arguments, is_new, repeatable)
         if watchers:
             records.publish(records.Started(traced.number, self.name, "run", time.time()))
-        results = executable(operands, avals)
+        with call_span(self.function, traced.number, self.name):
+            results = executable(operands, avals)
         if dispatch_listeners:
             notify_dispatch(traced.number, results)
         fast = executable.fastpath_data(traced.out_structure, operands) if repeatable else None
@@ -194,7 +197,8 @@ class Jitted:
         if watchers:
             records.publish(records.Started(number, self.display_name, "trace", began))
         try:
-            program, structure = self._stage(arguments, signature.avals)
+            with stage_span("trace", number, self.name):
+                program, structure = self._stage(arguments, signature.avals)
         except BaseException as error:
             report_trace_failure(self.display_name, number, began, error)
             raise

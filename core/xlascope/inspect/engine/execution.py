@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import records, tree
 from ...control.jit.events import dispatch_listeners
+from ...control.jit.retrace_reasons import is_of_library
 from ...control.jit.trace_cache import iterate_traces
 from ...ir.jaxpr import ClosedJaxpr
 from ...runtime.boot import post_hook, watch_calls
@@ -36,6 +37,11 @@ class JitExecutionEngine:
     def key(self, function: Any) -> Any:
         """Return a function that xlascope's ``jit`` created as its own key, None for others."""
         return None if jitted_of(function) is None else function
+
+    def is_operation(self, key: Any) -> bool:
+        """Return whether a function, which is its own key, is one of xlascope's."""
+        jitted = jitted_of(key)
+        return jitted is not None and is_of_library(jitted.function)
 
     def programs(self, key: Any) -> Sequence[WatchedProgram]:
         """Return the traces of a function, which is its own key, as programs."""

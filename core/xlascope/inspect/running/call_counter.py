@@ -52,6 +52,10 @@ class CallCounter:
         """Return the calls so far, by the keys of functions."""
         return self._functions.read()
 
+    def count_without_key(self) -> int:
+        """Return the number of calls so far of functions that have no key."""
+        return self._functions.read_without_key()
+
     def is_counted(self, key: Any) -> bool:
         """Return whether calls are counted by this key."""
         return self._functions.is_counted(key)
@@ -68,6 +72,7 @@ class _CounterFunctions(NamedTuple):
     read: Callable[[], dict[Any, int]]
     is_counted: Callable[[Any], bool]
     ask: Callable[[int], None]
+    read_without_key: Callable[[], int]
 
 
 def _notify(on_call: CallListener, function: Any, out: Any, first: bool) -> None:
@@ -90,6 +95,7 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
     count = 0
     mark = UNREACHABLE_COUNT
     pending_requests = 0
+    without_key = 0
     counts: dict[Any, int] = {}
     due: dict[Any, int] = {}
 
@@ -101,7 +107,7 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
             switch(function, out)
 
     def switch(function: Any, out: Any) -> None:
-        nonlocal current, key, count, mark, pending_requests
+        nonlocal current, key, count, mark, pending_requests, without_key
         if inspecting():
             return
         before, new_calls = key, count
@@ -109,6 +115,8 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
         current, count, mark = function, 1, UNREACHABLE_COUNT
         if before is not None:
             counts[before] = counts.get(before, 0) + new_calls
+        else:
+            without_key += new_calls
         if key is None:
             return
         first = key not in counts
@@ -128,8 +136,11 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
             totals[function] = totals.get(function, 0) + new_calls
         return totals
 
+    def read_without_key() -> int:
+        return without_key + (count if key is None else 0)
+
     def ask(calls: int) -> None:
         nonlocal pending_requests, mark
         pending_requests, mark = calls, 0
 
-    return _CounterFunctions(hook, read_counts, lambda function_key: function_key in counts, ask)
+    return _CounterFunctions(hook, read_counts, lambda function_key: function_key in counts, ask, read_without_key)

@@ -45,6 +45,9 @@ class ExecutionEngine(Protocol):
         It is the function itself, unless the engine creates another for each call.
         """
 
+    def is_operation(self, key: Any) -> bool:
+        """Return whether the function that has this key belongs to the library: a call of it is an eager operation."""
+
     def programs(self, key: Any) -> Sequence[WatchedProgram]:
         """Return all programs so far of the function that has this key, oldest first."""
 

@@ -12,9 +12,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import records
 from ...bootstrap import get_engine, is_started
@@ -27,6 +27,7 @@ from .call_counter import CallCounter
 from .call_gate import CallGate
 from .completion_tracker import CompletionTracker, DispatchedCall
 from .engines import DispatchListener, ExecutionEngine, WatchedProgram, subscribe
+from .periods import weighted_quantile
 from .profiler_schedule import ProfilerSchedule
 from .running_programs import RunningPrograms
 
@@ -47,6 +48,17 @@ CALLS_AFTER_COMPILING, BURST_CALLS, PAIR_OF_CALLS, MIN_BURST_CALL_SECONDS = 8, 3
 IDLE_SECONDS = 0.5
 
 Emit = Callable[[records.Record], None]
+
+
+class CallTotals(NamedTuple):
+    """Calls that jaxlib repeated in C++: of each engine by the functions' keys, and the number of those without a key.
+
+    ``seconds`` are the median seconds of a call by the profiler, by program.
+    """
+
+    by_engine: Sequence[tuple[ExecutionEngine, Mapping[Any, int]]]
+    without_key: int
+    seconds: Mapping[int, float]
 
 
 class Sampler:
@@ -119,6 +131,17 @@ class Sampler:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def read_calls(self) -> CallTotals:
+        """Return the calls that jaxlib has repeated in C++ since the start, and the profiler's seconds of a call."""
+        counters = [(engine, counter) for engine, (counter, _) in tuple(self._watched.items())]
+        by_engine = [(engine, counter.counts()) for engine, counter in counters]
+        # Each counter sees the calls of all engines: those of another one have a key there.
+        others = sum(sum(counts.values()) for _, counts in by_engine[1:])
+        without_key = max(counters[0][1].count_without_key() - others, 0) if counters else 0
+        tallies = tuple(self._running.tallies.items())
+        seconds = {number: weighted_quantile(tally.call_seconds, 0.5) for number, tally in tallies if tally.observed}
+        return CallTotals(by_engine, without_key, seconds)
 
     # Watched engines ----------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from ... import records
 from ...analysis.retrace_reasons import OUTSIDE_JIT
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.jaxpr_record import make_traced_record
+from ...records.stage_spans import stage_span
 from ...records.watchers import watchers
 from ..arrays.runtime_errors import compilation_error, is_out_of_memory, memory_error, require_memory
 from ..cache.background_compilation import CompilationSource, compile_source
@@ -206,7 +207,8 @@ def lower_program(request: CompileRequest, platform: str) -> LoweredProgram:
     began = _publish_start(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
     try:
-        lowered, materialization = lower_with_materialization(request, module, platform)
+        with stage_span("lower", number, name):
+            lowered, materialization = lower_with_materialization(request, module, platform)
     except ir.MLIRError as error:
         raise compilation_error(error, program, platform) from None
     seconds = time.perf_counter() - began[1]
@@ -264,7 +266,8 @@ def compile_lowered(
     name, kept_operands = program.name, program.lowered_module.kept_operands
     began, clock = _publish_start(program.number, name, "compile")
     try:
-        executable, module, cache, compiled = _load_or_report(program, device, began, on_disk=replacement is None)
+        with stage_span("compile", program.number, name):
+            executable, module, cache, compiled = _load_or_report(program, device, began, on_disk=replacement is None)
     except (ir.MLIRError, _jax.JaxRuntimeError) as error:
         if _is_barrier_refused(program, error):
             return compile_lowered(program._replace(materialization=Materialization()), device, replacement)

@@ -13,6 +13,7 @@ from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ...ir.operation import Operation
 from ...lru_cache import FastLRUCache, LRUCache
+from ...records.stage_spans import stage_span
 from ...runtime.boot import default_registry, disable_jit
 from ..arrays.key_array import KeyArray
 from ..arrays.runtime_errors import deleted_error
@@ -91,7 +92,8 @@ def _compile_on_demand(operation: Operation) -> Any:
         avals = tuple([HOOKS.operand_aval(x) for x in arguments])
         program = programs.get(avals) or make_program(avals)
         executable = find_or_compile(CompileRequest(program), placement_of(arguments))
-        results = executable(arguments, avals)
+        with stage_span("eager", 0, operation.name):
+            results = executable(arguments, avals)
         tree = _leaf_treedef if len(results) == 1 else default_registry.flatten(results)[1]
         fast = executable.fastpath_data(tree, arguments)
         if fast is None or disable_jit.value or any(x is not y for x, y in zip(arguments, operands, strict=True)):

@@ -186,6 +186,10 @@ function toggleAll({ store, graph }, open) {
 /** @param {View} view @param {Element} target */
 function handleStripClick(view, target) {
   if (target.closest("[data-compare]")) return toggleDiff(view);
+  if (target.closest(".xs-time")) {
+    view.store.accountOpen = !view.store.accountOpen;
+    return view.drawStrip();
+  }
   if (!target.closest(".xs-why")) return view.setOpen(!view.isOpen);
   view.store.why = true;
   view.setOpen(true);

@@ -11,6 +11,7 @@ export function drawSkeleton() {
     { class: "xs-frame" },
     el("div", { class: "xs-script", role: "region", "aria-label": "the script that was watched", hidden: "" }),
     el("div", { class: "xs-strip", role: "group", "aria-label": "what this cell does" }),
+    el("div", { class: "xs-account", role: "region", "aria-label": "time of this cell", hidden: "" }),
     el("div", { class: "xs-said", role: "status" }),
     el("div", { class: "xs-failures", role: "status" }),
     el(

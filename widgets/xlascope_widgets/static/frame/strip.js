@@ -5,6 +5,7 @@ import { drawWhyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";
 import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { listStages } from "../program/stage_labels.js";
+import { drawAccountBar } from "./account.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/stage_labels.js").Stage} Stage */
@@ -42,7 +43,7 @@ export function drawStrip(store, open) {
   if (!items.length)
     items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
-  return [...items, ...drawBusyBars(program), drawAsides(store, open)];
+  return [...items, ...drawBusyBars(program), drawAccountBar(store), drawAsides(store, open)];
 }
 
 /** Return the failures of functions other than the one shown, which reports its own. @param {Store} store */

@@ -8,6 +8,7 @@ import { el, fill, toNode } from "../ground/element.js";
 import { formatInt } from "../ground/format.js";
 import { drawPending } from "../parts/question_form.js";
 import { drawSource, highlightSource, refreshTimes, showFirstLine } from "../source/source_pane.js";
+import { updateAccount } from "./account.js";
 import { BottomTabs } from "./bottom_tabs.js";
 import { drawToolbar } from "./toolbar.js";
 import { showCards } from "./cards.js";
@@ -155,8 +156,9 @@ export class View {
     fill(this.strip, drawStrip(this.store, this.isOpen));
     if (why)
       /** @type {HTMLElement|null} */ (
-        this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : ".xs-open")
+        this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : why.includes("xs-time") ? ".xs-time" : ".xs-open")
       )?.focus({ preventScroll: true });
+    updateAccount(this.getPart("xs-account"), this.store);
     announceStages(this.getPart("xs-said"), this.store);
     updateScriptCard(this.getPart("xs-script"), this.store);
     this.drawFailures();

@@ -367,6 +367,18 @@ export interface Live {
   diff?: Diff;
   doctor?: Record<string, Diagnosis>;
   script?: Script;
+  account?: Account;
+}
+
+/**
+ * Where the time of the cell's thread went: activity, label, seconds and details of each part; and the time on the
+ * devices: program, calls, seconds.
+ */
+export interface Account {
+  seconds: number;
+  parts: [string, string, number, string][];
+  devices: [string, number, number][];
+  notes?: string[];
 }
 
 /** A program of a script: its number (-1: many small ones), function, calls, seconds of running and of compile time, how many it stands for, whether it is shown. */

@@ -43,6 +43,7 @@ export class Store {
     this.query = "";
     this.why = false;
     /** Whether all programs of a script are listed. */ this.allPrograms = false;
+    /** Whether the account of the cell's time is shown as a table. */ this.accountOpen = false;
     /** Whether the comparison with the cell's run before is shown. */ this.comparing = false;
     /** @type {Set<string>} */ this.matches = new Set();
     /** @type {(() => void)|undefined} */ this.stop = undefined;

@@ -1,0 +1,219 @@
+"""Times of calls that jaxlib repeats in C++, from series of calls whose ends are noted.
+
+jaxlib reports the end of a call, never its begin. In a series, the time from the thread's last event to the end of a
+call is noted, by the wall clock and by the thread's processor clock, which stops while the call waits for the device;
+the shorter one counts. It is the call, and the Python code before it: next to none in a loop of calls.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import sysconfig
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+from ...ir.user_frames import is_library
+from ...lru_cache import FastLRUCache
+from ..running.engines import CallHook, ExecutionEngine
+from .call_probe import CallProbe
+from .span_ledger import SpanLedger
+
+_clock, _processor_clock = time.perf_counter, time.thread_time
+#: Calls in a series, and in the first one.
+SERIES_CALLS, FIRST_SERIES_CALLS = 24, 64
+#: A call that took more than this multiple of its function's median had Python code before it.
+MAX_MEDIAN_FACTOR = 3.0
+#: Probes find the begin of a call where there is more time than this before its end, for so many calls of a function.
+MIN_PROBE_SECONDS, MAX_PROBES = 100e-6, 12
+#: Maximum number of noted calls.
+MAX_SAMPLES = 20_000
+
+#: Instruction of a code object, as its offset.
+CodeLocation = tuple[CodeType, int]
+
+
+class TimedCalls:
+    """Timed calls of one function: ``intervals``, and ``probed``, the seconds of calls whose begin was found."""
+
+    def __init__(self, is_operation: bool = False) -> None:
+        self.is_operation = is_operation
+        self.intervals: list[float] = []
+        self.probed: list[float] = []
+        self.probe_count = 0
+
+
+class CallIntervals:
+    """Timed calls on the thread of ``ledger``: ``timed`` has them by the functions' keys.
+
+    ``classify(function)`` returns a function's key, and whether it is one of the library's operations rather than the
+    user's. ``call_sites`` are the instructions that called functions, ``operation_lines`` count the user's
+    instructions that led to operations.
+    """
+
+    def __init__(self, ledger: SpanLedger, classify: Callable[[Any], tuple[Any, bool]]) -> None:
+        self.timed: dict[Any, TimedCalls] = {}
+        self.call_sites: set[CodeLocation] = set()
+        self.operation_lines: Counter[CodeLocation] = Counter()
+        self._ledger = ledger
+        self._classify = classify
+        self._probe = CallProbe()
+        self._series: _Series | None = None
+        self._sample_count = 0
+
+    def begin_series(self, engine: ExecutionEngine, calls: int = SERIES_CALLS) -> None:
+        """Note the next ``calls`` calls of an engine's functions, unless a series is going on."""
+        if (self._series is None or self._series.has_ended) and self._sample_count < MAX_SAMPLES:
+            self._series = _Series(engine, self._ledger, calls, self._note)
+
+    def end_series(self) -> None:
+        """End a series that is going on, and restore the engine's hook."""
+        if self._series is not None:
+            self._series.end()
+        self._probe.end()
+
+    def _note(self, function: Any, seconds: float, ended: float, is_last: bool) -> None:
+        """Add a call that ended at ``ended``, not more than ``seconds`` after it began.
+
+        It was made by the frame that called the hook. After the last call of a series there is no probe.
+        """
+        frame = sys._getframe(2)
+        key, is_operation = self._classify(function)
+        timed = self.timed.get(key)
+        if timed is None:
+            timed = self.timed[key] = TimedCalls(is_operation)
+        self._sample_count += 1
+        timed.intervals.append(seconds)
+        self.call_sites.add((frame.f_code, frame.f_lasti))
+        if is_operation:
+            frame = find_user_frame(frame) or frame
+            self.operation_lines[frame.f_code, frame.f_lasti] += 1
+        if self._probe.frame is not None:
+            if self._probe.frame is frame and self._probe.began:
+                timed.probed.append(ended - self._probe.began)
+            self._probe.end()
+        if seconds > MIN_PROBE_SECONDS and timed.probe_count < MAX_PROBES and not is_last:
+            timed.probe_count += 1
+            self._probe.begin(frame)
+
+
+class _Series:
+    """Hook that notes a number of calls, and then restores the engine's previous hook."""
+
+    def __init__(
+        self,
+        engine: ExecutionEngine,
+        ledger: SpanLedger,
+        calls: int,
+        note: Callable[[Any, float, float, bool], None],
+    ) -> None:
+        self.has_ended = False
+        self._engine = engine
+        self._previous = engine.hook()
+        self._hook = self._make_hook(ledger, self._previous, calls, note)
+        engine.set_hook(self._hook)
+
+    def end(self) -> None:
+        """Restore the previous hook; a hook that was set meanwhile stays."""
+        if not self.has_ended:
+            self.has_ended = True
+            if self._engine.hook() is self._hook:
+                self._engine.set_hook(self._previous)
+
+    def _make_hook(
+        self,
+        ledger: SpanLedger,
+        previous: CallHook | None,
+        calls: int,
+        note: Callable[[Any, float, float, bool], None],
+    ) -> CallHook:
+        remaining, latest, processor = calls, 0.0, 0.0
+
+        def hook(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+            nonlocal remaining, latest, processor
+            if not self.has_ended and threading.get_ident() == ledger.thread and not ledger.is_open:
+                now, processor_now = _clock(), _processor_clock()
+                remaining -= 1
+                if latest:  # what was before the first call of a series is not known
+                    seconds = min(now - max(latest, ledger.latest), processor_now - processor)
+                    note(function, seconds, now, remaining <= 0)
+                if remaining <= 0:
+                    self.end()
+                if previous is not None:
+                    previous(function, args, kwargs, out)
+                processor, latest = _processor_clock(), _clock()
+            elif previous is not None:
+                previous(function, args, kwargs, out)
+
+        return hook
+
+
+def estimate_call_seconds(intervals: Sequence[float], probed: Sequence[float] = ()) -> float:
+    """Return the seconds of a call of one function, from both kinds of timed calls; 0.0 without any.
+
+    It is the lower quartile of the intervals, as Python code before a call adds to them, or the median of the probed
+    calls, if that is less: a call that waited for the device is longer.
+
+    >>> estimate_call_seconds([1.0, 1.0, 1.0, 50.0]), estimate_call_seconds([50.0, 50.0], [2.0])
+    (1.0, 2.0)
+    """
+    estimates = [statistics.median(probed)] if probed else []
+    if len(intervals) > 1:
+        estimates.append(statistics.quantiles(intervals, n=4, method="inclusive")[0])
+    return min([*estimates, *intervals[: len(intervals) == 1]], default=0.0)
+
+
+def estimate_mean_seconds(samples_by_function: Sequence[Sequence[float]]) -> float:
+    """Return the mean seconds of calls of several functions, whose times differ; 0.0 without samples.
+
+    A call that took several times the median of its function counts as that median.
+
+    >>> estimate_mean_seconds([[1.0, 1.0, 100.0], [3.0]])
+    1.5
+    """
+    total, count = 0.0, 0
+    for samples in samples_by_function:
+        median = statistics.median_low(samples)
+        total += sum(value if value <= MAX_MEDIAN_FACTOR * median else median for value in samples)
+        count += len(samples)
+    return total / count if count else 0.0
+
+
+#: The folder of Python's own modules, and parts of the paths of installed ones.
+_STANDARD_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+class _IsInstalled(FastLRUCache[str, bool]):
+    """Cache of whether a file belongs to xlascope, to an installed library or to Python, by its name."""
+
+    def __missing__(self, file: str) -> bool:
+        of_python = file.startswith((_STANDARD_LIBRARY, "<frozen"))
+        return self.insert(file, is_library[file] or of_python or any(folder in file for folder in _INSTALLED))
+
+
+_is_installed = _IsInstalled(4096)
+
+
+def find_user_frame(frame: Any) -> Any:
+    """Return the innermost frame in a user's file, from a frame on, or else the innermost outside xlascope, or None."""
+    outside = None
+    while frame is not None:
+        code = frame.f_code
+        if not _is_installed[code.co_filename]:
+            return frame
+        if outside is None and not is_library[code.co_filename]:
+            outside = frame
+        frame = frame.f_back
+    return outside
+
+
+def find_user_location(frame: Any) -> CodeLocation | None:
+    """Return the current instruction of :func:`find_user_frame`, None if there is no such frame."""
+    user_frame = find_user_frame(frame)
+    return None if user_frame is None else (user_frame.f_code, user_frame.f_lasti)

@@ -1,0 +1,108 @@
+"""Ledger of the spans that one thread reports itself, made exclusive: a span's time is without those inside it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, NamedTuple
+
+_clock, _processor_clock = time.perf_counter, time.thread_time
+#: A shorter span runs on the processor; a longer one that only waits does not.
+MAX_BUSY_WAIT_SECONDS = 50e-6
+
+#: Activity, with the number and the name of its program: (0, "") for none.
+SpanKey = tuple[str, tuple[int, str]]
+NO_PROGRAM = (0, "")
+
+
+class SpanTotal(NamedTuple):
+    """Exclusive seconds and number of the spans of one kind."""
+
+    seconds: float = 0.0
+    spans: int = 0
+
+
+class OuterTotals(NamedTuple):
+    """Seconds of all outermost spans, by the wall clock and by the thread's processor clock."""
+
+    wall: float
+    processor: float
+
+
+class SpanLedger:
+    """Spans of one thread: :meth:`enter` and :meth:`leave`, or :meth:`add` for one without others inside.
+
+    Calls on other threads are ignored. ``thread`` is the thread's identifier, ``latest`` is when its last span ended,
+    and ``waiting_since`` when a span began that is added when it ends (0.0: none).
+    """
+
+    def __init__(self, thread: int) -> None:
+        self.thread = thread
+        self.latest = _clock()
+        self.waiting_since = 0.0
+        self._totals: dict[SpanKey, list[Any]] = {}
+        self._open: list[tuple[SpanKey, float, float, list[float]]] = []
+        self._wall = self._processor = 0.0
+
+    def enter(self, activity: str, program: tuple[int, str] = NO_PROGRAM) -> None:
+        """Begin a span that may have others inside."""
+        if threading.get_ident() == self.thread:
+            self._open.append(((activity, program), _clock(), _processor_clock(), [0.0]))
+
+    def leave(self) -> None:
+        """End the span that began last."""
+        if threading.get_ident() == self.thread and self._open:
+            self._end_innermost()
+
+    def _end_innermost(self) -> None:
+        key, began, processor_began, (inner,) = self._open.pop()
+        self.latest = now = _clock()
+        self._add_total(key, now - began - inner)
+        if self._open:
+            self._open[-1][3][0] += now - began
+        else:
+            self._wall += now - began
+            is_own_clock = threading.get_ident() == self.thread
+            self._processor += _processor_clock() - processor_began if is_own_clock else now - began
+
+    def add(self, activity: str, began: float, ended: float) -> None:
+        """Add a span without others inside, on the ledger's thread."""
+        self.latest, self.waiting_since = ended, 0.0
+        seconds = ended - began
+        self._add_total((activity, NO_PROGRAM), seconds)
+        if self._open:
+            self._open[-1][3][0] += seconds
+        else:
+            self._wall += seconds
+            if activity != "wait" or seconds < MAX_BUSY_WAIT_SECONDS:
+                self._processor += seconds
+
+    def _add_total(self, key: SpanKey, seconds: float) -> None:
+        total = self._totals.get(key)
+        if total is None:
+            self._totals[key] = [seconds, 1]
+        else:
+            total[0] += seconds
+            total[1] += 1
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the thread is inside a span; from any thread."""
+        return bool(self._open) or self.waiting_since > 0.0
+
+    def close(self) -> None:
+        """End all open spans, at the end of the account; on the thread itself, or on another if that has ended."""
+        while self._open:
+            self._end_innermost()
+
+    def outer(self, now: float) -> OuterTotals:
+        """Return the seconds of all outermost spans until ``now``; from any thread.
+
+        The processor time of an open span is counted when it ends.
+        """
+        outermost = self._open[:1]
+        return OuterTotals(self._wall + sum(max(now - began, 0.0) for _, began, _, _ in outermost), self._processor)
+
+    def totals(self) -> dict[SpanKey, SpanTotal]:
+        """Return the exclusive seconds and the numbers of all spans that have ended."""
+        return {key: SpanTotal(*total) for key, total in self._totals.items()}

@@ -1,0 +1,122 @@
+"""Looks at a thread, many times a second: how long it was blocked outside of its spans, and at which line."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .call_intervals import CallIntervals, CodeLocation, find_user_location
+from .numpy_waits import is_array_read
+from .span_ledger import SpanLedger
+from .thread_clock import ThreadClock
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between looks at first, the factor by which they grow, and at most.
+FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.004, 1.2, 0.025
+#: Seconds that `stop` waits for the thread.
+STOP_TIMEOUT_SECONDS = 0.2
+
+
+class _Reading(NamedTuple):
+    """Clocks at one moment: seconds of the wall, of the processor, of waiting for one, and of spans on both clocks."""
+
+    wall: float
+    processor: float
+    delay: float
+    span_wall: float
+    span_processor: float
+
+
+class ThreadLooks:
+    """Thread that looks at another one, from :meth:`start` to :meth:`stop`.
+
+    ``in_calls`` are the seconds in which it was blocked in a call of a function, ``in_numpy`` those in which NumPy
+    waited for a result, and ``by_line`` those in which it was blocked elsewhere, by the user's instruction; all outside
+    of the spans of ``ledger``. ``waits`` counts the looks that saw it wait for a result, by the user's instruction.
+    ``on_look`` is called at each look.
+    """
+
+    def __init__(
+        self, clock: ThreadClock, ledger: SpanLedger, intervals: CallIntervals, on_look: Callable[[], None]
+    ) -> None:
+        self.in_calls = self.in_numpy = 0.0
+        self.by_line: dict[CodeLocation, float] = {}
+        self.waits: Counter[CodeLocation] = Counter()
+        self._clock, self._ledger, self._intervals = clock, ledger, intervals
+        self._on_look = on_look
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._look_until_stopped, name="xlascope-account", daemon=True)
+        self._previous = self._read()
+
+    def start(self) -> None:
+        """Start looking."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop looking; a look that is under way is waited for."""
+        self._stopping.set()
+        self._thread.join(STOP_TIMEOUT_SECONDS)
+
+    def _look_until_stopped(self) -> None:
+        pause = FIRST_LOOK_SECONDS
+        try:
+            while not self._stopping.wait(pause):
+                pause = min(pause * LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS)
+                self._look()
+                self._on_look()
+        except Exception:
+            _log.exception("the account of a cell's time has no more looks at its thread")
+
+    def _look(self) -> None:
+        """Book the time since the last look in which the thread was blocked, to where it is now."""
+        frame = self._clock.frame()
+        reading = self._read()
+        if reading is None or self._previous is None or frame is None:
+            return
+        if self._ledger.is_open:  # the next look outside of a span counts the time between
+            if self._ledger.waiting_since and (location := find_user_location(frame)) is not None:
+                self.waits[location] += 1
+            return
+        blocked = blocked_seconds(self._previous, reading)
+        self._previous = reading
+        instruction, location = (frame.f_code, frame.f_lasti), find_user_location(frame)
+        del frame  # it holds the user's values
+        if instruction in self._intervals.call_sites:
+            self.in_calls += blocked
+        elif is_array_read(*instruction):
+            self.in_numpy += blocked
+            if location is not None and blocked > 0:
+                self.waits[location] += 1
+        elif location is not None:
+            self.by_line[location] = self.by_line.get(location, 0.0) + blocked
+
+    def _read(self) -> _Reading | None:
+        processor = self._clock.processor_seconds()
+        if processor is None:
+            return None
+        now = time.perf_counter()
+        return _Reading(now, processor, self._clock.delay_seconds(), *self._ledger.outer(now))
+
+
+def blocked_seconds(before: _Reading, after: _Reading) -> float:
+    """Return for how long a thread was blocked outside of spans between two readings; the difference may be noise."""
+    outside = after.wall - before.wall - (after.span_wall - before.span_wall)
+    processor = after.processor - before.processor - (after.span_processor - before.span_processor)
+    total = after.processor - before.processor
+    return outside - processor - delay_outside(after.delay - before.delay, processor, total)
+
+
+def delay_outside(delay: float, outside: float, total: float) -> float:
+    """Return the part of a thread's waiting for a processor that was outside of spans, in proportion to its running.
+
+    ``outside`` and ``total`` are its processor seconds.
+
+    >>> delay_outside(0.4, 0.25, 1.0)
+    0.1
+    """
+    return delay * min(max(outside / total, 0.0), 1.0) if total > 0 else 0.0

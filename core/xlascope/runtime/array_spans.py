@@ -1,0 +1,183 @@
+"""Replacements of jaxlib's functions that wait and transfer, which time them on watched threads.
+
+Without a watcher jaxlib's own functions are in place. A replacement passes its arguments on as they are, returns and
+raises what the original does, and has its name; on other threads it only calls the original. Importing this module
+does not boot the engine.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from jaxlib import _jax
+
+#: Attribute of a replacement that holds the original.
+ORIGINAL = "replaced_by_xlascope"
+#: From this time on a transfer is long.
+LONG_TRANSFER_SECONDS = 100e-6
+_clock, _thread = time.perf_counter, threading.get_ident
+_ArrayImpl: Any = _jax.ArrayImpl
+
+
+class SpanReceiver(Protocol):
+    """Receiver of the spans of one thread, ``thread`` (an identifier of :func:`threading.get_ident`)."""
+
+    thread: int
+    #: When a span without others inside began that goes on; 0.0 outside of one.
+    waiting_since: float
+
+    def add(self, activity: str, began: float, ended: float) -> None:
+        """Add a span without others inside; both times are of ``time.perf_counter``."""
+
+    def enter(self, activity: str) -> None:
+        """Begin a span that may have others inside."""
+
+    def leave(self) -> None:
+        """End the span that began last."""
+
+
+_lock = threading.Lock()
+_receivers: dict[int, tuple[SpanReceiver, ...]] = {}
+_installed: list[tuple[Any, str, Any]] = []
+
+
+def watch_arrays(receiver: SpanReceiver) -> Callable[[], None]:
+    """Report waits and transfers of the receiver's thread from now on; return a function that ends that.
+
+    jaxlib's functions are replaced for the first receiver, and restored after the last.
+    """
+    with _lock:
+        if not _receivers:
+            _install()
+        _receivers[receiver.thread] = (*_receivers.get(receiver.thread, ()), receiver)
+
+    def stop() -> None:
+        with _lock:
+            remaining = tuple(item for item in _receivers.get(receiver.thread, ()) if item is not receiver)
+            if remaining:
+                _receivers[receiver.thread] = remaining
+            else:
+                _receivers.pop(receiver.thread, None)
+            if not _receivers:
+                _uninstall()
+
+    return stop
+
+
+def _install() -> None:
+    _replace(_ArrayImpl, "block_until_ready", _time_leaf("wait"))
+    _replace(_ArrayImpl, "__array__", _time_nested("to_host"))
+    _replace(_ArrayImpl, "_single_device_array_to_np_array_did_copy", _time_copy_to_host)
+    for module in (_jax, sys.modules.get("jaxlib.xla_client")):
+        _replace(module, "batched_block_until_ready", _time_leaf("wait"))
+        _replace(module, "batched_device_put", _time_transfer)
+
+
+def _uninstall() -> None:
+    """Restore the originals, except where something else has been set since."""
+    while _installed:
+        owner, name, replacement = _installed.pop()
+        if owner.__dict__.get(name) is replacement:
+            setattr(owner, name, getattr(replacement, ORIGINAL))
+
+
+def _replace(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+    original = getattr(owner, "__dict__", {}).get(name)
+    if original is None:
+        return
+    replacement = make(original)
+    for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
+        if isinstance(value := getattr(original, attribute, None), str):
+            setattr(replacement, attribute, value)
+    setattr(replacement, ORIGINAL, original)
+    setattr(owner, name, replacement)
+    _installed.append((owner, name, replacement))
+
+
+def _time_leaf(activity: str) -> Callable[[Any], Any]:
+    """Return a function that makes a timed replacement of a function in which no other span can be."""
+
+    def make(original: Any) -> Any:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            receivers = _receivers.get(_thread())
+            if receivers is None:
+                return original(*args, **kwargs)
+            began = _clock()
+            for receiver in receivers:
+                receiver.waiting_since = began
+            try:
+                return original(*args, **kwargs)
+            finally:
+                ended = _clock()
+                for receiver in receivers:
+                    receiver.add(activity, began, ended)
+
+        return timed
+
+    return make
+
+
+def _time_transfer(original: Any) -> Any:
+    """Return a timed replacement of a transfer to the device.
+
+    Where the one before was long, the processor's clock is read as well, which costs as much as a short transfer.
+    """
+    measure, add = _time_nested("to_device")(original), _time_leaf("to_device")(original)
+    was_long = True
+
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        nonlocal was_long
+        if _thread() not in _receivers:
+            return original(*args, **kwargs)
+        began = _clock()
+        result = (measure if was_long else add)(*args, **kwargs)
+        was_long = _clock() - began > LONG_TRANSFER_SECONDS
+        return result
+
+    return timed
+
+
+def _time_nested(activity: str) -> Callable[[Any], Any]:
+    """Return a function that makes a timed replacement of a function in which other spans can be."""
+
+    def make(original: Any) -> Any:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            receivers = _receivers.get(_thread())
+            if receivers is None:
+                return original(*args, **kwargs)
+            for receiver in receivers:
+                receiver.enter(activity)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                for receiver in receivers:
+                    receiver.leave()
+
+        return timed
+
+    return make
+
+
+def _time_copy_to_host(original: Any) -> Any:
+    """Return a timed replacement of jaxlib's copy to the host: it waits first, so that both are told apart."""
+    copy = _time_leaf("to_host")(original)
+
+    def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _thread() in _receivers:
+            _wait_until_ready(self)
+        return copy(self, *args, **kwargs)
+
+    return timed
+
+
+def _wait_until_ready(array: Any) -> None:
+    """Wait for an array; what fails here fails in the copy again."""
+    try:
+        if not array.is_ready():
+            array.block_until_ready()
+    except Exception:
+        return
