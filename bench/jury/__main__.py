@@ -67,6 +67,11 @@ def tables(places: Sequence[str], names: Sequence[str], loads: Sequence[bool], r
     return lines[1:]
 
 
+def every_table() -> list[str]:
+    """Return the tables of `make bench`: all programs in all places, quiet and under load."""
+    return tables(tuple(PLACES), available(), (False, True), rounds=1, log="")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.jury", description=__doc__)
     parser.add_argument("--where", nargs="+", choices=tuple(PLACES), default=["ipython"])

@@ -47,16 +47,16 @@ class Free:
 
     The loop passes the result of each call to :meth:`note`, with the function's name if it is not the first. Only
     completions that were waited for, or that had happened when the call returned, count; each is noted at once, as
-    nothing else runs then.
+    nothing else runs then. If these are fewer than half, the truth is the mean of all warm calls.
     """
 
     def __init__(self, function: str) -> None:
         self._function = function
-        self._calls: list[tuple[str, Any, float | None]] = []
+        self._calls: list[tuple[str, Any, float, bool]] = []
 
     def note(self, result: Any, function: str = "") -> None:
         """Note a call that has returned ``result``."""
-        self._calls.append((function or self._function, result, time.perf_counter() if result.is_ready() else None))
+        self._calls.append((function or self._function, result, time.perf_counter(), result.is_ready()))
 
     def tell(self) -> None:
         """Wait for the calls that are not complete, and print the time between two completions of each function.
@@ -64,16 +64,26 @@ class Free:
         With one function, that is the device's time of a call, too.
         """
         ends: dict[str, list[float | None]] = {}
-        for function, result, end in self._calls:
-            waits = end is None and not result.is_ready()
+        for function, result, returned, was_ready in self._calls:
+            waits = not was_ready and not result.is_ready()
             result.block_until_ready()
-            ends.setdefault(function, []).append(time.perf_counter() if waits else end)
+            end = time.perf_counter()
+            ends.setdefault(function, []).append(end if waits else returned if was_ready else None)
         for function, times in ends.items():
             warm = itertools.pairwise(times[WARM_UP_CALLS - 1 :])
-            summary = _summarize("period", [b - a for a, b in warm if a is not None and b is not None])
+            seconds = [b - a for a, b in warm if a is not None and b is not None]
             line = {"function": function, "calls": len(times) - WARM_UP_CALLS, "period_ms": None, "call_ms": None}
-            line |= {"device_ms": summary.get("period_ms")} if len(ends) == 1 else {}
-            print(json.dumps(line | {"how": "median"} | summary), flush=True)
+            if 2 * len(seconds) >= line["calls"]:
+                line |= {"how": "median"} | _summarize("period", seconds)
+            else:
+                line |= {"how": "mean", "period_ms": self._mean(function, times[-1] or end) * 1e3}
+            line |= {"device_ms": line["period_ms"]} if len(ends) == 1 else {}
+            print(json.dumps(line), flush=True)
+
+    def _mean(self, function: str, end: float) -> float:
+        """Return the seconds for each call of a function since the first of its warm ones was made."""
+        returned = [moment for name, _, moment, _ in self._calls if name == function][WARM_UP_CALLS - 1 :]
+        return (end - returned[0]) / max(len(returned) - 1, 1)
 
 
 def _summarize(name: str, seconds: Sequence[float]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 #: A figure is right within this share of the truth, and misleading beyond this factor.
@@ -156,10 +156,11 @@ def _percent(part: int, whole: int) -> str:
     return f"{part / whole:.0%}" if whole else "-"
 
 
-def failing(every: Iterable[Row]) -> list[str]:
+def failing(every: Sequence[Row]) -> list[str]:
     """Return the names of the programs with a number that is not right, or without one though there were calls."""
     names: dict[str, None] = {}
-    for row in every:
-        if row.verdict in ("off", "wrong") or (row.verdict == "none" and row.calls >= MIN_CALLS and row.shown is None):
-            names[row.program] = None
+    for pair in zip(every[::2], every[1::2], strict=True):
+        is_missing = pair[0].calls >= MIN_CALLS and all(row.shown is None for row in pair)
+        if is_missing or any(row.verdict in ("off", "wrong") for row in pair):
+            names[pair[0].program] = None
     return list(names)
