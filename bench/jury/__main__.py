@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from .places import PLACES, busy
 from .programs import PROGRAMS
-from .verdicts import Row, middle_round, rows, summary, table
+from .verdicts import LEGEND, Judged, compare, failing, middle_round, summary, table
 
 #: Processes that keep the processors busy under load.
 BUSY_PROCESSES = 2
@@ -31,9 +31,9 @@ def available(names: Sequence[str] | None = None) -> list[str]:
     ]
 
 
-def judge(place: str, names: Sequence[str], *, load: bool = False, rounds: int = 1, log: str = "") -> list[Row]:
-    """Return the rows of programs in a place; what each run showed is appended to the file ``log``."""
-    found: list[Row] = []
+def judge(place: str, names: Sequence[str], *, load: bool = False, rounds: int = 1, log: str = "") -> list[Judged]:
+    """Return what programs show in a place; what each run showed is appended to the file ``log``."""
+    found: list[Judged] = []
     for name in names:
         runs = []
         for _ in range(rounds):
@@ -43,13 +43,14 @@ def judge(place: str, names: Sequence[str], *, load: bool = False, rounds: int =
                 except Exception as error:
                     print(f"{name}: {error}", file=sys.stderr, flush=True)
                     continue
-            runs.append(rows(name, place, seen))
+            runs.append(compare(name, seen))
             if log:
                 with open(log, "a", encoding="utf-8") as file:
                     file.write(json.dumps({"name": name, "place": place, "load": load, **seen}) + "\n")
         if runs:
-            found += middle_round(runs)
-            print("\n".join(table(found[-len(runs[0]) :])[2:]), file=sys.stderr, flush=True)
+            judged = middle_round(runs)
+            print("\n".join(table(judged)[2:]), file=sys.stderr, flush=True)
+            found += judged
     return found
 
 
@@ -64,7 +65,8 @@ def tables(places: Sequence[str], names: Sequence[str], loads: Sequence[bool], r
             title = f"{place}, {'beside two busy processes' if load else 'quiet'}"
             lines += ["", head.replace("| jury |", f"| jury in {title} |"), *rest, "", f"{title}: {summary(found)}."]
             print(f"{title}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
-    return lines[1:]
+            print("not right:", *failing(found), file=sys.stderr, flush=True)
+    return [LEGEND, *lines]
 
 
 def every_table() -> list[str]:

@@ -40,7 +40,7 @@ def environment(program: Program) -> dict[str, str]:
 def in_ipython(program: Program) -> Seen:
     """Run a program in an IPython shell without widgets, which prints a line of text."""
     command = [sys.executable, "-m", "bench.jury.terminal", program.name]
-    seen: Seen = json.loads(_run(command, program, str(_ROOT)).splitlines()[-1])
+    seen: Seen = json.loads(_run(command, program, str(_ROOT), last_line="{").splitlines()[-1])
     return seen
 
 
@@ -50,16 +50,14 @@ def in_watch(program: Program) -> Seen:
         Path(folder, "program.py").write_text(program.script, encoding="utf-8")
         command = [sys.executable, "-m", "xlascope", "watch", "--progress", "off", "-o", "run", "program.py"]
         told = parse(_run(command, program, folder, fails=bool(program.raises)))
-        last: dict[int | None, Executed] = {}
-        for record in records.load(Path(folder, "run.json")):
-            if isinstance(record, Executed):
-                last[record.program] = record
+        last = {item.program: item for item in records.load(Path(folder, "run.json")) if isinstance(item, Executed)}
     runs = 2 if program.again else 1
     shown = [dataclasses.asdict(dataclasses.replace(record, devices=())) for record in last.values()]
     return {"told": told[-(len(told) // runs) :], "shown": shown}
 
 
-def _run(command: list[str], program: Program, folder: str, fails: bool = False) -> str:
+def _run(command: list[str], program: Program, folder: str, *, fails: bool = False, last_line: str = "") -> str:
+    """Return what a process prints; one that printed the last line may end as it likes."""
     done = subprocess.run(
         command,
         cwd=folder,
@@ -69,7 +67,10 @@ def _run(command: list[str], program: Program, folder: str, fails: bool = False)
         timeout=MAX_SECONDS,
         check=False,
     )
-    if bool(done.returncode) != fails:
+    if last_line and done.stdout.splitlines()[-1:] and done.stdout.splitlines()[-1].startswith(last_line):
+        if done.returncode:
+            print(f"{program.name}: exit status {done.returncode}: {done.stderr[-200:]}", file=sys.stderr)
+    elif bool(done.returncode) != fails:
         raise RuntimeError(f"{program.name}: exit status {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-3000:]}")
     return done.stdout
 

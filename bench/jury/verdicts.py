@@ -1,41 +1,32 @@
-"""Figures that xlascope shows, and what the clocks of the programs say of them."""
+"""Figures that xlascope shows beside what the clocks of the programs say."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
+
+from .shown import KINDS, Figure, Kind, figures
 
 #: A figure is right within this share of the truth, and misleading beyond this factor.
 MAX_ERROR, MAX_FACTOR = 0.10, 1.5
 #: Calls shorter than this many milliseconds may be off by this many: a clock of the host includes waking up.
 SHORT_MS, SHORT_ERROR_MS = 0.2, 0.02
+#: By so many milliseconds the time on the devices may be shorter than a call that was waited for.
+DISPATCH_MS = 0.05
 #: A cell with so many warm calls has to have a number.
 MIN_CALLS = 5
-_WARNINGS = ("≤", "at most", "doubtful", "uncertain")
 
-Kind = Literal["period", "call"]
-Verdict = Literal["right", "off", "wrong", "warned", "none"]
-
-
-class Figure(NamedTuple):
-    """Time that is shown of a function, in milliseconds; ``warned`` says that it is marked as uncertain."""
-
-    function: str
-    kind: Kind
-    ms: float
-    calls: int
-    clock: str
-    warned: bool
+Verdict = Literal["right", "off", "wrong", "unsteady", "warned", ""]
 
 
 class Row(NamedTuple):
-    """Figure of one kind beside the truth; both are None where there is none."""
+    """Figure of one kind beside the truth, in milliseconds: one value, the ends of an interval, or none."""
 
     program: str
-    place: str
     function: str
     calls: int
+    how: str
     kind: Kind
     true: tuple[float, ...]
     shown: Figure | None
@@ -49,118 +40,144 @@ class Row(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Return how the figure compares with the truth."""
+        """Return how the figure compares with the truth; ``""`` if one of them is missing."""
         ratio = self.ratio
         if self.shown is None or ratio is None:
-            return "none"
-        error = abs(1 - 1 / ratio) * self.shown.ms
-        is_short = self.kind == "call" and max(self.true) < SHORT_MS
-        if abs(ratio - 1) <= MAX_ERROR or (is_short and error <= SHORT_ERROR_MS):
-            return "right"
-        if self.shown.warned:
+            return ""
+        if self.shown.mark == "uncertain":
             return "warned"
-        return "wrong" if not 1 / MAX_FACTOR <= ratio <= MAX_FACTOR else "off"
+        if abs(ratio - 1) <= MAX_ERROR or self._is_within_resolution(self.shown.ms - self.shown.ms / ratio):
+            return "right"
+        if self.shown.mark:
+            return "unsteady"
+        return "off" if 1 / MAX_FACTOR <= ratio <= MAX_FACTOR else "wrong"
+
+    def _is_within_resolution(self, error: float) -> bool:
+        """Return whether an error of so many milliseconds is within what the clocks can tell apart."""
+        is_short = self.kind != "period" and max(self.true) < SHORT_MS and abs(error) <= SHORT_ERROR_MS
+        return is_short or (self.kind == "device" and -DISPATCH_MS <= error <= 0)
 
 
-def figures(shown: Mapping[str, Any]) -> list[Figure]:
-    """Return the figures in a record of a program's runs, as a dictionary, or in the state of the strip.
-
-    Where ``text`` is what is printed of the record, a figure is marked only if the text marks it.
-    """
-    if not shown.get("step"):
-        return []
-    is_marked = "text" not in shown or any(word in shown["text"].splitlines()[0] for word in _WARNINGS)
-    at_most = bool(shown.get("at_most"))
-    kind: Kind = "period" if at_most else "call"
-    clock = str(shown.get("clock", ""))
-    return [Figure(shown["function"], kind, shown["step"] * 1e3, shown["calls"], clock, at_most and is_marked)]
+Judged = tuple[Row, Row, Row]
+"""The rows of one function: its period, the time of a call, and that on the devices."""
 
 
-def rows(program: str, place: str, seen: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of a run: for each function that it told of, its period and the time of a call."""
-    found: list[Row] = []
+def compare(program: str, seen: Mapping[str, Any]) -> list[Judged]:
+    """Return the rows of a run, for each function that the program told of."""
+    judged: list[Judged] = []
     for name in dict.fromkeys(line["function"] for line in seen["told"]):
         told = [line for line in seen["told"] if line["function"] == name]
         # The same function as several programs: those told last are those numbered last.
         shown = sorted((item for item in seen["shown"] if item["function"] == name), key=lambda item: item["program"])
         for number, line in enumerate(told, len(shown) - len(told)):
-            shown_figures = figures(shown[number]) if number >= 0 else []
-            found += _compare(program, place, line, shown_figures)
-    return found
+            judged.append(_compare_function(program, line, figures(shown[number]) if number >= 0 else {}))
+    return judged
 
 
-def _compare(program: str, place: str, told: Mapping[str, Any], shown: Sequence[Figure]) -> list[Row]:
+def _compare_function(program: str, told: Mapping[str, Any], shown: Mapping[Kind, Figure]) -> Judged:
+    call = tuple(told[name] for name in ("call_ms", "device_ms") if told.get(name))
     truths: dict[Kind, tuple[float, ...]] = {
-        "period": tuple(filter(None, [told["period_ms"]])),
-        "call": tuple(filter(None, [told.get("call_ms"), told.get("device_ms")])),
+        "period": (told["period_ms"],) if told["period_ms"] else (),
+        "call": call,
+        "device": call,
     }
-    by_kind = {figure.kind: figure for figure in shown}
+    period, call_row, device = (
+        Row(program, told["function"], told["calls"], told.get("how", ""), kind, truths[kind], shown.get(kind))
+        for kind in KINDS
+    )
+    return period, call_row, device
+
+
+def middle_round(rounds: Sequence[Sequence[Judged]]) -> list[Judged]:
+    """Return the rows of a program's functions, each that of the round with the median ratio."""
     return [
-        Row(program, place, told["function"], told["calls"], kind, true, by_kind.get(kind))
-        for kind, true in truths.items()
+        (_middle(same, 0), _middle(same, 1), _middle(same, 2))
+        for same in zip(*rounds, strict=True)  # the same function in each round
     ]
 
 
-def middle_round(rounds: Sequence[Sequence[Row]]) -> list[Row]:
-    """Return, for each row of a program, that of the round with the median ratio; each round has the same rows."""
-    chosen = []
-    for same in zip(*rounds, strict=True):
-        compared = sorted((row for row in same if row.ratio is not None), key=lambda row: row.ratio or 0.0)
-        chosen.append(compared[len(compared) // 2] if compared else same[0])
-    return chosen
+def _middle(same: Sequence[Judged], kind: int) -> Row:
+    compared = sorted((rows[kind] for rows in same if rows[kind].ratio is not None), key=lambda row: row.ratio or 0.0)
+    return compared[len(compared) // 2] if compared else same[0][kind]
 
+
+# Tables --------------------------------------------------------------------------------------------------------------
 
 HEAD = [
-    "| jury | function | warm calls | period, ms | shown | ratio | call, ms | shown | ratio | verdict |",
-    "|---|---|---|---|---|---|---|---|---|---|",
+    "| jury | function | warm calls | period, ms | shown | ratio | call, ms | shown | ratio | device time | ratio "
+    "| verdict |",
+    "|---|---|---|---|---|---|---|---|---|---|---|---|",
 ]
+LEGEND = (
+    f"A number is right within {MAX_ERROR:.0%} of the program's own clock; a call under {SHORT_MS * 1e3:.0f} µs within "
+    f"{SHORT_ERROR_MS * 1e3:.0f} µs; device time may be {DISPATCH_MS * 1e3:.0f} µs shorter than a call that is waited "
+    f"for. *Wrong* is off by more than {MAX_FACTOR} times without a mark; *warned* is marked with ≤ or lists single "
+    "calls; *unsteady* is neither right nor unmarked. A truth of two values is the time of a call on the devices and "
+    "that of one waited for; ~: the mean of a loop that waits for nothing, others are medians."
+)
 
 
-def table(every: Sequence[Row]) -> list[str]:
-    """Return the table of rows, a line for each function of a program."""
-    lines = []
-    for period, call in zip(every[::2], every[1::2], strict=True):
-        verdicts = " / ".join(dict.fromkeys(row.verdict for row in (period, call) if row.verdict != "none")) or "none"
-        cells = [period.program, period.function, str(period.calls), *_cells(period), *_cells(call), verdicts]
-        lines.append(f"| {' | '.join(cells)} |")
-    return [*HEAD, *lines]
+def table(every: Sequence[Judged]) -> list[str]:
+    """Return the table, a line for each function of a program."""
+    return [*HEAD, *map(_line, every)]
 
 
-def _cells(row: Row) -> list[str]:
-    true = "-".join(f"{value:.3g}" for value in sorted(set(row.true))) or ""
+def _line(judged: Judged) -> str:
+    period, call, device = judged
+    approximate = "~" if period.how == "mean" else ""
+    cells = [period.program, period.function, str(period.calls), approximate + _true(period), *_shown(period)]
+    cells += [_true(call), *_shown(call), *_shown(device)]
+    verdicts = [row.verdict for row in judged if row.verdict]
+    return f"| {' | '.join([*cells, ', '.join(dict.fromkeys(verdicts)) or 'no number'])} |"
+
+
+def _true(row: Row) -> str:
+    return "-".join(dict.fromkeys(f"{value:.3g}" for value in sorted(row.true)))
+
+
+def _shown(row: Row) -> list[str]:
     if row.shown is None:
-        return [true, "", ""]
-    shown = f"{'≤ ' if row.shown.warned else ''}{row.shown.ms:.3g}"
-    return [true, shown, "" if row.ratio is None else f"**{row.ratio:.2f}**"]
+        return ["", ""]
+    mark = {"uncertain": "≤ ", "unsteady": "± "}.get(row.shown.mark, "")
+    return [f"{mark}{row.shown.ms:.3g}", "" if row.ratio is None else f"**{row.ratio:.2f}**"]
 
 
-def summary(every: Sequence[Row]) -> str:
-    """Return the sentence that sums up a table: numbers that are right, misleading, or missing."""
-    verdicts = [row.verdict for row in every if row.verdict != "none"]
-    count = {name: verdicts.count(name) for name in ("right", "off", "wrong", "warned")}
-    functions = list(zip(every[::2], every[1::2], strict=True))
-    enough = [pair for pair in functions if pair[0].calls >= MIN_CALLS]
-    numbered = sum(1 for pair in enough if any(row.shown is not None for row in pair))
-    unmarked = len(verdicts) - count["warned"]
-    ratios = [abs(row.ratio - 1) for row in every if row.ratio is not None and row.verdict != "warned"]
-    typical = f"; median error {statistics.median(ratios) * 100:.0f} %" if ratios else ""
+def summary(every: Sequence[Judged]) -> str:
+    """Return what sums up a table: numbers that are right, misleading, marked, and missing, by kind and in all."""
+    parts = [f"{kind}: {_count(row for row in rows if row.verdict)}" for kind, rows in _by_kind(every)]
+    parts.append(f"all: {_count(row for judged in every for row in judged if row.verdict)}")
+    enough = [judged for judged in every if judged[0].calls >= MIN_CALLS]
+    numbered = sum(1 for judged in enough if any(row.shown is not None for row in judged))
+    parts.append(f"functions with {MIN_CALLS} warm calls or more that have a number: {numbered} of {len(enough)}")
+    return "; ".join(parts)
+
+
+def _by_kind(every: Sequence[Judged]) -> Iterator[tuple[Kind, list[Row]]]:
+    for place, kind in enumerate(KINDS):
+        yield kind, [judged[place] for judged in every]
+
+
+def _count(rows: Iterator[Row]) -> str:
+    verdicts, ratios = [], []
+    for row in rows:
+        verdicts.append(row.verdict)
+        ratios += [abs((row.ratio or 1.0) - 1)] if row.verdict != "warned" else []
+    count = {name: verdicts.count(name) for name in ("right", "wrong", "unsteady", "warned")}
+    numbers = len(verdicts) - count["warned"]
+    if not numbers:
+        return f"none of {len(verdicts)} unmarked"
     return (
-        f"{count['right']} of {unmarked} unmarked numbers within {MAX_ERROR:.0%} ({_percent(count['right'], unmarked)})"
-        f"{typical}; off by more than {MAX_FACTOR} times without a warning: {count['wrong']}; marked as uncertain: "
-        f"{count['warned']}; functions with {MIN_CALLS} warm calls or more that have a number: {numbered} of "
-        f"{len(enough)} ({_percent(numbered, len(enough))})"
+        f"{count['right']} of {numbers} within {MAX_ERROR:.0%} ({count['right'] / numbers:.0%}), median error "
+        f"{statistics.median(ratios):.0%}, {count['wrong']} wrong, {count['unsteady']} unsteady, "
+        f"{count['warned']} warned"
     )
 
 
-def _percent(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if whole else "-"
-
-
-def failing(every: Sequence[Row]) -> list[str]:
+def failing(every: Sequence[Judged]) -> list[str]:
     """Return the names of the programs with a number that is not right, or without one though there were calls."""
     names: dict[str, None] = {}
-    for pair in zip(every[::2], every[1::2], strict=True):
-        is_missing = pair[0].calls >= MIN_CALLS and all(row.shown is None for row in pair)
-        if is_missing or any(row.verdict in ("off", "wrong") for row in pair):
-            names[pair[0].program] = None
+    for judged in every:
+        is_missing = judged[0].calls >= MIN_CALLS and all(row.shown is None for row in judged)
+        if is_missing or any(row.verdict in ("off", "wrong", "unsteady") for row in judged):
+            names[judged[0].program] = None
     return list(names)

@@ -15,7 +15,8 @@ from bench.jury import clock
 from bench.jury.places import environment
 from bench.jury.program import Program
 from bench.jury.programs import PROGRAMS
-from bench.jury.verdicts import Row, failing, middle_round, rows, summary, table
+from bench.jury.shown import Figure, figures, line_of
+from bench.jury.verdicts import Row, compare, failing, middle_round, summary, table
 from bench.watched import Interval
 
 #: Iterations of a loop here, and of the one that fails in the middle.
@@ -97,6 +98,54 @@ def test_what_is_measured_after_the_cell_fills_what_is_missing(capsys: pytest.Ca
     assert g["call_ms"] == 500.0
 
 
+# Figures -------------------------------------------------------------------------------------------------------------
+
+PERIOD = {"median": 2e-3, "low": 1e-3, "high": 3e-3, "calls": 97, "clock": "host"}
+BEHIND = (
+    "Period (from one completion to the next): median 2 ms, 10th to 90th percentile 1 to 3 ms, 97 warm calls, "
+    "host clock. "
+    "Time on the devices: median 85 µs, 10th to 90th percentile 80 µs to 1 ms, 9 warm calls, profiler."
+)
+
+
+@pytest.mark.parametrize(
+    ("shown", "line", "expected"),
+    [
+        ({"step": 2e-3, "clock": "host"}, "2 ms each (host clock)", {"call": (2.0, "")}),
+        ({"step": 2e-3, "clock": "host", "at_most": True}, "≤ 2 ms each (host clock)", {"call": (2.0, "uncertain")}),
+        ({"step": 0.0}, "", {}),
+        (
+            {"text": "traced f: 2 equations in 1 ms; ran 1,000 times, 85 µs each (profiler), one every 2 ms; more"},
+            "85 µs each (profiler), one every 2 ms",
+            {"call": (0.085, ""), "period": (2.0, "")},
+        ),
+        ({"text": "traced f: 2 equations in 1 ms; ran 1 time"}, "", {}),
+        ({"text": "traced f: 1 in 1 ms; ran 3 times, 1.2, 9.8, 3 ms"}, "1.2, 9.8, 3 ms", {"call": (3.0, "uncertain")}),
+        ({"text": "traced f: 1 in 1 ms; ran 2 times, 12 ms, 900 µs"}, "12 ms, 900 µs", {"call": (6.45, "uncertain")}),
+        (
+            {"times": ["2 ms each", "host clock, unsteady", "", BEHIND]},
+            "2 ms each (host clock, unsteady)",
+            {"call": (2.0, "unsteady"), "period": (2.0, "unsteady"), "device": (0.085, "")},
+        ),
+        (
+            {"text": "traced f: 1 in 1 ms; ran 9 times, 2 ms each (host clock)", "period": PERIOD, "device_time": None},
+            "2 ms each (host clock)",
+            {"call": (2.0, ""), "period": (2.0, "")},
+        ),
+    ],
+)
+def test_figures_are_read_from_what_is_shown(shown: dict[str, Any], line: str, expected: dict[str, Any]) -> None:
+    assert line_of(shown) == line
+    found = figures(shown)
+    assert {kind: (pytest.approx(figure.ms), figure.mark) for kind, figure in found.items()} == expected
+
+
+def test_percentiles_are_read_from_the_record_and_from_the_words() -> None:
+    assert figures({"period": PERIOD})["period"][1:4] == (2.0, 1.0, 3.0)
+    found = figures({"times": ["2 ms each", "", "", BEHIND]})
+    assert found["period"][1:4] == (2.0, 1.0, 3.0) and found["device"][1:4] == pytest.approx((0.085, 0.08, 1.0))
+
+
 # Verdicts ------------------------------------------------------------------------------------------------------------
 
 
@@ -108,58 +157,61 @@ def seen(true: dict[str, Any], *shown: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def verdict(true: dict[str, Any], *shown: dict[str, Any]) -> list[str]:
-    return [row.verdict for row in rows("p", "ipython", seen(true, *shown)) if row.shown is not None]
-
-
 @pytest.mark.parametrize(
-    ("true", "step", "said"),
+    ("true", "ms", "said"),
     [
-        ({"call_ms": 2.0}, 2.1e-3, "right"),
-        ({"call_ms": 2.0}, 1.6e-3, "off"),
-        ({"call_ms": 2.0}, 3.2e-3, "wrong"),
-        ({"call_ms": 2.0}, 1.2e-3, "wrong"),
-        ({"call_ms": 0.02}, 0.035e-3, "right"),
-        ({"call_ms": 0.02}, 0.045e-3, "wrong"),
-        ({"call_ms": 3.0, "device_ms": 2.0}, 2.5e-3, "right"),
-        ({"call_ms": 3.0, "device_ms": 2.0}, 3.5e-3, "off"),
-        ({}, 2e-3, "none"),
+        ((2.0,), 2.1, "right"),
+        ((2.0,), 1.6, "off"),
+        ((2.0,), 3.2, "wrong"),
+        ((2.0,), 1.2, "wrong"),
+        ((0.02,), 0.035, "right"),
+        ((0.02,), 0.045, "wrong"),
+        ((3.0, 2.0), 2.5, "right"),
+        ((3.0, 2.0), 3.5, "off"),
+        ((), 2.0, ""),
     ],
 )
-def test_a_figure_beside_the_truth(true: dict[str, Any], step: float, said: str) -> None:
-    assert verdict(true, {"step": step}) == [said]
+def test_a_figure_beside_the_truth(true: tuple[float, ...], ms: float, said: str) -> None:
+    assert Row("p", "f", 9, "", "call", true, Figure("call", ms)).verdict == said
 
 
-def test_a_figure_that_is_marked_is_not_wrong_but_not_right_either() -> None:
-    assert verdict({"period_ms": 2.0}, {"step": 9e-3, "at_most": True}) == ["warned"]
-    assert verdict({"period_ms": 2.0}, {"step": 9e-3, "at_most": True, "text": "ran 9 times, 9 ms each"}) == ["wrong"]
-    assert verdict({"period_ms": 2.0}, {"step": 9e-3, "at_most": True, "text": "ran 9 times, ≤ 9 ms"}) == ["warned"]
+def test_device_time_may_lack_the_dispatch_and_a_period_nothing() -> None:
+    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26)).verdict == "right"
+    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.34)).verdict == "off"
+    assert Row("p", "f", 9, "", "period", (0.03,), Figure("period", 0.04)).verdict == "off"
+
+
+def test_a_figure_that_is_marked_is_not_wrong() -> None:
+    marks = {"uncertain": "warned", "unsteady": "unsteady"}
+    for mark, said in marks.items():
+        assert Row("p", "f", 9, "", "call", (2.0,), Figure("call", 9.0, mark=mark)).verdict == said
+    assert Row("p", "f", 9, "", "call", (2.0,), Figure("call", 2.0, mark="uncertain")).verdict == "warned"
 
 
 def test_programs_of_one_function_are_compared_in_their_order() -> None:
     both = seen({"call_ms": 1.0}, {"step": 7.0}, {"step": 1e-3}, {"step": 5e-3})
     both["told"].append({**both["told"][0], "call_ms": 5.0})
-    assert [row.ratio for row in rows("p", "watch", both) if row.kind == "call"] == [1.0, 1.0]
+    assert [call.ratio for _, call, _ in compare("p", both)] == [1.0, 1.0]
 
 
 def test_the_table_and_its_summary() -> None:
     found = [
-        *rows("good", "ipython", seen({"call_ms": 1.0, "period_ms": 1.0}, {"step": 1e-3})),
-        *rows("bad", "ipython", seen({"call_ms": 1.0, "period_ms": 1.0}, {"step": 3e-3})),
-        *rows("silent", "ipython", seen({"call_ms": 1.0, "period_ms": 1.0})),
+        *compare("good", seen({"call_ms": 1.0, "period_ms": 1.0}, {"step": 1e-3})),
+        *compare("bad", seen({"call_ms": 1.0, "period_ms": 1.0}, {"step": 3e-3})),
+        *compare("silent", seen({"call_ms": 1.0, "period_ms": 1.0})),
     ]
     head, _, good, bad, silent = table(found)
     assert all(line.count("|") == head.count("|") for line in (good, bad, silent))
-    assert "**1.00** | right |" in good and "**3.00** | wrong |" in bad and "| none |" in silent
+    assert "**1.00** |  |  | right |" in good and "**3.00** |  |  | wrong |" in bad and "| no number |" in silent
     said = summary(found)
-    assert said.startswith("1 of 2 unmarked numbers") and "without a warning: 1" in said and "2 of 3" in said
+    assert "call: 1 of 2 within 10% (50%), median error 100%, 1 wrong" in said and said.endswith("a number: 2 of 3")
     assert failing(found) == ["bad", "silent"]
 
 
 def test_of_several_rounds_the_one_in_the_middle_counts() -> None:
-    every = [rows("p", "ipython", seen({"call_ms": 1.0}, {"step": step})) for step in (9e-3, 1e-3, 2e-3)]
-    assert [row.ratio for row in middle_round(every)] == [None, 2.0]
-    assert isinstance(middle_round(every)[0], Row)
+    every = [compare("p", seen({"call_ms": 1.0}, {"step": step})) for step in (9e-3, 1e-3, 2e-3)]
+    ((period, call, device),) = middle_round(every)
+    assert (period.ratio, call.ratio, device.ratio) == (None, 2.0, None)
 
 
 def test_the_interval_of_a_median_is_between_values_that_the_binomial_distribution_names() -> None:
