@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cells_single import _STEP, _STEP_DATA, _TRAIN, _free, _waiting
+from .cells_single import _STEP, _STEP_DATA, _TRAIN, _TRAIN_AFTER, _free, _waiting
 from .program import Program
 
 _DATA = """
@@ -58,6 +58,7 @@ def train_step(model, optimizer, images, labels):
     optimizer.update(model, gradient)
     return loss
 """ + _waiting("loss = train_step(model, optimizer, images, labels)", "float(loss)", 60, "train_step")
+_NNX_AFTER = 'tell_alone("train_step", lambda: train_step(model, optimizer, images, labels), chained=True)\n'
 _LINEN_DATA = (
     _DATA
     + """
@@ -159,10 +160,11 @@ JAX = (
         "jax_float_100",
         _STEP_DATA,
         _TRAIN + _waiting("w, loss = train(w, x)", "float(loss)", 100, "train"),
-        engine="jax",
+        _TRAIN_AFTER,
+        "jax",
     ),
     Program("jax_optax_free", _OPTAX_DATA, _OPTAX, engine="jax", needs=("optax",)),
-    Program("jax_flax_nnx", _NNX_DATA, _NNX, engine="jax", needs=("flax", "optax")),
+    Program("jax_flax_nnx", _NNX_DATA, _NNX, _NNX_AFTER, engine="jax", needs=("flax", "optax")),
     Program("jax_flax_linen", _LINEN_DATA, _LINEN, engine="jax", needs=("flax", "optax")),
     Program("jax_numpyro_svi", _SVI_DATA, _SVI, engine="jax", needs=("numpyro",)),
     Program("jax_numpyro_hmc", _HMC_DATA, _HMC, engine="jax", needs=("numpyro",)),

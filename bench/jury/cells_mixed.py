@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cells_single import _STEP, _STEP_DATA, _TRAIN, _free
+from .cells_single import _STEP, _STEP_AFTER, _STEP_DATA, _TRAIN, _TRAIN_AFTER, _free
 from .program import Program
 
 _TRAIN_EVAL = (
@@ -253,21 +253,23 @@ tell("step", ends=ends, spans=spans)
 
 
 MIXED = (
-    Program("train_and_evaluate", _STEP_DATA, _TRAIN_EVAL),
+    Program(
+        "train_and_evaluate", _STEP_DATA, _TRAIN_EVAL, _TRAIN_AFTER + 'tell_alone("evaluate", lambda: evaluate(w, x))\n'
+    ),
     Program("two_interleaved_free", _STEP_DATA, _INTERLEAVED, _INTERLEAVED_AFTER),
     Program("three_in_turn_waited", _STEP_DATA, _PIPELINE),
     Program("retraced_in_the_middle", _STEP_DATA, _RETRACED),
     Program("smaller_last_batch", _STEP_DATA, _LAST_BATCH),
-    Program("eager_beside", _STEP_DATA, _EAGER_BESIDE),
+    Program("eager_beside", _STEP_DATA, _EAGER_BESIDE, _TRAIN_AFTER),
     Program("scan_inside_asarray", "state = jnp.array([1.0, 0.0])\n", _SCAN),
     Program("scan_inside_free", "state = jnp.array([1.0, 0.0])\n", _SCAN_FREE),
     Program("vmap_grad_30", _STEP_DATA, _PER_EXAMPLE),
-    Program("in_a_thread", _STEP_DATA, _THREAD),
-    Program("error_in_the_middle", _STEP_DATA, _ERROR, raises="KeyError"),
-    Program("device_put_each", _STEP_DATA, _TRANSFERRED),
+    Program("in_a_thread", _STEP_DATA, _THREAD, _TRAIN_AFTER),
+    Program("error_in_the_middle", _STEP_DATA, _ERROR, _TRAIN_AFTER, raises="KeyError"),
+    Program("device_put_each", _STEP_DATA, _TRANSFERRED, _STEP_AFTER),
     Program("loss_every_tenth", _STEP_DATA, _WAITED_10TH),
-    Program("sharded_8_waited", _MESH, _STEP + _waited(60), devices=8),
+    Program("sharded_8_waited", _MESH, _STEP + _waited(60), _STEP_AFTER, devices=8),
     Program("sharded_8_free", _MESH, _STEP + _free("w = step(w, x)", "w", 60, "step"), devices=8),
-    Program("shard_map_8_waited", _MESH, _SHARD_MAP + _waited(60), devices=8),
+    Program("shard_map_8_waited", _MESH, _SHARD_MAP + _waited(60), _STEP_AFTER, devices=8),
     Program("pmap_8_free", _PMAP_DATA, _PMAP + _free("w = step(w, x)", "w", 60, "step"), devices=8),
 )

@@ -76,6 +76,13 @@ tell("{name}", ends=ends, calls={times - 2})
 
 
 _SHORT_AFTER = 'def once():\n    global x\n    x = short(x)\n    return x\ntell_alone("short", once, chained=True)\n'
+_TRAIN_AFTER = """
+def once():
+    global w
+    w, loss = train(w, x)
+    return w
+tell_alone("train", once, chained=True)
+"""
 _STEP_AFTER = 'def once():\n    global w\n    w = step(w, x)\n    return w\ntell_alone("step", once, chained=True)\n'
 
 _SHORT_WAIT = "x.block_until_ready()"
@@ -145,20 +152,31 @@ SINGLE = (
     Program("short_free_30", _SHORT_DATA, _SHORT + _free("x = short(x)", "x", 30, "short")),
     Program("short_free_100", _SHORT_DATA, _SHORT + _free("x = short(x)", "x", 100, "short")),
     Program("short_free_1000", _SHORT_DATA, _SHORT + _free("x = short(x)", "x", 1000, "short")),
-    Program("short_waited_1000", _SHORT_DATA, _SHORT + _waiting("x = short(x)", _SHORT_WAIT, 1000, "short")),
-    Program("short_float_100", _SHORT_DATA, _SHORT + _waiting("y = short(x)", "float(y[0])", 100, "short")),
+    Program(
+        "short_waited_1000", _SHORT_DATA, _SHORT + _waiting("x = short(x)", _SHORT_WAIT, 1000, "short"), _SHORT_AFTER
+    ),
+    Program(
+        "short_float_100", _SHORT_DATA, _SHORT + _waiting("y = short(x)", "float(y[0])", 100, "short"), _SHORT_AFTER
+    ),
     Program("short_results_kept", _SHORT_DATA, _SHORT + _KEPT_RESULTS, 'tell_alone("short", lambda: short(x))\n'),
     Program("step_unwaited_100", _STEP_DATA, _STEP + _UNWAITED),
     Program("step_free_30", _STEP_DATA, _STEP + _free("w = step(w, x)", "w", 30, "step")),
     Program("step_free_1000", _STEP_DATA, _STEP + _free("w = step(w, x)", "w", 1000, "step")),
-    Program("step_waited_100", _STEP_DATA, _STEP + _waiting("w = step(w, x)", _STEP_WAIT, 100, "step")),
+    Program("step_waited_100", _STEP_DATA, _STEP + _waiting("w = step(w, x)", _STEP_WAIT, 100, "step"), _STEP_AFTER),
     Program("step_same_cell_again", _STEP_DATA, _STEP + _UNWAITED, again=True),
     Program("step_warm_cell_again", _STEP_DATA + _STEP, _RERUN, again=True),
-    Program("loss_float_100", _STEP_DATA, _TRAIN + _waiting("w, loss = train(w, x)", "float(loss)", 100, "train")),
-    Program("asarray_30", _STEP_DATA, _STEP + _waiting("w = step(w, x)", "np.asarray(w)", 30, "step")),
+    Program(
+        "loss_float_100",
+        _STEP_DATA,
+        _TRAIN + _waiting("w, loss = train(w, x)", "float(loss)", 100, "train"),
+        _TRAIN_AFTER,
+    ),
+    Program("asarray_30", _STEP_DATA, _STEP + _waiting("w = step(w, x)", "np.asarray(w)", 30, "step"), _STEP_AFTER),
     Program("predict_independent", _STEP_DATA, _INDEPENDENT),
     Program("donated_free_300", _STEP_DATA, _DONATED + _DONATED_FREE),
-    Program("donated_waited_100", _STEP_DATA, _DONATED + _waiting("w = step(w, x)", _STEP_WAIT, 100, "step")),
+    Program(
+        "donated_waited_100", _STEP_DATA, _DONATED + _waiting("w = step(w, x)", _STEP_WAIT, 100, "step"), _STEP_AFTER
+    ),
     Program("long_once", _LONG_DATA, _LONG + _waiting("b = long(a)", "b.block_until_ready()", 1, "long")),
     Program("long_3", _LONG_DATA, _LONG + _waiting("a = long(a)", "a.block_until_ready()", 3, "long")),
     Program("long_free_10", _LONG_DATA, _LONG + _free("a = long(a)", "a", 10, "long")),
@@ -169,7 +187,7 @@ SINGLE = (
         _STEP + _beside(_BATCH, "w = step(w, x)", "w", 100, "step"),
         _STEP_AFTER,
     ),
-    Program("numpy_beside_waited", _STEP_DATA, _STEP + _NUMPY_WAITED),
+    Program("numpy_beside_waited", _STEP_DATA, _STEP + _NUMPY_WAITED, _STEP_AFTER),
     Program(
         "sleep_beside_free",
         _STEP_DATA,

@@ -6,11 +6,14 @@ import itertools
 import json
 import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 #: Calls that are no part of the truth: the one that compiles, and the next.
 WARM_UP_CALLS = 2
+#: Share of completions that may be seen together with others for a median of the times between two.
+MAX_LATE_SHARE = 0.2
 #: Seconds for which a call is measured alone, and between how many calls that are.
 _ALONE_SECONDS, _MIN_ALONE_CALLS, _MAX_ALONE_CALLS = 0.3, 5, 300
 
@@ -45,52 +48,58 @@ def tell(
 class Free:
     """Clock of a loop that waits for nothing: it keeps the results and waits for them in turn when the loop has ended.
 
-    The loop passes the result of each call to :meth:`note`, with the function's name if it is not the first. Only
-    completions that were waited for, or that had happened when the call returned, count; each is noted at once, as
-    nothing else runs then. If these are fewer than half, the truth is the mean of all warm calls.
+    The loop passes the result of each call to :meth:`note`, with the function's name if it is not the first. There, and
+    while it waits at the end, a completion is noted when it is seen. Short calls are often seen several at once: then
+    the truth is the mean of all warm calls.
     """
 
     def __init__(self, function: str) -> None:
         self._function = function
-        self._calls: list[tuple[str, Any, float, bool]] = []
+        self._pending: deque[tuple[str, Any]] = deque()
+        self._ends: dict[str, list[float]] = {}
+        self._returned: dict[str, list[float]] = {}
+        self._seen_late = 0
 
     def note(self, result: Any, function: str = "") -> None:
         """Note a call that has returned ``result``."""
-        self._calls.append((function or self._function, result, time.perf_counter(), result.is_ready()))
+        now = time.perf_counter()
+        self._pending.append((function or self._function, result))
+        self._returned.setdefault(function or self._function, []).append(now)
+        number = 0
+        while self._pending and self._pending[0][1].is_ready():
+            number += 1
+            self._ends.setdefault(self._pending.popleft()[0], []).append(now)
+        self._seen_late += max(number - 1, 0)
 
     def tell(self) -> None:
         """Wait for the calls that are not complete, and print the time between two completions of each function.
 
         With one function, that is the device's time of a call, too.
         """
-        ends: dict[str, list[float | None]] = {}
-        for function, result, returned, was_ready in self._calls:
-            waits = not was_ready and not result.is_ready()
+        for function, result in self._pending:
+            self._seen_late += result.is_ready()
             result.block_until_ready()
-            end = time.perf_counter()
-            ends.setdefault(function, []).append(end if waits else returned if was_ready else None)
-        for function, times in ends.items():
-            warm = itertools.pairwise(times[WARM_UP_CALLS - 1 :])
-            seconds = [b - a for a, b in warm if a is not None and b is not None]
-            line = {"function": function, "calls": len(times) - WARM_UP_CALLS, "period_ms": None, "call_ms": None}
-            if 2 * len(seconds) >= line["calls"]:
-                line |= {"how": "median"} | _summarize("period", seconds)
+            self._ends.setdefault(function, []).append(time.perf_counter())
+        calls = sum(map(len, self._ends.values()))
+        is_median = self._seen_late <= MAX_LATE_SHARE * calls
+        for function, ends in self._ends.items():
+            warm = ends[WARM_UP_CALLS - 1 :]
+            line = {"function": function, "calls": len(ends) - WARM_UP_CALLS, "period_ms": None, "call_ms": None}
+            if is_median:
+                line |= {"how": "median"} | _summarize("period", [b - a for a, b in itertools.pairwise(warm)])
             else:
-                line |= {"how": "mean", "period_ms": self._mean(function, times[-1] or end) * 1e3}
-            line |= {"device_ms": line["period_ms"]} if len(ends) == 1 else {}
+                since = self._returned[function][WARM_UP_CALLS - 1]
+                line |= {"how": "mean", "period_ms": (ends[-1] - since) / (len(warm) - 1) * 1e3}
+            if len(self._ends) == 1:
+                line |= {"device_ms": line["period_ms"], "call_mean_ms": line.get("period_mean_ms")}
             print(json.dumps(line), flush=True)
-
-    def _mean(self, function: str, end: float) -> float:
-        """Return the seconds for each call of a function since the first of its warm ones was made."""
-        returned = [moment for name, _, moment, _ in self._calls if name == function][WARM_UP_CALLS - 1 :]
-        return (end - returned[0]) / max(len(returned) - 1, 1)
 
 
 def _summarize(name: str, seconds: Sequence[float]) -> dict[str, float]:
-    """Return median, 10th and 90th percentile in milliseconds, as far as there are enough values."""
+    """Return median, mean, 10th and 90th percentile in milliseconds, as far as there are enough values."""
     if not seconds:
         return {}
-    summary = {f"{name}_ms": statistics.median(seconds) * 1e3}
+    summary = {f"{name}_ms": statistics.median(seconds) * 1e3, f"{name}_mean_ms": statistics.fmean(seconds) * 1e3}
     if len(seconds) >= WARM_UP_CALLS:
         deciles = statistics.quantiles(seconds, n=10, method="inclusive")
         summary |= {f"{name}_low_ms": deciles[0] * 1e3, f"{name}_high_ms": deciles[-1] * 1e3}
@@ -143,9 +152,8 @@ def parse(text: str) -> list[dict[str, Any]]:
     """
     lines = [json.loads(line) for line in text.splitlines() if line.startswith('{"function": ')]
     told = [line for line in lines if "period_ms" in line]
-    for line in lines:
-        if "period_ms" not in line:
-            for item in told:
-                if item["function"] == line["function"] and item.get("call_ms") is None:
-                    item |= line
+    for line in (line for line in lines if "period_ms" not in line):
+        for item in told:
+            if item["function"] == line["function"]:
+                item |= {name: value for name, value in line.items() if item.get(name) is None}
     return told

@@ -45,7 +45,7 @@ class Program(NamedTuple):
     def script(self) -> str:
         """Return the source of the script that does the same; ``after`` runs at exit, when watching has ended."""
         after = "".join(f"    {line}\n" for line in self.after.strip().splitlines()) or "    pass\n"
-        register = f"import atexit\n@atexit.register\ndef _after():\n    globals().update(vars())\n{after}"
+        register = f"import atexit\n@atexit.register\ndef _after():\n{after}"
         return "\n".join([self.imports, register, self.setup, *[self.cell] * (2 if self.again else 1)])
 
     @property

@@ -75,17 +75,20 @@ def compare(program: str, seen: Mapping[str, Any]) -> list[Judged]:
 
 
 def _compare_function(program: str, told: Mapping[str, Any], shown: Mapping[Kind, Figure]) -> Judged:
-    call = tuple(told[name] for name in ("call_ms", "device_ms") if told.get(name))
+    period, call = (
+        tuple(told[name] for name in names if told.get(name))
+        for names in (("period_ms", "period_mean_ms"), ("call_ms", "call_mean_ms", "device_ms"))
+    )
     truths: dict[Kind, tuple[float, ...]] = {
-        "period": (told["period_ms"],) if told["period_ms"] else (),
+        "period": period,
         "call": call,
         "device": call,
     }
-    period, call_row, device = (
+    period_row, call_row, device_row = (
         Row(program, told["function"], told["calls"], told.get("how", ""), kind, truths[kind], shown.get(kind))
         for kind in KINDS
     )
-    return period, call_row, device
+    return period_row, call_row, device_row
 
 
 def middle_round(rounds: Sequence[Sequence[Judged]]) -> list[Judged]:
@@ -112,8 +115,8 @@ LEGEND = (
     f"A number is right within {MAX_ERROR:.0%} of the program's own clock; a call under {SHORT_MS * 1e3:.0f} µs within "
     f"{SHORT_ERROR_MS * 1e3:.0f} µs; device time may be {DISPATCH_MS * 1e3:.0f} µs shorter than a call that is waited "
     f"for. *Wrong* is off by more than {MAX_FACTOR} times without a mark; *warned* is marked with ≤ or lists single "
-    "calls; *unsteady* is neither right nor unmarked. A truth of two values is the time of a call on the devices and "
-    "that of one waited for; ~: the mean of a loop that waits for nothing, others are medians."
+    "calls; *unsteady* is neither right nor unmarked. A truth of two values is median and mean, or the time of a call "
+    "on the devices and that of one waited for: what is between is right. ~: only the mean of a loop is known."
 )
 
 
@@ -132,7 +135,9 @@ def _line(judged: Judged) -> str:
 
 
 def _true(row: Row) -> str:
-    return "-".join(dict.fromkeys(f"{value:.3g}" for value in sorted(row.true)))
+    if not row.true:
+        return ""
+    return "-".join(dict.fromkeys(f"{value:.3g}" for value in (min(row.true), max(row.true))))
 
 
 def _shown(row: Row) -> list[str]:
