@@ -21,10 +21,11 @@ from . import devices, everyday, first_result, libraries, watched_jax
 from .cases import CASES, MODEL_CASES
 from .explorer import explorer
 from .functions import functions
+from .jury import __main__ as jury
 from .newton import table as newton_table
 from .results import PATH
 from .steps import table
-from .watched import costs, watched
+from .watched import costs, short_cells_table, watched
 
 _GOALS = {
     "import": "≤ 0.7",
@@ -135,6 +136,7 @@ def main() -> None:
         "everyday",
         "watched",
         "watched_jax",
+        "jury",
         "steps",
         "functions",
         "newton",
@@ -178,10 +180,17 @@ def main() -> None:
         print("\n".join(rows))
         head = "| watching the training loop | threads that watch | loop's time (noise: some %) | goal |"
         lines += ["", head, "|---|---|---|---|", *rows]
+        short = short_cells_table()
+        print("\n".join(short))
+        lines += ["", *short]
     if "watched_jax" in cases:
         told = watched_jax.table()
         print("\n".join(told))
         lines += ["", *told]
+    if "jury" in cases:
+        judged = jury.every_table()
+        print("\n".join(judged))
+        lines += ["", *judged]
     if "steps" in cases:
         told = table()
         print("\n".join(told))

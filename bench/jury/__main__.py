@@ -1,0 +1,89 @@
+"""``python -m bench.jury``: run the jury and print its table.
+
+``--where`` chooses places, ``--only`` programs, ``--load`` keeps two other processes busy meanwhile; ``--rounds`` runs
+each program several times and shows the round of the median ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Sequence
+
+from .places import PLACES, busy
+from .programs import PROGRAMS
+from .verdicts import LEGEND, Judged, compare, failing, middle_round, summary, table
+
+#: Processes that keep the processors busy under load.
+BUSY_PROCESSES = 2
+
+
+def available(names: Sequence[str] | None = None) -> list[str]:
+    """Return the programs, or those of ``names``, whose packages are installed."""
+    chosen = [PROGRAMS[name] for name in names or PROGRAMS]
+    return [
+        program.name
+        for program in chosen
+        if all(importlib.util.find_spec(package) for package in (program.engine, *program.needs))
+    ]
+
+
+def judge(place: str, names: Sequence[str], *, load: bool = False, rounds: int = 1, log: str = "") -> list[Judged]:
+    """Return what programs show in a place; what each run showed is appended to the file ``log``."""
+    found: list[Judged] = []
+    for name in names:
+        runs = []
+        for _ in range(rounds):
+            with busy(BUSY_PROCESSES if load else 0):
+                try:
+                    seen = PLACES[place](PROGRAMS[name])
+                except Exception as error:
+                    print(f"{name}: {error}", file=sys.stderr, flush=True)
+                    continue
+            runs.append(compare(name, seen))
+            if log:
+                with open(log, "a", encoding="utf-8") as file:
+                    file.write(json.dumps({"name": name, "place": place, "load": load, **seen}) + "\n")
+        if runs:
+            judged = middle_round(runs)
+            print("\n".join(table(judged)[2:]), file=sys.stderr, flush=True)
+            found += judged
+    return found
+
+
+def tables(places: Sequence[str], names: Sequence[str], loads: Sequence[bool], rounds: int, log: str) -> list[str]:
+    """Return the tables of all places, quiet and under load, each with its summary."""
+    lines: list[str] = []
+    for place in places:
+        for load in loads:
+            began = time.perf_counter()
+            found = judge(place, names, load=load, rounds=rounds, log=log)
+            head, *rest = table(found)
+            title = f"{place}, {'beside two busy processes' if load else 'quiet'}"
+            lines += ["", head.replace("| jury |", f"| jury in {title} |"), *rest, "", f"{title}: {summary(found)}."]
+            print(f"{title}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+            print("not right:", *failing(found), file=sys.stderr, flush=True)
+    return [LEGEND, *lines]
+
+
+def every_table() -> list[str]:
+    """Return the tables of `make bench`: all programs in all places, quiet and under load."""
+    return tables(tuple(PLACES), available(), (False, True), rounds=1, log="")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.jury", description=__doc__)
+    parser.add_argument("--where", nargs="+", choices=tuple(PLACES), default=["ipython"])
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="programs to run", choices=tuple(PROGRAMS))
+    parser.add_argument("--load", action="store_true", help="keep two processes busy beside each program")
+    parser.add_argument("--rounds", type=int, default=1, help="how often each program runs (default 1)")
+    parser.add_argument("--log", default="", help="a file to which all that was shown is appended, as JSON")
+    options = parser.parse_args()
+    print("\n".join(tables(options.where, available(options.only), [options.load], options.rounds, options.log)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""The clocks of the jury's programs, and the lines of JSON in which they tell what they measured."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+#: Calls that are no part of the truth: the one that compiles, and the next.
+WARM_UP_CALLS = 2
+#: Share of completions that may be seen together with others for a median of the times between two.
+MAX_LATE_SHARE = 0.2
+#: Seconds for which a call is measured alone, and between how many calls that are.
+_ALONE_SECONDS, _MIN_ALONE_CALLS, _MAX_ALONE_CALLS = 0.3, 5, 300
+
+
+def tell(
+    function: str,
+    *,
+    ends: Sequence[float] = (),
+    spans: Sequence[float] = (),
+    seconds: float | None = None,
+    calls: int = 0,
+    warm_up: int = WARM_UP_CALLS,
+    alone: bool = True,
+) -> None:
+    """Print what a program knows of a function.
+
+    A program that waits for each call gives the moments ``ends`` at which each was complete and the seconds ``spans``
+    of each call; the first ``warm_up`` are left out. One that does not wait gives the ``seconds`` between the
+    completions of ``calls`` + 1 warm calls; if the loop does nothing else (``alone``), that is the time of a call, too.
+    """
+    line: dict[str, Any] = {"function": function, "calls": calls, "period_ms": None, "call_ms": None}
+    if seconds is not None:
+        line |= {"period_ms": seconds / max(calls, 1) * 1e3, "how": "mean"}
+        line |= {"device_ms": line["period_ms"]} if alone else {}
+    else:
+        line |= {"calls": max(len(ends) - warm_up, 0), "how": "median"}
+        line |= _summarize("period", [b - a for a, b in itertools.pairwise(ends)][max(warm_up - 1, 0) :])
+        line |= _summarize("call", spans[warm_up:])
+    print(json.dumps(line), flush=True)
+
+
+class Free:
+    """Clock of a loop that waits for nothing: it keeps the results and waits for them in turn when the loop has ended.
+
+    The loop passes the result of each call to :meth:`note`, with the function's name if it is not the first. There, and
+    while it waits at the end, a completion is noted when it is seen. Short calls are often seen several at once: then
+    the truth is the mean of all warm calls.
+    """
+
+    def __init__(self, function: str) -> None:
+        self._function = function
+        self._pending: deque[tuple[str, Any]] = deque()
+        self._ends: dict[str, list[float]] = {}
+        self._returned: dict[str, list[float]] = {}
+        self._seen_late = 0
+
+    def note(self, result: Any, function: str = "") -> None:
+        """Note a call that has returned ``result``."""
+        now = time.perf_counter()
+        self._pending.append((function or self._function, result))
+        self._returned.setdefault(function or self._function, []).append(now)
+        number = 0
+        while self._pending and self._pending[0][1].is_ready():
+            number += 1
+            self._ends.setdefault(self._pending.popleft()[0], []).append(now)
+        self._seen_late += max(number - 1, 0)
+
+    def tell(self) -> None:
+        """Wait for the calls that are not complete, and print the time between two completions of each function.
+
+        With one function, that is the device's time of a call, too.
+        """
+        for function, result in self._pending:
+            self._seen_late += result.is_ready()
+            result.block_until_ready()
+            self._ends.setdefault(function, []).append(time.perf_counter())
+        calls = sum(map(len, self._ends.values()))
+        is_median = self._seen_late <= MAX_LATE_SHARE * calls
+        for function, ends in self._ends.items():
+            warm = ends[WARM_UP_CALLS - 1 :]
+            line = {"function": function, "calls": len(ends) - WARM_UP_CALLS, "period_ms": None, "call_ms": None}
+            if is_median:
+                line |= {"how": "median"} | _summarize("period", [b - a for a, b in itertools.pairwise(warm)])
+            else:
+                since = self._returned[function][WARM_UP_CALLS - 1]
+                line |= {"how": "mean", "period_ms": (ends[-1] - since) / (len(warm) - 1) * 1e3}
+            if len(self._ends) == 1:
+                line |= {"device_ms": line["period_ms"], "call_mean_ms": line.get("period_mean_ms")}
+            print(json.dumps(line), flush=True)
+
+
+def _summarize(name: str, seconds: Sequence[float]) -> dict[str, float]:
+    """Return median, mean, 10th and 90th percentile in milliseconds, as far as there are enough values."""
+    if not seconds:
+        return {}
+    summary = {f"{name}_ms": statistics.median(seconds) * 1e3, f"{name}_mean_ms": statistics.fmean(seconds) * 1e3}
+    if len(seconds) >= WARM_UP_CALLS:
+        deciles = statistics.quantiles(seconds, n=10, method="inclusive")
+        summary |= {f"{name}_low_ms": deciles[0] * 1e3, f"{name}_high_ms": deciles[-1] * 1e3}
+    return summary
+
+
+def tell_alone(function: str, call: Callable[[], Any], *, chained: bool = False) -> None:
+    """Print the time of a call that is waited for at once; ``call`` returns its results.
+
+    If each call needs the results of the last (``chained``), calls that nobody waits for follow each other on the
+    device, and the time from one to the next is the device's time of a call: ``device_ms``.
+    """
+    block_until_ready(call())
+    spans: list[float] = []
+    while len(spans) < _MIN_ALONE_CALLS or (sum(spans) < _ALONE_SECONDS and len(spans) < _MAX_ALONE_CALLS):
+        began = time.perf_counter()
+        block_until_ready(call())
+        spans.append(time.perf_counter() - began)
+    line = {"function": function, "call_ms": statistics.median(spans) * 1e3}
+    if chained:
+        line["device_ms"] = statistics.median(_pace(call, len(spans) // 5 + 1) for _ in range(5)) * 1e3
+    print(json.dumps(line), flush=True)
+
+
+def _pace(call: Callable[[], Any], calls: int) -> float:
+    """Return the seconds from call to call while nobody waits."""
+    block_until_ready(call())
+    began = time.perf_counter()
+    for _ in range(calls):
+        results = call()
+    block_until_ready(results)
+    return (time.perf_counter() - began) / calls
+
+
+def block_until_ready(results: Any) -> None:
+    """Wait for the arrays among results, of either engine."""
+    if hasattr(results, "block_until_ready"):
+        results.block_until_ready()
+    elif isinstance(results, dict):
+        block_until_ready(list(results.values()))
+    elif isinstance(results, (tuple, list)):
+        for item in results:
+            block_until_ready(item)
+
+
+def parse(text: str) -> list[dict[str, Any]]:
+    """Return what a program told in its output, a dictionary for each program of a function.
+
+    What was measured of a function after the cell is added to all of its programs that have no such time of their own.
+    """
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith('{"function": ')]
+    told = [line for line in lines if "period_ms" in line]
+    for line in (line for line in lines if "period_ms" not in line):
+        for item in told:
+            if item["function"] == line["function"]:
+                item |= {name: value for name, value in line.items() if item.get(name) is None}
+    return told
