@@ -21,7 +21,7 @@ def encode_account(account: TimeAccount | None) -> JSON:
         [part.activity, describe_activity(part), part.seconds, ", ".join(describe_details(part))]
         for part in account.parts
     ]
-    parts.append(["unaccounted", "unaccounted", account.unaccounted, ""])
+    parts.append(["unaccounted", "unaccounted", account.unaccounted_seconds, ""])
     devices = [[share.function, share.calls, share.seconds] for share in account.devices]
     wire: JSON = {"seconds": account.seconds, "parts": parts, "devices": devices}
     return {"account": sanitize(wire | ({"notes": list(account.notes)} if account.notes else {}))}

@@ -39,12 +39,12 @@ def time_account_text(account: TimeAccount) -> str:
           400 ms   20 %  Python, its processor time outside of all other rows
           100 ms    5 %  unaccounted
     """
-    whole = account.seconds or 1.0
+    total = account.seconds or 1.0
     rows = [(part.seconds, describe_part(part)) for part in sorted(account.parts, key=lambda p: -p.seconds)]
-    rows.append((account.unaccounted, "unaccounted"))
+    rows.append((account.unaccounted_seconds, "unaccounted"))
     lines = [f"{plain(account.function, MAX_NAME_CHARS)} took {seconds(account.seconds)}; its thread:"]
     lines += [
-        f"{format_signed(value):>12} {_format_share(value / whole):>6}  {description}" for value, description in rows
+        f"{format_signed(value):>12} {_format_share(value / total):>6}  {description}" for value, description in rows
     ]
     if account.devices:
         lines.append("on the devices meanwhile (measured by the profiler, no part of the above):")

@@ -94,10 +94,11 @@ class TimeAccount:
     notes: tuple[str, ...] = ()
 
     @property
-    def unaccounted(self) -> float:
+    def unaccounted_seconds(self) -> float:
         """Return the seconds that no part explains; negative where parts computed from samples exceed the whole.
 
-        >>> TimeAccount(None, "In[1]", 0.0, 2.0, 1.5, (TimePart("python", 1.5), TimePart("wait", 0.25))).unaccounted
+        >>> parts = TimePart("python", 1.5), TimePart("wait", 0.25)
+        >>> TimeAccount(None, "In[1]", 0.0, 2.0, 1.5, parts).unaccounted_seconds
         0.25
         """
         return self.seconds - sum(part.seconds for part in self.parts)

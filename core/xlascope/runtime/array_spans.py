@@ -102,7 +102,7 @@ def _time_leaf(activity: str) -> Callable[[Any], Any]:
     """Return a function that makes a timed replacement of a function in which no other span can be."""
 
     def make(original: Any) -> Any:
-        def timed(*args: Any, **kwargs: Any) -> Any:
+        def call_timed(*args: Any, **kwargs: Any) -> Any:
             receivers = _receivers.get(_thread())
             if receivers is None:
                 return original(*args, **kwargs)
@@ -116,7 +116,7 @@ def _time_leaf(activity: str) -> Callable[[Any], Any]:
                 for receiver in receivers:
                     receiver.add(activity, began, ended)
 
-        return timed
+        return call_timed
 
     return make
 
@@ -129,7 +129,7 @@ def _time_transfer(original: Any) -> Any:
     measure, add = _time_nested("to_device")(original), _time_leaf("to_device")(original)
     was_long = True
 
-    def timed(*args: Any, **kwargs: Any) -> Any:
+    def call_timed(*args: Any, **kwargs: Any) -> Any:
         nonlocal was_long
         if _thread() not in _receivers:
             return original(*args, **kwargs)
@@ -138,14 +138,14 @@ def _time_transfer(original: Any) -> Any:
         was_long = _clock() - began > LONG_TRANSFER_SECONDS
         return result
 
-    return timed
+    return call_timed
 
 
 def _time_nested(activity: str) -> Callable[[Any], Any]:
     """Return a function that makes a timed replacement of a function in which other spans can be."""
 
     def make(original: Any) -> Any:
-        def timed(*args: Any, **kwargs: Any) -> Any:
+        def call_timed(*args: Any, **kwargs: Any) -> Any:
             receivers = _receivers.get(_thread())
             if receivers is None:
                 return original(*args, **kwargs)
@@ -157,7 +157,7 @@ def _time_nested(activity: str) -> Callable[[Any], Any]:
                 for receiver in receivers:
                     receiver.leave()
 
-        return timed
+        return call_timed
 
     return make
 
@@ -166,12 +166,12 @@ def _time_copy_to_host(original: Any) -> Any:
     """Return a timed replacement of jaxlib's copy to the host: it waits first, so that both are told apart."""
     copy = _time_leaf("to_host")(original)
 
-    def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call_timed(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _thread() in _receivers:
             _wait_until_ready(self)
         return copy(self, *args, **kwargs)
 
-    return timed
+    return call_timed
 
 
 def _wait_until_ready(array: Any) -> None:

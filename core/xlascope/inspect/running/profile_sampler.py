@@ -137,8 +137,8 @@ class Sampler:
         counters = [(engine, counter) for engine, (counter, _) in tuple(self._watched.items())]
         by_engine = [(engine, counter.counts()) for engine, counter in counters]
         # Each counter sees the calls of all engines: those of another one have a key there.
-        others = sum(sum(counts.values()) for _, counts in by_engine[1:])
-        without_key = max(counters[0][1].count_without_key() - others, 0) if counters else 0
+        foreign_calls = sum(sum(counts.values()) for _, counts in by_engine[1:])
+        without_key = max(counters[0][1].count_without_key() - foreign_calls, 0) if counters else 0
         tallies = tuple(self._running.tallies.items())
         seconds = {number: weighted_quantile(tally.call_seconds, 0.5) for number, tally in tallies if tally.observed}
         return CallTotals(by_engine, without_key, seconds)

@@ -52,24 +52,28 @@ class CalledFunction(NamedTuple):
 
 
 class SeenLines(NamedTuple):
-    """What looks saw: seconds blocked in calls, in NumPy, and elsewhere by line; lines of waits and of operations."""
+    """What looks saw: seconds blocked in calls, in NumPy, and elsewhere by line; lines of waits and of operations.
+
+    ``has_looked`` is False if nothing of ours ran, so that there were no looks.
+    """
 
     in_calls: float
     in_numpy: float
     blocked: Mapping[CodeLocation, float]
     waits: Counter[CodeLocation]
     operations: Counter[CodeLocation]
+    has_looked: bool = True
 
 
 def build_parts(
-    times: ThreadTimes, programs: Sequence[CalledFunction], operations: Sequence[CalledFunction], seen: SeenLines
+    times: ThreadTimes, programs: Sequence[CalledFunction], operations: Sequence[CalledFunction], lines: SeenLines
 ) -> tuple[TimePart, ...]:
     """Return the parts, which exclude each other.
 
     ``programs`` are the user's jitted functions, ``operations`` all others.
     """
     processor = max(times.processor - times.outer.processor, 0.0)
-    dispatched, eager = _dispatch_parts(programs), _eager_part(operations, seen.operations)
+    dispatched, eager = _dispatch_parts(programs), _eager_part(operations, lines.operations)
     sampled = sum(part.seconds for part in (*dispatched, *eager))
     if sampled > processor:  # samples are of the first calls of all: they cannot have taken more than there was
         dispatched, eager = ([_scale(part, processor / sampled) for part in parts] for parts in (dispatched, eager))
@@ -77,10 +81,10 @@ def build_parts(
     idle = max(times.wall - times.outer.wall - processor, 0.0)
     delay = min(delay_outside(times.delay, processor, times.processor), idle)
     parts = [
-        *_span_parts(times.spans, seen),
+        *_span_parts(times.spans, lines),
         *dispatched,
         *eager,
-        *_blocked_parts(idle - delay, seen),
+        *_blocked_parts(idle - delay, lines),
         TimePart("python", python),
         TimePart("processor", delay),
     ]
@@ -88,7 +92,7 @@ def build_parts(
     return tuple(part for part in merged if part.count or part.seconds > MIN_FRACTION * times.wall)
 
 
-def _span_parts(spans: Mapping[SpanKey, SpanTotal], seen: SeenLines) -> Iterator[TimePart]:
+def _span_parts(spans: Mapping[SpanKey, SpanTotal], lines: SeenLines) -> Iterator[TimePart]:
     """Yield a part for each kind of span; those of tracing, lowering and compiling are not told apart by program."""
     by_activity: dict[Activity, SpanTotal] = {}
     for (activity, program), total in spans.items():
@@ -99,7 +103,7 @@ def _span_parts(spans: Mapping[SpanKey, SpanTotal], seen: SeenLines) -> Iterator
         before = by_activity.get(kind, SpanTotal())
         by_activity[kind] = SpanTotal(before.seconds + total.seconds, before.spans + total.spans)
     for kind, total in by_activity.items():
-        line = _most_frequent(seen.waits) if kind == "wait" else (None, 0.0)
+        line = _most_frequent(lines.waits) if kind == "wait" else (None, 0.0)
         yield TimePart(kind, total.seconds, total.spans, source=line[0], line_share=line[1])
 
 
@@ -126,18 +130,20 @@ def _eager_part(operations: Sequence[CalledFunction], lines: Counter[CodeLocatio
     return [TimePart("eager", seconds, calls, measured=measured, source=source, line_share=share)]
 
 
-def _blocked_parts(blocked: float, seen: SeenLines) -> Iterator[TimePart]:
+def _blocked_parts(blocked: float, lines: SeenLines) -> Iterator[TimePart]:
     """Yield the parts of the ``blocked`` seconds that looks saw; what they did not see is left unaccounted."""
-    in_calls, in_numpy = max(seen.in_calls, 0.0), max(seen.in_numpy, 0.0)
-    by_line = {location: seconds for location, seconds in seen.blocked.items() if seconds > 0}
-    elsewhere = max(sum(seen.blocked.values()), 0.0)
+    in_calls, in_numpy = max(lines.in_calls, 0.0), max(lines.in_numpy, 0.0)
+    by_line = {location: seconds for location, seconds in lines.blocked.items() if seconds > 0}
+    elsewhere = max(sum(lines.blocked.values()), 0.0)
     total = in_calls + in_numpy + elsewhere
+    if not lines.has_looked:
+        yield TimePart("blocked", blocked)
     if not total:
         return
     scale = blocked / total if total >= MIN_SEEN_FRACTION * blocked else 1.0
     yield TimePart("queue", in_calls * scale)
     if in_numpy:
-        source, share = _most_frequent(seen.waits)
+        source, share = _most_frequent(lines.waits)
         yield TimePart("wait", in_numpy * scale, source=source, line_share=share)
     if by_line and elsewhere:
         longest = max(by_line, key=by_line.__getitem__)

@@ -43,7 +43,7 @@ class TimeAccountant:
         self._read_calls = read_calls
         self._clock = ThreadClock(thread or threading.current_thread())
         self._ledger = SpanLedger(self._clock.thread)
-        self._intervals = CallIntervals(self._ledger, self._classify)
+        self._intervals = CallIntervals(self._ledger, self._classify, self._start_looking)
         self._looks = ThreadLooks(self._clock, self._ledger, self._intervals, self._begin_series)
         self._engines: list[ExecutionEngine] = []
         self._is_operation: dict[Any, bool] = {}
@@ -62,7 +62,6 @@ class TimeAccountant:
         span_listeners.append(self._on_span)
         self._undo.callback(span_listeners.remove, self._on_span)
         self._undo.callback(self._looks.stop)
-        self._looks.start()
         self._began = since or Moment(time.time(), time.perf_counter(), self._clock.processor_seconds() or 0.0)
         self._delay = self._clock.delay_seconds()
 
@@ -81,7 +80,7 @@ class TimeAccountant:
             self._ledger.outer(ended),
             self._ledger.totals(),
         )
-        self._intervals.end_series()
+        self._intervals.close()
         self._undo.close()
         self._clock.close()
 
@@ -102,8 +101,15 @@ class TimeAccountant:
         """
         assert self._times is not None, "the account has not ended"
         looks = self._looks
-        seen = SeenLines(looks.in_calls, looks.in_numpy, looks.by_line, looks.waits, self._intervals.operation_lines)
-        parts = build_parts(self._times, *self._called_functions(), seen)
+        lines = SeenLines(
+            looks.in_calls,
+            looks.in_numpy,
+            looks.by_line,
+            looks.waits,
+            self._intervals.operation_lines,
+            looks.has_started,
+        )
+        parts = build_parts(self._times, *self._called_functions(), lines)
         devices = [
             records.DeviceShare(run.program, run.function, run.calls, run.running)
             for run in executed
@@ -121,8 +127,12 @@ class TimeAccountant:
             notes=() if self._clock.is_readable else (NO_PROCESSOR_CLOCK,),
         )
 
+    def _start_looking(self) -> None:
+        self._looks.start()
+
     def _on_span(self, stage: str, program: tuple[int, str], begins: bool) -> None:
         if begins:
+            self._start_looking()
             self._ledger.enter(stage, program if stage == "run" else NO_PROGRAM)
         else:
             self._ledger.leave()

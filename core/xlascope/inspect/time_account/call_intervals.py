@@ -53,28 +53,37 @@ class CallIntervals:
 
     ``classify(function)`` returns a function's key, and whether it is one of the library's operations rather than the
     user's. ``call_sites`` are the instructions that called functions, ``operation_lines`` count the user's
-    instructions that led to operations.
+    instructions that led to operations. ``on_first`` is called at the first call of each series.
     """
 
-    def __init__(self, ledger: SpanLedger, classify: Callable[[Any], tuple[Any, bool]]) -> None:
+    def __init__(
+        self, ledger: SpanLedger, classify: Callable[[Any], tuple[Any, bool]], on_first: Callable[[], None]
+    ) -> None:
         self.timed: dict[Any, TimedCalls] = {}
         self.call_sites: set[CodeLocation] = set()
         self.operation_lines: Counter[CodeLocation] = Counter()
         self._ledger = ledger
         self._classify = classify
+        self._on_first = on_first
         self._probe = CallProbe()
         self._series: _Series | None = None
         self._sample_count = 0
+        self._is_closed = False
+        self._lock = threading.Lock()
 
     def begin_series(self, engine: ExecutionEngine, calls: int = SERIES_CALLS) -> None:
         """Note the next ``calls`` calls of an engine's functions, unless a series is going on."""
-        if (self._series is None or self._series.has_ended) and self._sample_count < MAX_SAMPLES:
-            self._series = _Series(engine, self._ledger, calls, self._note)
+        with self._lock:
+            is_free = not self._is_closed and (self._series is None or self._series.has_ended)
+            if is_free and self._sample_count < MAX_SAMPLES:
+                self._series = _Series(engine, self._ledger, calls, self._note, self._on_first)
 
-    def end_series(self) -> None:
-        """End a series that is going on, and restore the engine's hook."""
-        if self._series is not None:
-            self._series.end()
+    def close(self) -> None:
+        """End a series that is going on, and restore the engine's hook; no series begins any more."""
+        with self._lock:
+            self._is_closed = True
+            if self._series is not None:
+                self._series.end()
         self._probe.end()
 
     def _note(self, function: Any, seconds: float, ended: float, is_last: bool) -> None:
@@ -111,11 +120,12 @@ class _Series:
         ledger: SpanLedger,
         calls: int,
         note: Callable[[Any, float, float, bool], None],
+        on_first: Callable[[], None],
     ) -> None:
         self.has_ended = False
         self._engine = engine
         self._previous = engine.hook()
-        self._hook = self._make_hook(ledger, self._previous, calls, note)
+        self._hook = self._make_hook(ledger, self._previous, calls, note, on_first)
         engine.set_hook(self._hook)
 
     def end(self) -> None:
@@ -131,6 +141,7 @@ class _Series:
         previous: CallHook | None,
         calls: int,
         note: Callable[[Any, float, float, bool], None],
+        on_first: Callable[[], None],
     ) -> CallHook:
         remaining, latest, processor = calls, 0.0, 0.0
 
@@ -142,6 +153,8 @@ class _Series:
                 if latest:  # what was before the first call of a series is not known
                     seconds = min(now - max(latest, ledger.latest), processor_now - processor)
                     note(function, seconds, now, remaining <= 0)
+                else:
+                    on_first()
                 if remaining <= 0:
                     self.end()
                 if previous is not None:

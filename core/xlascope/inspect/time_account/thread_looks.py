@@ -33,7 +33,7 @@ class _Reading(NamedTuple):
 
 
 class ThreadLooks:
-    """Thread that looks at another one, from :meth:`start` to :meth:`stop`.
+    """Thread that looks at another one, from :meth:`start` to :meth:`stop`; starting it again has no effect.
 
     ``in_calls`` are the seconds in which it was blocked in a call of a function, ``in_numpy`` those in which NumPy
     waited for a result, and ``by_line`` those in which it was blocked elsewhere, by the user's instruction; all outside
@@ -44,6 +44,7 @@ class ThreadLooks:
     def __init__(
         self, clock: ThreadClock, ledger: SpanLedger, intervals: CallIntervals, on_look: Callable[[], None]
     ) -> None:
+        self.has_started = False
         self.in_calls = self.in_numpy = 0.0
         self.by_line: dict[CodeLocation, float] = {}
         self.waits: Counter[CodeLocation] = Counter()
@@ -54,13 +55,16 @@ class ThreadLooks:
         self._previous = self._read()
 
     def start(self) -> None:
-        """Start looking."""
-        self._thread.start()
+        """Start looking, unless it is stopped already."""
+        if not self.has_started and not self._stopping.is_set():
+            self.has_started = True
+            self._thread.start()
 
     def stop(self) -> None:
         """Stop looking; a look that is under way is waited for."""
         self._stopping.set()
-        self._thread.join(STOP_TIMEOUT_SECONDS)
+        if self.has_started:
+            self._thread.join(STOP_TIMEOUT_SECONDS)
 
     def _look_until_stopped(self) -> None:
         pause = FIRST_LOOK_SECONDS
