@@ -119,8 +119,15 @@ def log1mexp(x: Any) -> Any:
     return logic.where(logic.less(x, math.log(2)), small_x, large_x)
 
 
-# d/dx log(1 - e⁻ˣ) = e⁻ˣ / (1 - e⁻ˣ) = 1 / (eˣ - 1), independent of the branches of where
-log1mexp.defjvps(lambda t, result, x: ufuncs.true_divide(t, transcendental.expm1(x)))
+@custom_jvp
+def _inverse_expm1(x: Any) -> Any:
+    return ufuncs.reciprocal(transcendental.expm1(x))
+
+
+# d/dx log(1 - e⁻ˣ) = r = 1 / (eˣ - 1), independent of the branches of where, and r' = -r (1 + r), which does not
+# overflow
+log1mexp.defjvps(lambda t, result, x: ufuncs.multiply(t, _inverse_expm1(x)))
+_inverse_expm1.defjvps(lambda t, r, x: ufuncs.multiply(t, ufuncs.negative(ufuncs.multiply(r, ufuncs.add(1.0, r)))))
 
 
 def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:

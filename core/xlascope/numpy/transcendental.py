@@ -344,12 +344,32 @@ def hypot(x: Any, y: Any, /) -> Any:
         raise ValueError(
             f"hypot takes operands of real type, got {aval_of(x).dtype.name}; hypot(abs(x), abs(y)) is real"
         )
-    x, y = arithmetic.abs(strengthen_unless_scalar(x)), arithmetic.abs(strengthen_unless_scalar(y))
+    return _hypot(strengthen_unless_scalar(x), strengthen_unless_scalar(y))
+
+
+@custom_jvp
+def _hypot(x: Any, y: Any) -> Any:
+    x, y = arithmetic.abs(x), arithmetic.abs(y)
     longer, shorter = extremes.max(x, y), extremes.min(x, y)
     safe = select(eq(longer, 0), 1.0, longer)
     length = mul(longer, exponentials.sqrt(add(1.0, square(div(shorter, safe)))))
     infinite = bitwise_or(eq(x, math.inf), eq(y, math.inf))  # even if the other is NaN
     return select(infinite, math.inf, length)
+
+
+# The larger side has a kink at |x| = |y|, the length has none.
+_hypot.defjvps(
+    lambda t, result, x, y: mul(t, _share_of_length(x, result)),
+    lambda t, result, x, y: mul(t, _share_of_length(y, result)),
+)
+
+
+def _share_of_length(x: Any, length: Any) -> Any:
+    """Return x / length, and 1/2 for the length zero, as JAX does; the sign of x if both are infinite."""
+    share = div(x, select(bitwise_or(eq(length, 0), eq(length, math.inf)), 1.0, length))
+    share = select(eq(length, 0), 0.5, share)
+    infinite_share = select(eq(arithmetic.abs(x), math.inf), arithmetic.sign(x), 0.0)
+    return select(eq(length, math.inf), infinite_share, share)
 
 
 def sinc(x: Any, /) -> Any:

@@ -6,18 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtypes import finfo
 from ..records.traits import TRANSCENDENTAL
 from ..trace.bind import bind_inexact
 from . import bessel_fits as fits
 from .arithmetic import abs, add, div, mul, sign, sub
 from .comparisons import lt
 from .elementwise import Unary
-from .exponentials import sqrt
+from .exponentials import exp, sqrt
 from .extremes import max, min
 from .formula_operations import emit_formula
-from .operand_values import dtype_of
 from .selection import select
+from .tangent_arithmetic import neg
 
 
 def _chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
@@ -62,6 +61,10 @@ def bessel_i0e(x: Any) -> Any:
     return bind_inexact(BesselI0e.instance, x)
 
 
+#: Coefficients of I1(x)/x in x²/4: halves of 1 / (k! (k + 1)!).
+_I1_SERIES = [0.5 / (math.factorial(k) * math.factorial(k + 1)) for k in range(12)]
+
+
 class BesselI1e(Unary, name="bessel_i1e"):
     """The modified Bessel function of order 1, times e^-|x|: i1e' = i0e - (sign(x) + 1/x) i1e, which is 1/2 for 0."""
 
@@ -70,10 +73,13 @@ class BesselI1e(Unary, name="bessel_i1e"):
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        # i1e(x)/x is taken for 1/2 - |x|/2 where x is so small that nothing else is left of it
-        tiny = lt(abs(x), float(finfo(dtype_of(x)).eps))
-        safe = select(tiny, add(mul(x, 0.0), 1.0), x)
-        quotient = select(tiny, add(mul(mul(sign(x), x), -0.5), 0.5), div(y, safe))
+        # near 0 the terms of the derivatives of i1e(x)/x cancel: there it is e^-|x| times the power series of I1(x)/x
+        is_near = lt(abs(x), 1.0)
+        near, beyond = select(is_near, x, 0.0), select(is_near, 1.0, x)
+        series, z = mul(near, 0.0), mul(mul(near, near), 0.25)
+        for c in reversed(_I1_SERIES):
+            series = add(mul(series, z), c)
+        quotient = select(is_near, mul(exp(neg(mul(sign(near), near))), series), div(y, beyond))
         return mul(t, sub(sub(bessel_i0e(x), mul(sign(x), y)), quotient))
 
 

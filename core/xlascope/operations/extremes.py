@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..dtypes import finfo
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
@@ -123,3 +124,15 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     if aval(x).dtype.kind == "c" and aval(low).dtype == aval(high).dtype == aval(x).dtype:
         return bind1(Min.instance, bind1(Max.instance, low, x), high)
     return bind1(Clamp.instance, low, x, high)
+
+
+def limit_to_finite(x: Any) -> Any:
+    """Return real numbers with infinities replaced by large numbers, and complex numbers as they are.
+
+    In a derivative such as e^(-x²), the derivatives of x² are infinite at an infinite x, and those of the exponential
+    zero; their product would be NaN.
+    """
+    if aval(x).dtype.kind == "c":
+        return x
+    largest = float(finfo(aval(x).dtype).max) / 4
+    return clamp(-largest, x, largest)

@@ -13,6 +13,7 @@ from .bits import bitwise_and
 from .comparisons import eq, lt, ne
 from .elementwise import Binary, Unary
 from .exponentials import exp
+from .extremes import limit_to_finite
 from .operand_values import as_float, dtype_of, match, shape_of, typed_scalar
 from .rounding import floor
 from .selection import select
@@ -29,7 +30,7 @@ class Erf(Unary, name="erf"):
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return mul(t, mul(2 / math.sqrt(math.pi), exp(neg(square(x)))))
+        return mul(t, mul(2 / math.sqrt(math.pi), exp(neg(square(limit_to_finite(x))))))
 
 
 def erf(x: Any) -> Any:
@@ -61,7 +62,7 @@ class Erfc(Unary, name="erfc"):
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return mul(-2 / math.sqrt(math.pi), mul(t, exp(neg(square(x)))))
+        return mul(-2 / math.sqrt(math.pi), mul(t, exp(neg(square(limit_to_finite(x))))))
 
 
 def erfc(x: Any) -> Any:

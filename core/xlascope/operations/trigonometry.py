@@ -16,6 +16,7 @@ from .arithmetic import add, div, mul, square, sub
 from .complex_numbers import real_dtype
 from .elementwise import Binary, Unary
 from .exponentials import rsqrt
+from .extremes import limit_to_finite
 from .operand_values import match
 from .tangent_arithmetic import broadcast_to_result, neg, sum_tangents
 
@@ -165,7 +166,7 @@ class Atan(Unary, name="atan"):
     hlo = "chlo.atan"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return div(t, add(1.0, square(x)))
+        return div(t, add(1.0, square(limit_to_finite(x))))
 
 
 def atan(x: Any) -> Any:
@@ -245,7 +246,7 @@ class Asinh(Unary, name="asinh"):
     hlo = "chlo.asinh"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return mul(t, rsqrt(add(square(x), 1.0)))
+        return mul(t, rsqrt(add(square(limit_to_finite(x)), 1.0)))
 
 
 def asinh(x: Any) -> Any:

@@ -11,16 +11,21 @@ from ...numpy.promotion import promote_inexact
 from ...operations import special
 from ...operations.arithmetic import add, div, mul, square, sub
 from ...operations.bits import bitwise_and
-from ...operations.comparisons import gt, lt
+from ...operations.comparisons import gt, lt, ne
 from ...operations.exponentials import exp, log, log1p, sqrt
+from ...operations.extremes import min
 from ...operations.operand_values import dtype_of
 from ...operations.selection import select
 from ...operations.tangent_arithmetic import neg
 from ...trace.source import here
 from .array_constants import full_like
+from .error_functions import erfcx
+from .numerics import evaluate_at_least_float32
 
 _SQRT_HALF = math.sqrt(0.5)
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+#: The density of the normal distribution is 0 from here on, in double precision as well.
+_MAX_DENSITY_ARGUMENT = 40.0
 
 
 @jit_wrapped()
@@ -80,7 +85,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
 
 @jit_wrapped()
 def _log_ndtr_checked(x: Any) -> Any:
-    return _log_ndtr(_require_wide_float("log_ndtr", x))
+    return evaluate_at_least_float32(_log_ndtr, _require_wide_float("log_ndtr", x))
 
 
 @custom_jvp
@@ -105,9 +110,13 @@ def _log_ndtr(x: Any) -> Any:
 
 @_log_ndtr.defjvp
 def _log_ndtr_jvp(primals: Any, tangents: Any) -> Any:
+    # The derivative is the density divided by ndtr. On the left both underflow, and their logarithms cancel.
     (x,), (t,) = primals, tangents
-    y = _log_ndtr(x)
-    return y, mul(t, exp(sub(sub(mul(square(x), -0.5), y), _LOG_SQRT_2PI)))
+    y, is_left = _log_ndtr(x), lt(x, 0.0)
+    left = div(math.sqrt(2 / math.pi), erfcx(mul(min(x, 0.0), -_SQRT_HALF)))
+    right = min(select(is_left, full_like(x, 0.0), x), _MAX_DENSITY_ARGUMENT)
+    density = exp(sub(sub(mul(square(right), -0.5), select(is_left, full_like(x, 0.0), y)), _LOG_SQRT_2PI))
+    return y, mul(t, select(ne(x, x), x, select(is_left, left, density)))
 
 
 @jit_wrapped()
@@ -118,7 +127,7 @@ def ndtri(p: Any) -> Any:
     >>> print(f"{sp.ndtri(0.975):.4f}")
     1.9600
     """
-    return _ndtri(_require_wide_float("ndtri", p))
+    return evaluate_at_least_float32(_ndtri, _require_wide_float("ndtri", p))
 
 
 @custom_jvp
