@@ -6,7 +6,7 @@ import { formatBytes, formatFlops, formatPercent, formatTime, pluralize, shorten
 import { explainTerms } from "../program/terms.js";
 import { registerPane } from "../parts/panes.js";
 import { getLineTimes } from "../program/line_times.js";
-import { describeOrigin, formatOverlap } from "../program/stage_labels.js";
+import { describeOrigin, formatKernelOrigin, formatOverlap } from "../program/stage_labels.js";
 import { drawUnreadable, UNREAD_PROFILE } from "../program/unreadable_notes.js";
 import { getTimeState } from "./time_state.js";
 /** @typedef {import("../store/store.js").Store} Store */
@@ -127,6 +127,7 @@ function drawKernelRows(program, order) {
         { class: "xs-mono", title: shorten(name, 200) },
         el("i", { class: `xs-chip pass-${program.getKernelPass(name)}` }),
         shorten(program.getKernelTitle(name), 34),
+        kernel && el("span", { class: "xs-muted" }, ` ${formatKernelOrigin(program, kernel)}`),
       ),
       el("td", { class: "xs-right", title: runs > 1.5 ? `${pluralize(runs, "run")} a call` : null }, formatTime(time)),
       drawShareCell(share),
