@@ -13,7 +13,9 @@ from xlascope_widgets.export import png
 
 #: Pixels for one unit of a picture, the best first.
 ZOOMS = (1.5, 1.0, 0.8)
-COLOURS = 32
+COLOURS = 64
+#: How many of these are colours that the picture has, the most frequent first, and how far apart they are at least.
+EXACT, APART = 24, 24
 _SIZE = re.compile(r'<svg[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
 
 
@@ -56,5 +58,22 @@ def _drawn(svg: str, zoom: float) -> bytes:
 
 def _palette(image: Image.Image, colours: int) -> bytes:
     written = io.BytesIO()
-    image.quantize(colours).save(written, "PNG", optimize=True)
+    palette = Image.new("P", (1, 1))
+    exact = _exact_colours(image)
+    between = image.quantize(colours - len(exact)).getpalette() or []
+    palette.putpalette([value for colour in exact for value in colour] + between[: 3 * (colours - len(exact))])
+    image.quantize(palette=palette, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
     return written.getvalue()
+
+
+def _exact_colours(image: Image.Image) -> list[tuple[int, int, int]]:
+    """The most frequent colours that are clearly apart: a thin line of one is not given the colour of another."""
+    counts = image.getcolors(image.width * image.height) or []
+    found: list[tuple[int, int, int]] = []
+    for _, colour in sorted(counts, reverse=True):
+        assert isinstance(colour, tuple)
+        if all(max(abs(a - b) for a, b in zip(colour, other, strict=True)) >= APART for other in found):
+            found.append((colour[0], colour[1], colour[2]))
+        if len(found) == EXACT:
+            break
+    return found

@@ -397,7 +397,7 @@ def test_no_type_of_a_value_without_its_edge(explorer):
     ct = f.eqn("neg", loss, role="backward", of="4")
     explorer.page.set_viewport_size({"width": 340, "height": 1000})
     explorer.show(f.jaxpr(f.eqn("transpose", ct, role="backward", of="3")))
-    script = """view => [...view.querySelectorAll('.xs-nodes .xs-node')].filter(n => n.querySelector('.xs-type')).map(n => {
+    script = """view => [...view.querySelectorAll('.xs-node:has(.xs-type)')].map(n => {
         const body = n.querySelector('.xs-body'), [y, h] = ['y', 'height'].map(name => +body.getAttribute(name));
         const starts = [...view.querySelectorAll(`.xs-edge[data-from="${n.dataset.id}"]`)].map(
             edge => +/^M[^,]+,([-.0-9]+)/.exec(edge.getAttribute('d'))[1]);

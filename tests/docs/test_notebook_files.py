@@ -1,6 +1,7 @@
 """What is in the notebooks' files: outputs of their code, small, without scripts, machines, widgets; their pages."""
 
 import base64
+import io
 import json
 import re
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from notebooks.making import address, first_cell, table
 from notebooks.making.belonging import KEY, MOST_BYTES, code_hash, complaint, is_made
+from notebooks.making.pixels import picture_of
 from notebooks.making.running import STRIP
 from notebooks.making.same import keep_what_is_same, unmeasured
 from notebooks.making.standing import KEPT, plain, standing
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = address.notebook_files()
@@ -146,6 +149,18 @@ def test_a_panel_becomes_text_and_pixels(kind: str, strip: bool, text: str, tags
     assert told.data == {"text/html": f"<div><p>{text}</p>{FOLD % text}</div>", "text/plain": text}
     assert [set(each.data) for each in shown] == [{"image/png", "text/plain"}] * pictures
     assert [each.metadata for each in shown] == [{"image/png": {"height": 20, "width": 40}}] * pictures
+
+
+def test_a_picture_keeps_the_colours_of_thin_lines() -> None:
+    """Few pixels of a colour beside many of others: a phase is not merged with another one."""
+    phases = ["#2f6fde", "#c0541b", "#7a5bd1", "#0f7b83"]
+    shades = [f"#{255 - n:02x}{(n * 7) % 256:02x}{n:02x}" for n in range(200)]
+    rows = [f'<rect x="0" y="{3 * i}" width="200" height="3" fill="{shade}"/>' for i, shade in enumerate(shades)]
+    lines = [f'<rect x="{210 + 9 * i}" y="0" width="4" height="600" fill="{each}"/>' for i, each in enumerate(phases)]
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="260" height="600">{"".join(rows + lines)}</svg>'
+    image = Image.open(io.BytesIO(picture_of(svg, 100_000).data)).convert("RGB")
+    found = {colour for _, colour in image.getcolors(image.width * image.height) or []}
+    assert {tuple(bytes.fromhex(phase[1:])) for phase in phases} <= found and len(found) <= 64
 
 
 def test_a_notebook_with_many_loops_shows_those_that_are_tagged() -> None:

@@ -1,6 +1,7 @@
 """Pictures and texts that need no browser."""
 
 import dataclasses
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -35,6 +36,25 @@ def test_a_picture_refers_to_nothing_outside(samples):
     svg = picture(samples.training_records(), open={"9"})
     assert svg.replace('xmlns="http://www.w3.org/2000/svg"', "").count("http") == 0
     assert "var(" not in svg and "url(" not in svg and "@import" not in svg
+
+
+@pytest.mark.parametrize("opened", [set(), {"9", "10", "19"}])
+def test_a_picture_has_no_sign_to_click(samples, opened):
+    svg = picture(samples.training_records(), open=opened)
+    assert "⊞" not in svg and "⊟" not in svg and 'class="xs-toggle' not in svg
+
+
+def test_kernels_of_a_picture_say_shape_and_line(samples):
+    words = [text.text for text in ElementTree.fromstring(picture(samples.training_records())).iter(f"{SVG}text")]
+    heading, facts = next((word, words[i + 1 :]) for i, word in enumerate(words) if word and " f32[" in word)
+    assert re.fullmatch(r"[\w+ ]+ f32\[[\d,]*\]( \+\d)?", heading)
+    assert any(re.match(r"lines? \d+.* · ", word) for word in facts[:2] if word)
+
+
+def test_results_are_bundled_and_named_as_inputs_are(samples):
+    """Results of one box are one node, which says which of the results they are."""
+    words = [text.text for text in ElementTree.fromstring(picture(programs.digits())).iter(f"{SVG}text")]
+    assert {"params · 6", "mean · 6", "out 0–5", "out 6–11", "out 12–17", "out 18"} <= set(words)
 
 
 def test_a_picture_needs_only_a_trace(samples):

@@ -147,7 +147,7 @@ function sortKernels(store) {
 
 /** @param {Store} store @param {Program} program @param {Kernel} kernel */
 function drawKernel(store, program, kernel) {
-  const { title, facts, pass, time } = labelKernel(program, kernel);
+  const { title, origin, facts, pass, time } = labelKernel(program, kernel);
   const { name } = kernel;
   const share = program.account?.kernels[name]?.[2] ?? 0;
   const single = new Set(kernel.eqns).size === 1;
@@ -168,6 +168,7 @@ function drawKernel(store, program, kernel) {
       { class: "xs-kernel-head" },
       el("i", { class: `xs-chip pass-${pass}` }),
       el("b", { class: "xs-mono", title: `XLA's name: ${shorten(name, 200)}` }, title),
+      el("span", { class: "xs-kernel-origin xs-mono xs-muted", title: origin }, origin),
       drawKernelTime(kernel, time),
     ),
     time != null &&

@@ -24,8 +24,9 @@ import {
 const SIGN_MARKS = { "+": " sign-added", "−": " sign-removed", "~": " sign-changed" };
 
 /**
- * What colours mean, how much larger letters are than usual, and the room beside the scene.
- * @typedef {{heat: "pass"|"time"|"flops"|"bytes", up?: number, spare?: number}} Look
+ * What colours mean, how much larger letters are than usual, the room beside the scene, and whether it is a picture, in
+ * which nothing can be clicked.
+ * @typedef {{heat: "pass"|"time"|"flops"|"bytes", up?: number, spare?: number, still?: boolean}} Look
  */
 
 /**
@@ -141,7 +142,7 @@ function drawNode(program, node, heat, look) {
   const equation = program.at(node.path);
   const up = look.up ?? 1;
   const parts = pickLabels(up);
-  const toggle = equation?.bodies ? 2 : 0;
+  const toggle = equation?.bodies && !look.still ? 2 : 0;
   return el(
     "g",
     attributes,
@@ -227,7 +228,7 @@ function drawEdgeLabel(program, node) {
 }
 
 /** @param {Program} program @param {GraphNode} node @param {Look} look */
-function drawBox(program, node, { up = 1 }) {
+function drawBox(program, node, { up = 1, still = false }) {
   const { left, top } = getBounds(node);
   const parts = pickLabels(up);
   return el(
@@ -242,12 +243,12 @@ function drawBox(program, node, { up = 1 }) {
       height: round(node.h),
       rx: 10,
     }),
-    el("rect", { class: "xs-toggle hit", x: round(left), y: round(top), width: 28, height: 24 }),
+    !still && el("rect", { class: "xs-toggle hit", x: round(left), y: round(top), width: 28, height: 24 }),
     parts !== "none" &&
       el(
         "text",
         { class: "xs-title", x: round(left + 12), y: round(top + 10 + 6 * up) },
-        el("tspan", { class: "xs-toggle" }, "⊟ "),
+        !still && el("tspan", { class: "xs-toggle" }, "⊟ "),
         up > 1 ? shorten(node.title, countTitleLetters(node, up) - 4) : node.title,
         up === 1 && el("tspan", { class: "xs-sub", dx: 8 }, node.sub),
       ),

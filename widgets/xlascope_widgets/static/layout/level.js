@@ -14,9 +14,9 @@ import { computePhases } from "../program/phases.js";
 /**
  * The last line is filled in by the layout.
  * @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number,
- * row: number, up: boolean, index?: number, bundle?: string[], w: number, h: number, x: number, y: number, order:
- * number, title: string, sub: string, depth: number, closedY: number, type?: {up: boolean, name: string, count:
- * number}, inner?: import("./layout.js").Level[]}} GraphNode
+ * row: number, up: boolean, index?: number, last?: number, bundle?: string[], w: number, h: number, x: number, y:
+ * number, order: number, title: string, sub: string, depth: number, closedY: number, type?: {up: boolean, name:
+ * string, count: number}, inner?: import("./layout.js").Level[]}} GraphNode
  */
 /** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
 
@@ -82,7 +82,7 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
     connect(new Set(equation.in), node);
     for (const name of equation.out) makers.set(name, node);
   });
-  for (const { names, first } of isQuiet ? [] : bundleOutputs(jaxpr, makers, jaxpr.bundles ? 1 : MOST_ENDS)) {
+  for (const { names, first, last } of isQuiet ? [] : bundleOutputs(jaxpr, makers, jaxpr.bundles ? 1 : MOST_ENDS)) {
     const maker = makers.get(names[0]);
     const bundle = names.length > 1 ? names : undefined;
     connect(
@@ -92,6 +92,7 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
         kind: "output",
         name: names[0],
         index: first,
+        last,
         phase: maker?.phase ?? 0,
         up: maker?.up ?? false,
         bundle,
@@ -148,7 +149,7 @@ function bundleInputs(jaxpr, inputs) {
  * @param {Jaxpr} jaxpr
  * @param {Map<string, GraphNode>} makers
  * @param {number} most results of one maker that have nodes of their own
- * @returns {{names: string[], first: number}[]}
+ * @returns {{names: string[], first: number, last?: number}[]} with the last number of a bundle without gaps
  */
 function bundleOutputs(jaxpr, makers, most) {
   const byMaker = new Map();
@@ -160,7 +161,9 @@ function bundleOutputs(jaxpr, makers, most) {
     if (!maker || names.length <= most) return [{ names: [name], first }];
     if (bundled.has(maker)) return [];
     bundled.add(maker);
-    return [{ names, first }];
+    const numbers = jaxpr.outputs.flatMap((other, i) => (makers.get(other) === maker ? [i] : []));
+    const last = numbers[numbers.length - 1];
+    return [{ names, first, last: last - first === numbers.length - 1 ? last : undefined }];
   });
 }
 

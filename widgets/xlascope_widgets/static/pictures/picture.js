@@ -153,7 +153,11 @@ function drawGraphPart(program, options) {
   const open = program.grouping === "auto" && !options.open.length ? openAtFirst(program) : new Set(options.open);
   const scene = layoutProgram(program, open);
   const keys = translate(PAD, scene.height + 8, drawLegendLine(program));
-  return { width: scene.width, height: scene.height + 18, tree: [drawScene(program, scene, { heat: "pass" }), keys] };
+  return {
+    width: scene.width,
+    height: scene.height + 18,
+    tree: [drawScene(program, scene, { heat: "pass", still: true }), keys],
+  };
 }
 
 /** @param {Program} program */
@@ -219,13 +223,14 @@ function drawKernelTable(program, columns) {
     return { tree: unread, height: unread.length * NOTE_LINE };
   }
   const rows = kernels.slice(0, MOST_TABLE_ROWS).map((kernel, i) => {
-    const { title, facts, pass, time } = labelKernel(program, kernel);
+    const { title, origin, facts, pass, time } = labelKernel(program, kernel);
+    const [type, lines] = origin.split(" · ");
     return translate((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
       el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
-      el("text", { class: "xs-title", x: 12, y: 10 }, shorten(title, 30)),
+      el("text", { class: "xs-title", x: 12, y: 10 }, shorten(`${title} ${type}`, 30)),
       time != null &&
         el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, formatTime(time)),
-      el("text", { class: "xs-sub", x: 12, y: 23 }, shorten(facts.join(" · "), 43)),
+      el("text", { class: "xs-sub", x: 12, y: 23 }, shorten([lines, ...facts].filter(Boolean).join(" · "), 41)),
     ]);
   });
   const more = kernels.length - rows.length;

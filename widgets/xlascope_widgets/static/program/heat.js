@@ -11,6 +11,7 @@ import { formatBytes, formatFlops, formatTime } from "../ground/format.js";
  * @property {string} sub
  * @property {number} w
  * @property {number} [index]
+ * @property {number} [last] of a bundle of results without gaps
  * @property {string[]} [bundle]
  * @property {{name: string, count: number}} [type]
  * @property {unknown[]} [inner] */

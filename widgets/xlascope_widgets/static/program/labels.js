@@ -147,13 +147,14 @@ export function formatVariable(program, node) {
 }
 
 /** "params · 66"; the types, where there is room for them. @param {Program} program @param {DrawnNode} node */
-function formatBundle(program, { bundle = [], kind }) {
+function formatBundle(program, { bundle = [], kind, index, last }) {
   const labels = bundle.map((name) => program.variables.get(name)?.[2] || name);
   let common = labels[0];
   for (const label of labels) while (!label.startsWith(common)) common = common.slice(0, -1);
   const name = common.replace(/[[.]['"]?$/, "");
   const words = pluralize(bundle.length, kind === "input" ? "input" : "result");
   const types = [...new Set(bundle.map((variable) => program.getType(variable)))];
+  if (kind === "output" && last != null) return { title: `out ${index}–${last}`, sub: formatTypes(types) };
   if (name.length < 2 || kind !== "input") return { title: words, sub: formatTypes(types) };
   return { title: `${shorten(name, 18)} · ${formatInt(bundle.length)}`, sub: formatTypes(types) };
 }

@@ -179,16 +179,16 @@ export class Program extends Structure {
   /** Describe equations and their lines: "tanh + add, line 9"; empty for none. @param {string[]} paths */
   describeEquations(paths) {
     const equations = [...new Set(paths)].flatMap((path) => this.equations.get(path) ?? []);
-    const lines = [...new Set(equations.flatMap(({ src }) => (src ? src[1] : [])))].sort((a, b) => a - b);
-    const where =
-      lines.length > 3
-        ? `lines ${lines[0]}–${lines[lines.length - 1]}`
-        : lines.length
-          ? `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}`
-          : "";
-    return [listVerbs(equations.map((equation) => (equation.bodies ? getName(equation) : equation.op))), where]
-      .filter(Boolean)
-      .join(", ");
+    const verbs = listVerbs(equations.map((equation) => (equation.bodies ? getName(equation) : equation.op)));
+    return [verbs, this.formatLines(paths)].filter(Boolean).join(", ");
+  }
+
+  /** Format the lines of equations: "line 9", "lines 9, 12", "lines 9–47"; empty for none. @param {string[]} paths */
+  formatLines(paths) {
+    const sources = paths.map((path) => this.equations.get(path)?.src);
+    const lines = [...new Set(sources.flatMap((src) => (src ? src[1] : [])))].sort((a, b) => a - b);
+    if (lines.length > 3) return `lines ${lines[0]}–${lines[lines.length - 1]}`;
+    return lines.length ? `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}` : "";
   }
 
   /** Describe a kernel by its equations and their lines, or else by XLA's name. @param {string|null} name */

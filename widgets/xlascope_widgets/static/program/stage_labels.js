@@ -153,6 +153,13 @@ export function formatEstimates(program) {
   return present.length ? `${present.join(", ")} (XLA's estimate)` : "";
 }
 
+/** "f32[128,512] · line 14": what a kernel writes, of which lines. @param {Program} program @param {Kernel} kernel */
+export function formatKernelOrigin(program, kernel) {
+  const types = kernel.type.startsWith("(") ? kernel.type.slice(1, -1).split(/, (?![^[]*\])/) : [kernel.type];
+  const more = types.length > 1 ? ` +${types.length - 1}` : "";
+  return [`${shorten(types[0], 24)}${more}`, program.formatLines(kernel.eqns)].filter(Boolean).join(" · ");
+}
+
 /** @param {Program} program @param {Kernel} kernel */
 export function labelKernel(program, kernel) {
   const time = program.times.get(kernel.name);
@@ -161,7 +168,9 @@ export function labelKernel(program, kernel) {
   if (kernel.repeats) facts.push(`one of ${kernel.repeats} repeats a run, compiled once`);
   if (kernel.across) facts.push(`${kernel.across[0]} between ${kernel.across[1]}`);
   if (kernel.saved) facts.push(`saved ${formatBytes(kernel.saved)}`);
-  return { title: program.getKernelTitle(kernel.name), facts, pass: program.getKernelPass(kernel.name), time };
+  const { name } = kernel;
+  const origin = formatKernelOrigin(program, kernel);
+  return { title: program.getKernelTitle(name), origin, facts, pass: program.getKernelPass(name), time };
 }
 
 /**

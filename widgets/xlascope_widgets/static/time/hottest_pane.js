@@ -5,8 +5,13 @@ import { el } from "../ground/element.js";
 import { formatBytes, formatFlops, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { explainTerms } from "../program/terms.js";
 import { registerPane } from "../parts/panes.js";
+<<<<<<< HEAD
 import { describeSharing, getLineTimes } from "../program/line_times.js";
 import { describeOrigin, formatOverlap } from "../program/stage_labels.js";
+=======
+import { getLineTimes } from "../program/line_times.js";
+import { describeOrigin, formatKernelOrigin, formatOverlap } from "../program/stage_labels.js";
+>>>>>>> panel
 import { drawUnreadable, UNREAD_PROFILE } from "../program/unreadable_notes.js";
 import { getTimeState } from "./time_state.js";
 /** @typedef {import("../store/store.js").Store} Store */
@@ -126,6 +131,7 @@ function drawKernelRows(program, order) {
         { class: "xs-mono", title: shorten(name, 200) },
         el("i", { class: `xs-chip pass-${program.getKernelPass(name)}` }),
         shorten(program.getKernelTitle(name), 34),
+        kernel && el("span", { class: "xs-muted" }, ` ${formatKernelOrigin(program, kernel)}`),
       ),
       el("td", { class: "xs-right", title: runs > 1.5 ? `${pluralize(runs, "run")} a call` : null }, formatTime(time)),
       drawShareCell(share),
