@@ -61,12 +61,29 @@ def tables(places: Sequence[str], names: Sequence[str], loads: Sequence[bool], r
         for load in loads:
             began = time.perf_counter()
             found = judge(place, names, load=load, rounds=rounds, log=log)
-            head, *rest = table(found)
-            title = f"{place}, {'beside two busy processes' if load else 'quiet'}"
-            lines += ["", head.replace("| jury |", f"| jury in {title} |"), *rest, "", f"{title}: {summary(found)}."]
-            print(f"{title}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+            lines += _titled(place, load, found)
+            print(f"{place}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
             print("not right:", *failing(found), file=sys.stderr, flush=True)
     return [LEGEND, *lines]
+
+
+def read_tables(log: str) -> list[str]:
+    """Return the tables of a file that ``--log`` made."""
+    runs: dict[tuple[str, bool], dict[str, list[list[Judged]]]] = {}
+    with open(log, encoding="utf-8") as file:
+        for seen in map(json.loads, file):
+            place = runs.setdefault((seen["place"], seen["load"]), {})
+            place.setdefault(seen["name"], []).append(compare(seen["name"], seen))
+    lines = [LEGEND]
+    for (place_name, load), by_name in runs.items():
+        lines += _titled(place_name, load, [judged for rounds in by_name.values() for judged in middle_round(rounds)])
+    return lines
+
+
+def _titled(place: str, load: bool, found: list[Judged]) -> list[str]:
+    head, *rest = table(found)
+    title = f"{place}, {'beside two busy processes' if load else 'quiet'}"
+    return ["", head.replace("| jury |", f"| jury in {title} |"), *rest, "", f"{title}: {summary(found)}."]
 
 
 def every_table() -> list[str]:
@@ -81,7 +98,11 @@ def main() -> None:
     parser.add_argument("--load", action="store_true", help="keep two processes busy beside each program")
     parser.add_argument("--rounds", type=int, default=1, help="how often each program runs (default 1)")
     parser.add_argument("--log", default="", help="a file to which all that was shown is appended, as JSON")
+    parser.add_argument("--read", default="", metavar="LOG", help="make the tables of such a file; run nothing")
     options = parser.parse_args()
+    if options.read:
+        print("\n".join(read_tables(options.read)))
+        return
     print("\n".join(tables(options.where, available(options.only), [options.load], options.rounds, options.log)))
 
 

@@ -78,7 +78,7 @@ def _run(command: list[str], program: Program, folder: str, *, fails: bool = Fal
 def in_jupyter(program: Program) -> Seen:
     """Run a program in a real kernel with widgets, and read the last state of the strip."""
     with tempfile.TemporaryDirectory() as folder:
-        manager, client = start_new_kernel(cwd=folder, env=environment(program))
+        manager, client = start_new_kernel(cwd=folder, env=environment(program), stderr=subprocess.DEVNULL)
         try:
             cells = ["%load_ext xlascope", program.imports, program.setup, *[program.cell] * program.again]
             for cell in cells:

@@ -17,15 +17,16 @@ Mark = Literal["", "unsteady", "uncertain"]
 
 _UNITS_IN_MS = {"s": 1e3, "ms": 1.0, "µs": 1e-3, "ns": 1e-6}
 _TIME = r"([\d.,e+]+) (s|ms|µs|ns)\b"
-_EACH = re.compile(rf"(≤ |at most |about |~)?{_TIME} each(?: \(([^)]*)\))?")
+_EACH = re.compile(rf"(≤ |at most |about |~)?{_TIME} each(?: on the devices?)?(?: \(([^)]*)\))?")
+_MEAN = re.compile(rf"mean {_TIME}")
 _EVERY = re.compile(rf"(≤ |at most )?one every {_TIME}")
 _RAN = re.compile(r"ran [\d,]+ times?, (.*)")
-_MEDIAN = rf": median {_TIME}, 10th to 90th percentile ([\d.,]+) ?(s|ms|µs|ns)? to {_TIME}"
+_MEDIAN = rf": median {_TIME}, 10th to 90th percentile ([\d.,]+) ?(s|ms|µs|ns)? to {_TIME}(?:, mean {_TIME})?"
 _BEHIND = {"period": re.compile(r"Period[^:]*" + _MEDIAN), "device": re.compile(r"Time on the devices" + _MEDIAN)}
 
 
 class Figure(NamedTuple):
-    """Time that is shown of a function, in milliseconds, with its percentiles where they are shown.
+    """Time that is shown of a function, in milliseconds, with its percentiles and its mean where they are shown.
 
     ``mark`` says whether it is marked as ``uncertain`` (``≤``, or single calls instead of a figure), or as
     ``unsteady``: calls differ.
@@ -36,6 +37,7 @@ class Figure(NamedTuple):
     low: float | None = None
     high: float | None = None
     mark: Mark = ""
+    mean: float | None = None
 
 
 def line_of(shown: Mapping[str, Any]) -> str:
@@ -62,7 +64,8 @@ def figures(shown: Mapping[str, Any]) -> dict[Kind, Figure]:
     each, every = _EACH.search(line), _EVERY.search(line)
     if each is not None:
         mark: Mark = "uncertain" if each[1] else "unsteady" if "unsteady" in (each[4] or "") else ""
-        found["call"] = Figure("call", _ms(each[2], each[3]), mark=mark)
+        mean = _MEAN.search(each[4] or "")
+        found["call"] = Figure("call", _ms(each[2], each[3]), mark=mark, mean=_ms(mean[1], mean[2]) if mean else None)
         if mark == "unsteady" and "period" in found:
             found["period"] = found["period"]._replace(mark=mark)
     if every is not None and "period" not in found:
@@ -86,10 +89,12 @@ def _behind(shown: Mapping[str, Any]) -> Iterator[Figure]:
     for kind, name in by_kind.items():
         times = shown.get(name)
         if isinstance(times, Mapping):
-            yield Figure(kind, times["median"] * 1e3, times["low"] * 1e3, times["high"] * 1e3)
+            median, low, high, mean = (times.get(name) for name in ("median", "low", "high", "mean"))
+            yield Figure(kind, median * 1e3, low * 1e3, high * 1e3, mean=mean * 1e3 if mean else None)
         elif "times" in shown and (found := _BEHIND[kind].search(shown["times"][-1])):
-            median, unit, low, low_unit, high, high_unit = found.groups()
-            yield Figure(kind, _ms(median, unit), _ms(low, low_unit or high_unit), _ms(high, high_unit))
+            median, unit, low, low_unit, high, high_unit, mean, mean_unit = found.groups()
+            ends = _ms(low, low_unit or high_unit), _ms(high, high_unit)
+            yield Figure(kind, _ms(median, unit), *ends, mean=_ms(mean, mean_unit) if mean else None)
 
 
 def _ms(number: str, unit: str) -> float:

@@ -33,10 +33,13 @@ class Row(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """Return shown / true; where the truth is between two values, to the nearest."""
+        """Return shown / true; of the nearest values where median and mean differ. It is 1.0 where these overlap."""
         if self.shown is None or not self.true:
             return None
-        return self.shown.ms / min(max(self.shown.ms, min(self.true)), max(self.true))
+        shown = self.shown.ms, self.shown.mean or self.shown.ms
+        if max(shown) < min(self.true):
+            return max(shown) / min(self.true)
+        return max(min(shown) / max(self.true), 1.0)
 
     @property
     def verdict(self) -> Verdict:
@@ -46,7 +49,8 @@ class Row(NamedTuple):
             return ""
         if self.shown.mark == "uncertain":
             return "warned"
-        if abs(ratio - 1) <= MAX_ERROR or self._is_within_resolution(self.shown.ms - self.shown.ms / ratio):
+        error = self.shown.ms * (1 - 1 / ratio)
+        if abs(ratio - 1) <= MAX_ERROR or self._is_within_resolution(error):
             return "right"
         if self.shown.mark:
             return "unsteady"
@@ -115,8 +119,9 @@ LEGEND = (
     f"A number is right within {MAX_ERROR:.0%} of the program's own clock; a call under {SHORT_MS * 1e3:.0f} µs within "
     f"{SHORT_ERROR_MS * 1e3:.0f} µs; device time may be {DISPATCH_MS * 1e3:.0f} µs shorter than a call that is waited "
     f"for. *Wrong* is off by more than {MAX_FACTOR} times without a mark; *warned* is marked with ≤ or lists single "
-    "calls; *unsteady* is neither right nor unmarked. A truth of two values is median and mean, or the time of a call "
-    "on the devices and that of one waited for: what is between is right. ~: only the mean of a loop is known."
+    "calls; *unsteady* is neither right nor unmarked. Of two values, one is the median and one the mean of calls that "
+    "differ, or (as truth) the time of a call on the devices and that of one waited for: what is between is right. ~: "
+    "only the mean of a loop is known."
 )
 
 
@@ -144,7 +149,9 @@ def _shown(row: Row) -> list[str]:
     if row.shown is None:
         return ["", ""]
     mark = {"uncertain": "≤ ", "unsteady": "± "}.get(row.shown.mark, "")
-    return [f"{mark}{row.shown.ms:.3g}", "" if row.ratio is None else f"**{row.ratio:.2f}**"]
+    mean = row.shown.mean or row.shown.ms
+    shown = "-".join(dict.fromkeys(f"{value:.3g}" for value in sorted((row.shown.ms, mean))))
+    return [f"{mark}{shown}", "" if row.ratio is None else f"**{row.ratio:.2f}**"]
 
 
 def summary(every: Sequence[Judged]) -> str:

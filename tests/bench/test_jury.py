@@ -102,8 +102,8 @@ def test_what_is_measured_after_the_cell_fills_what_is_missing(capsys: pytest.Ca
 
 PERIOD = {"median": 2e-3, "low": 1e-3, "high": 3e-3, "calls": 97, "clock": "host"}
 BEHIND = (
-    "Period (from one completion to the next): median 2 ms, 10th to 90th percentile 1 to 3 ms, 97 warm calls, "
-    "host clock. "
+    "Period (from one completion to the next): median 2 ms, 10th to 90th percentile 1 to 3 ms, mean 2.5 ms, "
+    "97 warm calls, host clock. "
     "Time on the devices: median 85 µs, 10th to 90th percentile 80 µs to 1 ms, 9 warm calls, profiler."
 )
 
@@ -115,16 +115,16 @@ BEHIND = (
         ({"step": 2e-3, "clock": "host", "at_most": True}, "≤ 2 ms each (host clock)", {"call": (2.0, "uncertain")}),
         ({"step": 0.0}, "", {}),
         (
-            {"text": "traced f: 2 equations in 1 ms; ran 1,000 times, 85 µs each (profiler), one every 2 ms; more"},
-            "85 µs each (profiler), one every 2 ms",
+            {"text": "traced f: 2 in 1 ms; ran 1,000 times, 85 µs each on the device (profiler), one every 2 ms; more"},
+            "85 µs each on the device (profiler), one every 2 ms",
             {"call": (0.085, ""), "period": (2.0, "")},
         ),
         ({"text": "traced f: 2 equations in 1 ms; ran 1 time"}, "", {}),
         ({"text": "traced f: 1 in 1 ms; ran 3 times, 1.2, 9.8, 3 ms"}, "1.2, 9.8, 3 ms", {"call": (3.0, "uncertain")}),
         ({"text": "traced f: 1 in 1 ms; ran 2 times, 12 ms, 900 µs"}, "12 ms, 900 µs", {"call": (6.45, "uncertain")}),
         (
-            {"times": ["2 ms each", "host clock, unsteady", "", BEHIND]},
-            "2 ms each (host clock, unsteady)",
+            {"times": ["2 ms each", "host clock, unsteady: mean 2.5 ms", "", BEHIND]},
+            "2 ms each (host clock, unsteady: mean 2.5 ms)",
             {"call": (2.0, "unsteady"), "period": (2.0, "unsteady"), "device": (0.085, "")},
         ),
         (
@@ -144,6 +144,7 @@ def test_percentiles_are_read_from_the_record_and_from_the_words() -> None:
     assert figures({"period": PERIOD})["period"][1:4] == (2.0, 1.0, 3.0)
     found = figures({"times": ["2 ms each", "", "", BEHIND]})
     assert found["period"][1:4] == (2.0, 1.0, 3.0) and found["device"][1:4] == pytest.approx((0.085, 0.08, 1.0))
+    assert found["period"].mean == 2.5 and found["device"].mean is None
 
 
 # Verdicts ------------------------------------------------------------------------------------------------------------
@@ -186,6 +187,12 @@ def test_a_figure_that_is_marked_is_not_wrong() -> None:
     for mark, said in marks.items():
         assert Row("p", "f", 9, "", "call", (2.0,), Figure("call", 9.0, mark=mark)).verdict == said
     assert Row("p", "f", 9, "", "call", (2.0,), Figure("call", 2.0, mark="uncertain")).verdict == "warned"
+
+
+def test_median_and_mean_are_compared_with_median_and_mean() -> None:
+    ratios = [Row("p", "f", 9, "", "period", (1.0, 2.0), Figure("period", 3.0, mean=mean)).ratio for mean in (1.5, 4.0)]
+    assert ratios == [1.0, 1.5]
+    assert Row("p", "f", 9, "", "period", (8.0, 9.0), Figure("period", 3.0, mean=4.0)).ratio == 0.5
 
 
 def test_programs_of_one_function_are_compared_in_their_order() -> None:
