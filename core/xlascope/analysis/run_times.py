@@ -53,11 +53,13 @@ def word_call_times(run: Executed) -> CallTimeWords:
         return CallTimeWords("")
     clock, period = CLOCKS.get(run.clock, UNKNOWN_CLOCK), run.period
     if run.at_most:
-        each = f"≤ {seconds(run.step)} each" if period is None else f"one every {seconds(run.step)}"
+        each = f"≤ {seconds(run.step)} each" if period is None else f"one every {seconds(period.median)}"
         return CallTimeWords(each, clock)
     is_longer = period is not None and period.median > LONGER_FACTOR * run.step
     if period is not None and not is_longer and _is_unsteady(period):
-        clock += f", unsteady: mean {seconds(period.mean)}"
+        clock += ", unsteady"
+        if abs(period.mean - period.median) > UNSTEADY_MEAN_FRACTION * period.median:
+            clock += f": mean {seconds(period.mean)}"
     every = f"one every {seconds(period.median)}" if period is not None and is_longer else ""
     where = " on the device" if run.clock == "profile" and is_longer else ""
     return CallTimeWords(f"{seconds(run.step)} each{where}", clock, every)
@@ -96,6 +98,8 @@ def _describe_distribution(times: TimeDistribution) -> str:
         low = low.split()[0]
     clock = CLOCKS.get(times.clock, UNKNOWN_CLOCK)
     spread = f"10th to 90th percentile {low} to {high}, mean {seconds(times.mean)}"
+    if times.low == times.high:
+        spread = "no percentiles"
     return f"median {seconds(times.median)}, {spread}, {plural(times.calls, 'warm call')}, {clock}"
 
 

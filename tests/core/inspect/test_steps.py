@@ -223,3 +223,18 @@ def test_timings_of_a_donating_function_are_measured_on_copies(donating: Any) ->
         if isinstance(each, records.Executed)
     )
     assert run.step > 0 and run.observed_calls > 0
+
+
+@pytest.mark.parametrize(("sizes", "is_mixed"), [((30,) * 20 + (20,) * 20, False), (((30,) * 4 + (20,)) * 8, True)])
+def test_calls_of_two_programs_by_turns_have_no_period(sizes: tuple[int, ...], is_mixed: bool) -> None:
+    add = xs.jit(lambda x: x + 1)
+    arrays = {size: jnp.ones((size, 3)) for size in set(sizes)}
+    seen: list[Any] = []
+    with Sampler(emit=seen.append, windows=False):
+        for size in sizes:
+            add(arrays[size]).block_until_ready()
+    last = {each.program: each for each in seen if isinstance(each, records.Executed)}
+    assert sum(each.calls for each in last.values()) == 40 and len(last) == 2
+    for record in last.values():
+        assert any("by turns" in note for note in record.notes) == is_mixed
+        assert (record.period is None) == is_mixed

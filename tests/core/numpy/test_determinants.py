@@ -40,13 +40,7 @@ def _derivatives_along(a, t):
 CASES = pytest.mark.parametrize(
     ("size", "is_complex"),
     [(1, False), (4, True), (5, False)]
-<<<<<<< HEAD
-    + [
-        pytest.param(*case, marks=pytest.mark.slow) for case in ((1, True), (2, True), (3, True), (4, False), (7, True))
-    ],
-=======
     + [pytest.param(*case, marks=pytest.mark.slow) for case in ((1, True), (2, True), (3, True), (7, True))],
->>>>>>> right
 )
 
 

@@ -13,7 +13,7 @@ from ...control.jit.retrace_reasons import is_of_library
 from ...control.jit.trace_cache import iterate_traces
 from ...ir.jaxpr import ClosedJaxpr
 from ...runtime.boot import post_hook, watch_calls
-from ..running.engines import CallHook, DispatchListener, WatchedProgram
+from ..running.engines import CallHook, DispatchListener, WatchedProgram, sort_shapes
 from .traced_calls import cache_record, executables_of, jitted_of, rebuild_records, traces_of
 
 #: Names of xlascope's modules are unique in the process.
@@ -46,7 +46,12 @@ class JitExecutionEngine:
     def programs(self, key: Any) -> Sequence[WatchedProgram]:
         """Return the traces of a function, which is its own key, as programs."""
         return [
-            WatchedProgram(traced.number, traced.program.name, partial(_modules, traced.program))
+            WatchedProgram(
+                traced.number,
+                traced.program.name,
+                partial(_modules, traced.program),
+                partial(sort_shapes, traced.program.in_avals),
+            )
             for traced in traces_of(key)
         ]
 

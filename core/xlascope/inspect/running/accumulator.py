@@ -14,11 +14,17 @@ from dataclasses import dataclass, field
 
 from ... import records
 from ...readers.profiles import ModuleProfile
-from .periods import CallLog, distribution_of_calls, weighted_quantile
+from .periods import MIN_CALLS, WARM_UP_AFTER_COMPILING, CallLog, distribution_of_calls, weighted_quantile
 from .step_time import StepTime
 
 NO_STEP_TIME = StepTime(0.0, "")
 NO_LOG = CallLog()
+#: A window in which warm-up calls are at most one in so many counts as one of warm calls.
+MIN_WARM_FACTOR = 10
+MIXED_NOTE = (
+    "several programs of this function are called by turns (arguments of other shapes): their calls are not told "
+    "apart, so their number is uncertain and there is no period"
+)
 #: Number of profiled calls of which the durations are stored.
 MAX_DURATIONS = 4096
 
@@ -73,6 +79,11 @@ class ProgramTally:
         """Return whether no complete call was profiled, or no warm one though there are warm calls now."""
         return not self.observed or (self.has_warm_calls and not self.is_warm)
 
+    @property
+    def has_device_time(self) -> bool:
+        """Return whether enough warm calls were profiled for a median."""
+        return self.is_warm and len(self.durations) >= MIN_CALLS
+
     def add_window(self, profiles: Iterable[ModuleProfile], seconds: float = 0.0, *, warm: bool = True) -> None:
         """Add the profiles of this program's modules in one window, which was open for ``seconds``.
 
@@ -80,6 +91,7 @@ class ProgramTally:
         """
         window_profiles = list(profiles)
         complete = [profile for profile in window_profiles if profile.observed_calls]
+        warm = warm or sum(profile.observed_calls for profile in complete) >= MIN_WARM_FACTOR * WARM_UP_AFTER_COMPILING
         if complete and warm and not self.is_warm:
             self.is_warm = True
             self._start_module("")
@@ -129,11 +141,14 @@ class ProgramTally:
         pace: float = 0.0,
         period: records.TimeDistribution | None = None,
         log: CallLog = NO_LOG,
+        *,
+        is_mixed: bool = False,
     ) -> records.Executed:
         """Return the sums as a record.
 
         ``step`` is the time of one call with its clock, ``pace`` the seconds from call to call (0.0 if unknown),
-        ``period`` their distribution. ``log`` has the first calls.
+        ``period`` their distribution. ``log`` has the first calls. With ``is_mixed`` calls of other programs of the
+        function are counted here, or the other way round.
         """
         pause_factor = max(pace / step.seconds, 1.0) if step.seconds else 1.0
         devices = tuple(self.devices.values()) if self.observed else self.parts
@@ -148,12 +163,12 @@ class ProgramTally:
             step=step.seconds,
             devices=tuple(sorted(devices, key=lambda device: _device_sort_key(device.device))),
             clock=step.clock,
-            notes=(*self.notes, *self._missing_notes()),
+            notes=(*self.notes, *([MIXED_NOTE] if is_mixed else ()), *self._missing_notes()),
             at_most=step.at_most,
             profiling=self.profiling if self.observed else 0.0,
             module=self.module,
             period=period,
-            device_time=distribution_of_calls(self.durations) if self.is_warm else None,
+            device_time=distribution_of_calls(self.durations) if self.has_device_time else None,
             first_calls=() if period is not None else tuple(log.first_calls),
             warm_up=max((log.warm_from or 1) - 1, 0),
         )

@@ -11,16 +11,16 @@ from .engines import CallHook, ExecutionEngine
 
 _log = logging.getLogger(__name__)
 
-CallListener = Callable[[Any, Any, bool], None]
+CallListener = Callable[[Any, Any, Any, bool], None]
 
 #: Results are passed on after all of the first calls of one function, then after ever rarer ones, and after
 #: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done.
-FIRST_REPORTED_CALLS, REPORT_GROWTH = 12, 1.25
+FIRST_REPORTED_CALLS, REPORT_GROWTH = 12, 1.12
 UNREACHABLE_COUNT = 1 << 62
 
 
 class CallCounter:
-    """Counter of calls while it is started; some calls are also passed to ``on_call(key, results, first)``.
+    """Counter of calls while it is started; some calls are also passed to ``on_call(key, arguments, results, first)``.
 
     Functions are those of one engine (``runs``), each identified by its key; ``first`` is true at the function's
     first call. The counter sees the calls that repeat in C++; those that go through Python (the first of their kind)
@@ -75,10 +75,10 @@ class _CounterFunctions(NamedTuple):
     read_without_key: Callable[[], int]
 
 
-def _notify(on_call: CallListener, function: Any, out: Any, first: bool) -> None:
+def _notify(on_call: CallListener, function: Any, arguments: Any, out: Any, first: bool) -> None:
     """Call ``on_call`` and log its exception, which would otherwise propagate to the user's call."""
     try:
-        on_call(function, out, first)
+        on_call(function, arguments, out, first)
     except Exception:
         _log.exception("telling of a call failed")
 
@@ -104,9 +104,9 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
         if function is current and count < mark:
             count += 1
         else:
-            switch(function, out)
+            switch(function, (args, kwargs), out)
 
-    def switch(function: Any, out: Any) -> None:
+    def switch(function: Any, arguments: Any, out: Any) -> None:
         nonlocal current, key, count, mark, pending_requests, without_key
         if inspecting():
             return
@@ -127,7 +127,7 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
             due[key] = calls + 1 if calls < FIRST_REPORTED_CALLS else int(calls * REPORT_GROWTH)
         mark = 1 if pending_requests else due[key] - calls
         if first or is_requested or is_due:
-            _notify(on_call, key, out, first)
+            _notify(on_call, key, arguments, out, first)
 
     def read_counts() -> dict[Any, int]:
         totals = dict(counts)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+from .engines import Shapes
+
 #: Maximum number of pending calls. If results are never used, calls can be dispatched faster than they complete.
 MAX_PENDING_CALLS = 64
 #: Number of calls whose results were ready at once that are passed on together: each time wakes up a thread, which
@@ -26,6 +28,7 @@ class DispatchedCall(NamedTuple):
     ``counts`` are the calls of functions by key, ``started`` the calls through Python by program number. ``began`` is
     when the call was made (None if unknown), ``returned`` when it came back; both in seconds of
     ``time.perf_counter``. ``overhead`` are the seconds that the calling thread spent on noting earlier calls.
+    ``shapes`` are those of the arguments, where the function has several programs.
     """
 
     function: Any
@@ -35,6 +38,7 @@ class DispatchedCall(NamedTuple):
     returned: float
     began: float | None = None
     overhead: float = 0.0
+    shapes: Shapes | None = None
 
 
 CompletionListener = Callable[[DispatchedCall, float | None, bool, bool], None]

@@ -16,12 +16,34 @@ CallHook = Callable[[Any, Any, Any, Any], None]
 DispatchListener = Callable[[int, Any], None]
 
 
+#: Shapes of a call's arguments that are arrays with axes, sorted.
+Shapes = Sequence[tuple[int, ...]]
+
+
+def _unknown_shapes() -> Shapes | None:
+    return None
+
+
 class WatchedProgram(NamedTuple):
-    """Program of a watched function: its number and name; ``modules()`` are those compiled for it so far."""
+    """Program of a watched function: its number and name; ``modules()`` are those compiled for it so far.
+
+    ``shapes()`` are those of its inputs, None if unknown.
+    """
 
     number: int
     name: str
     modules: Callable[[], Iterable[str]]
+    shapes: Callable[[], Shapes | None] = _unknown_shapes
+
+
+def sort_shapes(arrays: Iterable[Any]) -> list[tuple[int, ...]]:
+    """Return the sorted shapes of the arrays that have axes; the number of scalars may differ for the same program.
+
+    >>> import numpy as np
+    >>> sort_shapes([np.ones((2, 3)), 1.0, np.ones(4), np.float32(1)])
+    [(2, 3), (4,)]
+    """
+    return sorted(tuple(shape) for array in arrays if (shape := getattr(array, "shape", ())))
 
 
 class ExecutionEngine(Protocol):

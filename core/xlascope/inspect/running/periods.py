@@ -32,6 +32,8 @@ MAX_FIRST_CALLS = 7
 #: Number of warm-up calls after a compilation and without one: up to the first that found everything compiled, and
 #: the next.
 WARM_UP_AFTER_COMPILING, WARM_UP_CALLS = 3, 2
+#: Completions are not enough if other moments are known of more than this multiple of their calls.
+MAX_MISSING_FACTOR = 1.5
 #: Depth of the queue in which XLA holds calls that did not begin: a call returns late only when it is full.
 QUEUE_DEPTH = 32
 LOW, HIGH = 0.1, 0.9
@@ -116,17 +118,19 @@ class CallLog:
         """Return the moments of warm calls, by number of calls.
 
         If too few completions are known (results were donated to the next call, or all were noticed late), these are
-        the moments at which calls returned while the queue was full. A late one counts only at the end of a run of
-        which most calls were noticed late.
+        the moments at which calls returned while the queue was full. A late one counts only at the end of a run, if
+        many calls are missing there.
         """
         known = sorted(self.anchors)
         late = self.last_late
-        if known and late is not None and late.calls - known[0].calls > 2 * (known[-1].calls - known[0].calls):
+        if known and late is not None and late.calls - known[0].calls > MAX_MISSING_FACTOR * _count_calls(known):
             known.append(late)
-        if len(known) < 2 or known[-1].calls - known[0].calls < MIN_CALLS:
-            filled = [anchor for anchor in self.returns if anchor.calls >= (self.warm_from or 0) + QUEUE_DEPTH]
-            known = filled if len(filled) > len(known) else known
-        return known
+        filled = [anchor for anchor in self.returns if anchor.calls >= (self.warm_from or 0) + QUEUE_DEPTH]
+        return filled if _count_calls(filled) > MAX_MISSING_FACTOR * max(_count_calls(known), MIN_CALLS) else known
+
+
+def _count_calls(anchors: Sequence[Anchor]) -> int:
+    return anchors[-1].calls - anchors[0].calls if anchors else 0
 
 
 def is_short(anchors: Sequence[Anchor]) -> bool:

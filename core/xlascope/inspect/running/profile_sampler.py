@@ -26,7 +26,7 @@ from ..inspection_scope import inspecting
 from .call_counter import CallCounter
 from .call_gate import CallGate
 from .completion_tracker import CompletionTracker, DispatchedCall
-from .engines import DispatchListener, ExecutionEngine, WatchedProgram, subscribe
+from .engines import DispatchListener, ExecutionEngine, WatchedProgram, sort_shapes, subscribe
 from .periods import weighted_quantile
 from .profiler_schedule import ProfilerSchedule
 from .running_programs import RunningPrograms
@@ -178,9 +178,13 @@ class Sampler:
 
     # On the threads of the program that is watched -------------------------------------------------------------------
 
-    def _on_call(self, watched_engine: ExecutionEngine, function: Any, out: Any, first: bool) -> None:
+    def _on_call(self, watched_engine: ExecutionEngine, function: Any, arguments: Any, out: Any, first: bool) -> None:
         returned = time.perf_counter()
-        call = DispatchedCall(function, None, self._counts(), dict(self._starts), returned, overhead=self._overhead)
+        is_ambiguous = len(watched_engine.programs(function)) > 1
+        shapes = sort_shapes(watched_engine.leaves(arguments)) if is_ambiguous else None
+        call = DispatchedCall(
+            function, None, self._counts(), dict(self._starts), returned, overhead=self._overhead, shapes=shapes
+        )
         self._completions.add(call, partial(watched_engine.leaves, out))
         self._gate.enter(partial(watched_engine.leaves, out))
         if first:

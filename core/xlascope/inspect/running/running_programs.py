@@ -10,12 +10,12 @@ from typing import Any
 from ... import records
 from ...readers.hlo.schedules import Schedules, read_schedules
 from ...readers.profiles import ModuleProfile
-from .accumulator import ProgramTally
+from .accumulator import NO_STEP_TIME, ProgramTally
 from .completion_tracker import DispatchedCall
-from .engines import WatchedProgram
+from .engines import Shapes, WatchedProgram
 from .periods import CallLog, weighted_quantile
 from .profiler_schedule import ProfilerSchedule
-from .step_time import Completion, CompletionHistory, StepTimes
+from .step_time import Completion, CompletionHistory, StepTime, StepTimes
 
 
 class RunningPrograms:
@@ -45,6 +45,7 @@ class RunningPrograms:
         self._starts = 0
         self._finished: dict[int, int] = {}
         self._warm_in_window: set[int] = set()
+        self._mixed: set[int] = set()
         self._completions: deque[tuple[int, float]] = deque(maxlen=16)
         self._last_call_counts: tuple[Mapping[Any, int], Mapping[int, int]] = ({}, {})
 
@@ -125,6 +126,8 @@ class RunningPrograms:
         program = call.program if call.program is not None else self._program_of(call.function)
         if program is None:
             return
+        if call.shapes is not None and not self._is_called_with(call.function, program, call.shapes):
+            self._mixed.update(item.number for item in self._programs_of(call.function))
         self._changed.update(new)
         if completion_time is None:
             self.pace.add_donated(program, self._finished.get(program, 0), call.returned)
@@ -182,7 +185,7 @@ class RunningPrograms:
 
     def times(self) -> StepTimes:
         """Return the current step times of the programs."""
-        observed = {number: tally for number, tally in self.tallies.items() if tally.observed}
+        observed = {number: tally for number, tally in self.tallies.items() if tally.has_device_time}
         call_seconds = {number: weighted_quantile(tally.call_seconds, 0.5) for number, tally in observed.items()}
         return StepTimes(self.pace, {number: tally.step for number, tally in observed.items()}, call_seconds)
 
@@ -191,12 +194,27 @@ class RunningPrograms:
         changed, self._changed = self._changed, set()
         times = self.times()
         return [
-            self.tallies[number].record(
-                times.step(number), times.pace(number), times.period(number), self.pace.logs.get(number, CallLog())
-            )
+            self._record(number, times)
             for number in sorted(changed)
             if number in self.tallies and self.tallies[number].calls
         ]
+
+    def _record(self, number: int, times: StepTimes) -> records.Executed:
+        """Return the record of a program; without host times if its calls are not told apart from another program's."""
+        tally = self.tallies[number]
+        if number in self._mixed:
+            step = StepTime(tally.step, "profile") if tally.has_device_time else NO_STEP_TIME
+            return tally.record(step, is_mixed=True)
+        log = self.pace.logs.get(number, CallLog())
+        return tally.record(times.step(number), times.pace(number), times.period(number), log)
+
+    def _is_called_with(self, function: Any, program: int, shapes: Shapes) -> bool:
+        """Return whether a call with arguments of these shapes can be one of a program; True if that is unknown.
+
+        ``function`` is the key of its function.
+        """
+        fitting = [item.number for item in self._programs_of(function) if item.shapes() in (None, shapes)]
+        return program in fitting or not fitting
 
     def called_programs(self) -> list[WatchedProgram]:
         """Return the called programs of counted functions."""

@@ -168,11 +168,10 @@ class CompletionHistory:
             isolated_calls.append(_IsolatedCall(seconds, number, is_warm, is_profiled, is_queued))
 
     def _add_upper_bound(self, now: Completion) -> None:
-        """Add a completion that was noticed late: some call took at most the mean time since the last one."""
+        """Add a completion that was noticed late: a call took at most the time since the last one."""
         since = max(self.last.time, now.began or 0.0)
-        calls = _count_new_calls(self.last, now).get(now.program, 0)
-        if calls and now.time > since:
-            bound = (now.time - since) / calls
+        if now.time > since:
+            bound = now.time - since
             self.upper_bounds[now.program] = min(self.upper_bounds.get(now.program, bound), bound)
 
     def period(self, program: int) -> TimeDistribution | None:
@@ -248,7 +247,7 @@ class StepTimes:
         """Return the time of one call of a program."""
         share, isolated = self.share(program), self._isolated_step(program)
         if isolated is None:
-            bound = share or self._pace.upper_bounds.get(program, 0.0)
+            bound = self.pace(program) or self._pace.upper_bounds.get(program, 0.0)
             return StepTime(bound, "host", at_most=True) if bound else StepTime(0.0, "")
         queued = self._isolated_seconds(program, queued=True)
         if share and queued and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:

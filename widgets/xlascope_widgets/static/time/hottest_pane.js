@@ -5,13 +5,8 @@ import { el } from "../ground/element.js";
 import { formatBytes, formatFlops, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { explainTerms } from "../program/terms.js";
 import { registerPane } from "../parts/panes.js";
-<<<<<<< HEAD
 import { describeSharing, getLineTimes } from "../program/line_times.js";
-import { describeOrigin, formatOverlap } from "../program/stage_labels.js";
-=======
-import { getLineTimes } from "../program/line_times.js";
 import { describeOrigin, formatKernelOrigin, formatOverlap } from "../program/stage_labels.js";
->>>>>>> panel
 import { drawUnreadable, UNREAD_PROFILE } from "../program/unreadable_notes.js";
 import { getTimeState } from "./time_state.js";
 /** @typedef {import("../store/store.js").Store} Store */
