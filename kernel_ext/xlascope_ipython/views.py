@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from xlascope.analysis.cell_runs import CellRun
 from xlascope.analysis.retraces import RetracedFunction, Retraces, format_heading
 from xlascope.inspect import Comparison, Inspection, Renderer
-from xlascope.records import Failure, Record, TimeAccount
+from xlascope.records import Failure, Record, TimeAccount, Traced
 from xlascope.records.plain import plain
 from xlascope.records.stages import Stages
 from xlascope_widgets import Panel, text
@@ -54,6 +54,8 @@ def make_renderer(shell: InteractiveShell) -> Renderer | None:
     def render(inspection: Inspection) -> MimeBundle | None:
         if inspection.question in ("jaxpr", "hlo", "removed", "time"):
             return None
+        if inspection.question in ("written", "doctor") and not any(isinstance(r, Traced) for r in inspection.records):
+            return None  # a function that cannot be jitted has no program to draw
         if inspection.question == "recompiles":
             functions = Retraces.of(inspection.records).by_cost()
             return {"text/html": recompiles_html(functions), "text/plain": inspection.text}, {}

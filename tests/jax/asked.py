@@ -69,8 +69,11 @@ def notebook():
 def questions():
     import jax
     import jax.numpy as jnp
+    import numpy
 
     original = places(jax)
+    plain = lambda x: jnp.sin(x) * 2.0 + 1.0  # noqa: E731
+    rounded = jax.jit(lambda x: x * 2)
     undo, again = xlascope_jax.install(), xlascope_jax.install()
     names = {"__name__": "user", "jax": jax, "jnp": jnp}
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
@@ -103,6 +106,9 @@ def questions():
         "of a number": [found.record.function, attributed(of(records.Compiled, inspect.fusions(found).records)[0])],
         "no call": refused(lambda: inspect.timings(found)),
         "plain": inspect.explore(lambda x: jnp.sin(x) * 2.0, x).records[0].jaxpr.equations[0].operation,
+        "eager": [inspect.timings(plain, x).eager.operations, inspect.timings(step, p, x).eager],
+        "cannot": inspect.timings(lambda x: x if x.sum() > 0 else -x, x).eager.cannot_jit.partition(":")[0],
+        "narrowed": [each.rule for each in inspect.doctor(rounded, numpy.linspace(0, 1, 500)).diagnosis.findings],
         "shapes": inspect.explore(step, p, jax.ShapeDtypeStruct((8, 64), "float32")).records[0].function,
         "options": changed(options={"xla_cpu_enable_fast_math": True}) is not None,
         "donate": refused(lambda: changed(donate="q")),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import Any
 
 from ..analysis.doctor import Evidence, diagnose, diagnosis_text
-from ..records import Compiled, Diagnosis
+from ..records import Compiled, Diagnosis, Executed, Jaxpr, Record, Traced, next_program
 from . import text
-from .producers import Subject, program_of
+from .producers import Subject, program_of, written_call_of
 from .recompile_log import avoidable_traces
 from .result import Inspection
+from .written_call import WrittenCall, measure_unjittable_call, measure_written_call
 
 
 class Examined(Inspection):
@@ -28,7 +30,8 @@ def doctor(fun: Subject, /, *args: Any, **kwargs: Any) -> Examined:
     (``xlascope.analysis.doctor.RULES``) examines the measurements. A rule without its evidence finds nothing, and
     insignificant problems are not reported, so a program without problems has no findings. The reasons of
     retraces are known from :func:`watch_recompiles` on (``%load_ext xlascope`` calls it). A call of shapes is
-    compiled and not run. Raises what tracing and compiling raise, and what :func:`timings` raises.
+    compiled and not run. A function that is not jitted is also called as written; if it cannot be jitted, only that is
+    examined. Raises what tracing and compiling raise, and what :func:`timings` raises.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> found = xs.inspect.doctor(lambda x: jnp.sin(x) * 2.0, jnp.arange(4.0))
@@ -37,16 +40,34 @@ def doctor(fun: Subject, /, *args: Any, **kwargs: Any) -> Examined:
     >>> found.diagnosis.findings
     ()
     """
-    program = program_of(fun, args, kwargs)
-    records = [program.record, *program.compiled()]
-    host, copied = program.host, None
+    written = written_call_of(fun, args, kwargs)
+    try:
+        program = program_of(fun, args, kwargs)
+    except Exception as error:
+        if written is None:
+            raise
+        return _examine_unjittable(written, error)
+    records: list[Record] = [program.record, *program.compiled()]
+    host, copied, eager = program.host, None, None
     unmeasured = host.unmeasured()
     if not unmeasured:
         records += host.measured(text.first_record(Compiled, records))
         copied = host.copied()
-    evidence = Evidence.of(records, avoidable_traces(host.numbers()), copied)
+        if written is not None:
+            eager = measure_written_call(written).with_jitted(text.first_record(Executed, records).step)
+    evidence = Evidence.of(records, avoidable_traces(host.numbers()), copied, eager, host.compare_narrowed())
     assert evidence is not None  # the trace is the first record
     diagnosis = diagnose(evidence)
     if unmeasured:
         diagnosis = dataclasses.replace(diagnosis, notes=(f"not run: {unmeasured}", *diagnosis.notes))
     return Examined(evidence, diagnosis, *records)
+
+
+def _examine_unjittable(written: WrittenCall, error: Exception) -> Examined:
+    """Return the findings about a call as written whose function cannot be jitted because of ``error``."""
+    eager = measure_unjittable_call(written, error)
+    name, now = eager.function, time.time()
+    untraced = Traced(next_program(), name, now, 0.0, Jaxpr(name, (), (), (), {}, ()), "", "", origin="first")
+    evidence = Evidence(untraced, eager=eager)
+    diagnosis = dataclasses.replace(diagnose(evidence), notes=(eager.summary, *eager.notes))
+    return Examined(evidence, diagnosis)

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ..bootstrap import get_engine, is_started
 from ..entry_points import find_entry_points
 from .inspection_scope import inspection
 from .program import Program
+from .written_call import WrittenCall
 
 _log = logging.getLogger(__name__)
 
@@ -36,12 +37,15 @@ class Producer(Protocol):
     """Provider of programs: an engine, or a watcher of one.
 
     ``program(query)`` traces a call, and returns None when the function is not this producer's; ``find(number)``
-    returns the program with a number, or None when the producer has none.
+    returns the program with a number, or None when the producer has none. ``written_call(query)`` returns the call as
+    its user wrote it, ``"jitted"`` when the function is jitted already, and None when it is not this producer's.
     """
 
     def program(self, query: Query) -> Program | None: ...
 
     def find(self, number: int) -> Program | None: ...
+
+    def written_call(self, query: Query) -> WrittenCall | Literal["jitted"] | None: ...
 
 
 _registered: list[Producer] = []
@@ -80,6 +84,21 @@ def program_of(fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] 
     query = fun if isinstance(fun, Query) else Query(fun, args, kwargs or {})
     with inspection():
         return next(program for producer in _producers() if (program := producer.program(query)) is not None)
+
+
+def written_call_of(
+    fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> WrittenCall | None:
+    """Return the call ``fun(*args, **kwargs)`` as its user wrote it; None for a jitted function and for a program.
+
+    Arguments are as for :func:`program_of`.
+    """
+    if isinstance(fun, Program):
+        return None
+    query = fun if isinstance(fun, Query) else Query(fun, args, kwargs or {})
+    calls = (producer.written_call(query) for producer in _producers() if hasattr(producer, "written_call"))
+    call = next((call for call in calls if call is not None), None)
+    return call if isinstance(call, WrittenCall) else None
 
 
 def find_program(number: int) -> Program | None:

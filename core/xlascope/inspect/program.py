@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import records
-from ..analysis.doctor import Copied
+from ..analysis.doctor import Copied, Narrowed
 from ..analysis.folded_products import add_folded_products
 from ..records.op_names import equation_paths
 from ..xla.mlir.stablehlo_reader import StableHLOProgram, read_stablehlo
@@ -89,6 +89,10 @@ class Host:
 
     def copied(self) -> Copied | None:
         """Return the measured cost of NumPy arrays among the arguments, or None if there are none."""
+        return None
+
+    def compare_narrowed(self) -> Narrowed | None:
+        """Return what narrowing does to the NumPy arrays among the arguments, or None if none is narrowed."""
         return None
 
     def numbers(self) -> frozenset[int]:

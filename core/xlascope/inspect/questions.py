@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..records import Compiled
+from ..analysis.eager_call import EagerCall
+from ..records import Compiled, Executed, Record
 from . import text
 from .materialization_text import materialization_text
 from .memory_text import memory_text
-from .producers import Subject, program_of
+from .producers import Subject, program_of, written_call_of
 from .program import QuestionError
 from .result import Inspection
+from .written_call import WrittenCall, add_eager_note, measure_unjittable_call, measure_written_call
 
 
 def explore(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
@@ -75,8 +78,27 @@ def fusions(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     return Inspection("fusions", records, text.format_fusions(records))
 
 
-def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
-    """Measure how long each kernel of ``fun(*args, **kwargs)`` takes on each device, by running it many times.
+class Timings(Inspection):
+    """Result of :func:`timings`; ``eager`` is the call as written if the function is not jitted, otherwise None."""
+
+    def __init__(
+        self, records: Sequence[Record], shown: str, eager: EagerCall | None, question: str = "timings"
+    ) -> None:
+        super().__init__(question, records, shown)
+        self.eager = eager
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the records and the breakdown as for any inspection, and ``eager``: the call as written, or None."""
+        return {**super().to_json(), "eager": self.eager.to_json() if self.eager is not None else None}
+
+
+def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Timings:
+    """Measure how long ``fun(*args, **kwargs)`` and each of its kernels take, by running it many times.
+
+    A function that is not jitted is measured as written first, operation by operation, and then jitted, which is
+    what kernels and lines belong to. The text has both times and the number of operations that a call dispatches. If
+    the function cannot be jitted, there is only the time as written, and the reason. It is called some 60 times or for
+    half a second, with copies of its arguments; what it prints is shown once.
 
     It runs a few times to warm up and then, for about a tenth of a second, inside profiler windows, on copies of
     arguments that the function donates. The text says which times are the profiler's and which the host clock's,
@@ -84,11 +106,26 @@ def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     peak, which is measured once, while the machine is idle, and cached. Raises
     :class:`xlascope.xla.profiling.profiler_windows.ProfilerInUseError` when this process is being profiled already.
     """
-    program = program_of(fun, args, kwargs)
+    written = written_call_of(fun, args, kwargs)
+    try:
+        program = program_of(fun, args, kwargs)
+    except Exception as error:
+        if written is None:
+            raise
+        return _time_as_written(written, error)
     program.host.check_callable()
-    records = [program.record, *program.compiled()]
+    records: list[Record] = [program.record, *program.compiled()]
     records += program.host.measured(text.first_record(Compiled, records))
-    return Inspection("timings", records, text.format_timings(records))
+    if written is None:
+        return Timings(records, text.format_timings(records), None)
+    eager = measure_written_call(written).with_jitted(text.first_record(Executed, records).step)
+    return Timings(add_eager_note(records, eager), text.format_timings(records, eager), eager)
+
+
+def _time_as_written(written: WrittenCall, error: Exception) -> Timings:
+    """Return the time of a call that cannot be jitted because of ``error``; raise that if it cannot be made either."""
+    eager = measure_unjittable_call(written, error)
+    return Timings((), "\n".join(text.eager_lines(eager)), eager, "written")
 
 
 def memory(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from ..analysis.costs.call_times import CallTimes, DeviceCall, break_down_call
 from ..analysis.costs.roofline import MIN_BOUND_FRACTION, HotKernel, kernel_flops, rank_kernels
 from ..analysis.costs.waiting import waits_of
+from ..analysis.eager_call import EagerCall
 from ..analysis.formatting import percent, plural, rate, seconds, size
+from ..ir.user_frames import title_of
 from ..records import Ceilings, Collective, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
 from .device_text import device_activity_lines
 from .materialization_text import materialization_line
@@ -19,6 +23,8 @@ R = TypeVar("R", Traced, Compiled, Executed)
 #: Number of operations in a kernel's row, and of source lines in a timing's.
 MAX_NAMES = 8
 
+#: A function is said to be faster, or slower, jitted from this ratio on.
+MIN_SPEEDUP_RATIO = 1.1
 #: Source of a time per call, by clock.
 CLOCK_NAMES = {"host": "host clock, until the results are there", "profile": "profiler", "": "measured"}
 NO_COMPLETE_CALL = "the profiler saw no whole call: kernels have no times"
@@ -43,17 +49,19 @@ def format_fusions(records: Sequence[Record]) -> str:
     return "\n".join([first, *table(rows, right=(2,)), *across, *_notes(compiled, equations), *format_notes(compiled)])
 
 
-def format_timings(records: Sequence[Record]) -> str:
+def format_timings(records: Sequence[Record], eager: EagerCall | None = None) -> str:
     """Return a table of a program's kernels with their measured times, and the same time by source line.
 
-    ``records`` contain a ``Compiled``, a ``Traced`` and an ``Executed``.
+    ``records`` contain a ``Compiled``, a ``Traced`` and an ``Executed``. ``eager`` is the call as written if the
+    function is not jitted.
     """
     compiled, run = first_record(Compiled, records), first_record(Executed, records)
     equations = _equations_by_path(first_record(Traced, records))
     traced = first_record(Traced, records)
     titles = {item.file: item.title for item in traced.sources}
     ceilings = next((item for item in records if isinstance(item, Ceilings)), None)
-    parts = [_compiled_line(compiled, traced), _run_line(run)]
+    as_written = eager_lines(eager, titles) if eager is not None else []
+    parts = [*as_written, _compiled_line(compiled, traced), ("jitted: " if eager is not None else "") + _run_line(run)]
     if ceilings is not None:
         parts.append(_ceilings_line(ceilings))
     account = break_down_call(run, compiled, traced)
@@ -67,6 +75,38 @@ def format_timings(records: Sequence[Record]) -> str:
         parts += [_attribution_line(account), *_lines_by_source(account, titles)]
     parts += format_notes(compiled, run)
     return "\n".join(parts)
+
+
+def eager_lines(eager: EagerCall, titles: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return lines about a call as written: its times, what it dispatches, and where.
+
+    ``titles`` are the titles of source files.
+    """
+    lines = [eager.summary + _format_speedup(eager.speedup)]
+    lines.append(eager.spread_text)
+    if eager.line is not None and eager.operations > 1:
+        location = f"{title_of_file(eager.line.file, titles)}:{eager.line.line}"
+        lines.append(f"{eager.line_operations:,} of {plural(eager.operations, 'eager operation')} start at {location}")
+    if eager.fetches:
+        location = (
+            f", at {title_of_file(eager.fetch_line.file, titles)}:{eager.fetch_line.line}" if eager.fetch_line else ""
+        )
+        lines.append(
+            f"values fetched to the host: {eager.fetches:,}, {seconds(eager.fetch_seconds)} of a call{location}"
+        )
+    return [*lines, *(f"note: {note}" for note in eager.notes)]
+
+
+def _format_speedup(speedup: float) -> str:
+    """Return how much faster or slower the jitted function is; ``""`` if that is unknown, or about the same."""
+    if not speedup or 1 / MIN_SPEEDUP_RATIO < speedup < MIN_SPEEDUP_RATIO:
+        return ""
+    return f" ({speedup:.3g} times faster)" if speedup > 1 else f" ({1 / speedup:.3g} times slower)"
+
+
+def title_of_file(file: str, titles: Mapping[str, str]) -> str:
+    """Return the display name of a file: its title in ``titles``, that of a notebook's cell, or its base name."""
+    return titles.get(file) or title_of(file) or os.path.basename(file)
 
 
 def first_record(kind: type[R], records: Iterable[Record]) -> R:

@@ -9,8 +9,10 @@ import jax
 from jax import tree_util
 
 from xlascope import records
+from xlascope.analysis.doctor import Narrowed
 from xlascope.inspect import Host, QuestionError
 from xlascope.inspect.inspection_scope import inspection
+from xlascope.inspect.narrowed_arguments import find_narrowed
 from xlascope.inspect.producers import Query
 from xlascope.inspect.program import Variant
 from xlascope.inspect.running.measurement import measure
@@ -146,7 +148,7 @@ class JaxCallHost(JaxProgramHost):
         donates = any(info.donated for info in tree_util.tree_leaves(self._lowered.args_info))
 
         def run() -> None:
-            call_arguments = tree_util.tree_map(_copy_array, (args, kwargs)) if donates else (args, kwargs)
+            call_arguments = tree_util.tree_map(copy_array, (args, kwargs)) if donates else (args, kwargs)
             jax.block_until_ready(function(*call_arguments[0], **call_arguments[1]))
 
         return run
@@ -178,11 +180,26 @@ class JaxCallHost(JaxProgramHost):
         identity = executed.program, executed.function, ceilings.time, device_name(device)
         return [executed, records.Ceilings(*identity, ceilings.flops, ceilings.bytes_per_second, ceilings.source)]
 
+    def compare_narrowed(self) -> Narrowed | None:
+        """Return what narrowing does to the call's NumPy arrays in float64; None with x64."""
+        if jax.config.jax_enable_x64:
+            return None
+        leaves = tree_util.tree_leaves_with_path((self._query.args, self._query.kwargs))
+        return find_narrowed((_argument_name(path), leaf) for path, leaf in leaves)
+
     def numbers(self) -> frozenset[int]:
         """Return the program numbers of all known traces of the function that is called."""
         function = getattr(self._query.function, "_fun", None)
         return frozenset(entry.number for entry in self.stages.programs.of_function(function))
 
 
-def _copy_array(x: Any) -> Any:
+def _argument_name(path: tuple[Any, ...]) -> str:
+    """Return the name of a leaf of the arguments: that of its keyword, or its number, and its place within."""
+    _, first, *rest = path
+    name = str(first.key) if hasattr(first, "key") else f"argument {first.idx}"
+    return name + tree_util.keystr(tuple(rest))
+
+
+def copy_array(x: Any) -> Any:
+    """Return a copy of an array of jax, and anything else as it is."""
     return jax.numpy.array(x, copy=True) if isinstance(x, jax.Array) else x

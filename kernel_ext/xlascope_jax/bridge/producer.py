@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from functools import partial
 from types import FunctionType, MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import jax
 from jax import tree_util
@@ -16,11 +16,12 @@ from xlascope.inspect import Host, Program, QuestionError, Source
 from xlascope.inspect.inspection_scope import inspection
 from xlascope.inspect.producers import Query
 from xlascope.inspect.program import Variant
+from xlascope.inspect.written_call import WrittenCall
 from xlascope.xla.materialization import DISABLED_PASSES_OPTION, Materialization
 
 from .changes import apply_change, describe_keep_change
 from .detached import lower_detached
-from .hosts import NO_CALL, JaxCallHost, JaxProgramHost
+from .hosts import NO_CALL, JaxCallHost, JaxProgramHost, copy_array
 from .programs import ProgramEntry
 from .stage_hooks import StageHooks, get_traced_record
 
@@ -44,6 +45,13 @@ class JaxProducer:
             if entry is None
             else _make_program(entry, JaxProgramHost(self._stages, entry, partial(self._make_keep_variant, entry)))
         )
+
+    def written_call(self, query: Query) -> WrittenCall | Literal["jitted"] | None:
+        """Return the call as its user wrote it, that its function is jitted, or None if it is not jax's."""
+        function = _lowerable_function(query)
+        if function is None or function is query.function:
+            return None if function is None else "jitted"
+        return WrittenCall(*query, tree_util.tree_map, tree_util.tree_leaves, copy_array)
 
     def _program_of_call(
         self, query: Query, options: Mapping[str, Any] = MappingProxyType({}), *, keep: bool = False

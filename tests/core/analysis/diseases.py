@@ -16,7 +16,8 @@ from tests.core.xla import kept_programs
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax, settings
-from xlascope.analysis.doctor import Copied, Evidence
+from xlascope.analysis.doctor import Copied, Evidence, Narrowed
+from xlascope.analysis.eager_call import EagerCall
 from xlascope.analysis.retraces import Retrace
 from xlascope.records import Ceilings, Compiled, DeviceTime, Executed, Kernel, KernelTime, Record, Span, Traced
 
@@ -111,6 +112,18 @@ def copying(given: float, kept: float, slower: bool = True) -> Callable[[Evidenc
     """An argument that is a NumPy array."""
     copied = Copied(("batch",), 4_000_000, given, kept, slower, "host clock")
     return lambda evidence: dataclasses.replace(evidence, copied=copied)
+
+
+def written(**fields: Any) -> Callable[[Evidence], Evidence]:
+    """The function is not jitted, and its call as written is so."""
+    call = EagerCall("f", 20, (0.052, 0.053, 0.052), 1500, 0, jitted_seconds=0.0048)
+    return lambda evidence: dataclasses.replace(evidence, eager=dataclasses.replace(call, **fields))
+
+
+def narrowing(values: int, error: float = 64.0) -> Callable[[Evidence], Evidence]:
+    """An argument in float64 that becomes float32."""
+    narrowed = Narrowed(("when",), "float64", "float32", values, error, 1.7e9)
+    return lambda evidence: dataclasses.replace(evidence, narrowed=narrowed)
 
 
 def calling(calls: int, every: float) -> Callable[[Evidence], Evidence]:
@@ -296,6 +309,43 @@ PAIRS = [
         Case(sine, (VECTOR,), change=copying(1e-3, 4e-4)),
         ("batch is a NumPy array of 4 MB", "60 % of the call, 600 µs of 1 ms", "jnp.asarray(batch)"),
         Case(sine, (VECTOR,), change=copying(1e-3, 4e-4, slower=False)),
+    ),
+    Pair(
+        "not jitted",
+        Case(sine, (VECTOR,), change=written()),
+        (
+            "f is not jitted: 1,500 eager operations, 52 ms a call; jitted it takes 4.8 ms",
+            "do: jit this function: @jit above it",
+        ),
+        Case(sine, (VECTOR,), change=written(jitted_seconds=0.048)),
+    ),
+    Pair(
+        "not jitted",
+        Case(sine, (VECTOR,), change=written(operations=10)),
+        ("10 eager operations",),
+        Case(sine, (VECTOR,), change=written(operations=9)),
+    ),
+    Pair(
+        "not jitted",
+        Case(sine, (VECTOR,), change=written(seconds=(2e-4,), jitted_seconds=5e-5)),
+        ("200 µs a call; jitted it takes 50 µs",),
+        Case(sine, (VECTOR,), change=written(seconds=(4e-5, 4e-5, 2e-4, 2e-4, 2e-4), jitted_seconds=5e-5)),  # noise
+    ),
+    Pair(
+        "fetched in a loop",
+        Case(
+            sine,
+            (VECTOR,),
+            change=written(seconds=(0.11,), jitted_seconds=None, cannot_jit="why", fetches=100, fetch_seconds=0.09),
+        ),
+        ("a value is fetched to the host 100 times a call", "900 µs of 1.1 ms each time", "once after the loop"),
+        Case(sine, (VECTOR,), change=written(seconds=(0.11,), jitted_seconds=None, fetches=100, fetch_seconds=0.02)),
+    ),
+    Pair(
+        "float64 to float32",
+        Case(sine, (VECTOR,), change=narrowing(500)),
+        ("when is float64 data that become float32", "500 values are rounded, by up to 64 (a value near 1.7e+09)"),
+        Case(sine, (VECTOR,), change=narrowing(99)),
     ),
     Pair(
         "waits",

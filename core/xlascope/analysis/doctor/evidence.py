@@ -26,6 +26,7 @@ from ...records import (
 )
 from ...records.stages import Stages
 from ..costs.call_times import CallTimes, break_down_call
+from ..eager_call import EagerCall
 from ..retraces import Retrace
 
 R = TypeVar("R", Traced, Lowered, Compiled, Executed, Ceilings)
@@ -45,6 +46,21 @@ class Copied(NamedTuple):
     kept: float
     slower: bool
     source: str
+
+
+class Narrowed(NamedTuple):
+    """NumPy arguments of a wide dtype that the library narrows, and what that does to their values.
+
+    ``names`` are theirs, ``given`` and ``used`` the dtypes, ``values`` the number of values that are not exact in the
+    narrow one. ``largest_error`` is the largest rounding, ``largest_at`` the magnitude of the value where it occurs.
+    """
+
+    names: tuple[str, ...]
+    given: str
+    used: str
+    values: int
+    largest_error: float
+    largest_at: float
 
 
 class Level:
@@ -90,7 +106,8 @@ class Level:
 class Evidence:
     """Records of one program and data derived from them; a rule finds nothing if a record that it needs is None.
 
-    ``retraces`` are the avoidable traces of its function, newest first.
+    ``retraces`` are the avoidable traces of its function, newest first. ``copied`` and ``narrowed`` are about its
+    NumPy arguments, ``eager`` is the call as written if the function is not jitted.
     """
 
     traced: Traced
@@ -100,20 +117,27 @@ class Evidence:
     lowered: Lowered | None = None
     retraces: tuple[Retrace, ...] = ()
     copied: Copied | None = None
+    eager: EagerCall | None = None
+    narrowed: Narrowed | None = None
 
     @classmethod
     def of(
-        cls, records: Sequence[Record], retraces: tuple[Retrace, ...] = (), copied: Copied | None = None
+        cls,
+        records: Sequence[Record],
+        retraces: tuple[Retrace, ...] = (),
+        copied: Copied | None = None,
+        eager: EagerCall | None = None,
+        narrowed: Narrowed | None = None,
     ) -> Evidence | None:
         """Return the evidence in one program's records, or None if no trace is among them.
 
-        Of several measurements the latest counts. ``retraces`` and ``copied`` are stored as they are.
+        Of several measurements the latest counts. The other arguments are stored as they are.
         """
         stages = Stages.of(records)
         if stages.traced is None:
             return None
         parts = stages.traced, stages.compiled, stages.executed, stages.ceilings, stages.lowered
-        return cls(*parts, retraces, copied)
+        return cls(*parts, retraces, copied, eager, narrowed)
 
     @cached_property
     def account(self) -> CallTimes | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...records import Diagnosis, Finding
 from ..formatting import percent, plural, seconds, size
-from . import calls, donation, loops, products, recomputation, values
+from . import calls, donation, eager, loops, products, recomputation, values
 from .evidence import Evidence
 from .rule import MIN_FINDING_SECONDS, MIN_FINDING_SHARE, MIN_FINDING_TOTAL_SECONDS, Rule
 
@@ -31,6 +31,22 @@ RULES = (
         "copied arguments",
         f"{percent(MIN_FINDING_SHARE)} of a call and {seconds(MIN_FINDING_SECONDS)}, by a 99 % interval",
         calls.find_copied_arguments,
+    ),
+    Rule(
+        "not jitted",
+        f"{eager.MIN_OPERATIONS} eager operations; jitted, {percent(MIN_FINDING_SHARE)} and "
+        f"{seconds(MIN_FINDING_SECONDS)} of a call less",
+        eager.find_eager_calls,
+    ),
+    Rule(
+        "fetched in a loop",
+        f"{eager.MIN_FETCHES} values a call; {percent(MIN_FINDING_SHARE)} of it and {seconds(MIN_FINDING_SECONDS)}",
+        eager.find_fetches,
+    ),
+    Rule(
+        "float64 to float32",
+        f"{eager.MIN_ROUNDED_VALUES} values of NumPy arguments that are not exact in float32",
+        eager.find_narrowed_arguments,
     ),
     Rule(
         "waits",

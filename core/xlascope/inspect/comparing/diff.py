@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from ...analysis.diff import Diff, compare
+from ...analysis.diff import Diff, Timing, compare
+from ...analysis.eager_call import EagerCall
 from ..inspection_scope import inspection
-from ..producers import Query, program_of
+from ..producers import Query, program_of, written_call_of
 from ..program import Program
 from ..result import Inspection
+from ..running.dispatch_count import count_dispatches
 from ..running.interleaved_timing import time_interleaved
 
 __all__ = ["Comparison", "Diff", "compare", "diff"]
@@ -43,9 +46,10 @@ def diff(
     """Compare two calls, each given as ``(function, argument, …)``, by ``call``, or as a program.
 
     See :func:`~xlascope.inspect.call` and :class:`~xlascope.inspect.Program`. Both are compiled. With
-    ``timings=True`` they also run, interleaved, for about half a second, and the text says whether one is faster
-    than the other by more than the noise. To compare options, pass two jitted functions of one function. Raises
-    what tracing and compiling raise, and TypeError for an argument that is no call.
+    ``timings=True`` they also run as written, interleaved, for about half a second, and the text says whether one
+    is faster than the other by more than the noise, and which is not jitted. To compare options, pass two jitted
+    functions of one function. Raises what tracing and compiling raise, and TypeError for an argument that is no
+    call.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> x = jnp.arange(4.0)
@@ -56,8 +60,36 @@ def diff(
     programs = [program_of(_as_query(item)) for item in (before, after)]
     with inspection():
         old, new = ([item.record, *item.compiled()] for item in programs)
-        measured = time_interleaved(*(item.host.runner() for item in programs)) if timings else None
+        calls = [_timed_call(*both) for both in zip((before, after), programs, strict=True)] if timings else []
+        measured = _time_calls(calls) if calls else None
     return Comparison(compare(old, new, labels=labels or _labels(*programs), timing=measured))
+
+
+class _TimedCall(NamedTuple):
+    """Function that makes a call and waits, and what is to be said about it: a function that is not jitted."""
+
+    run: Callable[[], None]
+    note: str
+
+
+def _timed_call(subject: Query | Program | Sequence[Any], program: Program) -> _TimedCall:
+    """Return a call as its user wrote it: a function that is not jitted runs operation by operation."""
+    written = written_call_of(_as_query(subject))
+    if written is None:
+        return _TimedCall(program.host.runner(), "")
+    run = written.make_runner()
+    run()
+    with count_dispatches() as count:
+        run()
+    eager = EagerCall(written.name, 1, (0.0,), count.operations.total(), count.programs.total())
+    return _TimedCall(run, f"{written.name} as written, not jitted: {eager.dispatch_text} a call")
+
+
+def _time_calls(calls: Sequence[_TimedCall]) -> Timing:
+    """Return the interleaved timing of two calls; its source says which of them is not jitted."""
+    timing = time_interleaved(*(call.run for call in calls))
+    notes = dict.fromkeys(call.note for call in calls if call.note)
+    return dataclasses.replace(timing, source="; ".join((timing.source, *notes)))
 
 
 def _as_query(subject: Query | Program | Sequence[Any]) -> Query | Program:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
-from ... import records
-from ...analysis.doctor import Copied
+from ... import records, tree
+from ...analysis.doctor import Copied, Narrowed
 from ...control.jit.program_calls import find_program_call
 from ...ir.avals import ShapeDtypeStruct
+from ...runtime.boot import enable_x64
 from ...runtime.errors import JaxRuntimeError
 from ...xla.materialization.policy import resolve_policy
 from ..inspection_scope import inspection
+from ..narrowed_arguments import find_narrowed
 from ..producers import Query
 from ..program import ChangeError, Host, Program, Source, Variant
 from ..running.engines import register_engine
 from ..running.measurement import measure
+from ..written_call import WrittenCall
 from .call_measurement import make_runner, make_user_call, measure_argument_copies, measure_device_ceilings
 from .changes import apply_change
 from .execution import JitExecutionEngine
 from .lowering import lower_for
 from .scaling_plan import ScalingPlan
-from .traced_calls import InspectedCall, compile_with_records, executables_of, trace_with_record, traces_of
+from .traced_calls import InspectedCall, compile_with_records, executables_of, jitted_of, trace_with_record, traces_of
 
 
 class EngineProducer:
@@ -39,6 +42,10 @@ class EngineProducer:
         """Return the program with a number from its function's traces; None when function or trace is gone."""
         recorded = find_program_call(number)
         return None if recorded is None else self.program(Query(*recorded.rebuild()))
+
+    def written_call(self, query: Query) -> WrittenCall | Literal["jitted"]:
+        """Return the call as its user wrote it, or that its function is jitted."""
+        return "jitted" if jitted_of(query.function) else WrittenCall(*query, tree.map, tree.leaves)
 
     def plan(self, query: Query, mesh: Mapping[str, int | None], specs: Any, growing: Sequence[str]) -> ScalingPlan:
         """Return the plan of a call on devices that are not present; see :class:`ScalingPlan` for the parameters."""
@@ -90,12 +97,20 @@ class EngineCallHost(Host):
         A function that is not jitted is jitted for it. None if there are no large NumPy arguments, or if the calls
         cannot be compared.
         """
-        labels = [self.traced.jaxpr.variables[name].label for name in self.traced.jaxpr.inputs]
-        names = [label or f"argument {number}" for number, label in enumerate(labels)]
         with inspection():
             return measure_argument_copies(
-                self.call, names, lambda: self.call.function(*self.asked.args, **self.asked.kwargs)
+                self.call, self._operand_names(), lambda: self.call.function(*self.asked.args, **self.asked.kwargs)
             )
+
+    def compare_narrowed(self) -> Narrowed | None:
+        """Return what narrowing does to the call's NumPy arrays in float64; None with x64."""
+        if enable_x64.value:
+            return None
+        return find_narrowed(zip(self._operand_names(), self.call.arguments.operands, strict=True))
+
+    def _operand_names(self) -> list[str]:
+        labels = [self.traced.jaxpr.variables[name].label for name in self.traced.jaxpr.inputs]
+        return [label or f"argument {number}" for number, label in enumerate(labels)]
 
     def numbers(self) -> frozenset[int]:
         """Return the program numbers of all traces of the function that is called."""

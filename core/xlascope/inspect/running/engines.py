@@ -104,3 +104,8 @@ def subscribe(callback: Callable[[ExecutionEngine], None]) -> Callable[[], None]
     for engine in tuple(_registered):
         callback(engine)
     return lambda: _subscribers.remove(callback)
+
+
+def registered_engines() -> tuple[ExecutionEngine, ...]:
+    """Return the engines of this process so far, in the order in which they registered."""
+    return tuple(_registered)

@@ -65,7 +65,7 @@ function drawFinding(store, finding) {
         { class: "xs-doctor-bar", "aria-hidden": "true" },
         el("span", { style: `width:${Math.round(100 * finding.share)}%` }),
       ),
-      formatPercent(finding.share),
+      finding.share ? formatPercent(finding.share) : "precision",
     ),
     el(
       "div",
