@@ -33,6 +33,9 @@ class SpanReceiver(Protocol):
     def add(self, activity: str, began: float, ended: float) -> None:
         """Add a span without others inside; both times are of ``time.perf_counter``."""
 
+    def add_wait(self, began: float) -> None:
+        """Add a wait that ends now."""
+
     def enter(self, activity: str) -> None:
         """Begin a span that may have others inside."""
 
@@ -40,8 +43,41 @@ class SpanReceiver(Protocol):
         """End the span that began last."""
 
 
+class _SeveralReceivers:
+    """Receivers of the spans of one thread, as one."""
+
+    def __init__(self, receivers: tuple[SpanReceiver, ...]) -> None:
+        self.receivers = receivers
+        self.thread = receivers[0].thread
+
+    @property
+    def waiting_since(self) -> float:
+        return self.receivers[0].waiting_since
+
+    @waiting_since.setter
+    def waiting_since(self, value: float) -> None:
+        for receiver in self.receivers:
+            receiver.waiting_since = value
+
+    def add(self, activity: str, began: float, ended: float) -> None:
+        for receiver in self.receivers:
+            receiver.add(activity, began, ended)
+
+    def add_wait(self, began: float) -> None:
+        for receiver in self.receivers:
+            receiver.add_wait(began)
+
+    def enter(self, activity: str) -> None:
+        for receiver in self.receivers:
+            receiver.enter(activity)
+
+    def leave(self) -> None:
+        for receiver in self.receivers:
+            receiver.leave()
+
+
 _lock = threading.Lock()
-_receivers: dict[int, tuple[SpanReceiver, ...]] = {}
+_receivers: dict[int, SpanReceiver] = {}
 _installed: list[tuple[Any, str, Any]] = []
 
 
@@ -53,27 +89,38 @@ def watch_arrays(receiver: SpanReceiver) -> Callable[[], None]:
     with _lock:
         if not _receivers:
             _install()
-        _receivers[receiver.thread] = (*_receivers.get(receiver.thread, ()), receiver)
+        _set_receivers(receiver.thread, (*_list_receivers(receiver.thread), receiver))
 
     def stop() -> None:
         with _lock:
-            remaining = tuple(item for item in _receivers.get(receiver.thread, ()) if item is not receiver)
-            if remaining:
-                _receivers[receiver.thread] = remaining
-            else:
-                _receivers.pop(receiver.thread, None)
+            remaining = tuple(item for item in _list_receivers(receiver.thread) if item is not receiver)
+            _set_receivers(receiver.thread, remaining)
             if not _receivers:
                 _uninstall()
 
     return stop
 
 
+def _list_receivers(thread: int) -> tuple[SpanReceiver, ...]:
+    receiver = _receivers.get(thread)
+    if isinstance(receiver, _SeveralReceivers):
+        return receiver.receivers
+    return () if receiver is None else (receiver,)
+
+
+def _set_receivers(thread: int, receivers: tuple[SpanReceiver, ...]) -> None:
+    if not receivers:
+        _receivers.pop(thread, None)
+    else:
+        _receivers[thread] = receivers[0] if len(receivers) == 1 else _SeveralReceivers(receivers)
+
+
 def _install() -> None:
-    _replace(_ArrayImpl, "block_until_ready", _time_leaf("wait"))
-    _replace(_ArrayImpl, "__array__", _time_nested("to_host"))
+    _replace(_ArrayImpl, "block_until_ready", _time_wait)
+    _replace(_ArrayImpl, "__array__", _time_conversion)
     _replace(_ArrayImpl, "_single_device_array_to_np_array_did_copy", _time_copy_to_host)
     for module in (_jax, sys.modules.get("jaxlib.xla_client")):
-        _replace(module, "batched_block_until_ready", _time_leaf("wait"))
+        _replace(module, "batched_block_until_ready", _time_wait)
         _replace(module, "batched_device_put", _time_transfer)
 
 
@@ -98,27 +145,20 @@ def _replace(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
     _installed.append((owner, name, replacement))
 
 
-def _time_leaf(activity: str) -> Callable[[Any], Any]:
-    """Return a function that makes a timed replacement of a function in which no other span can be."""
+def _time_wait(original: Any) -> Any:
+    """Return a timed replacement of a function that waits; it is called often, and short."""
 
-    def make(original: Any) -> Any:
-        def call_timed(*args: Any, **kwargs: Any) -> Any:
-            receivers = _receivers.get(_thread())
-            if receivers is None:
-                return original(*args, **kwargs)
-            began = _clock()
-            for receiver in receivers:
-                receiver.waiting_since = began
-            try:
-                return original(*args, **kwargs)
-            finally:
-                ended = _clock()
-                for receiver in receivers:
-                    receiver.add(activity, began, ended)
+    def call_timed(*args: Any, **kwargs: Any) -> Any:
+        receiver = _receivers.get(_thread())
+        if receiver is None:
+            return original(*args, **kwargs)
+        receiver.waiting_since = began = _clock()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            receiver.add_wait(began)
 
-        return call_timed
-
-    return make
+    return call_timed
 
 
 def _time_transfer(original: Any) -> Any:
@@ -126,45 +166,50 @@ def _time_transfer(original: Any) -> Any:
 
     Where the one before was long, the processor's clock is read as well, which costs as much as a short transfer.
     """
-    measure, add = _time_nested("to_device")(original), _time_leaf("to_device")(original)
     was_long = True
 
     def call_timed(*args: Any, **kwargs: Any) -> Any:
         nonlocal was_long
-        if _thread() not in _receivers:
+        receiver = _receivers.get(_thread())
+        if receiver is None:
             return original(*args, **kwargs)
-        began = _clock()
-        result = (measure if was_long else add)(*args, **kwargs)
-        was_long = _clock() - began > LONG_TRANSFER_SECONDS
-        return result
+        measures_processor, began = was_long, _clock()
+        if measures_processor:
+            receiver.enter("to_device")
+        else:
+            receiver.waiting_since = began
+        try:
+            return original(*args, **kwargs)
+        finally:
+            ended = _clock()
+            was_long = ended - began > LONG_TRANSFER_SECONDS
+            if measures_processor:
+                receiver.leave()
+            else:
+                receiver.add("to_device", began, ended)
 
     return call_timed
 
 
-def _time_nested(activity: str) -> Callable[[Any], Any]:
-    """Return a function that makes a timed replacement of a function in which other spans can be."""
+def _time_conversion(original: Any) -> Any:
+    """Return a timed replacement of a function that copies to the host, and may wait in it."""
 
-    def make(original: Any) -> Any:
-        def call_timed(*args: Any, **kwargs: Any) -> Any:
-            receivers = _receivers.get(_thread())
-            if receivers is None:
-                return original(*args, **kwargs)
-            for receiver in receivers:
-                receiver.enter(activity)
-            try:
-                return original(*args, **kwargs)
-            finally:
-                for receiver in receivers:
-                    receiver.leave()
+    def call_timed(*args: Any, **kwargs: Any) -> Any:
+        receiver = _receivers.get(_thread())
+        if receiver is None:
+            return original(*args, **kwargs)
+        receiver.enter("to_host")
+        try:
+            return original(*args, **kwargs)
+        finally:
+            receiver.leave()
 
-        return call_timed
-
-    return make
+    return call_timed
 
 
 def _time_copy_to_host(original: Any) -> Any:
     """Return a timed replacement of jaxlib's copy to the host: it waits first, so that both are told apart."""
-    copy = _time_leaf("to_host")(original)
+    copy = _time_conversion(original)
 
     def call_timed(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _thread() in _receivers:

@@ -26,7 +26,7 @@ from .span_ledger import SpanLedger
 
 _clock, _processor_clock = time.perf_counter, time.thread_time
 #: Calls in a series, and in the first one.
-SERIES_CALLS, FIRST_SERIES_CALLS = 24, 64
+SERIES_CALLS, FIRST_SERIES_CALLS = 16, 64
 #: A call that took more than this multiple of its function's median had Python code before it.
 MAX_MEDIAN_FACTOR = 3.0
 #: Probes find the begin of a call where there is more time than this before its end, for so many calls of a function.
@@ -169,16 +169,17 @@ class _Series:
 def estimate_call_seconds(intervals: Sequence[float], probed: Sequence[float] = ()) -> float:
     """Return the seconds of a call of one function, from both kinds of timed calls; 0.0 without any.
 
-    It is the lower quartile of the intervals, as Python code before a call adds to them, or the median of the probed
-    calls, if that is less: a call that waited for the device is longer.
+    It is the lower quartile: Python code before a call adds to an interval, and other processes to both. A call that
+    waited for the device is longer as well.
 
     >>> estimate_call_seconds([1.0, 1.0, 1.0, 50.0]), estimate_call_seconds([50.0, 50.0], [2.0])
     (1.0, 2.0)
     """
-    estimates = [statistics.median(probed)] if probed else []
-    if len(intervals) > 1:
-        estimates.append(statistics.quantiles(intervals, n=4, method="inclusive")[0])
-    return min([*estimates, *intervals[: len(intervals) == 1]], default=0.0)
+    return min((_lower_quartile(samples) for samples in (intervals, probed) if samples), default=0.0)
+
+
+def _lower_quartile(samples: Sequence[float]) -> float:
+    return statistics.quantiles(samples, n=4, method="inclusive")[0] if len(samples) > 1 else samples[0]
 
 
 def estimate_mean_seconds(samples_by_function: Sequence[Sequence[float]]) -> float:

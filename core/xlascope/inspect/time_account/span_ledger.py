@@ -36,13 +36,19 @@ class SpanLedger:
     and ``waiting_since`` when a span began that is added when it ends (0.0: none).
     """
 
+    __slots__ = (
+        *("_open", "_processor", "_totals", "_wait_count", "_wait_seconds", "_wall"),
+        *("latest", "thread", "waiting_since"),
+    )
+
     def __init__(self, thread: int) -> None:
         self.thread = thread
         self.latest = _clock()
         self.waiting_since = 0.0
         self._totals: dict[SpanKey, list[Any]] = {}
         self._open: list[tuple[SpanKey, float, float, list[float]]] = []
-        self._wall = self._processor = 0.0
+        self._wall = self._processor = self._wait_seconds = 0.0
+        self._wait_count = 0
 
     def enter(self, activity: str, program: tuple[int, str] = NO_PROGRAM) -> None:
         """Begin a span that may have others inside."""
@@ -74,7 +80,20 @@ class SpanLedger:
             self._open[-1][3][0] += seconds
         else:
             self._wall += seconds
-            if activity != "wait" or seconds < MAX_BUSY_WAIT_SECONDS:
+            self._processor += seconds
+
+    def add_wait(self, began: float) -> None:
+        """Add a wait that ends now, on the ledger's thread."""
+        self.latest = ended = _clock()
+        self.waiting_since = 0.0
+        seconds = ended - began
+        self._wait_seconds += seconds
+        self._wait_count += 1
+        if self._open:
+            self._open[-1][3][0] += seconds
+        else:
+            self._wall += seconds
+            if seconds < MAX_BUSY_WAIT_SECONDS:
                 self._processor += seconds
 
     def _add_total(self, key: SpanKey, seconds: float) -> None:
@@ -105,4 +124,7 @@ class SpanLedger:
 
     def totals(self) -> dict[SpanKey, SpanTotal]:
         """Return the exclusive seconds and the numbers of all spans that have ended."""
-        return {key: SpanTotal(*total) for key, total in self._totals.items()}
+        totals = {key: SpanTotal(*total) for key, total in self._totals.items()}
+        if self._wait_count:
+            totals["wait", NO_PROGRAM] = SpanTotal(self._wait_seconds, self._wait_count)
+        return totals

@@ -17,7 +17,7 @@ from .thread_clock import ThreadClock
 _log = logging.getLogger(__name__)
 
 #: Seconds between looks at first, the factor by which they grow, and at most.
-FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.004, 1.2, 0.025
+FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.005, 1.2, 0.05
 #: Seconds that `stop` waits for the thread.
 STOP_TIMEOUT_SECONDS = 0.2
 
