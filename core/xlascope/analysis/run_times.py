@@ -93,14 +93,23 @@ def _describe_distribution(times: TimeDistribution) -> str:
     >>> _describe_distribution(TimeDistribution(0.002, 0.0019, 0.0022, 0.00205, 97, "host"))
     'median 2 ms, 10th to 90th percentile 1.9 to 2.2 ms, mean 2.05 ms, 97 warm calls, host clock'
     """
+    clock = CLOCKS.get(times.clock, UNKNOWN_CLOCK)
+    spread = "no percentiles"
+    if times.low != times.high:
+        spread = f"{describe_percentiles(times)}, mean {seconds(times.mean)}"
+    return f"median {seconds(times.median)}, {spread}, {plural(times.calls, 'warm call')}, {clock}"
+
+
+def describe_percentiles(times: TimeDistribution) -> str:
+    """Return the percentiles of a distribution as words.
+
+    >>> describe_percentiles(TimeDistribution(0.002, 0.0019, 0.0022, 0.00205, 97, "host"))
+    '10th to 90th percentile 1.9 to 2.2 ms'
+    """
     low, high = seconds(times.low), seconds(times.high)
     if low.split()[1] == high.split()[1]:
         low = low.split()[0]
-    clock = CLOCKS.get(times.clock, UNKNOWN_CLOCK)
-    spread = f"10th to 90th percentile {low} to {high}, mean {seconds(times.mean)}"
-    if times.low == times.high:
-        spread = "no percentiles"
-    return f"median {seconds(times.median)}, {spread}, {plural(times.calls, 'warm call')}, {clock}"
+    return f"10th to 90th percentile {low} to {high}"
 
 
 def _is_unsteady(times: TimeDistribution) -> bool:

@@ -13,6 +13,7 @@ from ..analysis.costs.roofline import MIN_BOUND_FRACTION, HotKernel, kernel_flop
 from ..analysis.costs.waiting import waits_of
 from ..analysis.eager_call import EagerCall
 from ..analysis.formatting import percent, plural, rate, seconds, size
+from ..analysis.run_times import describe_percentiles
 from ..ir.user_frames import title_of
 from ..records import Ceilings, Collective, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
 from .device_text import device_activity_lines
@@ -165,7 +166,8 @@ def _run_line(run: Executed) -> str:
     profiled = (
         f"the profiler saw {plural(run.observed_calls, 'whole call')}" if run.observed_calls else NO_COMPLETE_CALL
     )
-    return f"{seconds(run.step)} per call ({clock}; {plural(run.calls, 'call')}); {profiled}"
+    spread = "" if run.period is None else f", {describe_percentiles(run.period)}"
+    return f"{seconds(run.step)} per call{spread} ({clock}; {plural(run.calls, 'call')}); {profiled}"
 
 
 def _ceilings_line(ceilings: Ceilings) -> str:

@@ -13,6 +13,7 @@ from ...readers.profiles import NO_KERNEL_EVENTS, NO_LABELS, Labels, ModuleProfi
 from ...xla.profiling.profiler_windows import ProfilerInUseError, Window
 from .accumulator import ProgramTally
 from .interleaved_timing import warm_up
+from .periods import HIGH, LOW, weighted_quantile
 from .step_time import StepTime
 
 #: Approximate seconds of all timed calls and of a round, and numbers of rounds; a round's time is its calls' mean.
@@ -40,7 +41,8 @@ def measure(run: Callable[[], None], compiled: records.Compiled, labels: Labels 
     """
     step = warm_up(run)
     tally = ProgramTally(compiled.program, compiled.function, time.time())
-    step = _time_calls(run, step, tally)
+    times = _time_calls(run, step, tally)
+    step = times.median
     runs = max(len(compiled.kernels), 1)
     if any(kernel.opcode == "while" for kernel in compiled.kernels):  # a profile shows the trip count
         runs = max(_profile_calls(run, 1, compiled, tally, labels), runs)
@@ -53,7 +55,7 @@ def measure(run: Callable[[], None], compiled: records.Compiled, labels: Labels 
         else 1
     ):
         _profile_calls(run, calls, compiled, tally, labels)
-    return tally.record(StepTime(step, "host"), step)
+    return tally.record(StepTime(step, "host"), step, times)
 
 
 def _profile_calls(
@@ -68,8 +70,8 @@ def _profile_calls(
     return sum(kernel.calls for profile in profiles for device in profile.devices for kernel in device.kernels)
 
 
-def _time_calls(run: Callable[[], None], step: float, tally: ProgramTally) -> float:
-    """Return the median over rounds of the seconds of a call, from its dispatch until its results are ready.
+def _time_calls(run: Callable[[], None], step: float, tally: ProgramTally) -> records.TimeDistribution:
+    """Return the distribution over rounds of the seconds of a call, from its dispatch until its results are ready.
 
     ``step`` is a first estimate of these seconds. The calls are added to ``tally``.
     """
@@ -86,7 +88,9 @@ def _time_calls(run: Callable[[], None], step: float, tally: ProgramTally) -> fl
         seconds = time.perf_counter() - began
         rounds.append(seconds / calls)
         tally.add_calls(calls, seconds)
-    return statistics.median(rounds)
+    low, high = (weighted_quantile(((seconds, 1) for seconds in rounds), fraction) for fraction in (LOW, HIGH))
+    mean = statistics.fmean(rounds)
+    return records.TimeDistribution(statistics.median(rounds), low, high, mean, calls * len(rounds), "host")
 
 
 def _read_profiles(
