@@ -53,8 +53,8 @@ def word_call_times(run: Executed) -> CallTimeWords:
         return CallTimeWords("")
     clock, period = CLOCKS.get(run.clock, UNKNOWN_CLOCK), run.period
     if run.at_most:
-        each = f"≤ {seconds(run.step)} each" if period is None else f"one every {seconds(period.median)}"
-        return CallTimeWords(each, clock)
+        words = f"≤ {seconds(run.step)} each" if period is None else f"one every {seconds(period.median)}"
+        return CallTimeWords(words, clock)
     is_longer = period is not None and period.median > LONGER_FACTOR * run.step
     if period is not None and not is_longer and _is_unsteady(period):
         clock += ", unsteady"

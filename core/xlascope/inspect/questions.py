@@ -103,7 +103,7 @@ def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Timings:
     It runs a few times to warm up and then, for about a tenth of a second, inside profiler windows, on copies of
     arguments that the function donates. The text says which times are the profiler's and which the host clock's,
     what share of the devices' time belongs to a known equation, and how close each kernel comes to the device's
-    peak, which is measured once, while the machine is idle, and cached. Raises
+    peak, which is calibrated once per machine, in fresh processes, and stored. Raises
     :class:`xlascope.xla.profiling.profiler_windows.ProfilerInUseError` when this process is being profiled already.
     """
     written = written_call_of(fun, args, kwargs)

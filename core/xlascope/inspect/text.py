@@ -70,6 +70,7 @@ def format_timings(records: Sequence[Record], eager: EagerCall | None = None) ->
     for device in account.devices:
         hot = rank_kernels(device, compiled, flops, ceilings)
         parts += ["", *_device_table(device, hot, compiled, equations, titles), *_overlap_lines(device)]
+        parts += doubtful_lines(hot)
     parts += device_activity_lines(run)
     parts += collective_timing_lines(compiled, run, account, equations, titles)
     if account.mean is not None:
@@ -197,6 +198,17 @@ def _device_table(
         figures = seconds(item.call.seconds), percent(item.call.share), flops, byte_rate, item.utilization.words
         rows.append((item.call.kernel, *figures, description, _format_locations(row_equations, titles)))
     return table(rows, right=(1, 2, 3, 4))
+
+
+def doubtful_lines(hot: Sequence[HotKernel]) -> list[str]:
+    """Return a line about kernels that computed more than the device can; no line if there are none."""
+    count = sum(item.utilization.is_doubtful for item in hot)
+    if not count:
+        return []
+    return [
+        f"{plural(count, 'kernel')} above the measured peak: the time or the calibration is doubtful (a busy machine "
+        "when it was calibrated, or fewer operations than the equations have)"
+    ]
 
 
 def collective_lines(compiled: Compiled, equations: dict[EquationPath, Equation], titles: dict[str, str]) -> list[str]:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from xlascope.xla.profiling.calibration import calibrate_cpu
+
 #: Rows of the square matrices multiplied, and elements of the array negated, on a CPU and on accelerators.
 _CPU_MATRIX_ROWS, _ACCELERATOR_MATRIX_ROWS = 1024, 8192
 _CPU_ELEMENTS, _ACCELERATOR_ELEMENTS = 1 << 24, 1 << 28
@@ -31,14 +33,23 @@ class MeasuredCeilings(NamedTuple):
 
 @cache
 def measure_ceilings(device: Any) -> MeasuredCeilings:
-    """Measure the peak rates of a device; takes a fraction of a second, once per process."""
+    """Return the peak rates of a device: those of its calibration, or measured now where there is none.
+
+    The calibration of a CPU takes a few seconds once per machine, in processes of their own; measuring an accelerator
+    takes a fraction of a second, once per process.
+    """
+    calibrated = calibrate_cpu(device) if device.platform == "cpu" else None
+    if calibrated is not None:
+        return MeasuredCeilings(calibrated.flops, calibrated.bytes_per_second, calibrated.source, calibrated.time)
     small = device.platform == "cpu"
     rows, elements = (_CPU_MATRIX_ROWS, _CPU_ELEMENTS) if small else (_ACCELERATOR_MATRIX_ROWS, _ACCELERATOR_ELEMENTS)
     began = time.time()
     with jax.default_device(device):
         product = _measure_fastest(jax.jit(lambda x: x @ x), jnp.zeros((rows, rows), jnp.float32))
         passed = _measure_fastest(jax.jit(lambda x: -x, donate_argnums=0), jnp.zeros(elements, jnp.float32))
-    source = f"a product of {rows} × {rows} matrices and a pass over {4 * elements / 1e6:.0f} MB, float32"
+    source = (
+        f"a product of {rows} × {rows} matrices and a pass over {4 * elements / 1e6:.0f} MB, float32; in this process"
+    )
     return MeasuredCeilings(2 * rows**3 / product, 8 * elements / passed, source, began)
 
 

@@ -5,6 +5,7 @@ import pytest
 from xlascope.analysis.costs.call_times import DeviceCall, KernelCall
 from xlascope.analysis.costs.roofline import Utilization, compute_utilization, kernel_flops, rank_kernels
 from xlascope.analysis.folded_products import add_folded_products
+from xlascope.inspect.text import doubtful_lines
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.hlo.traffic import Traffic
@@ -136,7 +137,8 @@ def test_the_hottest_kernel_is_first_and_knows_its_bound() -> None:
         ((0.0, 0.597), "memory", "memory, 60 %"),  # as it is told
         ((0.6, 0.1), "compute", "compute, 60 %"),
         ((0.7, 0.8), "memory", "memory, 80 %"),
-        ((1.3, 0.8), "compute", "compute, 130 %"),  # faster than the product that the ceiling was measured with
+        ((1.08, 0.8), "compute", "compute, 108 %"),  # a little faster than what the ceiling was measured with
+        ((2.65, 0.8), "compute", "doubtful: above the measured peak"),  # once "compute, 265 %"
         ((0.1, 2.16), "neither", "neither, in cache (memory 216 %, compute 10 %)"),
         ((0.7, 2.0), "compute", "compute, 70 %"),
         ((None, 0.2), "neither", "neither (memory 20 %)"),
@@ -146,3 +148,16 @@ def test_the_hottest_kernel_is_first_and_knows_its_bound() -> None:
 )
 def test_a_kernel_is_bound_by_a_ceiling_that_it_comes_near(parts: tuple[float, float], bound: str, words: str) -> None:
     assert (Utilization(*parts).limit, Utilization(*parts).words) == (bound, words)
+
+
+def test_a_kernel_above_the_measured_peak_is_doubtful() -> None:
+    """It once was bound by compute, 265 %."""
+    calls = (KernelCall("dot.1", 4000 / 2.65e9, 1.0, 0.9), KernelCall("dot.2", 1.0, 1.0, 0.1))
+    device = DeviceCall("cpu:0", 1.0, 1.0, 1.0, calls)
+    hot = rank_kernels(
+        device, compiled(kernel("dot.1", "0"), kernel("dot.2", "0")), {"dot.1": 4000, "dot.2": 10}, CEILINGS
+    )
+    assert [each.utilization.is_doubtful for each in hot] == [True, False]
+    (line,) = doubtful_lines(hot)
+    assert line.startswith("1 kernel above the measured peak: the time or the calibration is doubtful")
+    assert doubtful_lines(hot[1:]) == []

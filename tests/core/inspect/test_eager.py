@@ -182,9 +182,10 @@ def test_counting_leaves_nothing_behind() -> None:
     array_class = sys.modules["jaxlib._jax"].ArrayImpl
     before = engine.hook(), array_class.__float__, array_class.item
     calls: list[Any] = []
+    loop(X), X[0]  # the first calls are not reported by jaxlib
     engine.set_hook(lambda *call: calls.append(call[0]))
-    loop(X)
     try:
+        loop(X)
         with pytest.raises(ZeroDivisionError), count_dispatches() as count:
             loop(X)
             float(X[0])

@@ -3,7 +3,8 @@
 A kernel is *bound* by memory or by compute when it reached at least :data:`MIN_BOUND_FRACTION` of that ceiling in
 its measured time. Below that something else limits it (launch overhead, waiting, its own code) and both
 shares are reported. Exceeding the memory ceiling is not a measurement error: the data were in a cache, and
-memory is not the limit.
+memory is not the limit. Exceeding the compute ceiling is one: no kernel computes faster than the device, so its time or
+the calibration is doubtful (:data:`MAX_TRUSTED_FRACTION`), and no percentage is reported.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from .call_times import DeviceCall, KernelCall
 
 #: A kernel is bound by a resource from this fraction of its ceiling on. GPU profilers use 60 %, too.
 MIN_BOUND_FRACTION = 0.6
+#: Up to this fraction of the compute ceiling, time and calibration are believed.
+MAX_TRUSTED_FRACTION = 1.1
 #: Opcodes of kernels that compute nothing.
 _MOVE_OPCODES = frozenset({"copy", "transpose", "bitcast", "reshape", "copy-start"})
 
@@ -49,12 +52,25 @@ class Utilization(NamedTuple):
         return "memory" if MIN_BOUND_FRACTION <= memory <= 1 else "neither"
 
     @property
+    def is_doubtful(self) -> bool:
+        """Return whether more was computed than the device can: the time or the calibration is doubtful.
+
+        >>> Utilization(2.65, 0.1).is_doubtful, Utilization(0.9, 3.0).is_doubtful
+        (True, False)
+        """
+        return (self.compute or 0.0) > MAX_TRUSTED_FRACTION
+
+    @property
     def words(self) -> str:
         """Return the limiting resource with the fractions of the ceilings.
 
         >>> Utilization(0.02, 0.75).words, Utilization(0.01, 0.03).words
         ('memory, 75 %', 'neither (memory 3 %, compute 1 %)')
+        >>> Utilization(2.65, 0.1).words
+        'doubtful: above the measured peak'
         """
+        if self.is_doubtful:
+            return "doubtful: above the measured peak"
         if not self.limit:
             return ""
         if self.limit != "neither":

@@ -85,7 +85,7 @@ def make_runner(call: InspectedCall, executable: Executable) -> Callable[[], Non
 
 
 def measure_device_ceilings(call: InspectedCall, executed: records.Executed) -> records.Ceilings:
-    """Return the peak rates of the call's device as a record, measured once while the machine was idle.
+    """Return the peak rates of the call's device as a record, from its calibration.
 
     ``executed`` gives the record its program and function.
     """

@@ -121,12 +121,12 @@ class CallLog:
         the moments at which calls returned while the queue was full. A late one counts only at the end of a run, if
         many calls are missing there.
         """
-        known = sorted(self.anchors)
+        anchors = sorted(self.anchors)
         late = self.last_late
-        if known and late is not None and late.calls - known[0].calls > MAX_MISSING_FACTOR * _count_calls(known):
-            known.append(late)
+        if anchors and late is not None and late.calls - anchors[0].calls > MAX_MISSING_FACTOR * _count_calls(anchors):
+            anchors.append(late)
         filled = [anchor for anchor in self.returns if anchor.calls >= (self.warm_from or 0) + QUEUE_DEPTH]
-        return filled if _count_calls(filled) > MAX_MISSING_FACTOR * max(_count_calls(known), MIN_CALLS) else known
+        return filled if _count_calls(filled) > MAX_MISSING_FACTOR * max(_count_calls(anchors), MIN_CALLS) else anchors
 
 
 def _count_calls(anchors: Sequence[Anchor]) -> int:
@@ -154,14 +154,14 @@ def median_slope(anchors: Sequence[Anchor]) -> float:
     return round(statistics.median(slopes), 12) if slopes else 0.0
 
 
-def join_to_blocks(known: Sequence[Anchor]) -> list[Block]:
-    """Return blocks of successive calls, each from one anchor to a later one; ``known`` are sorted."""
-    if len(known) < 2:
+def join_to_blocks(anchors: Sequence[Anchor]) -> list[Block]:
+    """Return blocks of successive calls, each from one of the sorted ``anchors`` to a later one."""
+    if len(anchors) < 2:
         return []
-    longest = MAX_BLOCK_FRACTION * (known[-1].time - known[0].time)
+    longest = MAX_BLOCK_FRACTION * (anchors[-1].time - anchors[0].time)
     blocks: list[Block] = []
-    start = known[0]
-    for anchor in known[1:]:
+    start = anchors[0]
+    for anchor in anchors[1:]:
         least = MIN_EXACT_BLOCK_SECONDS if start.is_exact and anchor.is_exact else MIN_BLOCK_SECONDS
         seconds = anchor.time - start.time
         if seconds >= min(least, longest) and anchor.calls > start.calls and seconds > 0:

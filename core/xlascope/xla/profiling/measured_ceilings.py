@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from functools import cache
 from typing import Any
@@ -10,16 +11,20 @@ import numpy as np
 from jaxlib import _jax
 
 from ...ir.avals import ShapedArray
+from ...runtime import cache_settings as settings
 from ...runtime.jaxlib_differences import result_handler
 from ..arrays.transfers import put_on_device
+from ..devices.backend import default_device
 from ..devices.xla_options import compile_options
 from ..sharding.single_device import single_device_sharding
 from ..system.worker_thread import run_uninterruptible
-from .ceilings_store import DeviceCeilings, read_ceilings, store_ceilings
+from .calibration import calibrate_cpu
+from .ceilings_store import DeviceCeilings, join_ceilings, load_per_cpu, read_ceilings, store_ceilings
 
-#: Rows of the square matrices multiplied, and elements of the array passed over, on a CPU and elsewhere.
-_MATRIX_ROWS, _ARRAY_ELEMENTS = {"cpu": 1024}, {"cpu": 1 << 24}
-_DEFAULT_MATRIX_ROWS, _DEFAULT_ARRAY_ELEMENTS = 8192, 1 << 28
+#: Rows of the square matrices that are multiplied (the best rate counts), and elements of the array passed over, on a
+#: CPU and elsewhere.
+_MATRIX_ROWS, _ARRAY_ELEMENTS = {"cpu": (512, 1024)}, {"cpu": 1 << 24}
+_DEFAULT_MATRIX_ROWS, _DEFAULT_ARRAY_ELEMENTS = (8192,), 1 << 28
 #: The fastest run counts, of at least this many, during about this many seconds.
 _MIN_RUNS, _MEASURING_SECONDS = 4, 0.15
 
@@ -37,28 +42,44 @@ _NEGATE_MODULE = """module @ceiling_pass {{
 
 @cache
 def measure_ceilings(device: Any) -> DeviceCeilings:
-    """Return a device's ceilings: those stored while the machine was idle, or else measured now.
+    """Return a device's ceilings: those of its calibration, made now if there is none.
 
-    Measuring takes a fraction of a second, once per process. The ceiling of operations is the rate of a product of
-    float32 matrices, that of bytes the rate of negating a float32 array too large for the caches of most machines,
-    each the fastest of a few runs. Kernels whose data stay in a cache may be faster than memory.
+    The ceiling of operations is the best rate of products of float32 matrices of a few sizes, that of bytes the rate
+    of negating a float32 array too large for the caches of most machines, each the fastest of a few runs. Kernels
+    whose data stay in a cache may be faster than memory. A CPU is measured in fresh processes (:mod:`.calibration`),
+    which takes a few seconds once per machine; an accelerator in this process, and stored. Without the folder of the
+    compilation cache everything is measured in this process.
     """
-    ceilings = read_ceilings(device)
-    if ceilings is None:
-        ceilings = _run_benchmarks(device)
+    stores = settings.enable_compilation_cache.value is not False
+    calibrated = calibrate_cpu(device) if stores and device.platform == "cpu" else None
+    if calibrated is not None:
+        return calibrated
+    stored = read_ceilings(device) if stores else None
+    if stored is not None and stored.is_current():
+        return stored
+    ceilings = join_ceilings(stored, run_benchmarks(device))
+    if stores:
         store_ceilings(device, ceilings)
     return ceilings
 
 
-def _run_benchmarks(device: Any) -> DeviceCeilings:
-    """Measure the operations and bytes per second of a device."""
-    rows = _MATRIX_ROWS.get(device.platform, _DEFAULT_MATRIX_ROWS)
+def run_benchmarks(device: Any) -> DeviceCeilings:
+    """Measure the operations and bytes per second of a device in this process."""
+    sizes = _MATRIX_ROWS.get(device.platform, _DEFAULT_MATRIX_ROWS)
     elements = _ARRAY_ELEMENTS.get(device.platform, _DEFAULT_ARRAY_ELEMENTS)
-    began = time.time()
-    product = _time_fastest_run(_PRODUCT_MODULE.format(n=rows), (rows, rows), device)
+    began, load = time.time(), load_per_cpu()
+    flops = max(2 * rows**3 / _time_fastest_run(_PRODUCT_MODULE.format(n=rows), (rows, rows), device) for rows in sizes)
     memory_pass = _time_fastest_run(_NEGATE_MODULE.format(n=elements), (elements,), device)
-    source = f"a product of {rows} × {rows} matrices and a pass over {4 * elements / 1e6:.0f} MB, float32"
-    return DeviceCeilings(2 * rows**3 / product, 8 * elements / memory_pass, source, began)
+    rows_text = " or ".join(f"{rows} × {rows}" for rows in sizes)
+    programs = f"a product of {rows_text} matrices and a pass over {4 * elements / 1e6:.0f} MB, float32"
+    return DeviceCeilings(flops, 8 * elements / memory_pass, programs, began, load)
+
+
+def print_benchmarks() -> None:
+    """Measure the default device and print its rates as a line of JSON: what a fresh process of a calibration runs."""
+    measured = run_benchmarks(default_device())
+    fields = ("flops", "bytes_per_second", "programs")
+    print(json.dumps({name: getattr(measured, name) for name in fields}))
 
 
 def _time_fastest_run(module: str, shape: tuple[int, ...], device: Any) -> float:
