@@ -42,7 +42,7 @@ class TimeAccountant:
     def __init__(self, read_calls: Callable[[], CallTotals], thread: threading.Thread | None = None) -> None:
         self._read_calls = read_calls
         self._clock = ThreadClock(thread or threading.current_thread())
-        self._ledger = SpanLedger(self._clock.thread)
+        self._ledger = SpanLedger(self._clock.thread, self._clock.delay_seconds)
         self._intervals = CallIntervals(self._ledger, self._classify, self._start_looking)
         self._looks = ThreadLooks(self._clock, self._ledger, self._intervals, self._begin_series)
         self._engines: list[ExecutionEngine] = []
