@@ -101,14 +101,9 @@ class TimeAccountant:
         """
         assert self._times is not None, "the account has not ended"
         looks = self._looks
-        lines = SeenLines(
-            looks.in_calls,
-            looks.in_numpy,
-            looks.by_line,
-            looks.waits,
-            self._intervals.operation_lines,
-            looks.has_started,
-        )
+        blocked = looks.in_calls, looks.in_numpy, looks.by_line
+        operations = self._intervals.operation_lines
+        lines = SeenLines(*blocked, looks.waits, operations, looks.blocked_before, looks.has_started)
         parts = build_parts(self._times, *self._called_functions(), lines)
         devices = [
             records.DeviceShare(run.program, run.function, run.calls, run.running)

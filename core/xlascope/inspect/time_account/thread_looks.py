@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from types import CodeType
 from typing import NamedTuple
 
 from .call_intervals import CallIntervals, CodeLocation, find_user_location
@@ -18,6 +19,8 @@ _log = logging.getLogger(__name__)
 
 #: Seconds between looks at first, the factor by which they grow, and at most.
 FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.005, 1.3, 0.1
+#: Bytes from a call to where the interpreter hands on its lock: at the call, or behind its inline caches.
+CALL_OFFSETS = (0, 2, 4, 6, 8)
 #: Share of a wait in the delays of a thread that waits for a processor, as seconds of running.
 WAKING_SECONDS = 50e-6
 #: Seconds that `stop` waits for the thread.
@@ -96,7 +99,7 @@ class ThreadLooks:
         self._previous = reading
         instruction, location = (frame.f_code, frame.f_lasti), find_user_location(frame)
         del frame  # it holds the user's values
-        if instruction in self._intervals.call_sites:
+        if self._is_in_call(*instruction):
             self.in_calls += blocked
         elif is_array_read(*instruction):
             self.in_numpy += blocked
@@ -104,6 +107,11 @@ class ThreadLooks:
                 self.waits[location] += 1
         elif location is not None:
             self.by_line[location] = self.by_line.get(location, 0.0) + blocked
+
+    def _is_in_call(self, code: CodeType, instruction: int) -> bool:
+        """Return whether an instruction calls a function, or hands on the interpreter's lock right after a call."""
+        sites = self._intervals.call_sites
+        return any((code, instruction - offset) in sites for offset in CALL_OFFSETS)
 
     def _read(self) -> _Reading | None:
         processor = self._clock.processor_seconds()
