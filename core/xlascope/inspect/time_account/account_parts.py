@@ -125,7 +125,7 @@ def _eager_part(operations: Sequence[CalledFunction], lines: Counter[CodeLocatio
     calls = sum(item.calls for item in operations)
     if not calls:
         return []
-    timed = [samples for item in operations if (samples := item.timed.probed or item.timed.intervals)]
+    timed = [samples for item in operations if (samples := item.timed.operation_samples())]
     source, share = _most_frequent(lines)
     seconds = estimate_mean_seconds(timed) * calls
     measured = sum(map(len, timed))
