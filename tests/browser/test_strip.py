@@ -7,6 +7,7 @@ from tests.browser.test_panel import SCREENSHOTS, Drawn, state_of
 
 from xlascope.records import (
     Compiled,
+    DeviceShare,
     DeviceTime,
     Executed,
     Failure,
@@ -16,6 +17,8 @@ from xlascope.records import (
     SourceRange,
     Span,
     Started,
+    TimeAccount,
+    TimePart,
     Traced,
 )
 
@@ -158,3 +161,25 @@ def test_the_time_of_a_call_and_whose_clock_says_so(strip, record, words, tip):
     strip.page.evaluate("document.body.dataset.jpThemeLight = 'false'; document.body.style.background = '#111'")
     strip.page.wait_for_selector(".xs-root.dark")
     strip.page.screenshot(path=SCREENSHOTS / f"{name}_dark.png")
+
+
+def test_the_bar_of_the_cells_time_opens_into_a_table(strip):
+    parts = (
+        TimePart("compile", 0.25, 1),
+        TimePart("dispatch", 0.01, 100, 1, HOSTILE, measured=26),
+        TimePart("wait", 0.4, 1, source=SITE, line_share=1.0),
+        TimePart("python", 0.3),
+    )
+    account = TimeAccount(None, "In[7]", time.time(), 1.0, 0.4, parts, (DeviceShare(1, "update", 100, 0.5),))
+    strip.show(state_of([*built(1), account], opened=False, finished=True))
+    bar = strip.find(".xs-time")
+    assert not strip.find(".xs-account").is_visible() and bar.get_attribute("aria-expanded") == "false"
+    bar.click()
+    rows = [" ".join(row.split()) for row in strip.find(".xs-account tr").all_inner_texts()]
+    assert rows[0] == "waiting for results 400 ms 40 % 1 wait, at line 3 of In[7]"
+    assert rows[-2].startswith("unaccounted 40.0 ms 4") and rows[-1].startswith("update 500 ms 50 % 100 calls")
+    assert strip.find(".xs-panel").is_hidden()  # the bar opens no panel
+    strip.screenshot("account")
+    strip.find(".xs-time").click()
+    assert not strip.find(".xs-account").is_visible()
+    assert strip.find(".xs-account img").count() == 0

@@ -25,6 +25,8 @@ _MEANINGS = {
     "queue": "a call is taken when an earlier one has ended",
     "processor": "other threads and processes ran",
 }
+#: What is shorter than this is shown as 0.
+MIN_SHOWN_SECONDS = 1e-8
 #: Maximum number of characters of a program's name.
 MAX_NAME_CHARS = 40
 
@@ -77,6 +79,8 @@ def describe_details(part: TimePart) -> list[str]:
     details += [_MEANINGS[part.activity]] if part.activity in _MEANINGS else []
     if part.measured and part.measured < part.count:
         details.append(f"measured on {part.measured:,}")
+    if part.activity == "dispatch" and part.count and not part.seconds:
+        details.append("not timed")
     if part.at_most:
         details.append("at most: with the Python code before the calls")
     if part.source is not None:
@@ -91,8 +95,10 @@ def format_line(source: SourceRange) -> str:
 
 
 def format_signed(value: float) -> str:
-    """Return a duration that may be negative."""
-    return f"-{seconds(-value)}" if value < 0 else seconds(value) if value else "0 s"
+    """Return a duration that may be negative, or rounding alone."""
+    if abs(value) < MIN_SHOWN_SECONDS:
+        return "0 s"
+    return f"-{seconds(-value)}" if value < 0 else seconds(value)
 
 
 def _format_share(share: float) -> str:

@@ -56,8 +56,10 @@ class ScriptWatcher:
         self._undo: list[Undo] = []
         self._subscription: records.Subscription | None = None
         self._sampler: Any = None
+        #: The account of the time of the thread that began to watch, and when that was on its clocks.
         self._accountant: Any = None
-        self._began = (time.time(), time.perf_counter(), time.thread_time())
+        self._began = (0.0, 0.0, 0.0)
+        self._account_thread = threading.current_thread()
         self._inspecting: Any = None
         self._ticker: threading.Thread | None = None
         self._stopped = threading.Event()
@@ -68,6 +70,7 @@ class ScriptWatcher:
     def begin(self) -> None:
         """Start watching; calls are sampled from the first program on, or at once if programs may exist already."""
         self._began = (time.time(), time.perf_counter(), time.thread_time())
+        self._account_thread = threading.current_thread()
         self._subscription = records.watch(self._receive)
         self._signals.install()
         self._undo, complaints = install_watchers()
@@ -206,8 +209,7 @@ class ScriptWatcher:
             self._inspecting = calls.inspecting
             self._sampler = calls.Sampler()
             self._sampler.start()
-            main_thread = threading.main_thread()
-            self._accountant = calls.TimeAccountant(self._sampler.read_calls, main_thread)
+            self._accountant = calls.TimeAccountant(self._sampler.read_calls, self._account_thread)
             self._accountant.start(calls.Moment(*self._began))
             self._ticker = threading.Thread(target=self._tick, name="xlascope-watch", daemon=True)
             self._ticker.start()

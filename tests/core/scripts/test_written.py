@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.core.scripts.running import PROGRAM, Place, ended, share_of_step, when_it_says
 
-from xlascope.records import Compiled, Executed, Failure, Traced
+from xlascope.records import Compiled, Executed, Failure, TimeAccount, Traced
 
 pytestmark = pytest.mark.live
 
@@ -86,6 +86,17 @@ def test_the_records_are_whole(place: Place) -> None:
     assert drawn.status == 0
     pages = [(place.folder / name).read_text() for name in ("here.html", "again.html")]
     assert re.sub(r'"now": [\d.]+', "", pages[0]) == re.sub(r'"now": [\d.]+', "", pages[1])
+
+
+def test_the_account_of_the_main_threads_time(place: Place) -> None:
+    outcome = place.watch(place.write(PROGRAM + "for _ in range(30): y = x * 1.5\n"))
+    assert outcome.status == 0
+    (account,) = (record for record in place.records() if isinstance(record, TimeAccount))
+    parts = {(part.activity, part.function): part for part in account.parts}
+    assert parts["dispatch", "step"].count == 200 and parts["eager", ""].count >= 30
+    assert account.function == "train.py" and account.seconds >= place.script().seconds / 2
+    shown = place.run("-m", "xlascope", "show", "train.xlascope.json").output
+    assert "train.py took" in shown and "dispatching step, 200 calls" in shown and "unaccounted" in shown
 
 
 def test_show_writes_the_file_that_it_is_asked_for(place: Place) -> None:

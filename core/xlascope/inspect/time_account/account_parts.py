@@ -54,7 +54,8 @@ class CalledFunction(NamedTuple):
 class SeenLines(NamedTuple):
     """What looks saw: seconds blocked in calls, in NumPy, and elsewhere by line; lines of waits and of operations.
 
-    ``has_looked`` is False if nothing of ours ran, so that there were no looks.
+    ``before`` are the seconds blocked before the first look; ``has_looked`` is False if nothing of ours ran, so that
+    there were no looks.
     """
 
     in_calls: float
@@ -62,6 +63,7 @@ class SeenLines(NamedTuple):
     blocked: Mapping[CodeLocation, float]
     waits: Counter[CodeLocation]
     operations: Counter[CodeLocation]
+    before: float = 0.0
     has_looked: bool = True
 
 
@@ -79,7 +81,7 @@ def build_parts(
         dispatched, eager = ([_scale(part, processor / sampled) for part in parts] for parts in (dispatched, eager))
     python = max(processor - sampled, 0.0)
     idle = max(times.wall - times.outer.wall - processor, 0.0)
-    delay = min(delay_outside(times.delay, processor, times.processor), idle)
+    delay = min(delay_outside(times.delay - times.outer.delay, processor, times.outer.waits), idle)
     parts = [
         *_span_parts(times.spans, lines),
         *dispatched,
@@ -123,7 +125,7 @@ def _eager_part(operations: Sequence[CalledFunction], lines: Counter[CodeLocatio
     calls = sum(item.calls for item in operations)
     if not calls:
         return []
-    timed = [samples for item in operations if (samples := item.timed.probed or item.timed.intervals)]
+    timed = [samples for item in operations if (samples := item.timed.operation_samples())]
     source, share = _most_frequent(lines)
     seconds = estimate_mean_seconds(timed) * calls
     measured = sum(map(len, timed))
@@ -135,9 +137,13 @@ def _blocked_parts(blocked: float, lines: SeenLines) -> Iterator[TimePart]:
     in_calls, in_numpy = max(lines.in_calls, 0.0), max(lines.in_numpy, 0.0)
     by_line = {location: seconds for location, seconds in lines.blocked.items() if seconds > 0}
     elsewhere = max(sum(lines.blocked.values()), 0.0)
-    total = in_calls + in_numpy + elsewhere
     if not lines.has_looked:
         yield TimePart("blocked", blocked)
+        return
+    before = min(max(lines.before, 0.0), blocked)
+    yield TimePart("blocked", before)
+    blocked -= before
+    total = in_calls + in_numpy + elsewhere
     if not total:
         return
     scale = blocked / total if total >= MIN_SEEN_FRACTION * blocked else 1.0
@@ -147,7 +153,7 @@ def _blocked_parts(blocked: float, lines: SeenLines) -> Iterator[TimePart]:
         yield TimePart("wait", in_numpy * scale, source=source, line_share=share)
     if by_line and elsewhere:
         longest = max(by_line, key=by_line.__getitem__)
-        share = by_line[longest] / sum(by_line.values())
+        share = by_line[longest] / (sum(by_line.values()) + before)
         yield TimePart("blocked", elsewhere * scale, source=locate(*longest), line_share=share)
 
 

@@ -42,7 +42,7 @@ class TimeAccountant:
     def __init__(self, read_calls: Callable[[], CallTotals], thread: threading.Thread | None = None) -> None:
         self._read_calls = read_calls
         self._clock = ThreadClock(thread or threading.current_thread())
-        self._ledger = SpanLedger(self._clock.thread)
+        self._ledger = SpanLedger(self._clock.thread, self._clock.delay_seconds)
         self._intervals = CallIntervals(self._ledger, self._classify, self._start_looking)
         self._looks = ThreadLooks(self._clock, self._ledger, self._intervals, self._begin_series)
         self._engines: list[ExecutionEngine] = []
@@ -101,14 +101,9 @@ class TimeAccountant:
         """
         assert self._times is not None, "the account has not ended"
         looks = self._looks
-        lines = SeenLines(
-            looks.in_calls,
-            looks.in_numpy,
-            looks.by_line,
-            looks.waits,
-            self._intervals.operation_lines,
-            looks.has_started,
-        )
+        blocked = looks.in_calls, looks.in_numpy, looks.by_line
+        operations = self._intervals.operation_lines
+        lines = SeenLines(*blocked, looks.waits, operations, looks.blocked_before, looks.has_started)
         parts = build_parts(self._times, *self._called_functions(), lines)
         devices = [
             records.DeviceShare(run.program, run.function, run.calls, run.running)

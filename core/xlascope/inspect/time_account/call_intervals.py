@@ -47,6 +47,11 @@ class TimedCalls:
         self.probed: list[float] = []
         self.probe_count = 0
 
+    def operation_samples(self) -> Sequence[float]:
+        """Return the intervals, or the probed calls where other code runs before most calls."""
+        is_probed = self.probed and _lower_quartile(self.intervals) > MIN_PROBE_SECONDS
+        return self.probed if is_probed else self.intervals
+
 
 class CallIntervals:
     """Timed calls on the thread of ``ledger``: ``timed`` has them by the functions' keys.

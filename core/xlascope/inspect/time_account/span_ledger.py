@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 _clock, _processor_clock = time.perf_counter, time.thread_time
@@ -23,37 +24,46 @@ class SpanTotal(NamedTuple):
 
 
 class OuterTotals(NamedTuple):
-    """Seconds of all outermost spans, by the wall clock and by the thread's processor clock."""
+    """Seconds of all outermost spans, by the wall clock and by the thread's processor clock.
+
+    ``delay`` are those in which the thread waited for a processor, where it was not waiting for a result; ``waits`` is
+    the number of waits.
+    """
 
     wall: float
     processor: float
+    delay: float = 0.0
+    waits: int = 0
 
 
 class SpanLedger:
     """Spans of one thread: :meth:`enter` and :meth:`leave`, or :meth:`add` for one without others inside.
 
     Calls on other threads are ignored. ``thread`` is the thread's identifier, ``latest`` is when its last span ended,
-    and ``waiting_since`` when a span began that is added when it ends (0.0: none).
+    and ``waiting_since`` when a span began that is added when it ends (0.0: none). ``read_delay`` returns the seconds
+    that the thread has waited for a processor.
     """
 
     __slots__ = (
-        *("_open", "_processor", "_totals", "_wait_count", "_wait_seconds", "_wall"),
+        *("_delay", "_open", "_processor", "_read_delay", "_totals", "_wait_count", "_wait_seconds", "_wall"),
         *("latest", "thread", "waiting_since"),
     )
 
-    def __init__(self, thread: int) -> None:
+    def __init__(self, thread: int, read_delay: Callable[[], float] = lambda: 0.0) -> None:
         self.thread = thread
+        self._read_delay = read_delay
         self.latest = _clock()
         self.waiting_since = 0.0
         self._totals: dict[SpanKey, list[Any]] = {}
-        self._open: list[tuple[SpanKey, float, float, list[float]]] = []
-        self._wall = self._processor = self._wait_seconds = 0.0
+        self._open: list[tuple[SpanKey, float, float, float, list[float]]] = []
+        self._wall = self._processor = self._delay = self._wait_seconds = 0.0
         self._wait_count = 0
 
     def enter(self, activity: str, program: tuple[int, str] = NO_PROGRAM) -> None:
         """Begin a span that may have others inside."""
         if threading.get_ident() == self.thread:
-            self._open.append(((activity, program), _clock(), _processor_clock(), [0.0]))
+            delay = 0.0 if self._open else self._read_delay()
+            self._open.append(((activity, program), _clock(), _processor_clock(), delay, [0.0]))
 
     def leave(self) -> None:
         """End the span that began last."""
@@ -61,15 +71,16 @@ class SpanLedger:
             self._end_innermost()
 
     def _end_innermost(self) -> None:
-        key, began, processor_began, (inner,) = self._open.pop()
+        key, began, processor_began, delay_began, (inner,) = self._open.pop()
         self.latest = now = _clock()
         self._add_total(key, now - began - inner)
         if self._open:
-            self._open[-1][3][0] += now - began
+            self._open[-1][4][0] += now - began
         else:
             self._wall += now - began
             is_own_clock = threading.get_ident() == self.thread
             self._processor += _processor_clock() - processor_began if is_own_clock else now - began
+            self._delay += self._read_delay() - delay_began
 
     def add(self, activity: str, began: float, ended: float) -> None:
         """Add a span without others inside, on the ledger's thread."""
@@ -77,7 +88,7 @@ class SpanLedger:
         seconds = ended - began
         self._add_total((activity, NO_PROGRAM), seconds)
         if self._open:
-            self._open[-1][3][0] += seconds
+            self._open[-1][4][0] += seconds
         else:
             self._wall += seconds
             self._processor += seconds
@@ -90,7 +101,7 @@ class SpanLedger:
         self._wait_seconds += seconds
         self._wait_count += 1
         if self._open:
-            self._open[-1][3][0] += seconds
+            self._open[-1][4][0] += seconds
         else:
             self._wall += seconds
             if seconds < MAX_BUSY_WAIT_SECONDS:
@@ -120,7 +131,8 @@ class SpanLedger:
         The processor time of an open span is counted when it ends.
         """
         outermost = self._open[:1]
-        return OuterTotals(self._wall + sum(max(now - began, 0.0) for _, began, _, _ in outermost), self._processor)
+        wall = self._wall + sum(max(now - began, 0.0) for _, began, *_ in outermost)
+        return OuterTotals(wall, self._processor, self._delay, self._wait_count)
 
     def totals(self) -> dict[SpanKey, SpanTotal]:
         """Return the exclusive seconds and the numbers of all spans that have ended."""

@@ -7,29 +7,33 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from types import CodeType
 from typing import NamedTuple
 
 from .call_intervals import CallIntervals, CodeLocation, find_user_location
 from .numpy_waits import is_array_read
-from .span_ledger import SpanLedger
+from .span_ledger import OuterTotals, SpanLedger
 from .thread_clock import ThreadClock
 
 _log = logging.getLogger(__name__)
 
 #: Seconds between looks at first, the factor by which they grow, and at most.
-FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.005, 1.2, 0.05
+FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.005, 1.3, 0.1
+#: Bytes from a call to where the interpreter hands on its lock: at the call, or behind its inline caches.
+CALL_OFFSETS = (0, 2, 4, 6, 8)
+#: Share of a wait in the delays of a thread that waits for a processor, as seconds of running.
+WAKING_SECONDS = 50e-6
 #: Seconds that `stop` waits for the thread.
 STOP_TIMEOUT_SECONDS = 0.2
 
 
 class _Reading(NamedTuple):
-    """Clocks at one moment: seconds of the wall, of the processor, of waiting for one, and of spans on both clocks."""
+    """Clocks at one moment: seconds of the wall, of the processor, of waiting for one, and those of spans."""
 
     wall: float
     processor: float
     delay: float
-    span_wall: float
-    span_processor: float
+    outer: OuterTotals
 
 
 class ThreadLooks:
@@ -37,7 +41,8 @@ class ThreadLooks:
 
     ``in_calls`` are the seconds in which it was blocked in a call of a function, ``in_numpy`` those in which NumPy
     waited for a result, and ``by_line`` those in which it was blocked elsewhere, by the user's instruction; all outside
-    of the spans of ``ledger``. ``waits`` counts the looks that saw it wait for a result, by the user's instruction.
+    of the spans of ``ledger``. ``blocked_before`` are the seconds for which it was blocked before the first look.
+    ``waits`` counts the looks that saw it wait for a result, by the user's instruction.
     ``on_look`` is called at each look.
     """
 
@@ -45,7 +50,7 @@ class ThreadLooks:
         self, clock: ThreadClock, ledger: SpanLedger, intervals: CallIntervals, on_look: Callable[[], None]
     ) -> None:
         self.has_started = False
-        self.in_calls = self.in_numpy = 0.0
+        self.in_calls = self.in_numpy = self.blocked_before = 0.0
         self.by_line: dict[CodeLocation, float] = {}
         self.waits: Counter[CodeLocation] = Counter()
         self._clock, self._ledger, self._intervals = clock, ledger, intervals
@@ -58,6 +63,10 @@ class ThreadLooks:
         """Start looking, unless it is stopped already."""
         if not self.has_started and not self._stopping.is_set():
             self.has_started = True
+            reading = self._read()
+            if reading is not None and self._previous is not None:
+                self.blocked_before = blocked_seconds(self._previous, reading)
+                self._previous = reading
             self._thread.start()
 
     def stop(self) -> None:
@@ -90,7 +99,7 @@ class ThreadLooks:
         self._previous = reading
         instruction, location = (frame.f_code, frame.f_lasti), find_user_location(frame)
         del frame  # it holds the user's values
-        if instruction in self._intervals.call_sites:
+        if self._is_in_call(*instruction):
             self.in_calls += blocked
         elif is_array_read(*instruction):
             self.in_numpy += blocked
@@ -99,28 +108,35 @@ class ThreadLooks:
         elif location is not None:
             self.by_line[location] = self.by_line.get(location, 0.0) + blocked
 
+    def _is_in_call(self, code: CodeType, instruction: int) -> bool:
+        """Return whether an instruction calls a function, or hands on the interpreter's lock right after a call."""
+        sites = self._intervals.call_sites
+        return any((code, instruction - offset) in sites for offset in CALL_OFFSETS)
+
     def _read(self) -> _Reading | None:
         processor = self._clock.processor_seconds()
         if processor is None:
             return None
         now = time.perf_counter()
-        return _Reading(now, processor, self._clock.delay_seconds(), *self._ledger.outer(now))
+        return _Reading(now, processor, self._clock.delay_seconds(), self._ledger.outer(now))
 
 
 def blocked_seconds(before: _Reading, after: _Reading) -> float:
     """Return for how long a thread was blocked outside of spans between two readings; the difference may be noise."""
-    outside = after.wall - before.wall - (after.span_wall - before.span_wall)
-    processor = after.processor - before.processor - (after.span_processor - before.span_processor)
-    total = after.processor - before.processor
-    return outside - processor - delay_outside(after.delay - before.delay, processor, total)
+    idle = after.wall - before.wall - (after.outer.wall - before.outer.wall)
+    processor = after.processor - before.processor - (after.outer.processor - before.outer.processor)
+    delay = after.delay - before.delay - (after.outer.delay - before.outer.delay)
+    return idle - processor - delay_outside(delay, processor, after.outer.waits - before.outer.waits)
 
 
-def delay_outside(delay: float, outside: float, total: float) -> float:
-    """Return the part of a thread's waiting for a processor that was outside of spans, in proportion to its running.
+def delay_outside(delay: float, processor: float, waits: int) -> float:
+    """Return which part of a thread's waiting for a processor was not at the end of a wait for a result.
 
-    ``outside`` and ``total`` are its processor seconds.
+    The system counts all of it together. ``processor`` are the seconds for which the thread ran outside of its
+    ``waits``, each of which counts as ``WAKING_SECONDS`` more.
 
-    >>> delay_outside(0.4, 0.25, 1.0)
-    0.1
+    >>> delay_outside(0.4, 0.01, 0), delay_outside(0.4, 0.01, 200)
+    (0.4, 0.2)
     """
-    return delay * min(max(outside / total, 0.0), 1.0) if total > 0 else 0.0
+    running = max(processor, 0.0)
+    return delay * running / (running + waits * WAKING_SECONDS) if running else 0.0

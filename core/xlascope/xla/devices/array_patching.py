@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ir.avals import JAX_CONVERSION_HINT, ShapedArray
-from ...runtime import jax_coexistence
+from ...runtime import array_spans, jax_coexistence
 from .backend import ArrayImpl
 
 _JAX_PATCHING_MODULES = ("jax._src.util", "jax._src.array", "jax._src.numpy.array_methods")
@@ -147,9 +147,11 @@ def _adopt_jax_members() -> None:
     """Find the members that jax has set on jaxlib's array class so far, and replace them by dispatching ones.
 
     Arrays of jax keep jax's members, and arrays of xlascope do not see them. It is called if jax was imported before
-    this module, and when jax is imported later.
+    this module, and when jax is imported later. While arrays are watched, a replacement of ours stands for the member
+    that it times.
     """
     for name, member in list(vars(ArrayImpl).items()):
+        member = getattr(member, array_spans.ORIGINAL, member)
         if name not in _EXCLUDED_MEMBERS and member is not _installed_members.get(name) and _is_python_member(member):
             _jax_members[name] = member
             _install_member(name)
