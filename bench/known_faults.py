@@ -1,12 +1,14 @@
 """What the workarounds for known faults of XLA cost, and how many of our programs they touch.
 
-``python -m bench.known_faults`` prints both. Times of a program with its workaround and without are taken in turn, in
-one process.
+``python -m bench.known_faults`` prints both. The share is of the bench's programs and of the everyday programs of the
+tests; some of these need eight devices (XLA_FLAGS=--xla_force_host_platform_device_count=8). Times of a program with
+its workaround and without are taken in turn, in one process.
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -27,29 +29,53 @@ def share() -> dict[str, list[str]]:
     """Return, for each fault, the names of the programs that match it."""
     known_faults = importlib.import_module("xlascope.xla.known_faults")
     operations = importlib.import_module("xlascope.xla.known_faults.program_operations")
-    found: dict[str, list[str]] = {fault.name: [] for fault in known_faults.FAULTS}
     names = frozenset().union(*(fault.names for fault in known_faults.FAULTS))
-    count = 0
-    for name, jaxpr in _jaxprs(side("xlascope")):
-        count += 1
-        for fault in known_faults.match_faults(known_faults.FAULTS, operations.operations_of_jaxpr(jaxpr, names)):
-            found[fault.name].append(name)
-    print(f"{count} programs")
+    found: dict[str, list[str]] = {fault.name: [] for fault in known_faults.FAULTS}
+    programs = dict(itertools.chain(_jaxprs(side("xlascope")), _everyday_jaxprs()))
+    for name, jaxprs in programs.items():
+        matching = {
+            fault.name
+            for jaxpr in jaxprs
+            for fault in known_faults.match_faults(known_faults.FAULTS, operations.operations_of_jaxpr(jaxpr, names))
+        }
+        for fault in matching:
+            found[fault].append(name)
+    print(f"{len(programs)} programs")
     return found
 
 
-def _jaxprs(ours: Side) -> Iterator[tuple[str, Any]]:
+def _everyday_jaxprs() -> Iterator[tuple[str, list[Any]]]:
+    """Yield what three steps of each everyday program compile; needs as many devices as they share, eight."""
+    programs = importlib.import_module("tests.everyday.everyday_programs")
+    compilation = importlib.import_module("xlascope.xla.compilation.compile_program")
+    find_options, xs = compilation.workaround_options, importlib.import_module("xlascope")
+    for name in programs.PROGRAMS:
+        jaxprs: list[Any] = []
+
+        def note(jaxpr: Any, *arguments: Any, jaxprs: list[Any] = jaxprs) -> Any:
+            jaxprs.append(jaxpr)
+            return find_options(jaxpr, *arguments)
+
+        compilation.workaround_options = note
+        try:
+            list(programs.load_program(name)(xs, 3))
+        finally:
+            compilation.workaround_options = find_options
+        yield name, jaxprs
+
+
+def _jaxprs(ours: Side) -> Iterator[tuple[str, list[Any]]]:
     for module in ("experimental.ode", "scipy.linalg", "scipy.stats"):
         importlib.import_module(f"xlascope.{module}")
     made = {**KINDS, **PROGRAMS, **UNROLLED}
     for name, make in made.items():
         call, arguments, *_ = make(ours)
         function = call if hasattr(call, "trace") else ours.xs.jit(call)
-        yield name, function.trace(*arguments).jaxpr.jaxpr
+        yield name, [function.trace(*arguments).jaxpr.jaxpr]
     for name, build in MODELS.items():
         model = build(ours)
         gradient = ours.xs.jit(ours.xs.grad(model.make()))
-        yield f"model {name}", gradient.trace(model.weights, model.example).jaxpr.jaxpr
+        yield f"model {name}", [gradient.trace(model.weights, model.example).jaxpr.jaxpr]
 
 
 def _costly(ours: Side) -> dict[str, tuple[Callable[..., Any], list[Any]]]:

@@ -179,13 +179,6 @@ class Callback(Operation):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         with_token = builder.needs_token(self.effects)
-        if builder.manual is not None and builder.manual.is_partial and not self.pure:
-            raise NotImplementedError(
-                f"{self.name}{where_text(_call_site(self))} is inside a shard_map that leaves mesh axes to the "
-                "compiler, "
-                "where only pure_callback is supported. Let axis_names of shard_map be all axes of the mesh, or call "
-                "Python outside of shard_map"
-            )
         return builder.call_python(self.callback, operands, with_token=with_token, pure=self.pure)  # type: ignore[no-any-return]
 
     def host_rule(self, *operands: Any) -> list[Any]:

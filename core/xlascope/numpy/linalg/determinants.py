@@ -94,18 +94,16 @@ def _det_by_blocks(a: Any) -> Any:
     as long as the rank of A is at least n - 3, times that of the Schur complement B₂₂ - B₂₁ B₁₁⁻¹ B₁₂ of three rows.
     The latter is a polynomial, and has its derivatives where it is singular. For lower ranks both are zero.
     """
-    dtype, block_size = aval_of(a).dtype, shape_of(a)[-1] - _MAX_WRITTEN_OUT
+    dtype, size = aval_of(a).dtype, shape_of(a)[-1] - _MAX_WRITTEN_OUT
     q, r, order = qr.qr(stop_gradient(a), pivoting=True)
     exchanges = lu.permutation_matrices(order, dtype)
     sign = _det(product(q, exchanges))
     b = _with_tangent(r, a, adjoint(q), transpose_matrices(exchanges))
-    inverses = ufuncs.reciprocal(diagonal(r)[..., :block_size])
+    inverses = ufuncs.reciprocal(diagonal(r)[..., :size])
     is_regular = logic.logical_not(reductions.any(logic.isinf(inverses), -1))
-    regular = logic.where(
-        expand_dims(is_regular, (-2, -1)), b[..., :block_size, :block_size], eye(block_size, dtype=dtype)
-    )
-    eliminated = product(b[..., block_size:, :block_size], _solve_upper(regular, b[..., :block_size, block_size:]))
-    rest = _det_written_out(b[..., block_size:, block_size:] - eliminated)
+    regular = logic.where(expand_dims(is_regular, (-2, -1)), b[..., :size, :size], eye(size, dtype=dtype))
+    eliminated = product(b[..., size:, :size], _solve_upper(regular, b[..., :size, size:]))
+    rest = _det_written_out(b[..., size:, size:] - eliminated)
     return sign * logic.where(is_regular, _det_upper(regular) * rest, 0)
 
 

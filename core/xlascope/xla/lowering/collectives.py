@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from ...ir.avals import ShapedArray, make_aval
+from ...ir.avals import ShapedArray, make_aval, physical_aval
 from ..mlir.builder import attribute, int64_array
-from ..sharding.partitions import Partition, axis_text
+from ..sharding.meshes import PartitionSpec
+from ..sharding.named_shardings import NamedSharding
+from ..sharding.partitions import Partition, axis_text, sharding_text
 
 _I32 = make_aval((), np.dtype(np.int32))
 _channels = itertools.count(1)
@@ -80,6 +82,11 @@ def all_reduce(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable]
     return result.results[0]
 
 
+def sum_or_any(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable]) -> Any:
+    """Emit the sum of ``x`` over all devices across the given mesh axes, of booleans whether one is True."""
+    return all_reduce(builder, x, aval, axes, "stablehlo.or" if aval.dtype.kind == "b" else "stablehlo.add")
+
+
 def reduce_scatter(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int) -> Any:
     """Emit a sum of ``x`` over all devices across mesh axes, of which each device keeps a block; return the block.
 
@@ -145,17 +152,42 @@ def collective_permute(
 def axis_index(builder: Any, axes: Sequence[Hashable]) -> Any:
     """Emit the position of the executing device across the given mesh axes, in row-major order, as an int32."""
     if builder.manual.is_partial:  # partition_id is valid only where all axes are manual
-        mesh = builder.manual.mesh
-        names = ", ".join(axis_text(mesh, name) for name in builder.manual.automatic_axes)
-        attributes = {
-            "in_shardings": attribute("#sdy.sharding_per_value<[]>"),
-            "out_shardings": attribute(f"#sdy.sharding_per_value<[<@{builder.lowering.mesh_symbol(mesh)}, []>]>"),
-            "manual_axes": attribute(f"#sdy<manual_axes{{{names}}}>"),
-        }
-        computation = builder.operation("sdy.manual_computation", [], attributes, [_I32], regions=1)
-        builder.fill_region(computation, [], lambda: [_position_in_group(builder, axes)], end="sdy.return")
-        return computation.results[0]
+        return run_on_automatic_axes(builder, [], [], [_I32], lambda: [_position_in_group(builder, axes)])[0]
     return _position_in_group(builder, axes)
+
+
+def run_on_automatic_axes(
+    builder: Any,
+    operands: Sequence[Any],
+    in_avals: Sequence[ShapedArray],
+    out_avals: Sequence[ShapedArray],
+    write: Callable[..., list[Any]],
+) -> list[Any]:
+    """Emit operations for which the automatic axes of ``shard_map`` are manual as well, and return their results.
+
+    Operands and results, with the types ``in_avals`` and ``out_avals``, are replicated along these axes. ``write`` gets
+    the operands, emits the operations and returns the results, which have to be equal on these devices.
+    """
+    outer: ManualMesh = builder.manual
+    mesh, symbol = outer.mesh, builder.lowering.mesh_symbol(outer.mesh)
+    names = ", ".join(axis_text(mesh, name) for name in outer.automatic_axes)
+    replicated = NamedSharding(mesh, PartitionSpec())
+    shardings = [
+        ", ".join(sharding_text(replicated, len(physical_aval(aval).shape), symbol) for aval in avals)
+        for avals in (in_avals, out_avals)
+    ]
+    attributes = {
+        "in_shardings": attribute(f"#sdy.sharding_per_value<[{shardings[0]}]>"),
+        "out_shardings": attribute(f"#sdy.sharding_per_value<[{shardings[1]}]>"),
+        "manual_axes": attribute(f"#sdy<manual_axes{{{names}}}>"),
+    }
+    computation = builder.operation("sdy.manual_computation", operands, attributes, out_avals, regions=1)
+    builder.manual = outer._replace(names=mesh.axis_names)
+    try:
+        builder.fill_region(computation, in_avals, write, end="sdy.return")
+    finally:
+        builder.manual = outer
+    return list(computation.results)
 
 
 def _position_in_group(builder: Any, axes: Sequence[Hashable]) -> Any:

@@ -39,7 +39,7 @@ from ..sharding.named_shardings import NamedSharding
 from ..sharding.partitions import Partition, axis_text, mesh_text, sharding_text
 from ..system.hooks import HOOKS
 from .callbacks import SharedFailure
-from .collectives import ManualMesh
+from .collectives import ManualMesh, axis_index, run_on_automatic_axes, sum_or_any
 
 #: Results of these dtypes need a conversion of the value that an operation's rule returns.
 _CONVERTED_DTYPES = frozenset({*CARRIERS, *KEY_TYPES.values()})
@@ -499,6 +499,30 @@ class _FunctionBuilder(Builder):
             return value
         text = sharding_text(sharding, len(aval.shape), self.lowering.mesh_symbol(sharding.mesh))
         return self.emit1("sdy.sharding_constraint", [value], aval, {"sharding": attribute(f"#sdy.sharding{text}")})
+
+    def call_python(
+        self, function: Callable[..., Any], operands: Sequence[Any], *, with_token: bool = False, pure: bool = False
+    ) -> list[Any]:
+        call = functools.partial(super().call_python, function, with_token=with_token, pure=pure)
+        if pure or self.manual is None or not self.manual.is_partial:
+            return call(operands)
+        axes, out_avals, tokens = self.manual.automatic_axes, self.out_avals, [TOKEN] * with_token
+
+        def write(*values: Any) -> list[Any]:
+            if with_token:
+                self.token = values[-1]
+            branches = [lambda: call(values[: len(operands)]), lambda: [self.constant(0, aval) for aval in out_avals]]
+            results = self.case(axis_index(self, axes), branches, with_token=with_token)
+            results = [sum_or_any(self, x, aval, axes) for x, aval in zip(results, out_avals, strict=True)]
+            return [*results, self.token] if with_token else results
+
+        operands_and_token = [*operands, self.current_token()] if with_token else operands
+        results = run_on_automatic_axes(
+            self, operands_and_token, [*self.in_avals, *tokens], [*out_avals, *tokens], write
+        )
+        if with_token:
+            self.token = results.pop()
+        return results
 
     def single_device_attributes(self, results: int) -> dict[str, Any]:
         if self.lowering.partition is None or self.manual is not None:

@@ -493,7 +493,7 @@ class Builder:
         ``function`` takes NumPy arrays and returns a tuple of NumPy arrays. ``with_token`` passes the token as an
         additional operand and result. A ``pure`` call may be dropped where its results are unused. Where several
         devices share the program, the first one calls with whole arrays; in ``shard_map`` each does, with its own
-        shards.
+        shards. Along the automatic axes of a ``shard_map`` the first one does, except for a ``pure`` call.
         """
         in_avals, results = self.in_avals, self.out_avals
         function = convert_carriers(function, in_avals, results)
