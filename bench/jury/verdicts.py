@@ -59,7 +59,8 @@ class Row(NamedTuple):
     def _is_within_resolution(self, error: float) -> bool:
         """Return whether an error of so many milliseconds is within what the clocks can tell apart."""
         is_short = self.kind != "period" and max(self.true) < SHORT_MS and abs(error) <= SHORT_ERROR_MS
-        return is_short or (self.kind == "device" and -DISPATCH_MS <= error <= 0)
+        is_on_device = self.shown is not None and self.shown.on_device
+        return is_short or (is_on_device and -DISPATCH_MS <= error <= 0)
 
 
 Judged = tuple[Row, Row, Row]

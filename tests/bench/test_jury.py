@@ -177,8 +177,8 @@ def test_a_figure_beside_the_truth(true: tuple[float, ...], ms: float, said: str
 
 
 def test_device_time_may_lack_the_dispatch_and_a_period_nothing() -> None:
-    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26)).verdict == "right"
-    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.34)).verdict == "off"
+    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26, on_device=True)).verdict == "right"
+    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.34, on_device=True)).verdict == "off"
     assert Row("p", "f", 9, "", "period", (0.03,), Figure("period", 0.04)).verdict == "off"
 
 
