@@ -176,15 +176,19 @@ def short_cells_table(cells: dict[str, list[Cell]] | None = None) -> list[str]:
     cells = short_cells() if cells is None else cells
     rows = [
         f"| watching cells of {CELL_SECONDS:g} s, {len(cells['off'])} rounds | threads that watch | "
-        "processor time of the kernel | wall clock of the loop | wall clock of the cell | goal (processor time) |",
-        "|---|---|---|---|---|---|",
+        "processor time of the kernel | the same, seconds a cell | wall clock of the loop | wall clock of the cell "
+        "| goal (processor time) |",
+        "|---|---|---|---|---|---|---|",
     ]
     for mode, (name, goal) in {"strip": ("the strip", "< 1 %"), "panel": ("the panel open", "< 2 %")}.items():
         pairs = list(zip(cells[mode], cells["off"], strict=True))
         columns = [Interval.of([cell.watching / cell.loop for cell, _ in pairs])]
         for clock in ("processor", "loop", "wall"):
             columns.append(Interval.of([getattr(a, clock) / getattr(b, clock) - 1 for a, b in pairs]))
-        rows.append(f"| {' | '.join([name, *map(_percents, columns), goal])} |")
+        threads, processor, loop, wall = map(_percents, columns)
+        low, median, high = (f"{value:+.3f}" for value in Interval.of([a.processor - b.processor for a, b in pairs]))
+        cells_of_row = [name, threads, processor, f"{median} ({low} to {high})", loop, wall, goal]
+        rows.append(f"| {' | '.join(cells_of_row)} |")
     return rows
 
 

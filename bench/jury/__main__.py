@@ -13,9 +13,10 @@ import sys
 import time
 from collections.abc import Sequence
 
+from ..results import replace_table
 from .places import PLACES, busy
 from .programs import PROGRAMS
-from .verdicts import LEGEND, Judged, compare, failing, middle_round, summary, table
+from .verdicts import LEGEND, SUMMARY_HEAD, Judged, compare, failing, middle_round, summary_row, table
 
 #: Processes that keep the processors busy under load.
 BUSY_PROCESSES = 2
@@ -54,41 +55,52 @@ def judge(place: str, names: Sequence[str], *, load: bool = False, rounds: int =
     return found
 
 
-def tables(places: Sequence[str], names: Sequence[str], loads: Sequence[bool], rounds: int, log: str) -> list[str]:
-    """Return the tables of all places, quiet and under load, each with its summary."""
-    lines: list[str] = []
+Found = dict[str, list[Judged]]
+"""What programs showed, by the title of the table."""
+
+
+def run(places: Sequence[str], names: Sequence[str], loads: Sequence[bool], rounds: int, log: str) -> Found:
+    """Run programs in places, quiet and under load."""
+    found: Found = {}
     for place in places:
         for load in loads:
             began = time.perf_counter()
-            found = judge(place, names, load=load, rounds=rounds, log=log)
-            lines += _titled(place, load, found)
+            judged = found[_title(place, load)] = judge(place, names, load=load, rounds=rounds, log=log)
             print(f"{place}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
-            print("not right:", *failing(found), file=sys.stderr, flush=True)
-    return [LEGEND, *lines]
+            print("not right:", *failing(judged), file=sys.stderr, flush=True)
+    return found
 
 
-def read_tables(log: str) -> list[str]:
-    """Return the tables of a file that ``--log`` made."""
-    runs: dict[tuple[str, bool], dict[str, list[list[Judged]]]] = {}
+def read(log: str) -> Found:
+    """Return what a file that ``--log`` made has of programs."""
+    runs: dict[str, dict[str, list[list[Judged]]]] = {}
     with open(log, encoding="utf-8") as file:
         for seen in map(json.loads, file):
-            place = runs.setdefault((seen["place"], seen["load"]), {})
-            place.setdefault(seen["name"], []).append(compare(seen["name"], seen))
-    lines = [LEGEND]
-    for (place_name, load), by_name in runs.items():
-        lines += _titled(place_name, load, [judged for rounds in by_name.values() for judged in middle_round(rounds)])
-    return lines
+            by_name = runs.setdefault(_title(seen["place"], seen["load"]), {})
+            by_name.setdefault(seen["name"], []).append(compare(seen["name"], seen))
+    return {
+        title: [judged for rounds in by_name.values() for judged in middle_round(rounds)]
+        for title, by_name in runs.items()
+    }
 
 
-def _titled(place: str, load: bool, found: list[Judged]) -> list[str]:
-    head, *rest = table(found)
-    title = f"{place}, {'beside two busy processes' if load else 'quiet'}"
-    return ["", head.replace("| jury |", f"| jury in {title} |"), *rest, "", f"{title}: {summary(found)}."]
+def _title(place: str, load: bool) -> str:
+    return f"{place}, {'beside two busy processes' if load else 'quiet'}"
+
+
+def tables(found: Found) -> list[list[str]]:
+    """Return the table of each place, and one that sums them up."""
+    blocks = []
+    for title, judged in found.items():
+        head, *rest = table(judged)
+        blocks.append([head.replace("| jury |", f"| the jury in {title} |"), *rest])
+    return [*blocks, [*SUMMARY_HEAD, *(summary_row(title, judged) for title, judged in found.items())]]
 
 
 def every_table() -> list[str]:
     """Return the tables of `make bench`: all programs in all places, quiet and under load."""
-    return tables(tuple(PLACES), available(), (False, True), rounds=1, log="")
+    blocks = tables(run(tuple(PLACES), available(), (False, True), rounds=1, log=""))
+    return [line for block in blocks for line in (*block, "")] + [LEGEND]
 
 
 def main() -> None:
@@ -99,11 +111,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="how often each program runs (default 1)")
     parser.add_argument("--log", default="", help="a file to which all that was shown is appended, as JSON")
     parser.add_argument("--read", default="", metavar="LOG", help="make the tables of such a file; run nothing")
+    parser.add_argument("--write", action="store_true", help="put the tables into RESULTS.md")
     options = parser.parse_args()
     if options.read:
-        print("\n".join(read_tables(options.read)))
-        return
-    print("\n".join(tables(options.where, available(options.only), [options.load], options.rounds, options.log)))
+        found = read(options.read)
+    else:
+        found = run(options.where, available(options.only), [options.load], options.rounds, options.log)
+    blocks = tables(found)
+    print("\n\n".join("\n".join(block) for block in blocks), LEGEND, sep="\n\n")
+    if options.write:
+        for block in blocks:
+            replace_table(block)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,18 @@ for i in range(60):
 for name in times:
     tell(name, ends=ends[name], spans=times[name])
 """
+_PIPELINE_AFTER = """
+def loaded():
+    global x
+    x = load(x)
+    return x
+def encoded():
+    global x
+    x = encode(w, x)
+    return x
+tell_alone("load", loaded, chained=True)
+tell_alone("encode", encoded, chained=True)
+"""
 _RETRACED = (
     _STEP
     + """
@@ -257,7 +269,7 @@ MIXED = (
         "train_and_evaluate", _STEP_DATA, _TRAIN_EVAL, _TRAIN_AFTER + 'tell_alone("evaluate", lambda: evaluate(w, x))\n'
     ),
     Program("two_interleaved_free", _STEP_DATA, _INTERLEAVED, _INTERLEAVED_AFTER),
-    Program("three_in_turn_waited", _STEP_DATA, _PIPELINE),
+    Program("three_in_turn_waited", _STEP_DATA, _PIPELINE, _PIPELINE_AFTER),
     Program("retraced_in_the_middle", _STEP_DATA, _RETRACED),
     Program("smaller_last_batch", _STEP_DATA, _LAST_BATCH),
     Program("eager_beside", _STEP_DATA, _EAGER_BESIDE, _TRAIN_AFTER),

@@ -17,7 +17,7 @@ Mark = Literal["", "unsteady", "uncertain"]
 
 _UNITS_IN_MS = {"s": 1e3, "ms": 1.0, "µs": 1e-3, "ns": 1e-6}
 _TIME = r"([\d.,e+]+) (s|ms|µs|ns)\b"
-_EACH = re.compile(rf"(≤ |at most |about |~)?{_TIME} each(?: on the devices?)?(?: \(([^)]*)\))?")
+_EACH = re.compile(rf"(≤ |at most |about |~)?{_TIME} each( on the devices?)?(?: \(([^)]*)\))?")
 _MEAN = re.compile(rf"mean {_TIME}")
 _EVERY = re.compile(rf"(≤ |at most )?one every {_TIME}")
 _RAN = re.compile(r"ran [\d,]+ times?, (.*)")
@@ -29,7 +29,7 @@ class Figure(NamedTuple):
     """Time that is shown of a function, in milliseconds, with its percentiles and its mean where they are shown.
 
     ``mark`` says whether it is marked as ``uncertain`` (``≤``, or single calls instead of a figure), or as
-    ``unsteady``: calls differ.
+    ``unsteady``: calls differ. ``on_device`` is what the profiler saw, without dispatch.
     """
 
     kind: Kind
@@ -38,6 +38,7 @@ class Figure(NamedTuple):
     high: float | None = None
     mark: Mark = ""
     mean: float | None = None
+    on_device: bool = False
 
 
 def line_of(shown: Mapping[str, Any]) -> str:
@@ -63,9 +64,13 @@ def figures(shown: Mapping[str, Any]) -> dict[Kind, Figure]:
     line = line_of(shown)
     each, every = _EACH.search(line), _EVERY.search(line)
     if each is not None:
-        mark: Mark = "uncertain" if each[1] else "unsteady" if "unsteady" in (each[4] or "") else ""
-        mean = _MEAN.search(each[4] or "")
-        found["call"] = Figure("call", _ms(each[2], each[3]), mark=mark, mean=_ms(mean[1], mean[2]) if mean else None)
+        clock = each[5] or ""
+        mark: Mark = "uncertain" if each[1] else "unsteady" if "unsteady" in clock else ""
+        mean = _MEAN.search(clock)
+        call = Figure("call", _ms(each[2], each[3]), mark=mark, mean=_ms(mean[1], mean[2]) if mean else None)
+        if "profile" in clock:  # what stands behind the line is of the same calls
+            call = call._replace(on_device=True, mean=found["device"].mean if "device" in found else call.mean)
+        found["call"] = call
         if mark == "unsteady" and "period" in found:
             found["period"] = found["period"]._replace(mark=mark)
     if every is not None and "period" not in found:
@@ -90,11 +95,13 @@ def _behind(shown: Mapping[str, Any]) -> Iterator[Figure]:
         times = shown.get(name)
         if isinstance(times, Mapping):
             median, low, high, mean = (times.get(name) for name in ("median", "low", "high", "mean"))
-            yield Figure(kind, median * 1e3, low * 1e3, high * 1e3, mean=mean * 1e3 if mean else None)
+            mean = mean * 1e3 if mean else None
+            yield Figure(kind, median * 1e3, low * 1e3, high * 1e3, mean=mean, on_device=kind == "device")
         elif "times" in shown and (found := _BEHIND[kind].search(shown["times"][-1])):
             median, unit, low, low_unit, high, high_unit, mean, mean_unit = found.groups()
             ends = _ms(low, low_unit or high_unit), _ms(high, high_unit)
-            yield Figure(kind, _ms(median, unit), *ends, mean=_ms(mean, mean_unit) if mean else None)
+            mean = _ms(mean, mean_unit) if mean else None
+            yield Figure(kind, _ms(median, unit), *ends, mean=mean, on_device=kind == "device")
 
 
 def _ms(number: str, unit: str) -> float:

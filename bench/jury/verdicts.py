@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from .shown import KINDS, Figure, Kind, figures
@@ -59,7 +59,8 @@ class Row(NamedTuple):
     def _is_within_resolution(self, error: float) -> bool:
         """Return whether an error of so many milliseconds is within what the clocks can tell apart."""
         is_short = self.kind != "period" and max(self.true) < SHORT_MS and abs(error) <= SHORT_ERROR_MS
-        return is_short or (self.kind == "device" and -DISPATCH_MS <= error <= 0)
+        is_on_device = self.shown is not None and self.shown.on_device
+        return is_short or (is_on_device and -DISPATCH_MS <= error <= 0)
 
 
 Judged = tuple[Row, Row, Row]
@@ -154,35 +155,32 @@ def _shown(row: Row) -> list[str]:
     return [f"{mark}{shown}", "" if row.ratio is None else f"**{row.ratio:.2f}**"]
 
 
-def summary(every: Sequence[Judged]) -> str:
-    """Return what sums up a table: numbers that are right, misleading, marked, and missing, by kind and in all."""
-    parts = [f"{kind}: {_count(row for row in rows if row.verdict)}" for kind, rows in _by_kind(every)]
-    parts.append(f"all: {_count(row for judged in every for row in judged if row.verdict)}")
+SUMMARY_HEAD = [
+    f"| the jury | periods within {MAX_ERROR:.0%} | times of a call within {MAX_ERROR:.0%} | device times within "
+    f"{MAX_ERROR:.0%} | all within {MAX_ERROR:.0%} | median error | wrong | unsteady | warned "
+    f"| functions with a number, of those with {MIN_CALLS} warm calls or more |",
+    "|---|---|---|---|---|---|---|---|---|---|",
+]
+
+
+def summary_row(title: str, every: Sequence[Judged]) -> str:
+    """Return the row that sums up a table: numbers that are right, misleading, marked, and missing."""
+    cells = [title, *(_share_right([judged[place] for judged in every]) for place in range(len(KINDS)))]
+    rows = [row for judged in every for row in judged if row.verdict]
+    verdicts = [row.verdict for row in rows]
+    errors = [abs((row.ratio or 1.0) - 1) for row in rows if row.verdict != "warned"]
+    cells += [f"**{_share_right(rows)}**", f"{statistics.median(errors):.0%}" if errors else ""]
+    cells += [str(verdicts.count(name)) for name in ("wrong", "unsteady", "warned")]
     enough = [judged for judged in every if judged[0].calls >= MIN_CALLS]
     numbered = sum(1 for judged in enough if any(row.shown is not None for row in judged))
-    parts.append(f"functions with {MIN_CALLS} warm calls or more that have a number: {numbered} of {len(enough)}")
-    return "; ".join(parts)
+    return f"| {' | '.join([*cells, f'{numbered} of {len(enough)}'])} |"
 
 
-def _by_kind(every: Sequence[Judged]) -> Iterator[tuple[Kind, list[Row]]]:
-    for place, kind in enumerate(KINDS):
-        yield kind, [judged[place] for judged in every]
-
-
-def _count(rows: Iterator[Row]) -> str:
-    verdicts, ratios = [], []
-    for row in rows:
-        verdicts.append(row.verdict)
-        ratios += [abs((row.ratio or 1.0) - 1)] if row.verdict != "warned" else []
-    count = {name: verdicts.count(name) for name in ("right", "wrong", "unsteady", "warned")}
-    numbers = len(verdicts) - count["warned"]
-    if not numbers:
-        return f"none of {len(verdicts)} unmarked"
-    return (
-        f"{count['right']} of {numbers} within {MAX_ERROR:.0%} ({count['right'] / numbers:.0%}), median error "
-        f"{statistics.median(ratios):.0%}, {count['wrong']} wrong, {count['unsteady']} unsteady, "
-        f"{count['warned']} warned"
-    )
+def _share_right(rows: Sequence[Row]) -> str:
+    """Return how many of the figures that are not marked with ≤ are right."""
+    verdicts = [row.verdict for row in rows if row.verdict not in ("", "warned")]
+    right = verdicts.count("right")
+    return f"{right} of {len(verdicts)} ({right / len(verdicts):.0%})" if verdicts else "-"
 
 
 def failing(every: Sequence[Judged]) -> list[str]:

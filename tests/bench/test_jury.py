@@ -16,7 +16,7 @@ from bench.jury.places import environment
 from bench.jury.program import Program
 from bench.jury.programs import PROGRAMS
 from bench.jury.shown import Figure, figures, line_of
-from bench.jury.verdicts import Row, compare, failing, middle_round, summary, table
+from bench.jury.verdicts import Row, compare, failing, middle_round, summary_row, table
 from bench.watched import Interval
 
 #: Iterations of a loop here, and of the one that fails in the middle.
@@ -177,8 +177,8 @@ def test_a_figure_beside_the_truth(true: tuple[float, ...], ms: float, said: str
 
 
 def test_device_time_may_lack_the_dispatch_and_a_period_nothing() -> None:
-    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26)).verdict == "right"
-    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.34)).verdict == "off"
+    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26, on_device=True)).verdict == "right"
+    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.34, on_device=True)).verdict == "off"
     assert Row("p", "f", 9, "", "period", (0.03,), Figure("period", 0.04)).verdict == "off"
 
 
@@ -210,8 +210,8 @@ def test_the_table_and_its_summary() -> None:
     head, _, good, bad, silent = table(found)
     assert all(line.count("|") == head.count("|") for line in (good, bad, silent))
     assert "**1.00** |  |  | right |" in good and "**3.00** |  |  | wrong |" in bad and "| no number |" in silent
-    said = summary(found)
-    assert "call: 1 of 2 within 10% (50%), median error 100%, 1 wrong" in said and said.endswith("a number: 2 of 3")
+    said = summary_row("here", found)
+    assert said == "| here | - | 1 of 2 (50%) | - | **1 of 2 (50%)** | 100% | 1 | 0 | 0 | 2 of 3 |"
     assert failing(found) == ["bad", "silent"]
 
 
