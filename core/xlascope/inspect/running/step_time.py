@@ -129,8 +129,8 @@ class CompletionHistory:
         """Forget the calls of a program that was compiled (again) at time ``now``: its next ones are warm-up."""
         self._log(program).restart(now)
         self.isolated.pop(program, None)
-        others = [interval for interval in self.intervals if program not in interval.calls]
-        self.intervals = deque(others, maxlen=MAX_STORED_ENTRIES)
+        remaining = [interval for interval in self.intervals if program not in interval.calls]
+        self.intervals = deque(remaining, maxlen=MAX_STORED_ENTRIES)
 
     def is_warm(self, program: int) -> bool:
         """Return whether a warm call of a program is known to be complete."""
