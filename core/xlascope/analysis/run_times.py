@@ -15,6 +15,8 @@ from .formatting import plural, seconds
 #: Names of clocks, and that of one which a newer version wrote.
 CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
 UNKNOWN_CLOCK = "by a clock that this version does not know"
+#: So many calls are listed one by one, if there is no median.
+MAX_LISTED_CALLS = 7
 #: A period is longer than a call if it exceeds it by this factor.
 LONGER_FACTOR = 1.1
 #: Calls are unsteady if the 90th percentile exceeds the 10th by this factor, or the mean differs from the median by
@@ -47,8 +49,9 @@ def describe_call_times(run: Executed) -> str:
 
 def word_call_times(run: Executed) -> CallTimeWords:
     """Return the time of a program's calls in words; a few calls are listed one by one."""
-    if run.period is None and 0 < run.calls == len(run.first_calls):
-        return CallTimeWords(_join_series(run.first_calls))
+    number = len(run.first_calls)
+    if run.period is None and number and run.calls <= MAX_LISTED_CALLS:
+        return CallTimeWords(_join_series(run.first_calls), "" if run.calls == number else f"{number} of them timed")
     if not run.step:
         return CallTimeWords("")
     clock, period = CLOCKS.get(run.clock, UNKNOWN_CLOCK), run.period
@@ -56,10 +59,11 @@ def word_call_times(run: Executed) -> CallTimeWords:
         words = f"≤ {seconds(run.step)} each" if period is None else f"one every {seconds(period.median)}"
         return CallTimeWords(words, clock)
     is_longer = period is not None and period.median > LONGER_FACTOR * run.step
-    if period is not None and not is_longer and _is_unsteady(period):
+    times = run.device_time if run.clock == "profile" else None if is_longer else period
+    if times is not None and _is_unsteady(times):
         clock += ", unsteady"
-        if abs(period.mean - period.median) > UNSTEADY_MEAN_FRACTION * period.median:
-            clock += f": mean {seconds(period.mean)}"
+        if abs(times.mean - times.median) > UNSTEADY_MEAN_FRACTION * times.median:
+            clock += f": mean {seconds(times.mean)}"
     every = f"one every {seconds(period.median)}" if period is not None and is_longer else ""
     where = " on the device" if run.clock == "profile" and is_longer else ""
     return CallTimeWords(f"{seconds(run.step)} each{where}", clock, every)

@@ -28,7 +28,8 @@ class DispatchedCall(NamedTuple):
     ``counts`` are the calls of functions by key, ``started`` the calls through Python by program number. ``began`` is
     when the call was made (None if unknown), ``returned`` when it came back; both in seconds of
     ``time.perf_counter``. ``overhead`` are the seconds that the calling thread spent on noting earlier calls.
-    ``shapes`` are those of the arguments, where the function has several programs.
+    ``shapes`` are those of the arguments, where the function has several programs. ``queued`` says whether an earlier
+    call was not complete when this one returned.
     """
 
     function: Any
@@ -39,6 +40,14 @@ class DispatchedCall(NamedTuple):
     began: float | None = None
     overhead: float = 0.0
     shapes: Shapes | None = None
+    queued: bool = False
+
+
+class _Pending:
+    """Dispatched call with the array to wait for, None where it was ready at ``ready`` or the wait is over."""
+
+    def __init__(self, call: DispatchedCall, array: Any, ready: float | None) -> None:
+        self.call, self.array, self.ready = call, array, ready
 
 
 CompletionListener = Callable[[DispatchedCall, float | None, bool, bool], None]
@@ -54,9 +63,10 @@ class CompletionTracker:
 
     def __init__(self, on_completion: CompletionListener) -> None:
         self._on_completion = on_completion
-        self._waiting: SimpleQueue[tuple[DispatchedCall, Any, float | None] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[_Pending | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._batch: deque[tuple[DispatchedCall, Any, float | None]] = deque()
+        self._batch: deque[_Pending] = deque()
+        self._latest: _Pending | None = None
         self._added = self._ended = 0
 
     @property
@@ -76,7 +86,11 @@ class CompletionTracker:
             return
         is_ready = smallest.is_ready()
         self._added += 1
-        self._batch.append((call, None if is_ready else smallest, call.returned if is_ready else None))
+        before = None if self._latest is None else self._latest.array
+        if not is_ready and before is not None and not _is_ready(before):
+            call = call._replace(queued=True)
+        self._latest = _Pending(call, None if is_ready else smallest, call.returned if is_ready else None)
+        self._batch.append(self._latest)
         if not is_ready or len(self._batch) >= BATCH_CALLS or self._added == 1:
             self.flush()
 
@@ -97,13 +111,13 @@ class CompletionTracker:
             self._thread.join(timeout)
 
     def _wait_for_results(self) -> None:
-        while (entry := self._waiting.get()) is not None:
-            call, array, ready = entry
-            late = array is not None and _is_ready(array)
-            completion_time, entry = ready if ready is not None else _wait_until_ready(array), None
+        while (pending := self._waiting.get()) is not None:
+            was_waited = pending.array is not None
+            late = was_waited and _is_ready(pending.array)
+            completion_time = pending.ready if pending.ready is not None else _wait_until_ready(pending.array)
+            pending.array = None  # release the user's array
             self._ended += 1
-            self._on_completion(call, completion_time, array is not None, late)
-            array = None  # release the user's array while waiting
+            self._on_completion(pending.call, completion_time, was_waited, late)
 
 
 def _is_ready(array: Any) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from ...bootstrap import get_engine, is_started
 from ...ir.user_frames import LIBRARY
 from ...records.programs import SourceRange
 from .engines import registered_engines
@@ -78,6 +79,8 @@ def count_dispatches() -> Iterator[DispatchCount]:
     (2, 0)
     """
     count, thread = DispatchCount(), threading.get_ident()
+    if is_started():
+        get_engine()  # it registers itself
     # One engine's hook is called for the calls of all.
     engine = next(iter(registered_engines()), None)
     previous = engine.hook() if engine is not None else None

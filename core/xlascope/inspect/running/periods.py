@@ -42,7 +42,7 @@ LOW, HIGH = 0.1, 0.9
 class Anchor(NamedTuple):
     """Moment at which ``calls`` calls of a program were complete.
 
-    ``is_exact`` says whether the calling thread took it; otherwise a waiting thread noticed it.
+    ``is_exact`` says whether no call was queued behind another: then the calling thread took it, or waited, too.
     """
 
     calls: int
@@ -65,24 +65,31 @@ class CallLog:
 
     ``warm_from`` is the number of calls from which on they are warm (None before the first completion), and
     ``compiled_at`` when the program was compiled last (``time.perf_counter``; None: before the log began).
-    ``returns`` are the moments at which calls returned to their caller, ``last_late`` is the last completion that
-    was noticed late.
+    ``all_returns`` are the moments at which calls returned to their caller, ``returns`` those of warm calls, and
+    ``last_late`` is the last completion that was noticed late.
     """
 
     compiled_at: float | None = None
     warm_from: int | None = None
     anchors: deque[Anchor] = field(default_factory=lambda: deque(maxlen=MAX_ANCHORS))
     returns: deque[Anchor] = field(default_factory=lambda: deque(maxlen=MAX_ANCHORS))
+    all_returns: deque[Anchor] = field(default_factory=lambda: deque(maxlen=MAX_ANCHORS))
     first_calls: list[float] = field(default_factory=list)
     last_late: Anchor | None = None
 
-    def restart(self, now: float) -> None:
-        """Forget all calls, because the program was compiled (again) at time ``now``."""
-        self.compiled_at, self.warm_from = now, None
-        self.anchors.clear()
-        self.returns.clear()
-        self.first_calls.clear()
+    def restart(self, now: float) -> bool:
+        """Forget the calls before time ``now``, when the program was compiled; return whether there are later ones."""
+        later = [anchor for anchor in self.all_returns if anchor.time > now]
+        self.compiled_at = now
+        self.warm_from = later[0].calls + WARM_UP_AFTER_COMPILING - 1 if later else None
+        for moments in (self.anchors, self.returns):
+            warm = [anchor for anchor in moments if later and anchor.calls >= (self.warm_from or 0)]
+            moments.clear()
+            moments.extend(warm)
         self.last_late = None
+        if not later:
+            self.first_calls.clear()
+        return bool(later)
 
     def add_completion(self, anchor: Anchor, returned: float) -> bool:
         """Add the completion of a call that returned to its caller at ``returned``; return whether it is warm."""
@@ -93,6 +100,7 @@ class CallLog:
 
     def add_return(self, calls: int, returned: float) -> None:
         """Add the return of a call to its caller."""
+        self.all_returns.append(Anchor(calls, returned, is_exact=True))
         if self._is_warm(calls, returned):
             self.returns.append(Anchor(calls, returned, is_exact=True))
 

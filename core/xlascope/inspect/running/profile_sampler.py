@@ -222,8 +222,9 @@ class Sampler:
             case records.Traced():
                 self._published.add(record.program)
             case records.Compiled(target=""):
+                age = max(time.time() - record.time - record.seconds, 0.0)
                 with self._lock:
-                    self._running.restart(record.program, time.perf_counter())
+                    self._running.restart(record.program, time.perf_counter() - age)
                 for counter, _ in tuple(self._watched.values()):
                     counter.ask(CALLS_AFTER_COMPILING)
             case records.Started(stage="run"):

@@ -133,7 +133,15 @@ class RunningPrograms:
             self.pace.add_donated(program, self._finished.get(program, 0), call.returned)
         else:
             finish = Completion(
-                program, dict(self._finished), call.returned, completion_time, waited, call.began, late, call.overhead
+                program,
+                dict(self._finished),
+                call.returned,
+                completion_time,
+                waited,
+                call.began,
+                late,
+                call.overhead,
+                call.queued,
             )
             self.pace.add_completion(finish)
             self._completions.append((program, completion_time))

@@ -33,12 +33,12 @@ MAX_STORED_ENTRIES = 256
 #: The pace is the time of a call if it exceeds an isolated call by at most this factor and these seconds (Python's
 #: time between two calls).
 SAME_STEP_FACTOR, CALL_OVERHEAD_SECONDS = 1.1, 2e-5
-#: The period is also the time of a call if it exceeds the profiler's time by at most this factor and the seconds above.
-SAME_PROFILE_FACTOR = 1.1
 #: Minimum fraction of isolated calls that were queued for the program to count as one whose calls are.
 MIN_QUEUED_FRACTION = 0.5
-#: Shorter calls have no isolated time: most of a call may lie before it returned to its caller.
-MIN_ISOLATED_SECONDS = 1e-3
+#: Calls of which only the end was timed have a time from so many seconds on: dispatch takes less.
+MIN_ISOLATED_SECONDS = 2e-2
+#: Minimum number of warm isolated calls for a median, if there are more calls than a list has.
+MIN_ISOLATED_CALLS = 3
 #: Unprofiled samples are preferred if they have ``MIN_CALLS`` calls or this fraction of all.
 MIN_UNPROFILED_FRACTION = 0.25
 #: Maximum fraction of an interval with an active profiler for the interval to count as unprofiled.
@@ -52,7 +52,8 @@ class Completion(NamedTuple):
 
     ``began`` is when the call was made (None if unknown), ``returned`` when it returned to its caller. ``waited``
     says whether its results were not ready then, ``late`` whether they were ready some time before ``time``. Times are
-    those of ``time.perf_counter``. ``overhead`` are the seconds that the calling thread spent on noting earlier calls.
+    those of ``time.perf_counter``. ``overhead`` are the seconds that the calling thread spent on noting earlier calls,
+    and ``queued`` says whether an earlier call was not complete at ``returned``.
     """
 
     program: int
@@ -63,6 +64,7 @@ class Completion(NamedTuple):
     began: float | None = None
     late: bool = False
     overhead: float = 0.0
+    queued: bool = False
 
 
 class StepTime(NamedTuple):
@@ -82,19 +84,20 @@ class _Interval(NamedTuple):
     is_profiled: bool
 
 
-class _IsolatedCall(NamedTuple):
-    """Seconds of isolated calls (mean of ``number`` calls), whether they were warm, and whether profiled.
+#: What was timed of an isolated call. ``queued``: the time since its predecessor was complete, which the devices spent
+#: on it without a pause. ``whole``: from its begin on. ``end``: from its return on, as its begin is not known; most of
+#: a short call may lie before.
+IsolatedKind = Literal["queued", "whole", "end"]
 
-    ``is_queued`` says whether the calls were dispatched before their predecessor was complete, so that the devices ran
-    them without a pause. Otherwise a late notice makes the time too long, and a call that had almost returned when it
-    completed makes it too short.
-    """
+
+class _IsolatedCall(NamedTuple):
+    """Seconds of isolated calls (mean of ``number`` calls), whether they were warm, and whether profiled."""
 
     seconds: float
     number: int
     is_warm: bool
     is_profiled: bool
-    is_queued: bool
+    kind: IsolatedKind
 
 
 NO_TIMES: Mapping[int, float] = MappingProxyType({})
@@ -127,7 +130,8 @@ class CompletionHistory:
 
     def restart(self, program: int, now: float) -> None:
         """Forget the calls of a program that was compiled (again) at time ``now``: its next ones are warm-up."""
-        self._log(program).restart(now)
+        if self._log(program).restart(now):
+            return  # the record came late: calls of the new version were seen
         self.isolated.pop(program, None)
         remaining = [interval for interval in self.intervals if program not in interval.calls]
         self.intervals = deque(remaining, maxlen=MAX_STORED_ENTRIES)
@@ -135,6 +139,10 @@ class CompletionHistory:
     def is_warm(self, program: int) -> bool:
         """Return whether a warm call of a program is known to be complete."""
         return program in self.logs and self.logs[program].is_warm
+
+    def count_calls(self, program: int) -> int:
+        """Return the number of a program's calls that are known to be complete."""
+        return self.last.counts.get(program, 0)
 
     def add_donated(self, program: int, calls: int, returned: float) -> None:
         """Add a call whose results were donated before anybody could wait for them; it is number ``calls``."""
@@ -161,11 +169,11 @@ class CompletionHistory:
         is_profiled = self._is_profiled(since, now.time)
         self.intervals.append(_Interval(calls, now.time - since, is_warm, is_profiled))
         if (isolated := _isolated_interval(before, now, calls)) is not None:
-            start, number, is_queued = isolated
+            start, number, kind = isolated
             seconds = (now.time - start) / number
             is_profiled = self._is_profiled(start, now.time)
             isolated_calls = self.isolated.setdefault(now.program, deque(maxlen=MAX_STORED_ENTRIES))
-            isolated_calls.append(_IsolatedCall(seconds, number, is_warm, is_profiled, is_queued))
+            isolated_calls.append(_IsolatedCall(seconds, number, is_warm, is_profiled, kind))
 
     def _add_upper_bound(self, now: Completion) -> None:
         """Add a completion that was noticed late: a call took at most the time since the last one."""
@@ -196,7 +204,8 @@ class CompletionHistory:
 
 def _make_anchor(now: Completion) -> Anchor:
     """Return when a call was complete; without the time for noting others, where the calling thread itself took it."""
-    return Anchor(now.counts.get(now.program, 0), now.time - (0.0 if now.waited else now.overhead), not now.waited)
+    seconds = now.time - (0.0 if now.waited else now.overhead)
+    return Anchor(now.counts.get(now.program, 0), seconds, is_exact=not now.queued)
 
 
 def _count_new_calls(before: Completion, now: Completion) -> dict[int, int]:
@@ -208,24 +217,26 @@ def _count_new_calls(before: Completion, now: Completion) -> dict[int, int]:
     }
 
 
-def _isolated_interval(before: Completion, now: Completion, calls: Mapping[int, int]) -> tuple[float, int, bool] | None:
-    """Return when isolated calls began that are complete ``now``, their number, and whether they were queued.
+def _isolated_interval(
+    before: Completion, now: Completion, calls: Mapping[int, int]
+) -> tuple[float, int, IsolatedKind] | None:
+    """Return when isolated calls began that are complete ``now``, their number and their kind.
 
     ``before`` is the previous completion, ``calls`` the calls since. None if the calls are not isolated.
     """
     is_single = sum(calls.values()) == 1
-    is_queued = now.returned <= before.time  # all were dispatched before the first began
+    is_queued = now.queued and now.returned <= before.time
+    start, number = before.time, 1
+    kind: IsolatedKind = "queued" if is_queued else "end"
     if now.began is not None and (is_single or before.time <= now.began):
-        return _if_before(max(before.time, now.began), 1, is_queued, now.time)
-    if is_single and now.waited:
-        return _if_before(max(before.time, now.returned), 1, is_queued, now.time)
-    if len(calls) == 1 and is_queued:
-        return _if_before(before.time, calls[now.program], True, now.time)
-    return None
-
-
-def _if_before(start: float, number: int, is_queued: bool, end: float) -> tuple[float, int, bool] | None:
-    return (start, number, is_queued) if start < end else None
+        start, kind = max(before.time, now.began), "queued" if is_queued else "whole"
+    elif is_single and now.waited:
+        start = max(before.time, now.returned)
+    elif len(calls) == 1 and is_queued:
+        number = calls[now.program]
+    else:
+        return None
+    return (start, number, kind) if start < now.time else None
 
 
 class StepTimes:
@@ -249,13 +260,12 @@ class StepTimes:
         if isolated is None:
             bound = self.pace(program) or self._pace.upper_bounds.get(program, 0.0)
             return StepTime(bound, "host", at_most=True) if bound else StepTime(0.0, "")
-        queued = self._isolated_seconds(program, queued=True)
+        queued = self._isolated_seconds(program, "queued")
         if share and queued and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
             return StepTime(share, "host")
         # A call that runs on after it returned is isolated from then on; dispatching the next one takes time, too.
         dispatch_seconds = self._call_seconds.get(program, 0.0) if self._pace.isolated.get(program) else 0.0
-        factor = SAME_STEP_FACTOR if isolated.clock == "host" else SAME_PROFILE_FACTOR
-        if share and share <= factor * isolated.seconds + dispatch_seconds + CALL_OVERHEAD_SECONDS:
+        if share and share <= SAME_STEP_FACTOR * isolated.seconds + dispatch_seconds + CALL_OVERHEAD_SECONDS:
             return StepTime(share, "host")
         return isolated
 
@@ -300,21 +310,29 @@ class StepTimes:
         pause and, without a profile, if a call lasts long enough.
         """
         profile = self._profiled.get(program, 0.0)
-        queued = self._isolated_seconds(program, queued=True)
+        queued = self._isolated_seconds(program, "queued")
         if profile:
             return StepTime(queued, "host") if profile / 2 < queued <= profile else StepTime(profile, "profile")
-        host = queued or self._isolated_seconds(program, queued=False)
-        return StepTime(host, "host") if host >= MIN_ISOLATED_SECONDS or queued else None
+        if host := queued or self._isolated_seconds(program, "whole"):
+            return StepTime(host, "host")
+        end = self._isolated_seconds(program, "end")
+        period = self.period(program)
+        is_all = period is not None and period.median <= SAME_STEP_FACTOR * end + CALL_OVERHEAD_SECONDS
+        return StepTime(end, "host") if end and (end >= MIN_ISOLATED_SECONDS or is_all) else None
 
-    def _isolated_seconds(self, program: int, *, queued: bool) -> float:
-        """Return the median seconds of a program's isolated calls, all or only those ``queued``; 0.0 of none.
+    def _isolated_seconds(self, program: int, kind: IsolatedKind) -> float:
+        """Return the median seconds of a program's isolated calls of one kind; 0.0 of none.
 
-        Queued calls that are the exception are calls whose predecessor was noticed late.
+        Queued calls that are the exception do not count, nor do calls before warm-up where the program was called
+        more often.
         """
         stored = self._pace.isolated.get(program, ())
-        isolated = [call for call in stored if call.is_queued or not queued]
-        if len(isolated) < MIN_QUEUED_FRACTION * len(stored):
+        isolated = [call for call in stored if call.kind == kind]
+        if kind == "queued" and len(isolated) < MIN_QUEUED_FRACTION * len(stored):
             return 0.0
+        warm = [call for call in isolated if call.is_warm]
+        if self._pace.count_calls(program) > MIN_CALLS:
+            isolated = warm if len(warm) >= MIN_ISOLATED_CALLS else []
         steady = _prefer_steady(isolated, [call.number for call in isolated])
         return weighted_quantile([(call.seconds, call.number) for call in steady], 0.5)
 
