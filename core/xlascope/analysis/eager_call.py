@@ -68,9 +68,9 @@ class EagerCall:
         """Return a sentence with both times and the number of dispatches.
 
         >>> EagerCall("f", 5, (0.052,), 1500, 0, jitted_seconds=0.0048).summary
-        'f is not jitted: 52.0 ms per call as written (1,500 eager operations), 4.80 ms jitted'
+        'f is not jitted: 52 ms per call as written (1,500 eager operations), 4.8 ms jitted'
         >>> EagerCall("f", 5, (0.052,), 3, 0, cannot_jit="it returns text").summary
-        'f is not jitted: 52.0 ms per call as written (3 eager operations); it cannot be jitted: it returns text'
+        'f is not jitted: 52 ms per call as written (3 eager operations); it cannot be jitted: it returns text'
         """
         written = f"{seconds(self.median_seconds)} per call as written ({self.dispatch_text})"
         if self.cannot_jit:

@@ -178,6 +178,7 @@ def test_float64_data_that_become_float32(values: Any, x64: bool, rules: list[st
 
 
 def test_counting_leaves_nothing_behind() -> None:
+    assert written_call_of(loop, (X,)) is not None  # the engine is started
     engine = registered_engines()[0]
     array_class = sys.modules["jaxlib._jax"].ArrayImpl
     before = engine.hook(), array_class.__float__, array_class.item

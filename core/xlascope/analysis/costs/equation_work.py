@@ -159,7 +159,7 @@ def estimate_kernel_costs(traced: Traced, compiled: Compiled) -> KernelCosts:
     >>> kernel = Kernel("fusion", "fusion", "loop", "f32[1000]", ("0", "1"), 2, 0, 4000, 4000, 8000)
     >>> compiled = Compiled(1, "f", 0.0, 0.1, "miss", "cpu", ("cpu:0",), "m", (kernel,), "")
     >>> estimate_kernel_costs(traced, compiled)["fusion"]  # picoseconds: arithmetic, and writing the result
-    [EquationCost(path='0', picoseconds=600000.0, trips=1), EquationCost(path='1', picoseconds=480000, trips=1)]
+    [EquationCost(path='0', picoseconds=600000.0, trips=1), EquationCost(path='1', picoseconds=480000.0, trips=1)]
     """
     shared = [kernel for kernel in compiled.kernels if len(set(kernel.equations)) > 1]
     if not shared or traced.jaxpr.by_names:

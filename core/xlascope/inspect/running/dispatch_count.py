@@ -67,10 +67,13 @@ def _most_common_line(lines: Counter[Line]) -> tuple[SourceRange | None, int]:
 def count_dispatches() -> Iterator[DispatchCount]:
     """Count the dispatches of this thread in a ``with`` block, in all engines of the process.
 
-    Hooks that are set already are called as before. Other threads are not counted.
+    Hooks that are set already are called as before. Other threads are not counted. Engines are known once a question
+    was asked or a sampler runs; before, nothing is counted.
 
     >>> import xlascope.numpy as jnp
+    >>> from xlascope import inspect
     >>> x = jnp.arange(4.0)
+    >>> traced = inspect.explore(jnp.sin, x)
     >>> warm = jnp.sin(x) + 1
     >>> with count_dispatches() as count:
     ...     y = jnp.sin(x) + 1
