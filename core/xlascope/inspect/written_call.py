@@ -188,7 +188,7 @@ def add_eager_note(measured: Sequence[records.Record], eager: EagerCall) -> list
     """Return records with a note in the measurement that says what the times are of: the function, jitted."""
     note = f"{eager.summary}; times of kernels and lines are those of the jitted function"
     return [
-        replace(record, notes=(note, *record.notes)) if isinstance(record, records.Executed) else record
+        replace(record, notes=(*record.notes, note)) if isinstance(record, records.Executed) else record
         for record in measured
     ]
 

@@ -89,7 +89,7 @@ def test_what_can_be_read_has_no_notes(program: Callable[[Any], Any]) -> None:
 
 def test_a_profile_of_another_form_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurement, "read_profile", lambda data, schedules, labels: ())
-    found = inspect.timings(function, X)
+    found = inspect.timings(xs.jit(function), X)
     assert "note: no kernel's time can be shown: expected events of the profiler with hlo_module" in str(found)
     (run,) = (each for each in found.records if isinstance(each, Executed))
     assert len(run.notes) == 1

@@ -69,7 +69,6 @@ def count_dispatches() -> Iterator[DispatchCount]:
     """Count the dispatches of this thread in a ``with`` block, in all engines of the process.
 
     Hooks that are set already are called as before. Other threads are not counted.
-
     >>> import xlascope.numpy as jnp
     >>> x = jnp.arange(4.0)
     >>> warm = jnp.sin(x) + 1

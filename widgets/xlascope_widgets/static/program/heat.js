@@ -25,7 +25,7 @@ const HEAT_STEPS = 5;
 
 /** What the colours of a heat mean, and whose number it is. */
 export const HEAT_WORDS = {
-  time: "little to much time (measured, a kernel's shared by its equations' estimated work)",
+  time: "little to much time (measured, a kernel's shared by estimated work)",
   flops: "few to many floating-point operations (roofline estimate, steps of loops included)",
   bytes: "few to many bytes read and written (roofline estimate)",
 };

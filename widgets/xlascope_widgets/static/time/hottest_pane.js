@@ -154,7 +154,7 @@ function drawKernelRows(program, order) {
       sort(
         "bound by",
         "bound",
-        "A kernel is bound by what it reached 60 % of, or more, of what the device can do; below that by neither. Faster than memory: its data were in a cache. Doubtful: above the measured peak, so its time or the calibration is wrong",
+        "A kernel is bound by what it reached 60 % of, or more, of what the device can do; below that by neither. Faster than memory: its data were in a cache",
       ),
       drawHeading("operations"),
     ],
