@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...api import jvp
+from ...api import jit, jvp
 from ...control.rules.custom_jvp import custom_jvp
 from ...control.rules.linear_solve import custom_linear_solve
 from ...dtypes import dtype_kind
@@ -86,6 +86,7 @@ def _permutation_sign(pivots: Any, dtype: Any) -> Any:
     return as_dtype(1 - 2 * (exchange_count % 2), dtype)
 
 
+@jit
 def _det_by_blocks(a: Any) -> Any:
     """Return the determinants of matrices of more than three rows, by steps that can be differentiated at any rank.
 
