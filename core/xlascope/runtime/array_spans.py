@@ -39,7 +39,7 @@ class SpanReceiver(Protocol):
     def enter(self, activity: str) -> None:
         """Begin a span that may have others inside."""
 
-    def leave(self) -> None:
+    def leave(self) -> object:
         """End the span that began last."""
 
 

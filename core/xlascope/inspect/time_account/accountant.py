@@ -17,7 +17,7 @@ from .account_parts import CalledFunction, SeenLines, ThreadTimes, build_parts
 from .call_intervals import FIRST_SERIES_CALLS, SERIES_CALLS, CallIntervals, TimedCalls
 from .span_ledger import NO_PROGRAM, SpanLedger
 from .thread_clock import ThreadClock
-from .thread_looks import ThreadLooks
+from .thread_looks import MAX_LOOK_SECONDS, ThreadLooks
 
 NO_PROCESSOR_CLOCK = (
     "the system has no clock for the processor time of another thread: what was blocked is not told apart"
@@ -129,8 +129,8 @@ class TimeAccountant:
         if begins:
             self._start_looking()
             self._ledger.enter(stage, program if stage == "run" else NO_PROGRAM)
-        else:
-            self._ledger.leave()
+        elif self._ledger.leave() > MAX_LOOK_SECONDS:
+            self._looks.look_often()
 
     # Calls ----------------------------------------------------------------------------------------------------------
 

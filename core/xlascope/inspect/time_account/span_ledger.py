@@ -65,12 +65,11 @@ class SpanLedger:
             delay = 0.0 if self._open else self._read_delay()
             self._open.append(((activity, program), _clock(), _processor_clock(), delay, [0.0]))
 
-    def leave(self) -> None:
-        """End the span that began last."""
-        if threading.get_ident() == self.thread and self._open:
-            self._end_innermost()
+    def leave(self) -> float:
+        """End the span that began last; return its seconds if it was an outermost one, else 0.0."""
+        return self._end_innermost() if threading.get_ident() == self.thread and self._open else 0.0
 
-    def _end_innermost(self) -> None:
+    def _end_innermost(self) -> float:
         key, began, processor_began, delay_began, (inner,) = self._open.pop()
         self.latest = now = _clock()
         self._add_total(key, now - began - inner)
@@ -81,6 +80,7 @@ class SpanLedger:
             is_own_clock = threading.get_ident() == self.thread
             self._processor += _processor_clock() - processor_began if is_own_clock else now - began
             self._delay += self._read_delay() - delay_began
+        return 0.0 if self._open else now - began
 
     def add(self, activity: str, began: float, ended: float) -> None:
         """Add a span without others inside, on the ledger's thread."""

@@ -55,13 +55,14 @@ class ThreadLooks:
         self.waits: Counter[CodeLocation] = Counter()
         self._clock, self._ledger, self._intervals = clock, ledger, intervals
         self._on_look = on_look
-        self._stopping = threading.Event()
+        self._stopping = False
+        self._wake_event = threading.Event()
         self._thread = threading.Thread(target=self._look_until_stopped, name="xlascope-account", daemon=True)
         self._previous = self._read()
 
     def start(self) -> None:
         """Start looking, unless it is stopped already."""
-        if not self.has_started and not self._stopping.is_set():
+        if not self.has_started and not self._stopping:
             self.has_started = True
             reading = self._read()
             if reading is not None and self._previous is not None:
@@ -69,17 +70,26 @@ class ThreadLooks:
                 self._previous = reading
             self._thread.start()
 
+    def look_often(self) -> None:
+        """Look now, and then as often as at first: something else begins."""
+        self._wake_event.set()
+
     def stop(self) -> None:
         """Stop looking; a look that is under way is waited for."""
-        self._stopping.set()
+        self._stopping = True
+        self._wake_event.set()
         if self.has_started:
             self._thread.join(STOP_TIMEOUT_SECONDS)
 
     def _look_until_stopped(self) -> None:
         pause = FIRST_LOOK_SECONDS
         try:
-            while not self._stopping.wait(pause):
-                pause = min(pause * LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS)
+            while True:
+                is_woken = self._wake_event.wait(pause)
+                if self._stopping:
+                    return
+                self._wake_event.clear()
+                pause = FIRST_LOOK_SECONDS if is_woken else min(pause * LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS)
                 self._look()
                 self._on_look()
         except Exception:

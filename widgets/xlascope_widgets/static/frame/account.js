@@ -22,7 +22,7 @@ export function drawAccountBar({ live, accountOpen }) {
       "aria-label": "where the time of this cell went",
       title: `where ${formatTime(account.seconds)} of this cell’s thread went: ${longest.join(", ")}`,
     },
-    drawBar(account),
+    drawBar(account.seconds, toSegments(account)),
     el("span", { class: "xs-muted" }, formatTime(account.seconds)),
   );
 }
@@ -34,8 +34,11 @@ export function updateAccount(part, { live, accountOpen }) {
   if (!account || part.hidden) return fill(part);
   const rows = rankParts(account);
   rows.push(...account.parts.filter(([kind]) => kind === "unaccounted"));
+  const devices = account.devices.map(([, , time]) => /** @type {[string, number]} */ (["device", time]));
   fill(
     part,
+    drawBar(account.seconds, toSegments(account)),
+    devices.length > 0 && drawBar(account.seconds, devices),
     drawTable(rows.map(([kind, label, time, details]) => [kind, label, time, time / account.seconds, details])),
     account.devices.length > 0 && [
       el("div", { class: "xs-muted" }, "on the devices meanwhile, no part of the above (measured by the profiler)"),
@@ -58,13 +61,18 @@ function rankParts({ parts }) {
   return parts.filter(([kind]) => kind !== "unaccounted").sort((a, b) => b[2] - a[2]);
 }
 
-/** @param {Account} account */
-function drawBar({ parts, seconds }) {
+/** @param {Account} account @returns {[string, number][]} */
+function toSegments({ parts }) {
+  return parts.map(([kind, , time]) => [kind, time]);
+}
+
+/** @param {number} total @param {[string, number][]} segments */
+function drawBar(total, segments) {
   return el(
     "span",
     { class: "xs-lanebar" },
-    parts.map(([kind, , time]) =>
-      el("i", { class: `xs-share for-${kind}`, style: `width:${((100 * Math.max(0, time)) / seconds).toFixed(1)}%` }),
+    segments.map(([kind, time]) =>
+      el("i", { class: `xs-share for-${kind}`, style: `width:${((100 * Math.max(0, time)) / total).toFixed(1)}%` }),
     ),
   );
 }
