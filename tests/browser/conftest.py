@@ -99,6 +99,14 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def group_by(within: Page | Locator, kind: str) -> None:
+    """Choose how the equations of a panel are grouped, in the menu of tools where that is in there."""
+    grouping = within.locator(".xs-grouping")
+    if not grouping.is_visible():
+        within.locator("[data-command=more]").click()
+    grouping.select_option(kind)
+
+
 class LabServer:
     """A JupyterLab server of our own, whose kernel is its Python: the one that runs the tests, or another."""
 
