@@ -457,6 +457,10 @@ def test_all_boxes_open_are_a_map_with_names(explorer, width):
         titles = {text["words"] for text in seen["texts"] if text["title"]}
         assert titles & {title.removesuffix(" ⊞") for title in boxes}
         assert any("FLOP" in text["words"] for text in seen["texts"]) == (heat == "flops")
+    explorer.page.set_viewport_size({"width": 850, "height": 1000})
+    explorer.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    seen = explorer.find("#host").evaluate(FAR_LABELS)
+    assert all(is_within(node, seen["pane"]) for node in seen["nodes"])  # still all of it
     explorer.use_tool("collapse")
     assert explorer.find(".xs-far").count() == 0 and explorer.titles()
 
