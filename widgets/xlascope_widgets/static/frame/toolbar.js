@@ -39,7 +39,11 @@ export function drawToolbar(store, isFull = false) {
   ];
 }
 
-/** Draw the tools that stand in a menu where one row has no room for them. @param {Store} store @param {boolean} isFull */
+/**
+ * Draw the tools that stand in a menu where one row has no room for them.
+ * @param {Store} store
+ * @param {boolean} isFull
+ */
 function drawMenu(store, isFull) {
   return [
     hasNestings(store.program) &&

@@ -1,5 +1,5 @@
 // @ts-check
-/** Hatching of bars by phase, so that colour is never the only sign: forward is plain, backward slants, update stands. */
+/** Hatching of bars by phase, beside their colour: forward is plain, backward slanted, update upright. */
 
 import { round } from "../ground/format.js";
 
