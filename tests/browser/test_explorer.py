@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.browser.conftest import group_by
+from tests.browser.conftest import group_by, use_tool
 
 from xlascope.records import Equation, Jaxpr, SourceRange, Traced, Variable
 from xlascope_widgets import assets
@@ -156,11 +156,7 @@ class Explorer:
         group_by(self.page, kind)
 
     def use_tool(self, command):
-        """Click a tool, in the menu where it is in there."""
-        tool = self.find(f"[data-command={command}]")
-        if not tool.is_visible():
-            self.find("[data-command=more]").click()
-        tool.click()
+        use_tool(self.page, command)
 
     def titles(self):
         return self.find(".xs-nodes .xs-node[data-kind=equation] > .xs-title").all_text_contents()

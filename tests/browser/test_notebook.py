@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from tests.browser.conftest import group_by
+from tests.browser.conftest import group_by, use_tool
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks/01_see_a_training_step.ipynb"
 MOST_SAVED = 2_000_000
@@ -146,13 +146,13 @@ def look_around(notebook, cell, counted):
     assert 10 <= len(paths(panel)) <= 30  # the first sight
     group_by(panel, "none")
     assert sorted(paths(panel)) == sorted(counted["top"])
-    panel.locator("[data-command=expand]").click()
+    use_tool(panel, "expand")
     assert sorted(paths(panel)) == sorted(counted["all"])
     assert len(counted["all"]) > len(counted["top"])
     panel.locator("[data-command=fit]").click()
     at_top(notebook, panel)
     notebook.screenshot("notebook_explore_all_open")
-    panel.locator("[data-command=collapse]").click()
+    use_tool(panel, "collapse")
     assert len(paths(panel)) == len(counted["top"])
 
 
