@@ -177,6 +177,8 @@ def bars_are_marked(notebook):
     group_by(output, "none")
     click_on(output, "tanh")
     [kernel] = marked(output, ".xs-kernel", "data-kernel")
+    assert marked(output, ".xs-hot tr", "data-kernel") == {kernel}, "the table that was asked for"
+    output.locator("[data-time='tab timeline']").click()
     assert marked(output, "rect.xs-bar", "data-kernel") == {kernel}, output.locator(".xs-timeline").inner_text()
     assert len(marked(output, ".xs-line", "data-line")) == 1
     output.locator(".xs-graph-svg").press("Escape")
