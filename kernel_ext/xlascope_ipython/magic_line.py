@@ -15,6 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.inspect import Inspection, call
 from xlascope.inspect.files import check_suffix
+from xlascope.inspect.inspection_scope import inspection
 from xlascope.records.plain import plain, plain_lines
 
 from .cell_titles import cell_number
@@ -177,7 +178,8 @@ def _check_calls(expression: str, grammar: Grammar) -> None:
 def evaluate(expression: str, function: Callable[..., Inspection], shell: InteractiveShell) -> Inspection:
     """Evaluate ``f(x)`` as ``function(f, x)``, and ``f(x), g(y)`` as ``function(call(f, x), call(g, y))``.
 
-    The traced call is attributed to the user's line, and its arguments are evaluated once.
+    The traced call is attributed to the user's line, and its arguments are evaluated once, as part of the inspection:
+    no strip shows what they compute.
     """
     tree = ast.parse(expression, mode="eval")
     if isinstance(tree.body, ast.Call):
@@ -188,7 +190,8 @@ def evaluate(expression: str, function: Callable[..., Inspection], shell: Intera
         name = ast.copy_location(ast.Name(_FUNCTION_NAME, ast.Load()), tree.body)
         tree.body = ast.copy_location(ast.Call(name, list[ast.expr](calls), []), tree.body)
     file = shell.compile.cache(expression, cell_number(shell))
-    result = eval(compile(tree, file, "eval"), shell.user_ns, {_FUNCTION_NAME: function, _CALL_NAME: call})
+    with inspection():
+        result = eval(compile(tree, file, "eval"), shell.user_ns, {_FUNCTION_NAME: function, _CALL_NAME: call})
     assert isinstance(result, Inspection)
     return result
 

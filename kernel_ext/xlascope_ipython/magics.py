@@ -14,6 +14,7 @@ from IPython.display import display
 
 from xlascope import inspect
 from xlascope.analysis.diff import Diff, load_shown
+from xlascope.records import Traced
 from xlascope_widgets import Panel, text
 
 from .cell_titles import cell_number
@@ -65,7 +66,9 @@ def make_magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Ca
 
     ``scope`` is the watcher of the shell's cells, which ``%scope`` and ``%%scope`` control.
     """
-    questions = {name: _make_question_magic(name, *specification, shell) for name, specification in _QUESTIONS.items()}
+    questions = {
+        name: _make_question_magic(name, *specification, shell, scope) for name, specification in _QUESTIONS.items()
+    }
     questions["diff"] = _make_diff_magic(shell)
     questions["target"] = make_target_magic(shell)
     questions["whatif"] = make_what_if_magic(shell)
@@ -80,11 +83,11 @@ def make_magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Ca
 
 
 def _make_question_magic(
-    name: str, function: Callable[..., inspect.Inspection], description: str, shell: InteractiveShell
+    name: str, function: Callable[..., inspect.Inspection], description: str, shell: InteractiveShell, scope: Scope
 ) -> Callable[[str], inspect.Inspection | None]:
     """Return a line magic that asks one question about a call; ``function`` is the one of ``xlascope.inspect``.
 
-    ``description`` completes the magic's help, "of a call".
+    ``description`` completes the magic's help, "of a call". ``scope`` knows what the cells have recorded.
     """
     more = (("target", "NAME"),) if name in _TARGETABLE else ()
     flags: tuple[str, ...] = ("text", "json")
@@ -102,7 +105,9 @@ def _make_question_magic(
         if "kept" in question.options:
             return ask(question, inspect.kept, shell, grammar)
         names = question.options.get("target")
-        return ask(question, make_target_answer(names.split(","), grammar) if names else function, shell, grammar)
+        if names:
+            return ask(question, make_target_answer(names.split(","), grammar), shell, grammar)
+        return ask(question, _with_known_records(function, scope) if name == "explore" else function, shell, grammar)
 
     magic.__name__ = name
     where = " [--target NAME]" if more else ""
@@ -116,6 +121,18 @@ def _make_question_magic(
     The same from a script: ``xlascope.inspect.{name}(f, x)``.
     {extra_help}"""
     return magic
+
+
+def _with_known_records(function: Callable[..., inspect.Inspection], scope: Scope) -> Callable[..., inspect.Inspection]:
+    """Return ``function`` with what the cells have recorded of the traced program added to its answer."""
+
+    def answer(*args: Any, **kwargs: Any) -> inspect.Inspection:
+        inspection = function(*args, **kwargs)
+        (traced,) = inspection.records
+        known = scope.known_records(traced) if isinstance(traced, Traced) else inspection.records
+        return inspect.Inspection(inspection.question, known, inspection.text)
+
+    return answer
 
 
 def _make_diff_magic(shell: InteractiveShell) -> Callable[[str], inspect.Inspection | None]:

@@ -75,4 +75,4 @@ def _other_calls(cell: int, calls: list[str]) -> list[str]:
     """Return a line that names the calls of a cell other than the example; none if there are none."""
     named = ", ".join(f"%timings {plain(call, 60)}" for call in calls[:MAX_OTHER_CALLS])
     more = f" and {len(calls) - MAX_OTHER_CALLS} more calls" if len(calls) > MAX_OTHER_CALLS else ""
-    return [f"In[{cell}] also ran: {named}{more}"] if calls else []
+    return [f"In[{cell}] also called: {named}{more}"] if calls else []

@@ -44,6 +44,11 @@ class RecordCache:
         cached = self._programs[record.program].same(record)
         return record if cached is None else _as_replayed(cached)
 
+    def records_of(self, program: int) -> tuple[Record, ...]:
+        """Return the cached records of a program, in the order of its stages."""
+        stages = self._programs.get(program)
+        return () if stages is None else tuple(_as_replayed(record) for record in stages.records())
+
     def records_before(self, start: Started) -> list[Record]:
         """Return the cached records that precede a stage: the program's trace, and before a run its compilations."""
         stages = self._programs.get(start.program, Stages())

@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 
 from xlascope import inspect
 from xlascope.inspect.recompile_log import RecompileWatch
-from xlascope.records import TimeAccount
+from xlascope.records import Record, TimeAccount, Traced
 from xlascope_widgets.library import library
 
 from .cell import WatchedCell
@@ -35,6 +35,8 @@ class Scope:
         self._cell: WatchedCell | None = None
         self._depth = 0
         self._strips: dict[str, Strip] = {}
+        #: The strips of the latest two cells, also where cells have no identifiers.
+        self._recent: tuple[Strip, ...] = ()
         self._pinned: PinnedPanel | None = None
         self._on = False
         self._unsubscribe_page: Callable[[], None] | None = None
@@ -49,6 +51,15 @@ class Scope:
     def cell(self) -> WatchedCell | None:
         """Return the cell that is being watched, None between cells."""
         return self._cell
+
+    def known_records(self, traced: Traced) -> tuple[Record, ...]:
+        """Return what the cells have recorded of a traced program: its trace, compilations and latest run."""
+        known = self._record_cache.records_of(traced.program) or (traced,)
+        for view in (*self._recent, *reversed(self._strips.values())):
+            for run in view.runs.values():
+                if run.executed is not None and run.traced is not None and run.traced.program == traced.program:
+                    return (*known, run.executed)
+        return known
 
     def on(self, *, opened: bool = False) -> None:
         """Watch each cell from the next one on, showing below it one line, or the panel if ``opened``."""
@@ -128,6 +139,7 @@ class Scope:
         if self._pinned is not None:
             return self._pinned
         strip = Strip(self._shell)
+        self._recent = (strip, *self._recent[:1])
         number = getattr(info, "cell_id", None)
         if number is not None:
             if number in self._strips:

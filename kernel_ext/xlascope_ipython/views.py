@@ -25,8 +25,15 @@ from .cell_titles import cell_number
 #: The number of retraces of one function in a cell from which the summary mentions them.
 MIN_LOOP_RETRACES = 3
 
-#: The tab below the graph that answers a question.
-_TABS = {"memory": "memory"}
+#: The tab that answers a question: it is selected at first, and stands above the graph.
+_TABS = {
+    "fusions": "kernels",
+    "memory": "memory",
+    "target": "kernels",
+    "targets": "kernels",
+    "timings": "hottest",
+    "why": "replay",
+}
 
 MimeBundle = tuple[dict[str, Any], dict[str, Any]]
 
@@ -39,9 +46,9 @@ def has_widgets(shell: InteractiveShell) -> bool:
 def make_panel(shown_records: Iterable[Record], *, answerable: bool = True, tab: str = "") -> Panel:
     """Return an open panel that shows complete records.
 
-    ``tab`` is the tab below the graph that is selected at first (``timeline``, ``hottest``, ``memory``; ``""``: the
-    default). ``answerable`` is True for programs of this kernel: the panel then answers questions about them.
-    Programs from a file have numbers that may belong to other programs here, so no questions are offered.
+    ``tab`` is the tab that is selected at first and stands above the graph (``hottest``, ``memory``, ``kernels``,
+    ``replay``; ``""``: none). ``answerable`` is True for programs of this kernel: the panel then answers questions
+    about them. Programs from a file have numbers that may belong to other programs here, so no questions are offered.
     """
     return Panel.of(shown_records, answer=ANSWERS if answerable else None, tab=tab)
 

@@ -25,6 +25,17 @@ _CHANGES = {
     "reroll": "auto|always|off",
     "options": "FLAG=VALUE",
 }
+#: Examples of each change with what they change, for a line that names none.
+_OFFERS = {
+    "--dtype bfloat16": "all floating-point arguments in another type",
+    "--precision highest": "the precision of matrix products",
+    "--donate 0": "the memory of argument 0 reused for results",
+    "--batch 0=64": "the leading axis of argument 0",
+    "--keep off": "nothing kept that XLA would compute again",
+    "--reroll always": "all repeats compiled once, as loops",
+    "--split 3,5": "a barrier between two equations, by their paths in %explore",
+    "--options xla_flag=value": "an option of the compiler",
+}
 _USER_ERRORS = (ChangeError, MissingTargetError, TargetCompileError, UnknownTargetError)
 _GRAMMAR = Grammar(
     "whatif",
@@ -47,13 +58,17 @@ def make_what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | 
         ``--reroll always`` (which repeats are compiled once, as loops), ``--options xla_flag=value``. Both are compiled
         and run by turns, for about half a second; ``--untimed`` runs neither, ``--target gpu:h100`` compiles both for
         that, and runs neither.
+        Without a change it lists what can be changed about the call.
         From a script: ``xlascope.inspect.what_if(f, x, change={"split": ("3", "5")})``.
         """
         question = parse(line, _GRAMMAR, shell)
         requested = [name for name in _CHANGES if name in question.options]
+        if not requested:
+            print("\n".join(_offer_lines(question.expression)))
+            return None
         if len(requested) != 1:
             options_text = ", ".join(f"--{name} {value}" for name, value in _CHANGES.items())
-            raise _GRAMMAR.usage_error(f"takes one change out of {options_text}; got {len(requested) or 'none'}")
+            raise _GRAMMAR.usage_error(f"takes one change out of {options_text}; got {len(requested)}")
         change = {requested[0]: _parse_change_value(requested[0], question.options[requested[0]])}
 
         def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
@@ -67,6 +82,16 @@ def make_what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | 
         return ask(question, answer, shell, _GRAMMAR)
 
     return whatif
+
+
+def _offer_lines(expression: str) -> list[str]:
+    """Return what can be changed about a call, as lines that can be run."""
+    usages = {f"%whatif {option} {expression}": description for option, description in _OFFERS.items()}
+    width = min(max(map(len, usages)), 80)
+    return [
+        "What can be changed, and compared with the call as it is:",
+        *(f"  {usage:<{width}}  {description}" for usage, description in usages.items()),
+    ]
 
 
 def _parse_change_value(kind: str, text: str) -> Any:

@@ -99,6 +99,22 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def use_tool(within: Page | Locator, command: str) -> None:
+    """Click a tool of a panel, in the menu where it is in there."""
+    tool = within.locator(f"[data-command={command}]")
+    if not tool.is_visible():
+        within.locator("[data-command=more]").click()
+    tool.click()
+
+
+def group_by(within: Page | Locator, kind: str) -> None:
+    """Choose how the equations of a panel are grouped, in the menu of tools where that is in there."""
+    grouping = within.locator(".xs-grouping")
+    if not grouping.is_visible():
+        within.locator("[data-command=more]").click()
+    grouping.select_option(kind)
+
+
 class LabServer:
     """A JupyterLab server of our own, whose kernel is its Python: the one that runs the tests, or another."""
 

@@ -6,6 +6,7 @@ import json
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from tests.browser import test_explorer, test_fusion_view
+from tests.browser.conftest import group_by
 from tests.browser.test_export import Opened, step  # noqa: F401 (a fixture)
 from tests.browser.test_fusion_view import compiled, found  # noqa: F401 (fixtures)
 from tests.browser.test_panel import samples  # noqa: F401 (a fixture)
@@ -179,7 +180,7 @@ def test_axe_finds_nothing_serious_in_any_view(judged, found, compiled, theme): 
     judged.judge("first sight")
     judged.find(".xs-why-head").click()
     judged.judge("recompiles")
-    judged.find(".xs-grouping").select_option("none")
+    group_by(judged.page, "none")
     for heat in ("flops", "time"):
         judged.find(f"[data-command={heat}]").click()
     judged.judge("heat")
@@ -210,9 +211,13 @@ def test_axe_finds_nothing_serious_in_a_large_program(judged, theme):
     """On a canvas, with the map; and where a graph would be too large."""
     judged.show(test_explorer.state_of([test_explorer.traced(test_explorer.mixed(1200))]), theme)
     judged.find("[data-command=expand]").click()
+    judged.judge("from afar")
+    judged.find(".xs-canvas-host").focus()
+    for _ in range(16):
+        judged.page.keyboard.press("+")
     judged.find(".xs-minimap").wait_for()
     judged.judge("map")
-    judged.find(".xs-grouping").select_option("none")
+    group_by(judged.page, "none")
     judged.find(".xs-canvas-host").wait_for()
     judged.find(".xs-canvas-host").focus()
     judged.page.keyboard.press("ArrowDown")

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.browser.conftest import group_by, use_tool
 
 from xlascope.records import Equation, Jaxpr, SourceRange, Traced, Variable
 from xlascope_widgets import assets
@@ -141,7 +142,9 @@ class Explorer:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def show(self, *jaxprs, **changed):
-        state = state_of([traced(jaxpr) for jaxpr in jaxprs]) | changed
+        self.show_state(state_of([traced(jaxpr) for jaxpr in jaxprs]) | changed)
+
+    def show_state(self, state):
         data = base64.b64encode(json.dumps({"state": state, "code": assets.browser_module()}).encode()).decode()
         self.page.set_content(PAGE % (assets.style(), data))
         self.page.wait_for_function("window.ready === true")
@@ -150,7 +153,10 @@ class Explorer:
         return self.page.locator(selector)
 
     def group(self, kind):
-        self.find(".xs-grouping").select_option(kind)
+        group_by(self.page, kind)
+
+    def use_tool(self, command):
+        use_tool(self.page, command)
 
     def titles(self):
         return self.find(".xs-nodes .xs-node[data-kind=equation] > .xs-title").all_text_contents()
@@ -340,6 +346,71 @@ def test_loops_say_how_often_and_recomputation_has_a_colour(explorer):
     assert "not known before it runs" in explorer.detail()
 
 
+TOP_OF_TOOLS = """head => [...head.querySelectorAll('button, select, input')].map(tool => tool.getBoundingClientRect())
+    .filter(box => box.height > 0).map(box => Math.round(box.top + box.height / 2))"""
+
+
+@pytest.mark.parametrize("width", [700, 1000, 1440])
+@pytest.mark.parametrize("several", [False, True], ids=["one program", "two programs and targets"])
+def test_tools_stand_in_one_row_the_rest_in_a_menu(explorer, width, several):
+    explorer.page.set_viewport_size({"width": width, "height": 900})
+    records = [traced(layered())]
+    records += [dataclasses.replace(records[0], program=2, function="another_function_of_the_cell")] * several
+    asks = {"questions": ["target"], "targets": ["gpu:h100", "tpu:v6e"], "missing": {}} if several else {}
+    explorer.show_state(state_of(records) | asks)
+    assert explorer.find(".xs-choice").count() == several and explorer.find(".xs-add-target").count() == several
+    middles = explorer.find(".xs-head").evaluate(TOP_OF_TOOLS)
+    if width >= 1000 or not several:
+        assert max(middles) - min(middles) < 6
+    more = explorer.find("[data-command=more]")
+    assert explorer.find("[data-command=expand]").is_visible() != more.is_visible()
+    if width == 1440 and not several:
+        assert more.is_hidden()
+        return
+    more.focus()
+    explorer.page.keyboard.press("Enter")
+    assert more.get_attribute("aria-expanded") == "true" and explorer.find("[data-command=expand]").is_visible()
+    explorer.page.keyboard.press("Tab")
+    assert explorer.page.evaluate("document.activeElement.dataset.command") == "expand"
+    explorer.page.keyboard.press("Escape")
+    assert more.get_attribute("aria-expanded") == "false" and explorer.find("[data-command=expand]").is_hidden()
+    assert explorer.page.evaluate("document.activeElement.dataset.command") == "more"
+    explorer.page.keyboard.press("g")
+    assert explorer.page.evaluate("document.activeElement.className") == "xs-grouping"
+    explorer.page.keyboard.press("Escape")
+    explorer.use_tool("list")
+    assert explorer.find(".xs-outline-row").count() > 0 and more.get_attribute("aria-expanded") == "false"
+    more.click()
+    explorer.find(".xs-source").click(position={"x": 5, "y": 5})
+    assert explorer.find("[data-command=expand]").is_hidden()
+
+
+def test_where_it_is_narrow_the_graph_comes_first_and_is_fitted_again(explorer):
+    explorer.show(layered())
+    tops = "all => all.map(one => one.getBoundingClientRect().top)"
+    fits = """pane => {
+        const box = pane.getBoundingClientRect();
+        return [...pane.querySelectorAll('.xs-node .xs-body')].every(node => {
+            const {left, right} = node.getBoundingClientRect();
+            return left >= box.left && right <= box.right;
+        });
+    }"""
+    for width in (1440, 700):
+        explorer.page.set_viewport_size({"width": width, "height": 1000})
+        explorer.page.wait_for_function(f"document.querySelector('.xs-root').clientWidth < {width}")
+        explorer.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        graph, source = (explorer.find(pane).evaluate_all(tops)[0] for pane in (".xs-graph", ".xs-source"))
+        assert graph < source and explorer.find(".xs-graph").evaluate(fits)
+    explorer.find("[data-command=fit]").click()
+    zoomed = "document.querySelector('.xs-view').getAttribute('transform')"
+    explorer.find(".xs-graph-svg").focus()
+    explorer.page.keyboard.press("+")
+    before = explorer.page.evaluate(zoomed)
+    explorer.page.set_viewport_size({"width": 900, "height": 1000})
+    explorer.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert explorer.page.evaluate(zoomed) == before  # what somebody looks at stays
+
+
 #: Of all labels of a graph from afar, and of the pane: left, top, right, bottom, words, size of the letters.
 FAR_LABELS = """host => {
     const pane = host.querySelector('.xs-graph').getBoundingClientRect();
@@ -369,7 +440,7 @@ def test_all_boxes_open_are_a_map_with_names(explorer, width):
     explorer.page.set_viewport_size({"width": width, "height": 1000})
     explorer.show(layered(30))
     boxes = set(explorer.titles())
-    explorer.find("[data-command=expand]").click()
+    explorer.use_tool("expand")
     for heat in ("pass", "flops"):
         explorer.find(f"[data-command={heat}]").click()
         seen = explorer.find("#host").evaluate(FAR_LABELS)
@@ -382,7 +453,11 @@ def test_all_boxes_open_are_a_map_with_names(explorer, width):
         titles = {text["words"] for text in seen["texts"] if text["title"]}
         assert titles & {title.removesuffix(" ⊞") for title in boxes}
         assert any("FLOP" in text["words"] for text in seen["texts"]) == (heat == "flops")
-    explorer.find("[data-command=collapse]").click()
+    explorer.page.set_viewport_size({"width": 850, "height": 1000})
+    explorer.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    seen = explorer.find("#host").evaluate(FAR_LABELS)
+    assert all(is_within(node, seen["pane"]) for node in seen["nodes"])  # still all of it
+    explorer.use_tool("collapse")
     assert explorer.find(".xs-far").count() == 0 and explorer.titles()
 
 

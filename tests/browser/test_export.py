@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.browser.conftest import group_by
 from tests.browser.saved_page import Opened
 
 import xlascope as xs
@@ -59,7 +60,7 @@ def step(samples):
 
 def test_a_page_opens_from_a_disk_and_is_as_alive_as_the_panel(opened, samples):
     opened.show(samples.training_records())
-    opened.find(".xs-grouping").select_option("none")
+    group_by(opened.page, "none")
     assert opened.find(".xs-node[data-kind=equation]").count() == 34
     assert "traced update 51 eqns" in " ".join(opened.find(".xs-strip").inner_text().split())
     opened.find(".xs-search").fill("tanh")
@@ -118,7 +119,7 @@ def test_a_comparison_says_what_differs(opened, step):
 
 def test_a_comparison_is_linked_with_both_graphs(opened, step):
     opened.show(step)
-    opened.find(".xs-grouping").select_option("none")
+    group_by(opened.page, "none")
     row = opened.find(".xs-compare-row[data-after='3']")
     row.locator("[data-side=before]").click()
     assert "update(params, x, y)" in opened.find(".xs-head select").first.locator("option:checked").inner_text()

@@ -169,9 +169,9 @@ def test_panes_are_as_wide_as_somebody_dragged_them(sight, tmp_path, width, spli
     assert sight.find(pane).bounding_box()["width"] > wider + 10
 
 
-def test_narrow_panes_stack_with_the_source_first(sight):
+def test_narrow_panes_stack_with_the_graph_first(sight):
     sight.see("digits", 850)
-    tops = [sight.find(pane).bounding_box()["y"] for pane in (".xs-source", ".xs-middle", ".xs-kernels")]
+    tops = [sight.find(pane).bounding_box()["y"] for pane in (".xs-middle", ".xs-source", ".xs-kernels")]
     assert tops == sorted(tops) and len(set(tops)) == 3
     cut = "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
     assert sight.find(".xs-line.has .xs-text").evaluate_all(cut) == 0  # source wraps

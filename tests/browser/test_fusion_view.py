@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.browser.conftest import group_by
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -193,7 +194,7 @@ def blank(page):
 @pytest.fixture
 def panel(blank, found):
     shown = blank.show(state_of(found))
-    shown.find(".xs-grouping").select_option("none")
+    group_by(shown.page, "none")
     return shown
 
 
@@ -702,7 +703,7 @@ def test_hostile_text_is_inert(blank, found, compiled):
 def test_screenshots(blank, found, compiled, theme, width):
     blank.page.set_viewport_size({"width": width, "height": 1200})
     blank.show(state_of([*found, decisions(compiled), elsewhere(compiled)]))
-    blank.find(".xs-grouping").select_option("none")
+    group_by(blank.page, "none")
     if theme == "dark":
         blank.page.evaluate("document.body.dataset.jpThemeLight = 'false'; document.body.style.background = '#111'")
         blank.page.wait_for_selector(".xs-root.dark")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from tests.browser.conftest import group_by, use_tool
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks/01_see_a_training_step.ipynb"
 MOST_SAVED = 2_000_000
@@ -143,15 +144,15 @@ def look_around(notebook, cell, counted):
     output = notebook.cell_output(cell)
     panel = output.locator(".xs-root").last
     assert 10 <= len(paths(panel)) <= 30  # the first sight
-    panel.locator(".xs-grouping").select_option("none")
+    group_by(panel, "none")
     assert sorted(paths(panel)) == sorted(counted["top"])
-    panel.locator("[data-command=expand]").click()
+    use_tool(panel, "expand")
     assert sorted(paths(panel)) == sorted(counted["all"])
     assert len(counted["all"]) > len(counted["top"])
     panel.locator("[data-command=fit]").click()
     at_top(notebook, panel)
     notebook.screenshot("notebook_explore_all_open")
-    panel.locator("[data-command=collapse]").click()
+    use_tool(panel, "collapse")
     assert len(paths(panel)) == len(counted["top"])
 
 
@@ -159,7 +160,7 @@ def open_and_select(notebook, train):
     """An equation marks its line and its kernel."""
     output = notebook.cell_output(train)
     output.locator(".xs-open").click()
-    output.locator(".xs-grouping").select_option("none")
+    group_by(output, "none")
     click_on(output, "tanh")
     [line] = output.locator(".xs-line.selected").all()
     assert "jnp.tanh(jnp.dot(activations, w) + b)" in line.inner_text()
@@ -173,9 +174,11 @@ def open_and_select(notebook, train):
 def bars_are_marked(notebook):
     """And its bars, where the profiler saw a whole call: a window into a running loop may have cut it."""
     output = notebook.cell_output(position("%timings"))
-    output.locator(".xs-grouping").select_option("none")
+    group_by(output, "none")
     click_on(output, "tanh")
     [kernel] = marked(output, ".xs-kernel", "data-kernel")
+    assert marked(output, ".xs-hot tr", "data-kernel") == {kernel}, "the table that was asked for"
+    output.locator("[data-time='tab timeline']").click()
     assert marked(output, "rect.xs-bar", "data-kernel") == {kernel}, output.locator(".xs-timeline").inner_text()
     assert len(marked(output, ".xs-line", "data-line")) == 1
     output.locator(".xs-graph-svg").press("Escape")
@@ -213,7 +216,7 @@ def take_pictures(notebook, train):
     notebook.page.set_viewport_size({"width": 1280, "height": 1200})
     output = notebook.cell_output(train)
     # docs/images/panel.png is this picture.
-    output.locator(".xs-grouping").select_option("auto")
+    group_by(output, "auto")
     output.locator(".xs-node.group.pass-forward").filter(has_text="tanh").first.click()
     at_top(notebook, output)
     notebook.screenshot("notebook_panel", output.locator(".xs-root"))

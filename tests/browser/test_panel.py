@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.browser.conftest import group_by
 
 from xlascope.records import Failure
 from xlascope_widgets import assets
@@ -89,7 +90,7 @@ class Drawn:
 
     def show_equations(self):
         """Every equation of the outermost level, instead of what is seen first."""
-        self.find(".xs-grouping").select_option("none")
+        group_by(self.page, "none")
         self.find("[data-command=fit]").click()
 
     def equations(self):
@@ -124,6 +125,43 @@ def panel(blank, samples):
     blank.show(state_of(samples.training_records()))
     blank.show_equations()
     return blank
+
+
+def test_phases_differ_by_more_than_their_colour(blank, samples):
+    blank.show(state_of(samples.training_records(), finished=True))
+    script = """all => all.map(one => [/pass-(\\w+)/.exec(one.className)[1], getComputedStyle(one).backgroundImage])
+        .filter(([phase]) => phase !== 'unknown')"""
+    for part in (".xs-legend .xs-chip[class*=pass-]", ".xs-kernel .xs-chip[class*=pass-]", ".xs-lanebar .xs-share"):
+        signs = dict(blank.find(part).evaluate_all(script))
+        assert len(signs) > 1 and len(set(signs.values())) == len(signs), part
+    bars = """all => all.map(bar => [/pass-(\\w+)/.exec(bar.getAttribute('class'))[1],
+        Boolean(bar.nextElementSibling?.matches('.xs-hatch, .xs-bar-name:has(+ .xs-hatch)'))])"""
+    wide = blank.find(".xs-timeline .xs-bar[class*=pass-]").evaluate_all(bars)
+    assert {phase for phase, hatched in wide if hatched} & {"backward", "update"}
+    assert not any(hatched for phase, hatched in wide if phase == "forward")
+
+
+@pytest.mark.parametrize("width", [700, 1100, 1700])
+@pytest.mark.parametrize(
+    ("tab", "answer", "what"),
+    [
+        ("", ".xs-graph", "nothing: the graph is first"),
+        ("hottest", ".xs-timeline", "time a call"),
+        ("memory", ".xs-timeline", "does not tell its plan"),
+        ("kernels", ".xs-kernels", "kernels for"),
+        ("replay", ".xs-kernels", "Ask XLA"),
+    ],
+)
+def test_the_answer_to_a_magic_stands_first(blank, samples, width, tab, answer, what):
+    blank.page.set_viewport_size({"width": width, "height": 1000})
+    state = state_of(samples.training_records(), finished=True)
+    state |= {"questions": ["why"], "live": state["live"] | ({"tab": tab} if tab else {})}
+    blank.show(state)
+    tops = "parts => parts.map(part => part.getBoundingClientRect().top)"
+    parts = [".xs-graph", ".xs-timeline", ".xs-kernels", ".xs-source"]
+    top = {part: blank.find(part).evaluate_all(tops)[0] for part in parts}
+    assert top[answer] == min(top.values()) or (answer == ".xs-kernels" and width == 1700)  # there it stands beside
+    assert what.startswith("nothing") or what in blank.find(answer).inner_text()
 
 
 def test_the_strip_tells_the_state_without_being_opened(blank, samples):

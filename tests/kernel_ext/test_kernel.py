@@ -183,3 +183,36 @@ def test_the_cell_that_loads_the_extension_has_a_strip(new_kernel: Any, setup: s
     assert kinds.count("display_data") == kinds.count("update_display_data") == 1
     assert "ran 3 times" in output.final["data"]["text/plain"] and output.live[-1]["finished"]
     assert not new_kernel.run("1 + 1").of("display_data", "comm_open")
+
+
+def panels_of(output: Any) -> list[dict[str, Any]]:
+    """The final numbers of the panels of a cell."""
+    return [live for live in output.live if live["finished"]]
+
+
+def test_a_program_that_ran_is_explored_with_what_is_known_of_it(kernel: Any) -> None:
+    assert "kernels" not in panels_of(kernel.run("%explore update(w, x)"))[0]["programs"][0]
+    kernel.run("for _ in range(100): y = update(w, x)")
+    (state,) = panels_of(kernel.run("%explore update(w, x)"))
+    (program,) = state["programs"]
+    assert program["kernels"] > 0 and program["executed"]["calls"] == 100
+
+
+@pytest.mark.parametrize(
+    ("line", "tab"),
+    [
+        ("%explore", ""),
+        ("%fusions", "kernels"),
+        ("%fusions --why", "replay"),
+        ("%memory", "memory"),
+        ("%timings", "hottest"),
+        ("%target cpu", "kernels"),
+    ],
+)
+def test_each_magic_opens_on_its_answer_and_evaluates_arguments_without_a_strip(
+    kernel: Any, line: str, tab: str
+) -> None:
+    output = kernel.run(f"{line} update(w * 1.5, jnp.ones((16, 8)))")
+    (state,) = panels_of(output)
+    assert not output.of("display_data") and len(output.of("execute_result")) == 1
+    assert state.get("tab", "") == tab

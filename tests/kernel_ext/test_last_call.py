@@ -75,7 +75,7 @@ def test_the_examples_are_the_calls_of_the_last_cell(terminal: Any) -> None:
     cell = terminal.shell.execution_count - 1
     said = terminal.run("%xlascope")
     assert f"the last of In[{cell}], other(x):" in said and "%doctor other(x)" in said
-    (also,) = (line for line in said.splitlines() if line.startswith(f"In[{cell}] also ran: "))
+    (also,) = (line for line in said.splitlines() if line.startswith(f"In[{cell}] also called: "))
     assert also.endswith("%timings model.step(w, x), %timings update(w, x)")
     for example in also.partition(": ")[2].split(", %"):
         assert "source line" in terminal.run(f"%{example.lstrip('%')}")

@@ -52,7 +52,7 @@ def test_what_if(terminal: Any) -> None:
         ("%target cpu", "%target takes one call of a function, got nothing. Example: %target gpu:h100 "),
         ("%fusions --target mars update(w, x)", "there is no target 'mars'"),
         ("%timings --target cpu update(w, x)", "%timings has no option --target"),
-        ("%whatif update(w, x)", "%whatif takes one change out of --split PATH,PATH, "),
+        ("%whatif --keep off --donate 0 update(w, x)", "%whatif takes one change out of --split PATH,PATH, "),
         ("%whatif --split 1 update(w, x)", "takes the paths of two equations"),
         ("%whatif --donate w update(w, x)", "takes a whole number, got 'w'"),
         ("%whatif --batch 5 update(w, x)", "takes pairs as in x=64, got '5'"),
@@ -69,3 +69,13 @@ def test_anything_else_is_a_usage_error_of_one_line(terminal: Any, line: str, co
 def test_the_users_own_errors_come_through(terminal: Any) -> None:
     assert "NameError" in terminal.run("%target cpu update(nothing, x)", fails=True)
     assert "TypeError" in terminal.run("%whatif --batch w=3 update(w, x)", fails=True)
+
+
+def test_what_if_without_a_change_offers_changes_that_can_be_made(terminal: Any) -> None:
+    terminal.run("y = update(w, x)")
+    said = terminal.run("%whatif")
+    offers = [" ".join(line.split("  ")[1].split()) for line in said.splitlines() if line.startswith("  %whatif ")]
+    assert len(offers) == 8 and all(offer.endswith(" update(w, x)") for offer in offers)
+    for offer in offers:
+        if "--split" not in offer and "--options" not in offer and "--batch" not in offer:
+            assert "→" in terminal.run(offer.replace("%whatif", "%whatif --untimed --text"))

@@ -1,6 +1,7 @@
 """Pictures and texts that need no browser."""
 
 import dataclasses
+import itertools
 import re
 from xml.etree import ElementTree
 
@@ -49,6 +50,23 @@ def test_kernels_of_a_picture_say_shape_and_line(samples):
     heading, facts = next((word, words[i + 1 :]) for i, word in enumerate(words) if word and " f32[" in word)
     assert re.fullmatch(r"[\w+ ]+ f32\[[\d,]*\]( \+\d)?", heading)
     assert any(re.match(r"lines? \d+.* · ", word) for word in facts[:2] if word)
+
+
+def test_bars_are_hatched_by_phase(samples):
+    """Colour is not the only sign of a phase, in lists and in the timeline."""
+    groups = ElementTree.fromstring(picture(samples.training_records())).iter(f"{SVG}g")
+    hatched: dict[str, set[str]] = {}
+    for group in groups:
+        children = list(group)
+        for at, bar in enumerate(children):
+            kind = re.fullmatch(r"xs-bar pass-(\w+)( several)?", bar.get("class", ""))
+            if kind is None or float(bar.get("width")) < 6:
+                continue
+            rest = itertools.takewhile(lambda each: "xs-bar " not in each.get("class", ""), children[at + 1 :])
+            d = "".join(each.get("d", "") for each in rest if each.get("class") == "xs-hatch")
+            hatched.setdefault(kind[1], set()).add("".join(sorted(set(re.findall(r"[Lhv]", d)))))
+    assert hatched["forward"] == {""} and hatched["backward"] == {"L"}
+    assert hatched.get("update", {"h"}) <= {"h", "v"}
 
 
 def test_results_are_bundled_and_named_as_inputs_are(samples):

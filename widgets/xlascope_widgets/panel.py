@@ -94,7 +94,8 @@ class Panel(PageWidget):
     ) -> Panel:
         """Return a panel of complete records or of a comparison, as an inspection shows it.
 
-        ``tab`` is the tab below the graph that is selected at first: ``timeline``, ``hottest`` or ``memory``.
+        ``tab`` is the tab that is selected at first and stands above the graph: ``hottest``, ``memory``, ``kernels`` or
+        ``replay``; without one nothing stands above it.
 
         >>> Panel.of([]).opened
         True

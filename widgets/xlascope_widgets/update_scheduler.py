@@ -61,7 +61,7 @@ class UpdateScheduler:
         self._cell = ""
         #: The previous runs of the same cell, by function name.
         self.before: Mapping[str, CellRun] = {}
-        #: Which tab below the graph is shown at first.
+        #: Which tab is selected at first, and stands above the graph.
         self.tab = ""
         self._sent: dict[str, wire.JSON] = {}
         self._thread: threading.Thread | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -14,6 +15,8 @@ from ..text import table
 
 #: Maximum number of pairs listed for a reason, and of reasons given for one edge.
 _MAX_PAIRS, _MAX_REASONS = 4, 3
+#: The name of the instruction that collects the results, with which nothing is fused.
+_RESULT_TUPLE = re.compile(r"tuple(\.\d+)?")
 _SEE_PASSES = "%passes f(x), or xlascope.inspect.passes, shows them"
 
 
@@ -113,7 +116,11 @@ def _times(decision: FusionDecision) -> str:
 
 
 def _refusal_lines(traced: Traced, explained: Explained) -> Iterable[str]:
-    """Yield lines with XLA's reasons for not fusing, the most frequent first, each with some of its pairs."""
+    """Yield lines with XLA's reasons for not fusing, each with some of its pairs.
+
+    Pairs of the user's operations come first, and those about the tuple of the results last; reasons likewise, the
+    most frequent of equals first.
+    """
     pairs: dict[str, list[FusionDecision]] = defaultdict(list)
     for decision in explained.decisions:
         if decision.action == "refused":
@@ -121,12 +128,23 @@ def _refusal_lines(traced: Traced, explained: Explained) -> Iterable[str]:
     if not pairs:
         return
     names = _instruction_labels(traced, explained)
-    for reason, refused in sorted(pairs.items(), key=lambda item: -len(item[1])):
+    for refused in pairs.values():
+        refused.sort(key=lambda decision: _distance_from_user(decision, names))
+    for reason, refused in sorted(
+        pairs.items(), key=lambda item: (_distance_from_user(item[1][0], names), -len(item[1]))
+    ):
         yield f"\nnot fused, {plural(len(refused), 'time')}: {refused[0].plain}".rstrip(": ")
         yield f'  XLA\'s words: "{reason}"'
         yield from table([_pair_row(decision, names) for decision in refused[:_MAX_PAIRS]])
         if len(refused) > _MAX_PAIRS:
             yield f"  and {len(refused) - _MAX_PAIRS:,} more"
+
+
+def _distance_from_user(decision: FusionDecision, names: dict[str, str]) -> int:
+    """Return 0 for a refusal about two operations of the user, 2 for one about the results' tuple, 1 for others."""
+    if _RESULT_TUPLE.fullmatch(decision.consumer):
+        return 2
+    return 0 if all(names.get(name) or "fusion" in name for name in (decision.producer, decision.consumer)) else 1
 
 
 def _instruction_labels(traced: Traced, explained: Explained) -> dict[str, str]:

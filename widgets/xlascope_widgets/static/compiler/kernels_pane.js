@@ -85,10 +85,10 @@ function drawKernels(store) {
       el("div", { class: "xs-muted xs-small" }, explainTerms(describeTarget(program) || formatKernels(program))),
       drawListTools(store, kernels.length),
     ),
+    drawTargetTable(store),
     drawWhy(store),
     listed.map((kernel) => drawKernel(store, program, kernel)),
     tail.length > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, explainTerms(tail.join(" · "))),
-    drawTargetTable(store),
   ];
 }
 

@@ -85,8 +85,18 @@ function drawExplainedSummary(store) {
 
 /** @param {Store} store @param {Step[]} steps */
 function filterSteps(store, steps) {
-  const { only } = store.list;
-  return only === "all" ? steps : steps.filter((step) => step.fused === (only === "fused"));
+  const only = getFilter(store);
+  if (only === "all") return steps;
+  const filtered = steps.filter((step) => step.fused === (only === "fused"));
+  // Refusals about the compiler's own steps, such as the tuple that collects the results, are among all.
+  const isAboutUser = (/** @type {Step} */ step) => step.from.length && (step.to.length || !step.b);
+  const telling = only === "refused" ? filtered.filter(isAboutUser) : filtered;
+  return telling.length ? telling : filtered;
+}
+
+/** Return which steps are listed: all, or the reasons for not fusing where these were asked. @param {Store} store */
+function getFilter({ list, live }) {
+  return list.only || (live.tab === "replay" ? "refused" : "all");
 }
 
 /** @param {Store} store */
@@ -114,7 +124,7 @@ function drawTools(store) {
       "select",
       { class: "xs-field", "data-list": "only", "data-focus": "only", "aria-label": "which steps" },
       ["all", "fused", "refused"].map((name) =>
-        el("option", { value: name, selected: store.list.only === name ? "" : null }, name),
+        el("option", { value: name, selected: getFilter(store) === name ? "" : null }, name),
       ),
     ),
   ];

@@ -11,6 +11,7 @@ import { HEATS } from "../program/heat.js";
 import { listCards } from "./cards.js";
 import { toggleDiff } from "./edit_comparison.js";
 import { toggleFullScreen } from "./layout_prefs.js";
+import { setMenuOpen } from "./toolbar.js";
 import { handleScriptClick } from "./script_card.js";
 import { handleSideClick, handleSideKey } from "./side_tabs.js";
 import { openTab } from "./browser_tab.js";
@@ -20,7 +21,11 @@ import { openTab } from "./browser_tab.js";
 export function listen(view) {
   view.root.addEventListener("keydown", (event) => handleKey(view, event));
   for (const kind of ["keyup", "keypress"]) view.root.addEventListener(kind, (event) => event.stopPropagation());
-  view.root.addEventListener("pointerdown", () => (view.pressed = true));
+  view.root.addEventListener("pointerdown", (event) => {
+    view.pressed = true;
+    if (!(/** @type {Element} */ (event.target).closest(".xs-menu, .xs-more-tools")))
+      setMenuOpen(view.getPart("xs-head"), false);
+  });
   view.strip.addEventListener("click", (event) => handleStripClick(view, /** @type {Element} */ (event.target)));
   view
     .getPart("xs-script")
@@ -146,6 +151,12 @@ function moveFocusInList(event, target) {
 function clearSelection(view, target) {
   const search = /** @type {HTMLInputElement} */ (view.getPart("xs-search"));
   if (!view.help.hidden) return toggleHelp(view);
+  const head = view.getPart("xs-head");
+  if (head.classList.contains("open")) {
+    setMenuOpen(head, false);
+    /** @type {HTMLElement} */ (head.querySelector(".xs-more-tools")).focus({ preventScroll: true });
+    return;
+  }
   if (target === search) search.blur();
   view.store.start = "";
   search.value = "";
@@ -163,6 +174,8 @@ function goToSearchResult(view, step) {
 /** @param {View} view @param {Element} target */
 function runCommand(view, target) {
   const name = target.closest("[data-command]")?.getAttribute("data-command") ?? "";
+  const head = view.getPart("xs-head");
+  if (name) setMenuOpen(head, name === "more" && !head.classList.contains("open"));
   if (name === "fit") view.graph.fit(true);
   if (name === "fit") view.graph.paint();
   if (name === "expand" || name === "collapse") toggleAll(view, name === "expand");

@@ -149,7 +149,7 @@ function drawBusyBars(program) {
         style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%`,
       }),
     );
-    const tip = `${device.name}: busy ${formatPercent(device.busy)} of the time of a call (measured by the profiler, in whole calls); by phase: blue forward, orange backward, violet update`;
+    const tip = `${device.name}: busy ${formatPercent(device.busy)} of the time of a call (measured by the profiler, in whole calls); by phase: plain blue forward, slanted orange backward, upright violet update`;
     return el(
       "span",
       { class: `xs-stage xs-busy${i ? " xs-wide" : ""}`, title: tip },

@@ -15,7 +15,7 @@ export function drawToolbar(store, isFull = false) {
   return [
     drawProgramChoice(store),
     drawTargets(store),
-    el("span", { class: "xs-muted" }, "colour:"),
+    el("span", { class: "xs-muted xs-optional" }, "colour:"),
     HEATS.map((heat) =>
       el(
         "button",
@@ -29,11 +29,27 @@ export function drawToolbar(store, isFull = false) {
         heat === "pass" ? "phase" : heat,
       ),
     ),
+    el("button", { class: "xs-pill", type: "button", "data-command": "fit", title: "all of the graph (0)" }, "fit"),
+    el(
+      "button",
+      { class: "xs-pill xs-more-tools", type: "button", "data-command": "more", "aria-expanded": "false" },
+      "more ▾",
+    ),
+    el("span", { class: "xs-menu", role: "group", "aria-label": "more tools" }, drawMenu(store, isFull)),
+  ];
+}
+
+/**
+ * Draw the tools that stand in a menu where one row has no room for them.
+ * @param {Store} store
+ * @param {boolean} isFull
+ */
+function drawMenu(store, isFull) {
+  return [
     hasNestings(store.program) &&
       ["expand", "collapse"].map((name) =>
         el("button", { class: "xs-pill", type: "button", "data-command": name }, `${name} all`),
       ),
-    el("button", { class: "xs-pill", type: "button", "data-command": "fit", title: "all of the graph (0)" }, "fit"),
     drawGrouping(store),
     el(
       "button",
@@ -57,6 +73,26 @@ export function drawToolbar(store, isFull = false) {
       "open in a tab",
     ),
   ];
+}
+
+/**
+ * Put the tools that have no room in one row into a menu, and take them out where they have.
+ * @param {HTMLElement} head
+ */
+export function fitToolbar(head) {
+  const isMenuOpen = head.classList.contains("open");
+  head.classList.remove("tight", "open");
+  const tools = [...head.querySelectorAll(".xs-tools > *, .xs-menu > *, .xs-search")];
+  const tops = tools.map((tool) => tool.getBoundingClientRect()).filter((box) => box.height > 0);
+  const isTight = Math.max(...tops.map((box) => box.top)) > Math.min(...tops.map((box) => box.bottom));
+  head.classList.toggle("tight", tops.length > 0 && isTight);
+  setMenuOpen(head, isMenuOpen && isTight);
+}
+
+/** Show the menu of tools, or hide it. @param {HTMLElement} head @param {boolean} open */
+export function setMenuOpen(head, open) {
+  head.classList.toggle("open", open);
+  head.querySelector(".xs-more-tools")?.setAttribute("aria-expanded", String(open));
 }
 
 /** @param {Store} store */

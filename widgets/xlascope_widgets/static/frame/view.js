@@ -6,11 +6,12 @@ import { ComparePane } from "../compare/compare_pane.js";
 import { GraphPane } from "../graph/graph_pane.js";
 import { el, fill, toNode } from "../ground/element.js";
 import { formatInt } from "../ground/format.js";
+import { listPanes } from "../parts/panes.js";
 import { drawPending } from "../parts/question_form.js";
 import { drawSource, highlightSource, refreshTimes, showFirstLine } from "../source/source_pane.js";
 import { updateAccount } from "./account.js";
 import { BottomTabs } from "./bottom_tabs.js";
-import { drawToolbar } from "./toolbar.js";
+import { drawToolbar, fitToolbar } from "./toolbar.js";
 import { showCards } from "./cards.js";
 import { drawDetail } from "./detail.js";
 import { drawFailures } from "./failure_card.js";
@@ -168,8 +169,18 @@ export class View {
     fill(this.getPart("xs-failures"), drawFailures(this.store));
   }
 
+  /** Put the answer to what was asked above the graph. */
+  placeAnswer() {
+    for (const place of /** @type {const} */ (["below", "side"]))
+      this.panel.classList.toggle(
+        `asked-${place}`,
+        listPanes(place).some((pane) => pane.id === this.store.live.tab),
+      );
+  }
+
   drawAll() {
     this.stale = false;
+    this.placeAnswer();
     this.drawBar();
     this.drawNotes();
     this.diff.draw();
@@ -239,10 +250,12 @@ export class View {
   drawBar() {
     const focused = this.active?.closest?.("[data-command]")?.getAttribute("data-command");
     fill(this.getPart("xs-tools"), drawToolbar(this.store, isFullScreen(this)));
-    if (focused)
-      /** @type {HTMLElement|null} */ (this.root.querySelector(`[data-command="${focused}"]`))?.focus({
-        preventScroll: true,
-      });
+    fitToolbar(this.getPart("xs-head"));
+    if (!focused) return;
+    const button = /** @type {HTMLElement|null} */ (this.root.querySelector(`[data-command="${focused}"]`));
+    // A tool of the menu is hidden with it.
+    const shown = button?.offsetParent ? button : this.root.querySelector(".xs-more-tools");
+    /** @type {HTMLElement|null} */ (shown)?.focus({ preventScroll: true });
   }
 
   drawNotes() {
@@ -270,7 +283,9 @@ export class View {
       const first = !width;
       width = now;
       this.drawTime();
+      fitToolbar(this.getPart("xs-head"));
       if (first) this.graph.draw();
+      else this.graph.refit();
       if (first) showFirstLine(this.getPart("xs-source"));
     });
     this.resize.observe(this.root);

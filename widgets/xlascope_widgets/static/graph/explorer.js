@@ -165,10 +165,17 @@ export function handleExplorerKey(view, event, target) {
   else if (event.key === "j") jumpToCounterpart(view, current);
   else if (event.key === "b") selectPathEnd(store, current);
   else if (event.key === "l") toggleList(view, current);
-  else if (event.key === "g") /** @type {HTMLElement|null} */ (view.root.querySelector(".xs-grouping"))?.focus();
+  else if (event.key === "g") focusGrouping(view);
   else return false;
   event.preventDefault();
   return true;
+}
+
+/** Focus the choice of grouping, in the menu of tools where that is in there. @param {Panel} view */
+function focusGrouping({ root }) {
+  const grouping = /** @type {HTMLElement|null} */ (root.querySelector(".xs-grouping"));
+  if (!grouping?.offsetParent) /** @type {HTMLElement|null} */ (root.querySelector(".xs-more-tools"))?.click();
+  grouping?.focus();
 }
 
 /**

@@ -38,6 +38,8 @@ export class GraphPane {
     /** @type {SvgGraph|CanvasGraph} */ this.shown = this.elements;
     pane.append(this.elements.host, this.pixels.host, this.outline.host);
     this.zoom = { x: 0, y: 0, k: 1 };
+    /** The zoom that the last fit chose. */ this.fitted = this.zoom;
+    /** Whether that was to show everything, readable or not. */ this.isFittedWhole = false;
     /** @type {Scene|null} */ this.scene = null;
     /** @type {Map<string, GraphNode>} */ this.byId = new Map();
     this.pointing = new MouseInput(this);
@@ -182,6 +184,17 @@ export class GraphPane {
     this.fit(everything);
   }
 
+  /** Fit again after a change of the width, unless the user has moved or zoomed since the last fit. */
+  refit() {
+    const isMoved = Object.entries(this.fitted).some(([name, value]) => this.zoom[/** @type {"k"} */ (name)] !== value);
+    const { isFittedWhole } = this;
+    if (isMoved || !this.scene) return this.place();
+    this.draw({ fit: true });
+    if (!isFittedWhole) return;
+    this.fitInitially(true);
+    this.paint();
+  }
+
   /** Return the height that the user dragged the pane to, or 0. */
   get chosenHeight() {
     return !this.mostHigh && this.pane.style.height && this.pane.style.height !== this.ownHeight
@@ -194,6 +207,8 @@ export class GraphPane {
     if (!this.scene) return;
     this.looked = null;
     this.zoom = computeFitZoom(this.scene, this.getSize(), everything);
+    this.fitted = { ...this.zoom };
+    this.isFittedWhole = everything;
     this.place();
   }
 

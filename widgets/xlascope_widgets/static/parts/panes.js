@@ -66,7 +66,7 @@ export function listPanes(place) {
  */
 export function selectSidePane(store) {
   const beside = listPanes("side");
-  const chosen = beside.find((pane) => pane.id === store.list.tab);
+  const chosen = beside.find((pane) => pane.id === (store.list.tab || store.live.tab));
   if (chosen || store.program?.heavy.kernels) return chosen ?? beside[0];
   return beside.find((pane) => pane.wanted?.(store)) ?? beside[0];
 }

@@ -6,6 +6,7 @@ import { el, SVG, toMarkup } from "../ground/element.js";
 import { formatTime, pluralize, round, shorten, wrapText } from "../ground/format.js";
 import { layoutProgram, PAD } from "../layout/layout.js";
 import { openAtFirst } from "../layout/initial_expansion.js";
+import { hatch } from "../program/hatching.js";
 import { isGroupId } from "../program/groups.js";
 import { Program } from "../program/program.js";
 import {
@@ -178,9 +179,10 @@ function drawLegendLine(program) {
   let x = 0;
   const parts = keys
     .filter(([pass]) => passes.has(pass))
-    .map(([, words, colour]) => {
+    .map(([pass, words, colour]) => {
       const part = [
         el("rect", { x, y: -8, width: 14, height: 8, rx: 2, fill: PALETTE[/** @type {"fwd"} */ (colour)] }),
+        el("path", { class: "xs-hatch", d: hatch(pass, x, -8, 14, 8) }),
         el("text", { class: "xs-sub", x: x + 19, y: 0 }, words),
       ];
       x += 40 + words.length * 6.7;
@@ -226,7 +228,8 @@ function drawKernelTable(program, columns) {
     const { title, origin, facts, pass, time } = labelKernel(program, kernel);
     const [type, lines] = origin.split(" · ");
     return translate((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
-      el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
+      el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 6, height: 26, rx: 2 }),
+      el("path", { class: "xs-hatch", d: hatch(pass, 0, 0, 6, 26) }),
       el("text", { class: "xs-title", x: 12, y: 10 }, shorten(`${title} ${type}`, 30)),
       time != null &&
         el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, formatTime(time)),

@@ -57,7 +57,7 @@ export class Store {
       sort: "time",
       filter: "",
       at: -1,
-      only: "all",
+      only: "",
       pass: -1,
       whole: false,
       query: "",

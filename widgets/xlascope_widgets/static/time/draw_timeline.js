@@ -14,6 +14,7 @@ import {
   round,
   shorten,
 } from "../ground/format.js";
+import { hatch } from "../program/hatching.js";
 import { describeOrigin, formatClock } from "../program/stage_labels.js";
 import { UNREAD_PROFILE } from "../program/unreadable_notes.js";
 import { describeCopy, describeIdle, describeRepeat, formatCopyName, formatFullName } from "./timeline_labels.js";
@@ -28,6 +29,8 @@ import { drawWaits } from "./waits.js";
 export const TIME_LEFT = 74;
 export const TIME_RIGHT = 16;
 const BAR = 18;
+/** The height of the hatching along a bar's lower edge. */
+const BAND = 5;
 const ROW = 20;
 const MOST_ROWS = 4;
 const NARROW = 1.5;
@@ -320,6 +323,7 @@ function drawDeviceBar(program, device, bar, x, y, w, colour, lane) {
     },
     words,
     kind.endsWith("unknown") ? "dark" : "",
+    kind.replace("pass-", ""),
   );
 }
 
@@ -425,9 +429,11 @@ function buildHostAxis(bars, width) {
  * @param {Record<string, Value>} attributes
  * @param {string} tip
  * @param {string} tone
+ * @param {string} [phase]
  */
-function drawBar(x, y, w, name, attributes, tip, tone) {
+function drawBar(x, y, w, name, attributes, tip, tone, phase = "") {
   const letters = Math.floor((w - 8) / 6.7);
+  const lines = hatch(phase, x + 1, y + BAR - BAND - 1, w - 2, BAND);
   return [
     el(
       "rect",
@@ -436,7 +442,8 @@ function drawBar(x, y, w, name, attributes, tip, tone) {
     ),
     name &&
       letters >= Math.min(4, name.length) &&
-      el("text", { class: `xs-bar-name ${tone}`, x: round(x + 5), y: y + 13 }, shorten(name, letters)),
+      el("text", { class: `xs-bar-name ${tone}`, x: round(x + 5), y: y + (lines ? 11 : 13) }, shorten(name, letters)),
+    lines && el("path", { class: "xs-hatch", d: lines }),
   ];
 }
 
