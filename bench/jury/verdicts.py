@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -156,16 +157,17 @@ def _shown(row: Row) -> list[str]:
 
 
 SUMMARY_HEAD = [
-    f"| the jury | periods within {MAX_ERROR:.0%} | times of a call within {MAX_ERROR:.0%} | device times within "
+    f"| the jury | load average | periods within {MAX_ERROR:.0%} | times of a call within {MAX_ERROR:.0%} | device times within "
     f"{MAX_ERROR:.0%} | all within {MAX_ERROR:.0%} | median error | wrong | unsteady | warned "
     f"| functions with a number, of those with {MIN_CALLS} warm calls or more |",
-    "|---|---|---|---|---|---|---|---|---|---|",
+    "|---|---|---|---|---|---|---|---|---|---|---|",
 ]
 
 
-def summary_row(title: str, every: Sequence[Judged]) -> str:
+def summary_row(title: str, every: Sequence[Judged], load_average: float) -> str:
     """Return the row that sums up a table: numbers that are right, misleading, marked, and missing."""
-    cells = [title, *(_share_right([judged[place] for judged in every]) for place in range(len(KINDS)))]
+    load = "" if math.isnan(load_average) else f"{load_average:.1f}"
+    cells = [title, load, *(_share_right([judged[place] for judged in every]) for place in range(len(KINDS)))]
     rows = [row for judged in every for row in judged if row.verdict]
     verdicts = [row.verdict for row in rows]
     errors = [abs((row.ratio or 1.0) - 1) for row in rows if row.verdict != "warned"]

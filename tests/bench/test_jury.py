@@ -209,8 +209,8 @@ def test_the_table_and_its_summary() -> None:
     head, _, good, bad, silent = table(found)
     assert all(line.count("|") == head.count("|") for line in (good, bad, silent))
     assert "**1.00** |  |  | right |" in good and "**3.00** |  |  | wrong |" in bad and "| no number |" in silent
-    said = summary_row("here", found)
-    assert said == "| here | - | 1 of 2 (50%) | - | **1 of 2 (50%)** | 100% | 1 | 0 | 0 | 2 of 3 |"
+    said = summary_row("here", found, 0.25)
+    assert said == "| here | 0.2 | - | 1 of 2 (50%) | - | **1 of 2 (50%)** | 100% | 1 | 0 | 0 | 2 of 3 |"
     assert failing(found) == ["bad", "silent"]
 
 
