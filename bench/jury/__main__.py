@@ -107,7 +107,7 @@ def read(log: str) -> Found:
 
 
 def _title(place: str, load: bool) -> str:
-    return f"{place}, {'beside two busy processes' if load else 'quiet'}"
+    return f"{place}, beside two busy processes" if load else place
 
 
 def tables(found: Found) -> list[list[str]]:

@@ -157,8 +157,8 @@ def _shown(row: Row) -> list[str]:
 
 
 SUMMARY_HEAD = [
-    f"| the jury | load average | periods within {MAX_ERROR:.0%} | times of a call within {MAX_ERROR:.0%} | device times within "
-    f"{MAX_ERROR:.0%} | all within {MAX_ERROR:.0%} | median error | wrong | unsteady | warned "
+    f"| the jury: numbers within {MAX_ERROR:.0%} | load average | periods | times of a call | device times | all "
+    "| median error | wrong | unsteady | warned "
     f"| functions with a number, of those with {MIN_CALLS} warm calls or more |",
     "|---|---|---|---|---|---|---|---|---|---|---|",
 ]
