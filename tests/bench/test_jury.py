@@ -179,6 +179,7 @@ def test_device_time_may_lack_the_dispatch_and_a_period_nothing() -> None:
     assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26, on_device=True)).verdict == "right"
     assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.34, on_device=True)).verdict == "off"
     assert Row("p", "f", 9, "", "period", (0.03,), Figure("period", 0.04)).verdict == "off"
+    assert Row("p", "f", 9, "", "device", (0.03,), Figure("device", 0.001, on_device=True)).verdict == ""
 
 
 def test_a_figure_that_is_marked_is_not_wrong() -> None:
