@@ -122,11 +122,11 @@ HEAD = [
 ]
 LEGEND = (
     f"A number is right within {MAX_ERROR:.0%} of the program's own clock; a call under {SHORT_MS * 1e3:.0f} µs within "
-    f"{SHORT_ERROR_MS * 1e3:.0f} µs; device time may be {DISPATCH_MS * 1e3:.0f} µs shorter than a call that is waited "
-    f"for, and is not judged of such short calls. *Wrong* is off by more than {MAX_FACTOR} times without a mark; *warned* is marked with ≤ or lists single "
-    "calls; *unsteady* is neither right nor unmarked. Of two values, one is the median and one the mean of calls that "
-    "differ, or (as truth) the time of a call on the devices and that of one waited for: what is between is right. ~: "
-    "only the mean of a loop is known."
+    f"{SHORT_ERROR_MS * 1e3:.0f} µs. Device time may be {DISPATCH_MS * 1e3:.0f} µs shorter than a call that is waited "
+    f"for, and is not judged of such short calls. *Wrong* is off by more than {MAX_FACTOR} times without a mark; "
+    "*warned* is marked with ≤ or lists single calls; *unsteady* is neither right nor unmarked. Of two values, one is "
+    "the median and one the mean of calls that differ, or (as truth) the time of a call on the devices and that of one "
+    "waited for: what is between is right. ~: only the mean of a loop is known."
 )
 
 
