@@ -9,9 +9,13 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import math
+import os
+import statistics
 import sys
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..results import replace_table
 from .places import PLACES, busy
@@ -32,12 +36,13 @@ def available(names: Sequence[str] | None = None) -> list[str]:
     ]
 
 
-def judge(place: str, names: Sequence[str], *, load: bool = False, rounds: int = 1, log: str = "") -> list[Judged]:
+def judge(place: str, names: Sequence[str], *, load: bool = False, rounds: int = 1, log: str = "") -> Place:
     """Return what programs show in a place; what each run showed is appended to the file ``log``."""
-    found: list[Judged] = []
+    found = Place([], [])
     for name in names:
         runs = []
         for _ in range(rounds):
+            load_average = _load_average()
             with busy(BUSY_PROCESSES if load else 0):
                 try:
                     seen = PLACES[place](PROGRAMS[name])
@@ -47,15 +52,29 @@ def judge(place: str, names: Sequence[str], *, load: bool = False, rounds: int =
             runs.append(compare(name, seen))
             if log:
                 with open(log, "a", encoding="utf-8") as file:
-                    file.write(json.dumps({"name": name, "place": place, "load": load, **seen}) + "\n")
+                    about = {"name": name, "place": place, "load": load, "load_average": load_average}
+                    file.write(json.dumps(about | seen) + "\n")
+            found.load_averages.append(load_average)
         if runs:
             judged = middle_round(runs)
             print("\n".join(table(judged)[2:]), file=sys.stderr, flush=True)
-            found += judged
+            found.judged.extend(judged)
     return found
 
 
-Found = dict[str, list[Judged]]
+def _load_average() -> float:
+    """Return how many processes compete for processors, on the mean of a minute; nan where it is not known."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
+
+
+class Place(NamedTuple):
+    """What programs showed in a place, and the load averages of the machine before each ran."""
+
+    judged: list[Judged]
+    load_averages: list[float]
+
+
+Found = dict[str, Place]
 """What programs showed, by the title of the table."""
 
 
@@ -65,7 +84,8 @@ def run(places: Sequence[str], names: Sequence[str], loads: Sequence[bool], roun
     for place in places:
         for load in loads:
             began = time.perf_counter()
-            judged = found[_title(place, load)] = judge(place, names, load=load, rounds=rounds, log=log)
+            found[_title(place, load)] = judge(place, names, load=load, rounds=rounds, log=log)
+            judged = found[_title(place, load)].judged
             print(f"{place}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
             print("not right:", *failing(judged), file=sys.stderr, flush=True)
     return found
@@ -74,27 +94,30 @@ def run(places: Sequence[str], names: Sequence[str], loads: Sequence[bool], roun
 def read(log: str) -> Found:
     """Return what a file that ``--log`` made has of programs."""
     runs: dict[str, dict[str, list[list[Judged]]]] = {}
+    load_averages: dict[str, list[float]] = {}
     with open(log, encoding="utf-8") as file:
         for seen in map(json.loads, file):
-            by_name = runs.setdefault(_title(seen["place"], seen["load"]), {})
-            by_name.setdefault(seen["name"], []).append(compare(seen["name"], seen))
+            title = _title(seen["place"], seen["load"])
+            runs.setdefault(title, {}).setdefault(seen["name"], []).append(compare(seen["name"], seen))
+            load_averages.setdefault(title, []).append(seen.get("load_average", math.nan))
     return {
-        title: [judged for rounds in by_name.values() for judged in middle_round(rounds)]
+        title: Place([rows for rounds in by_name.values() for rows in middle_round(rounds)], load_averages[title])
         for title, by_name in runs.items()
     }
 
 
 def _title(place: str, load: bool) -> str:
-    return f"{place}, {'beside two busy processes' if load else 'quiet'}"
+    return f"{place}, beside two busy processes" if load else place
 
 
 def tables(found: Found) -> list[list[str]]:
     """Return the table of each place, and one that sums them up."""
-    blocks = []
-    for title, judged in found.items():
-        head, *rest = table(judged)
+    blocks, sums = [], list(SUMMARY_HEAD)
+    for title, place in found.items():
+        head, *rest = table(place.judged)
         blocks.append([head.replace("| jury |", f"| the jury in {title} |"), *rest])
-    return [*blocks, [*SUMMARY_HEAD, *(summary_row(title, judged) for title, judged in found.items())]]
+        sums.append(summary_row(title, place.judged, statistics.median(place.load_averages)))
+    return [*blocks, sums]
 
 
 def every_table() -> list[str]:

@@ -62,6 +62,17 @@ clock.tell()
 """
 
 
+def _mean_of(call: str, result: str, times: int, name: str) -> str:
+    """Return a loop that waits for its second call and its last, with its clock: how short calls are measured."""
+    return f"""
+for i in range({times}):
+    {call}
+    if i == 1: {result}.block_until_ready(); t = now()
+{result}.block_until_ready()
+tell("{name}", seconds=now() - t, calls={times - 2})
+"""
+
+
 def _beside(work: str, call: str, result: str, times: int, name: str) -> str:
     """Return a loop that works longer than its calls, for which it does not wait, with its clock."""
     return f"""
@@ -90,11 +101,11 @@ _STEP_WAIT = "w.block_until_ready()"
 
 #: As people first write it: nothing is waited for until the end.
 _UNWAITED = """
+clock = Free("step")
 for i in range(100):
     w = step(w, x)
-    if i == 0: t = now()
-w.block_until_ready()
-tell("step", seconds=now() - t, calls=99)
+    clock.note(w)
+clock.tell()
 print(w[0, 0])
 """
 _RERUN = """
@@ -113,13 +124,6 @@ for i in range(100):
     y = predict(w, x)
     clock.note(y)
 clock.tell()
-"""
-_DONATED_FREE = """
-for i in range(300):
-    w = step(w, x)
-    if i == 1: w.block_until_ready(); t = now()
-w.block_until_ready()
-tell("step", seconds=now() - t, calls=298)
 """
 _BATCH = 'x = np.sin(np.random.normal(size=(256, 256)))[:, :128].astype("f4")'
 _NUMPY_WAITED = """
@@ -149,9 +153,9 @@ SINGLE = (
         _SHORT_DATA + _SHORT + "for _ in range(3): short(x).block_until_ready()\n",
         _waiting("y = short(x)", "y.block_until_ready()", 5, "short", warm_up=0),
     ),
-    Program("short_free_30", _SHORT_DATA, _SHORT + _free("x = short(x)", "x", 30, "short")),
-    Program("short_free_100", _SHORT_DATA, _SHORT + _free("x = short(x)", "x", 100, "short")),
-    Program("short_free_1000", _SHORT_DATA, _SHORT + _free("x = short(x)", "x", 1000, "short")),
+    Program("short_free_30", _SHORT_DATA, _SHORT + _mean_of("x = short(x)", "x", 30, "short")),
+    Program("short_free_100", _SHORT_DATA, _SHORT + _mean_of("x = short(x)", "x", 100, "short")),
+    Program("short_free_1000", _SHORT_DATA, _SHORT + _mean_of("x = short(x)", "x", 1000, "short")),
     Program(
         "short_waited_1000", _SHORT_DATA, _SHORT + _waiting("x = short(x)", _SHORT_WAIT, 1000, "short"), _SHORT_AFTER
     ),
@@ -173,7 +177,7 @@ SINGLE = (
     ),
     Program("asarray_30", _STEP_DATA, _STEP + _waiting("w = step(w, x)", "np.asarray(w)", 30, "step"), _STEP_AFTER),
     Program("predict_independent", _STEP_DATA, _INDEPENDENT),
-    Program("donated_free_300", _STEP_DATA, _DONATED + _DONATED_FREE),
+    Program("donated_free_300", _STEP_DATA, _DONATED + _mean_of("w = step(w, x)", "w", 300, "step")),
     Program(
         "donated_waited_100", _STEP_DATA, _DONATED + _waiting("w = step(w, x)", _STEP_WAIT, 100, "step"), _STEP_AFTER
     ),

@@ -50,21 +50,19 @@ class Free:
 
     The loop passes the result of each call to :meth:`note`, with the function's name if it is not the first. There, and
     while it waits at the end, a completion is noted when it is seen. Short calls are often seen several at once: then
-    the truth is the mean of all warm calls.
+    the truth is the mean of all calls after the moment at which a warm one was seen first.
     """
 
     def __init__(self, function: str) -> None:
         self._function = function
         self._pending: deque[tuple[str, Any]] = deque()
         self._ends: dict[str, list[float]] = {}
-        self._returned: dict[str, list[float]] = {}
         self._seen_late = 0
 
     def note(self, result: Any, function: str = "") -> None:
         """Note a call that has returned ``result``."""
         now = time.perf_counter()
         self._pending.append((function or self._function, result))
-        self._returned.setdefault(function or self._function, []).append(now)
         number = 0
         while self._pending and self._pending[0][1].is_ready():
             number += 1
@@ -76,10 +74,13 @@ class Free:
 
         With one function, that is the device's time of a call, too.
         """
+        seen = time.perf_counter()
         for function, result in self._pending:
-            self._seen_late += result.is_ready()
+            is_late = result.is_ready()
+            self._seen_late += is_late
             result.block_until_ready()
-            self._ends.setdefault(function, []).append(time.perf_counter())
+            seen = seen if is_late else time.perf_counter()
+            self._ends.setdefault(function, []).append(seen)
         calls = sum(map(len, self._ends.values()))
         is_median = self._seen_late <= MAX_LATE_SHARE * calls
         for function, ends in self._ends.items():
@@ -88,8 +89,9 @@ class Free:
             if is_median:
                 line |= {"how": "median"} | _summarize("period", [b - a for a, b in itertools.pairwise(warm)])
             else:
-                since = self._returned[function][WARM_UP_CALLS - 1]
-                line |= {"how": "mean", "period_ms": (ends[-1] - since) / (len(warm) - 1) * 1e3}
+                last = max(number for number, end in enumerate(warm) if end == warm[0])  # seen at the same moment
+                later = len(warm) - 1 - last
+                line |= {"how": "mean", "period_ms": (ends[-1] - warm[0]) / later * 1e3 if later else None}
             if len(self._ends) == 1:
                 line |= {"device_ms": line["period_ms"], "call_mean_ms": line.get("period_mean_ms")}
             print(json.dumps(line), flush=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import subprocess
@@ -17,10 +16,10 @@ from typing import Any
 from jupyter_client.manager import start_new_kernel
 
 from xlascope import records
-from xlascope.records import Executed
 
 from .clock import parse
 from .program import Program
+from .recorded import measured_programs
 
 #: Seconds until a program has to be done.
 MAX_SECONDS = 180
@@ -50,9 +49,8 @@ def in_watch(program: Program) -> Seen:
         Path(folder, "program.py").write_text(program.script, encoding="utf-8")
         command = [sys.executable, "-m", "xlascope", "watch", "--progress", "off", "-o", "run", "program.py"]
         told = parse(_run(command, program, folder, fails=bool(program.raises)))
-        last = {item.program: item for item in records.load(Path(folder, "run.json")) if isinstance(item, Executed)}
+        shown = measured_programs(records.load(Path(folder, "run.json")))
     runs = 2 if program.again else 1
-    shown = [dataclasses.asdict(dataclasses.replace(record, devices=())) for record in last.values()]
     return {"told": told[-(len(told) // runs) :], "shown": shown}
 
 

@@ -6,7 +6,6 @@ Its last line is JSON: what the program told, and what was recorded and printed 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import json
 import sys
@@ -15,11 +14,11 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope import records
-from xlascope.records import Executed, Record
-from xlascope_widgets import text
+from xlascope.records import Record
 
 from .clock import parse
 from .programs import PROGRAMS
+from .recorded import measured_programs
 
 
 def judge(name: str) -> dict[str, Any]:
@@ -38,10 +37,9 @@ def judge(name: str) -> dict[str, Any]:
     subscription.close()
     _run(shell, "%scope off")
     printed_after = _run(shell, program.after)
-    numbers = {record.program: None for record in seen if isinstance(record, Executed)}
     return {
         "told": parse(printed + printed_after),
-        "shown": [_shown([record for record in seen if record.program == number]) for number in numbers],
+        "shown": measured_programs(seen),
         "line": next((line for line in printed.splitlines() if line.startswith("xlascope: ")), ""),
     }
 
@@ -55,12 +53,6 @@ def _run(shell: InteractiveShell, code: str, raises: str = "") -> str:
     if type(error).__name__ != (raises or "NoneType"):
         raise RuntimeError(f"{error!r} in\n{code}\n{printed.getvalue()}")
     return printed.getvalue()
-
-
-def _shown(of_program: list[Record]) -> dict[str, Any]:
-    """Return the last measurement among the records of a program, with the text that is printed of them."""
-    last = next(record for record in reversed(of_program) if isinstance(record, Executed))
-    return dataclasses.asdict(dataclasses.replace(last, devices=())) | {"text": text(of_program, jaxpr=False)}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -43,9 +44,12 @@ class Row(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Return how the figure compares with the truth; ``""`` if one of them is missing."""
+        """Return how the figure compares with the truth; ``""`` if one of them is missing.
+
+        The time on the devices of a short call is no part of what a host's clock can tell.
+        """
         ratio = self.ratio
-        if self.shown is None or ratio is None:
+        if self.shown is None or ratio is None or (self.shown.on_device and min(self.true) < SHORT_MS):
             return ""
         if self.shown.mark == "uncertain":
             return "warned"
@@ -118,11 +122,11 @@ HEAD = [
 ]
 LEGEND = (
     f"A number is right within {MAX_ERROR:.0%} of the program's own clock; a call under {SHORT_MS * 1e3:.0f} µs within "
-    f"{SHORT_ERROR_MS * 1e3:.0f} µs; device time may be {DISPATCH_MS * 1e3:.0f} µs shorter than a call that is waited "
-    f"for. *Wrong* is off by more than {MAX_FACTOR} times without a mark; *warned* is marked with ≤ or lists single "
-    "calls; *unsteady* is neither right nor unmarked. Of two values, one is the median and one the mean of calls that "
-    "differ, or (as truth) the time of a call on the devices and that of one waited for: what is between is right. ~: "
-    "only the mean of a loop is known."
+    f"{SHORT_ERROR_MS * 1e3:.0f} µs. Device time may be {DISPATCH_MS * 1e3:.0f} µs shorter than a call that is waited "
+    f"for, and is not judged of such short calls. *Wrong* is off by more than {MAX_FACTOR} times without a mark; "
+    "*warned* is marked with ≤ or lists single calls; *unsteady* is neither right nor unmarked. Of two values, one is "
+    "the median and one the mean of calls that differ, or (as truth) the time of a call on the devices and that of one "
+    "waited for: what is between is right. ~: only the mean of a loop is known."
 )
 
 
@@ -156,16 +160,17 @@ def _shown(row: Row) -> list[str]:
 
 
 SUMMARY_HEAD = [
-    f"| the jury | periods within {MAX_ERROR:.0%} | times of a call within {MAX_ERROR:.0%} | device times within "
-    f"{MAX_ERROR:.0%} | all within {MAX_ERROR:.0%} | median error | wrong | unsteady | warned "
+    f"| the jury: numbers within {MAX_ERROR:.0%} | load average | periods | times of a call | device times | all "
+    "| median error | wrong | unsteady | warned "
     f"| functions with a number, of those with {MIN_CALLS} warm calls or more |",
-    "|---|---|---|---|---|---|---|---|---|---|",
+    "|---|---|---|---|---|---|---|---|---|---|---|",
 ]
 
 
-def summary_row(title: str, every: Sequence[Judged]) -> str:
+def summary_row(title: str, every: Sequence[Judged], load_average: float) -> str:
     """Return the row that sums up a table: numbers that are right, misleading, marked, and missing."""
-    cells = [title, *(_share_right([judged[place] for judged in every]) for place in range(len(KINDS)))]
+    load = "" if math.isnan(load_average) else f"{load_average:.1f}"
+    cells = [title, load, *(_share_right([judged[place] for judged in every]) for place in range(len(KINDS)))]
     rows = [row for judged in every for row in judged if row.verdict]
     verdicts = [row.verdict for row in rows]
     errors = [abs((row.ratio or 1.0) - 1) for row in rows if row.verdict != "warned"]
