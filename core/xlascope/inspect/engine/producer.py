@@ -14,7 +14,7 @@ from ...runtime.errors import JaxRuntimeError
 from ...xla.materialization.policy import resolve_policy
 from ..inspection_scope import inspection
 from ..producers import Query
-from ..program import ChangeError, Host, Program, Source, Variant
+from ..program import ChangeError, ComparedOutputs, Host, ProbedRun, Program, Source, Variant
 from ..running.engines import register_engine
 from ..running.measurement import measure
 from .call_measurement import make_runner, make_user_call, measure_argument_copies, measure_device_ceilings
@@ -23,6 +23,7 @@ from .execution import JitExecutionEngine
 from .lowering import lower_for
 from .scaling_plan import ScalingPlan
 from .traced_calls import InspectedCall, compile_with_records, executables_of, trace_with_record, traces_of
+from .value_runs import compare_with_original, run_first_pass, run_statistics
 
 
 class EngineProducer:
@@ -112,6 +113,21 @@ class EngineCallHost(Host):
     def runner(self) -> Callable[[], None]:
         """Return a function that makes the call itself, with its arguments on the device already."""
         return make_runner(self.call, self.call.executable())
+
+    def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
+        """Run the call as a twin that finds the range of each value; see :meth:`.Host.probed_ranges`."""
+        with inspection():
+            return run_first_pass(self.call, selection)
+
+    def probed_statistics(self, selection: frozenset[records.EquationPath] | None, until: str) -> ProbedRun:
+        """Run the call as a twin with full statistics; see :meth:`.Host.probed_statistics`."""
+        with inspection():
+            return run_statistics(self.call, selection, until)
+
+    def compared_outputs(self, outputs: Sequence[Any]) -> ComparedOutputs:
+        """Run the call itself, unless that has effects, and compare its results with those of a twin."""
+        with inspection():
+            return compare_with_original(self.call, outputs)
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
         """Return the call with one thing changed, traced again; see :meth:`.Host.changed`."""
