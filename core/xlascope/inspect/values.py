@@ -19,8 +19,9 @@ from .result import Inspection
 
 #: The largest number of equations that are probed at once; of more the first bad one is bisected.
 MAX_PROBED = 4000
-#: The largest number of values of which a healthy program gets full statistics; of more, those that the rules read.
-MAX_FULL = 400
+#: The largest number of equations of which a program without births gets full statistics; of more, it gets those that
+#: the rules read, at most twice as many.
+MAX_FULL = 100
 
 
 class Values(Inspection):

@@ -90,7 +90,7 @@ def _find_underflow(flow: ValueFlow) -> Iterator[Finding]:
         stats, equation = value.statistics, flow.places[value.path].equation
         if stats is None or not value.dtype.startswith(HALF_PRECISION) or not stats.elements:
             continue
-        if equation.role == "forward" and not _is_last_conversion(equation):
+        if equation.role == "forward":
             continue
         before = max((_lost_share(operand.statistics) for operand in _operands(flow, value.path)), default=0.0)
         lost = _lost_share(stats) - before
@@ -104,10 +104,6 @@ def _find_underflow(flow: ValueFlow) -> Iterator[Finding]:
                 value.source,
                 value.path,
             )
-
-
-def _is_last_conversion(equation: Equation) -> bool:
-    return equation.operation == "convert_element_type" and equation.role != "forward"
 
 
 def _lost_share(stats: ValueStatistics | None) -> float:
@@ -225,6 +221,14 @@ def _finding(
 def interesting_equations(jaxpr: Jaxpr) -> Iterable[EquationPath]:
     """Return the equations whose statistics the rules read."""
     for equation in jaxpr.walk():
-        is_read = equation.operation in ("dot_general", "conv_general_dilated") or _is_relu(equation)
-        if is_read or equation.operation == "div" or equation.role != "forward":
+        is_product = equation.operation in ("dot_general", "conv_general_dilated")
+        is_quotient = equation.operation == "div" and equation.role == "forward"
+        if is_product or is_quotient or _is_relu(equation) or _is_half_precision_gradient(jaxpr, equation):
             yield equation.path
+
+
+def _is_half_precision_gradient(jaxpr: Jaxpr, equation: Equation) -> bool:
+    """Return whether a derivative's equation at the top level computes in half precision."""
+    variables = (jaxpr.variables.get(name) for name in equation.outputs)
+    is_half = any(variable is not None and variable.dtype.startswith(HALF_PRECISION) for variable in variables)
+    return is_half and equation.role != "forward"

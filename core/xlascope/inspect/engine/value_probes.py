@@ -6,6 +6,7 @@ each other, updated by every iteration of a loop, and passed out of branches and
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,21 +14,29 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ...control.flow.reduce_op import Reduce
+from ...control.programs.interning import intern_program
 from ...dtypes import dtype_kind
+from ...ir.avals import make_aval
+from ...ir.jaxpr import ClosedJaxpr
+from ...operations.arithmetic import abs as abs_
 from ...operations.arithmetic import add, mul, sub
 from ...operations.bits import bitwise_and, bitwise_or, shift_right_logical
 from ...operations.comparisons import eq, ge, gt, lt, ne
 from ...operations.complex_numbers import imag, real
 from ...operations.conversion import bitcast_convert_type, convert_element_type
+from ...operations.dimension_numbers import ScatterDimensionNumbers
 from ...operations.extremes import clamp
 from ...operations.extremes import max as maximum
 from ...operations.extremes import min as minimum
-from ...operations.reductions import reduce_max, reduce_min
+from ...operations.indexing import ScatterAdd
+from ...operations.reductions import reduce_max
 from ...operations.rounding import is_finite
 from ...operations.selection import select
-from ...operations.shapes import broadcast_in_dim, broadcasted_iota, full, reduce_sum, reshape
+from ...operations.shapes import broadcast_in_dim, full, reshape
 from ...operations.slicing import concatenate, slice_in_dim
-from ...operations.tangent_arithmetic import neg
+from ...trace.bind import bind, bind1
+from ...trace.jaxpr_trace import stage
 from ...trace.values import aval_of
 
 State = list[Any]
@@ -66,16 +75,16 @@ class Magnitudes:
     first NaN, and of the first NaN or infinity, int32[n, 2, depth], outermost loop first).
     """
 
-    #: Whether the operands of equations are probed as well as the results.
-    with_operands = False
+    def needs_operands(self, results: Sequence[Any]) -> bool:
+        """Return whether the operands of an equation with these results are probed as well."""
+        return False
 
     def measure(self, x: Any) -> State:
         """Return the state of one value."""
         size = aval_of(x).size
         if not size:
             return [np.full(1, RAN, np.uint32)]
-        bits = _magnitude_bits(x)
-        return [reshape(bitwise_or(reduce_max(bits, range(aval_of(bits).ndim)), RAN), (1,))]
+        return [reshape(bitwise_or(_largest_bits(x), RAN), (1,))]
 
     def mark(self, state: State, results: Sequence[Any]) -> State:
         """Return the state of the operands and results of an equation with these results."""
@@ -122,7 +131,13 @@ class Statistics:
     """
 
     until: str = ""
-    with_operands = True
+
+    def needs_operands(self, results: Sequence[Any]) -> bool:
+        """Return whether the operands of an equation with these results are probed as well.
+
+        They are where something was born, and where half precision may have lost something.
+        """
+        return bool(self.until) or any(is_probed(aval_of(x)) and aval_of(x).dtype.itemsize < 4 for x in results)
 
     def measure(self, x: Any) -> State:
         """Return the state of one value."""
@@ -136,10 +151,7 @@ class Statistics:
         probed = [x for x in results if is_probed(aval_of(x)) and aval_of(x).size]
         if not self.until or not probed:
             return state
-        bits = [reduce_max(_magnitude_bits(x), range(aval_of(x).ndim)) for x in probed]
-        worst = bits[0]
-        for other in bits[1:]:
-            worst = maximum(worst, other)
+        worst = functools.reduce(maximum, map(_largest_bits, probed))
         final = gt(worst, INFINITY_BITS) if self.until == "nan" else ge(worst, INFINITY_BITS)
         return [*state[:3], broadcast_in_dim(final, (aval_of(state[1]).shape[0],), ())]
 
@@ -196,68 +208,85 @@ def _first_column(x: Any, *shape: int) -> Any:
     return reshape(slice_in_dim(x, 0, 1, axis), shape)
 
 
-def _magnitude_bits(x: Any) -> Any:
-    """Return the magnitudes as bits of float32; those of float64 beyond its range become its largest number."""
+def _largest_bits(x: Any) -> Any:
+    """Return the bits of the NaN-propagating max |x| in float32; a float64 beyond its range is its largest number.
+
+    XLA has fast code for the maximum of floats on CPUs, and none for that of integers: 0.4 and 6.5 ms for a million.
+    """
     dtype = aval_of(x).dtype
     if dtype_kind(dtype) == "c":
-        return maximum(_magnitude_bits(real(x)), _magnitude_bits(imag(x)))
-    narrow = x if dtype == np.float32 else convert_element_type(x, np.float32)
+        return maximum(_largest_bits(real(x)), _largest_bits(imag(x)))
+    wide = x if dtype in (np.float32, np.float64) else convert_element_type(x, np.float32)
+    largest = reduce_max(abs_(wide), range(aval_of(x).ndim))
+    narrow = convert_element_type(largest, np.float32)
     bits = bitwise_and(bitcast_convert_type(narrow, np.uint32), MAGNITUDE_MASK)
     if dtype != np.float64:
         return bits
-    overflows = bitwise_and(eq(bits, INFINITY_BITS), is_finite(x))
-    return select(overflows, np.uint32(INFINITY_BITS - 1), bits)
+    return select(bitwise_and(eq(bits, INFINITY_BITS), is_finite(largest)), np.uint32(INFINITY_BITS - 1), bits)
 
 
 def _measure_real(x: Any) -> State:
-    """Return sums, minimum and maximum of one array of real numbers."""
+    """Return sums, minimum and maximum of one array of real numbers, in one reduction and one scatter.
+
+    A reduction of all together takes a quarter of the time of nine, and compiles in an eighth of theirs (a million
+    elements, on a CPU). A scatter into the histogram's bins is a thousand times faster than a comparison for each bin.
+    """
     aval = aval_of(x)
     if not aval.size:
         return [np.zeros((1, _SUM_COLUMNS)), np.full(1, np.inf), np.full(1, -np.inf)]
-    x = reshape(x, (aval.size,))
-    wide = convert_element_type(x, np.float64)
-    zero, one = np.float64(0.0), np.float64(1.0)
-    tiny, top = np.float64(ml_dtypes.finfo(aval.dtype).smallest_normal), np.float64(np.inf)
-    magnitude = _absolute(wide)
+    wide = convert_element_type(reshape(x, (aval.size,)), np.float64)
+    zero, top = np.float64(0.0), np.float64(np.inf)
+    tiny = np.float64(ml_dtypes.finfo(aval.dtype).smallest_normal)
+    magnitude = abs_(wide)
     finite = lt(magnitude, top)
-    in_range = select(finite, wide, full((aval.size,), zero))
     marks = (
-        full((aval.size,), np.bool_(True)),
         eq(wide, zero),
         bitwise_and(gt(magnitude, zero), lt(magnitude, tiny)),
         ne(wide, wide),
         eq(magnitude, top),
         lt(wide, zero),
     )
-    counts = [reduce_sum(select(mark, full((aval.size,), one), full((aval.size,), zero)), (0,)) for mark in marks]
-    sums = [reduce_sum(in_range, (0,)), reduce_sum(mul(in_range, in_range), (0,))]
-    low = reduce_min(select(finite, wide, full((aval.size,), top)), (0,))
-    high = reduce_max(select(finite, wide, full((aval.size,), np.float64(-np.inf))), (0,))
-    columns = [reshape(value, (1,)) for value in (*counts, *sums)]
-    row = concatenate([*columns, _exponent_histogram(magnitude, finite)], 0)
-    return [reshape(row, (1, _SUM_COLUMNS)), reshape(low, (1,)), reshape(high, (1,))]
+    in_range = _where(finite, wide, 0.0)
+    summed = [*(convert_element_type(mark, np.float64) for mark in marks), in_range, mul(in_range, in_range)]
+    operands = [*summed, _where(finite, wide, np.inf), _where(finite, wide, -np.inf)]
+    starts = [*[zero] * len(summed), top, np.float64(-np.inf)]
+    *sums, low, high = bind(Reduce(_combination(len(summed)), (0,)), *operands, *starts)
+    elements = np.full(1, aval.size, np.float64)
+    row = [elements, *(reshape(value, (1,)) for value in sums), _exponent_histogram(magnitude, finite)]
+    return [reshape(concatenate(row, 0), (1, _SUM_COLUMNS)), reshape(low, (1,)), reshape(high, (1,))]
 
 
-def _absolute(x: Any) -> Any:
-    return select(lt(x, np.float64(0.0)), neg(x), x)
+def _where(mask: Any, x: Any, other: float) -> Any:
+    return select(mask, x, full(aval_of(x).shape, np.float64(other)))
+
+
+@functools.cache
+def _combination(sums: int) -> ClosedJaxpr:
+    """Return the program that combines two tuples of sums, a minimum and a maximum, all float64."""
+    count = sums + 2
+
+    def combine(*values: Any) -> list[Any]:
+        first, second = values[:count], values[count:]
+        added = [add(x, y) for x, y in zip(first[:sums], second[:sums], strict=True)]
+        return [*added, minimum(first[sums], second[sums]), maximum(first[sums + 1], second[sums + 1])]
+
+    return intern_program(stage(combine, [make_aval((), np.dtype(np.float64))] * (2 * count)))
 
 
 def _exponent_histogram(magnitude: Any, finite: Any) -> Any:
-    """Return how many elements have each exponent, float64[bins]; ``magnitude`` is float64[n].
-
-    Each bin is a comparison with all elements, fused with its sum: a scatter into the bins is a loop on CPUs.
-    """
+    """Return how many elements have each exponent, float64[bins]; ``magnitude`` is float64[n]."""
     size = aval_of(magnitude).size
     bits = shift_right_logical(bitcast_convert_type(magnitude, np.uint64), np.uint64(52))
-    exponents = sub(convert_element_type(bits, np.int32), np.int32(1023))
-    exponents = clamp(np.int32(MIN_EXPONENT), exponents, np.int32(MAX_EXPONENT))
-    counted = bitwise_and(finite, gt(magnitude, np.float64(0.0)))
-    exponents = select(counted, exponents, full((size,), np.int32(MAX_EXPONENT + 1)))
-    shape = (BINS, size)
-    same = eq(
-        broadcast_in_dim(exponents, shape, (1,)), add(broadcasted_iota(np.int32, shape, 0), np.int32(MIN_EXPONENT))
+    exponents = sub(convert_element_type(bits, np.int32), np.int32(1023 + MIN_EXPONENT))
+    bins = clamp(np.int32(0), exponents, np.int32(BINS - 1))
+    bins = select(bitwise_and(finite, gt(magnitude, np.float64(0.0))), bins, full((size,), np.int32(BINS)))
+    counts = bind1(
+        ScatterAdd(ScatterDimensionNumbers((), (0,), (0,)), "drop"),
+        full((BINS,), np.int32(0)),
+        reshape(bins, (size, 1)),
+        full((size,), np.int32(1)),
     )
-    return convert_element_type(reduce_sum(convert_element_type(same, np.int32), (1,)), np.float64)
+    return convert_element_type(counts, np.float64)
 
 
 def _merge(first: State, second: State) -> State:

@@ -34,7 +34,7 @@ from .value_twin import Selection, Site, Twin, twin_of
 #: Maximum bytes of results that are compared with those of the program itself.
 MAX_COMPARED_BYTES = 1 << 26
 #: Number of runs whose shortest time counts; no run starts after this many seconds of them.
-MAX_RUNS, MAX_REPEATED_SECONDS = 3, 0.3
+MAX_RUNS, MAX_REPEATED_SECONDS = 3, 1.0
 
 
 def run_first_pass(call: InspectedCall, selection: Selection) -> ProbedRun:

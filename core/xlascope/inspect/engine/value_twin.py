@@ -206,7 +206,7 @@ class _TwinInterpreter:
         behind = iter(optimization_barrier([x for x, probed in zip(results, mask, strict=True) if probed]))
         results = [next(behind) if probed else x for x, probed in zip(results, mask, strict=True)]
         chosen = [("result", index, x) for index, x in enumerate(results) if mask[index]]
-        if self.probe.with_operands:
+        if self.probe.needs_operands(results):
             numbered = enumerate(zip(operands, is_literal, strict=True))
             chosen += [
                 ("operand", index, x) for index, (x, literal) in numbered if not literal and is_probed(aval_of(x))
