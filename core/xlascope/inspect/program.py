@@ -148,6 +148,10 @@ class Host:
         """
         raise QuestionError(NO_VALUES_REASON)
 
+    def has_bad_results(self) -> bool | None:
+        """Run the call once, and return whether a result holds NaN or infinity; None where that is not known."""
+        return None
+
     def compared_outputs(self, outputs: Sequence[Any]) -> ComparedOutputs:
         """Run the call itself, and compare its results with those of a twin."""
         raise QuestionError(NO_VALUES_REASON)

@@ -176,7 +176,7 @@ def _refine(traced: Traced, found: Iterable[ProbedValue]) -> frozenset[EquationP
     index_of = {path: index for index, path in enumerate(order)}
     chosen: set[EquationPath] = set()
     for kind in ("nan", "inf"):
-        candidates = [item for item in find_births(flow, kind) if item.value.position == "result"]  # type: ignore[arg-type]
+        candidates = [item for item in find_births(flow, kind) if item.value.position == "result"]
         if candidates:
             last = index_of[candidates[0].value.path]
             chosen.update(order[max(0, last - 2 * _stride(traced)) : last + 1])

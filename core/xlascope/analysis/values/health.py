@@ -6,9 +6,23 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
-from ...records import Birth, Equation, EquationPath, Finding, Jaxpr, Measure, ProbedValue, SourceRange
+from ...records import (
+    Birth,
+    Diagnosis,
+    Equation,
+    EquationPath,
+    Finding,
+    Jaxpr,
+    Measure,
+    ProbedValue,
+    SourceRange,
+    ValueReport,
+)
 from ...records.values import ValueStatistics
+from ..doctor import MAX_FINDINGS
 from ..formatting import percent
 from .births import ValueFlow
 
@@ -24,6 +38,8 @@ MIN_DEAD_SHARE = 0.95
 #: Sum of squared probabilities, on average over the rows of a softmax: 1 where each row has one probability of 1.
 MIN_CONCENTRATION = 0.999
 
+#: The rules about births, which the doctor evaluates on every call whose results are known.
+BIRTH_RULES = ("NaN born", "infinity born", "overflow in half precision")
 #: What the rules need, by their names.
 VALUE_RULES = {
     "NaN born": "a result that holds NaN",
@@ -52,6 +68,16 @@ def find_problems(flow: ValueFlow, births: Sequence[Birth]) -> tuple[Finding, ..
         if finding.rule not in findings or finding.share > findings[finding.rule].share:
             findings[finding.rule] = finding
     return tuple(findings.values())
+
+
+def add_value_findings(diagnosis: Diagnosis, report: ValueReport | None) -> Diagnosis:
+    """Return the doctor's diagnosis with the births of a report before its other findings, at most three in all.
+
+    ``report`` is None for a call whose results are finite: then nothing was born that matters.
+    """
+    born = [finding for finding in report.findings if finding.rule in BIRTH_RULES] if report is not None else []
+    findings = (*born, *diagnosis.findings)[:MAX_FINDINGS]
+    return replace(diagnosis, findings=findings, rules=(*BIRTH_RULES, *diagnosis.rules))
 
 
 def _find_births(births: Sequence[Birth]) -> Iterator[Finding]:
@@ -112,7 +138,7 @@ def _lost_share(stats: ValueStatistics | None) -> float:
 
 def _find_scale_by_depth(flow: ValueFlow) -> Iterator[Finding]:
     """Find equations of one line, one after the other, whose results shrink or grow by a factor each."""
-    groups: dict[tuple[object, ...], list[ProbedValue]] = {}
+    groups: dict[Any, list[ProbedValue]] = {}
     for value in _results(flow):
         equation = flow.places[value.path].equation
         if equation.operation not in ("dot_general", "conv_general_dilated") or value.statistics is None:

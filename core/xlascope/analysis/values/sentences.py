@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import ml_dtypes
 
 from ...records import Equation, ProbedValue, ValueStatistics
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True)
+class Case:
     """Equation whose result of type ``dtype`` turned bad, with its operands by number, with statistics of that moment.
 
     ``derivative_of`` is the operation whose derivative the equation computes, ``""`` for none.
@@ -171,7 +173,8 @@ def _overflow(case: Case) -> str:
 def _largest_words(dtype: str) -> str:
     name = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
     try:
-        return f"the largest {name}, {float(ml_dtypes.finfo(name).max):.5g}"
+        limits: Any = ml_dtypes.finfo(name)  # type: ignore[no-untyped-call]
+        return f"the largest {name}, {float(limits.max):.5g}"
     except (TypeError, ValueError):
         return f"the largest {name}"
 

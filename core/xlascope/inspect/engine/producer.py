@@ -23,7 +23,7 @@ from .execution import JitExecutionEngine
 from .lowering import lower_for
 from .scaling_plan import ScalingPlan
 from .traced_calls import InspectedCall, compile_with_records, executables_of, trace_with_record, traces_of
-from .value_runs import compare_with_original, run_first_pass, run_statistics
+from .value_runs import compare_with_original, has_bad_results, run_first_pass, run_statistics
 
 
 class EngineProducer:
@@ -123,6 +123,11 @@ class EngineCallHost(Host):
         """Run the call as a twin with full statistics; see :meth:`.Host.probed_statistics`."""
         with inspection():
             return run_statistics(self.call, selection, until)
+
+    def has_bad_results(self) -> bool | None:
+        """Run the call once, unless that has effects, and return whether a result holds NaN or infinity."""
+        with inspection():
+            return has_bad_results(self.call)
 
     def compared_outputs(self, outputs: Sequence[Any]) -> ComparedOutputs:
         """Run the call itself, unless that has effects, and compare its results with those of a twin."""

@@ -236,7 +236,8 @@ def _measure_real(x: Any) -> State:
         return [np.zeros((1, _SUM_COLUMNS)), np.full(1, np.inf), np.full(1, -np.inf)]
     wide = convert_element_type(reshape(x, (aval.size,)), np.float64)
     zero, top = np.float64(0.0), np.float64(np.inf)
-    tiny = np.float64(ml_dtypes.finfo(aval.dtype).smallest_normal)
+    limits: Any = ml_dtypes.finfo(aval.dtype)  # type: ignore[no-untyped-call]
+    tiny = np.float64(limits.smallest_normal)
     magnitude = abs_(wide)
     finite = lt(magnitude, top)
     marks = (

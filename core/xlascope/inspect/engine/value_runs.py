@@ -15,6 +15,7 @@ from ...control.jit.jit_function import jit_function
 from ...ir.effects import calls_python, is_io
 from ...key_types import is_key
 from ...records import ProbedValue, ValueStatistics
+from ...records.values import Health
 from ...xla.arrays.key_array import KeyArray
 from ...xla.materialization import BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS, disable_passes
 from ..program import ComparedOutputs, ProbedRun
@@ -28,6 +29,7 @@ from .value_probes import (
     RAN,
     Magnitudes,
     Statistics,
+    is_probed,
 )
 from .value_twin import Selection, Site, Twin, twin_of
 
@@ -56,12 +58,12 @@ def run_statistics(call: InspectedCall, selection: Selection, until: str) -> Pro
     rows = [np.asarray(array) for array in state[:3]] if twin.sites else [np.zeros((0, 0))] * 3
     groups: dict[Site, list[tuple[Any, Any, Any]]] = {}
     for site, *row in zip(twin.sites, *rows, strict=True):
-        groups.setdefault(site._replace(devices=()), []).append(tuple(row))  # type: ignore[arg-type]
+        groups.setdefault(site._replace(devices=()), []).append(tuple(row))
     return ProbedRun([_describe_rows(site, rows) for site, rows in groups.items()], seconds, outputs)
 
 
-def run_original(call: InspectedCall) -> tuple[float, list[Any]]:
-    """Run the program itself, on copies of donated arguments; return its seconds and results."""
+def _run_original(call: InspectedCall, most: int) -> tuple[float, list[Any]]:
+    """Run the program itself on copies of donated arguments, at most so often; return its seconds and results."""
     executable = call.executable()
     operands = call.put_operands(executable)
     is_donated = call.donated_operands or (False,) * len(operands)
@@ -69,7 +71,21 @@ def run_original(call: InspectedCall) -> tuple[float, list[Any]]:
     def run() -> list[Any]:
         return executable([copy(x) if given else x for x, given in zip(operands, is_donated, strict=True)], call.avals)
 
-    return _time_runs(run, MAX_RUNS)
+    return _time_runs(run, most)
+
+
+def has_bad_results(call: InspectedCall) -> bool | None:
+    """Run the program itself and return whether a result holds NaN or infinity.
+
+    None if the program calls Python, and if its results have more than :data:`MAX_COMPARED_BYTES`.
+    """
+    avals = call.traced.program.out_avals
+    probed = [index for index, aval in enumerate(avals) if is_probed(aval)]
+    size = sum(avals[index].size * avals[index].dtype.itemsize for index in probed)
+    if size > MAX_COMPARED_BYTES or calls_python(call.traced.program.effects):
+        return None
+    results = _run_original(call, 1)[1]
+    return any(not np.isfinite(np.asarray(results[index])).all() for index in probed)
 
 
 def compare_with_original(call: InspectedCall, outputs: Sequence[Any]) -> ComparedOutputs:
@@ -81,7 +97,7 @@ def compare_with_original(call: InspectedCall, outputs: Sequence[Any]) -> Compar
     if calls_python(effects):
         note = "the program prints or calls Python: that was left out here, and the program itself was not run again"
         return ComparedOutputs(0.0, 0, None, (note,))
-    seconds, expected = run_original(call)
+    seconds, expected = _run_original(call, MAX_RUNS)
     equal, difference, note = compare_outputs(expected, outputs)
     return ComparedOutputs(seconds, equal, difference, (note,) if note else ())
 
@@ -159,8 +175,8 @@ def _describe_code(site: Site, code: Any, iterations: Any) -> tuple[Site, Probed
     ran = bool(np.uint32(code) & RAN)
     return site, ProbedValue(
         path=site.path,
-        position=site.position,  # type: ignore[arg-type]
-        index=site.index,
+        position=site.position,
+        index=site.number,
         name="",
         shape=(),
         dtype="",
@@ -208,16 +224,18 @@ def _describe_rows(site: Site, rows: Sequence[tuple[Any, Any, Any]]) -> ProbedVa
         root_mean_square=float(np.sqrt(squares / finite)) if finite else None,
         exponents=tuple((MIN_EXPONENT + int(i), int(histogram[i])) for i in np.flatnonzero(histogram)),
     )
-    health = "nan" if counts["nans"] else "inf" if counts["infs"] else "finite" if counts["elements"] else "not run"
+    health: Health = (
+        "nan" if counts["nans"] else "inf" if counts["infs"] else "finite" if counts["elements"] else "not run"
+    )
     largest = max(abs(low), abs(high)) if health == "finite" and finite else None
     return ProbedValue(
         site.path,
         site.position,
-        site.index,
+        site.number,
         "",
         (),
         "",
         health,
         largest,
-        statistics=statistics,  # type: ignore[arg-type]
+        statistics=statistics,
     )

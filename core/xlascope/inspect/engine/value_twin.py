@@ -28,6 +28,7 @@ from ...operations.barriers import optimization_barrier
 from ...operations.shapes import reshape
 from ...records.paths import PROGRAM, EquationPath
 from ...records.traits import Trait
+from ...records.values import Position
 from ...settings import enable_x64
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
@@ -52,13 +53,13 @@ class Site(NamedTuple):
     """Value that a twin probes.
 
     ``path`` is the equation, ``""`` for the program; ``position`` is ``argument``, ``operand``, ``result`` or
-    ``output`` (of the program), ``index`` its number there. ``depth`` is the number of loops around it; ``devices`` are
+    ``output`` (of the program), ``number`` its number there. ``depth`` is the number of loops around it; ``devices`` are
     the indices on the devices of the ``shard_map`` around it, outermost first.
     """
 
     path: EquationPath
-    position: str
-    index: int
+    position: Position
+    number: int
     depth: int = 0
     devices: tuple[int, ...] = ()
 
@@ -124,11 +125,11 @@ class _TwinInterpreter:
 
     # Sites ----------------------------------------------------------------------------------------------------------
 
-    def probe_whole(self, position: str, values: Sequence[Any]) -> None:
+    def probe_whole(self, position: Position, values: Sequence[Any]) -> None:
         """Probe the constants and arguments, or the outputs, of a whole program."""
-        for index, x in enumerate(values):
+        for number, x in enumerate(values):
             if is_probed(aval_of(x)):
-                self._add_state(self._measure(x), Site(PROGRAM, position, index))
+                self._add_state(self._measure(x), Site(PROGRAM, position, number))
 
     def _measure(self, x: Any) -> State:
         with enable_x64(True):
@@ -205,7 +206,9 @@ class _TwinInterpreter:
         mask = [is_probed(aval_of(x)) for x in results]
         behind = iter(optimization_barrier([x for x, probed in zip(results, mask, strict=True) if probed]))
         results = [next(behind) if probed else x for x, probed in zip(results, mask, strict=True)]
-        chosen = [("result", index, x) for index, x in enumerate(results) if mask[index]]
+        chosen: list[tuple[Position, int, Any]] = [
+            ("result", index, x) for index, x in enumerate(results) if mask[index]
+        ]
         if self.probe.needs_operands(results):
             numbered = enumerate(zip(operands, is_literal, strict=True))
             chosen += [
