@@ -112,7 +112,9 @@ SICK = [
     Program("log of 0", cross_entropy, (STEEP, LABELS + 0.1), "infinity born", "log of 0: 2 of 256", "log of a prob"),
     Program("sqrt at 0", xs.grad(distance), (POINTS,), "NaN born", "0 · inf: 16 of 256", "length of a vector"),
     Program("float16", half_precision, (NORMAL * 300,), "overflow in half precision", "float16, 65504", "square in"),
-    Program("vanishing", xs.grad(deep), ([SMALL / 24] * 40, NORMAL), "gradients by depth", "over 40 layers", "layer"),
+    Program(
+        "vanishing", xs.grad(deep), ([SMALL / 24] * 40, NORMAL), "gradients by depth", "from layer to layer", "layer"
+    ),
     Program("exploding", recurrent, (NORMAL * 3, NORMAL), "NaN born", "", "state of the network"),
     Program("dead relu", relu_network, (SMALL, jnp.float32(-9), NORMAL), "dead units", "100 % of the", "relu"),
     Program("softmax", attention, (NORMAL * 90, NORMAL * 90, NORMAL), "saturated softmax", "Each row", "softmax"),

@@ -26,6 +26,7 @@ from ...ir.operation import Operation
 from ...operations.arithmetic import add
 from ...operations.barriers import optimization_barrier
 from ...operations.shapes import reshape
+from ...operations.sharding_constraints import drop_explicit_sharding
 from ...records.paths import PROGRAM, EquationPath
 from ...records.traits import Trait
 from ...records.values import Position
@@ -52,9 +53,9 @@ _TRANSPARENT_OPERATIONS = frozenset(
 class Site(NamedTuple):
     """Value that a twin probes.
 
-    ``path`` is the equation, ``""`` for the program; ``position`` is ``argument``, ``operand``, ``result`` or
-    ``output`` (of the program), ``number`` its number there. ``depth`` is the number of loops around it; ``devices`` are
-    the indices on the devices of the ``shard_map`` around it, outermost first.
+    ``path`` is the equation, ``""`` for the program; ``position`` and ``number`` are its place there. ``depth`` is
+    the number of loops around it, ``devices`` are the indices on the devices of the ``shard_map`` around it, outermost
+    first.
     """
 
     path: EquationPath
@@ -129,11 +130,13 @@ class _TwinInterpreter:
         """Probe the constants and arguments, or the outputs, of a whole program."""
         for number, x in enumerate(values):
             if is_probed(aval_of(x)):
-                self._add_state(self._measure(x), Site(PROGRAM, position, number))
+                self._add_state(self._measure(x, ()), Site(PROGRAM, position, number))
 
-    def _measure(self, x: Any) -> State:
+    def _measure(self, x: Any, results: Sequence[Any]) -> State:
+        """Return the state of a value of an equation with these results; its sharding is left to XLA."""
         with enable_x64(True):
-            return self.probe.measure(x)
+            x, *results = map(drop_explicit_sharding, (x, *results))
+            return self.probe.mark(self.probe.measure(x), results)
 
     def _add_state(self, state: State, site: Site) -> None:
         self.parts.append(_Probed(state, [site], 0))
@@ -215,9 +218,7 @@ class _TwinInterpreter:
                 ("operand", index, x) for index, (x, literal) in numbered if not literal and is_probed(aval_of(x))
             ]
         for position, index, x in chosen:
-            with enable_x64(True):
-                state = self.probe.mark(self.probe.measure(x), results)
-            self._add_state(state, Site(path, position, index))
+            self._add_state(self._measure(x, results), Site(path, position, index))
         return results
 
     # Equations that hold programs -----------------------------------------------------------------------------------
@@ -349,7 +350,10 @@ class _TwinInterpreter:
         shard_map = shard_map_of(program, operation.on, operation.in_specs, out_specs, operation.axes)
         results = bind(shard_map, *operands)
         devices = math.prod(operation.on.shape[name] for name in operation.axes)
-        state = [reshape(x, (devices * len(twin.sites), *aval_of(x).shape[2:])) for x in results[count:]]
+        state = [
+            reshape(x, (devices * len(twin.sites), *aval_of(x).shape[2:]))
+            for x in map(drop_explicit_sharding, results[count:])
+        ]
         sites = tuple(
             site._replace(devices=(device, *site.devices)) for device in range(devices) for site in twin.sites
         )
