@@ -46,7 +46,7 @@ def values(fun: Subject, /, *args: Any, **kwargs: Any) -> Values:
     >>> print(xs.inspect.values(lambda x: jnp.log(x).sum(), jnp.arange(4.0)))
     <lambda>: 1 of 1 result holds infinity (2 values looked at)
     infinity born: log of 0: 1 of 4 elements is 0 (...)
-      operand 0, x: f32[4], 0 to 3, mean 1.5, root mean square 1.87, 1 zeros
+      operand 0, x: f32[4], 0 to 3, mean 1.5, root mean square 1.87, 1 zero
     ...
     """
     program = program_of(fun, args, kwargs)

@@ -80,8 +80,9 @@ def _statistics_text(stats: ValueStatistics | None) -> str:
         parts.append(f"{stats.minimum:.4g} to {stats.maximum:.4g}")
     if stats.root_mean_square is not None and stats.elements > 1:
         parts.append(f"mean {stats.mean:.3g}, root mean square {stats.root_mean_square:.3g}")
-    counts = (("zeros", stats.zeros), ("subnormals", stats.subnormals), ("NaN", stats.nans), ("infinite", stats.infs))
-    parts += [f"{count:,} {name}" for name, count in counts if count]
+    counts = ((plural(stats.zeros, "zero"), stats.zeros), (plural(stats.subnormals, "subnormal"), stats.subnormals))
+    parts += [words for words, count in counts if count]
+    parts += [f"{count:,} {name}" for name, count in (("NaN", stats.nans), ("infinite", stats.infs)) if count]
     return f", {', '.join(parts)}"
 
 
