@@ -11,7 +11,7 @@ from ..analysis.values import ValueFlow, find_births, find_problems, report_text
 from ..analysis.values.births import Candidate, Kind, first_birth
 from ..analysis.values.health import interesting_equations
 from ..analysis.values.naming import complete_values
-from ..analysis.values.sentences import Case, birth_sentence
+from ..analysis.values.sentences import BirthCase, birth_sentence
 from ..records import Birth, EquationPath, ProbedValue, Traced, ValueReport
 from .producers import Subject, program_of
 from .program import Host, QuestionError
@@ -62,14 +62,14 @@ def probe_call(traced: Traced, host: Host) -> ValueReport:
     """Return the report about a call's values; run it as twins of its program."""
     began, notes = time.time(), []
     first = host.probed_ranges(_coarse_selection(traced))
-    found = complete_values(traced.jaxpr, first.values)
-    refined = _refine(traced, found)
+    probed = complete_values(traced.jaxpr, first.values)
+    refined = _refine(traced, probed)
     if refined is not None:
-        found = _merge(found, complete_values(traced.jaxpr, host.probed_ranges(refined).values))
+        probed = _merge(probed, complete_values(traced.jaxpr, host.probed_ranges(refined).values))
     if _coarse_selection(traced) is not None:
         notes.append(f"of {_count(traced):,} equations every {_stride(traced)}th was looked at, and those near a birth")
-    flow = ValueFlow.of(traced.jaxpr, found)
-    outputs = [value for value in found if value.position == "output"]
+    flow = ValueFlow.of(traced.jaxpr, probed)
+    outputs = [value for value in probed if value.position == "output"]
     full_seconds, births = 0.0, []
     for kind, candidate in _births(flow):
         birth, seconds = _describe_birth(kind, candidate, flow, host, outputs)
@@ -78,15 +78,15 @@ def probe_call(traced: Traced, host: Host) -> ValueReport:
     if not any(birth.reaches_results for birth in births):
         chosen = _chosen_for_statistics(traced)
         full = host.probed_statistics(chosen, "")
-        found = _with_statistics(found, complete_values(traced.jaxpr, full.values))
-        flow, full_seconds = ValueFlow.of(traced.jaxpr, found), max(full_seconds, full.seconds)
+        probed = _with_statistics(probed, complete_values(traced.jaxpr, full.values))
+        flow, full_seconds = ValueFlow.of(traced.jaxpr, probed), max(full_seconds, full.seconds)
     comparison = host.compared_outputs(first.outputs)
     notes += comparison.notes
     return ValueReport(
         program=traced.program,
         function=traced.function,
         time=began,
-        values=tuple(value for value in found if value.position != "operand"),
+        values=tuple(value for value in probed if value.position != "operand"),
         births=tuple(births),
         findings=find_problems(flow, births),
         results=tuple(value.health for value in outputs),
@@ -129,7 +129,7 @@ def _describe_birth(
     operands = {item.index: item for item in measured if item.position == "operand"}
     forward = None if equation.transposes is None else flow.places.get(equation.transposes)
     derivative_of = "" if forward is None or equation.role == "forward" else forward.equation.operation
-    case = Case(equation, kind, operands, _literals(equation.inputs), value.dtype, derivative_of)
+    case = BirthCase(equation, kind, operands, _literals(equation.inputs), value.dtype, derivative_of)
     sentence = birth_sentence(case)
     if not candidate.is_born:
         sentence = f"{sentence} (an operand held it already)"
@@ -141,13 +141,13 @@ def _describe_birth(
 
 def _literals(inputs: Sequence[str]) -> dict[int, float]:
     """Return the operands that are literals, by their numbers."""
-    found = {}
+    literals = {}
     for index, text in enumerate(inputs):
         try:
-            found[index] = float(text.partition(":")[0])
+            literals[index] = float(text.partition(":")[0])
         except ValueError:
             continue
-    return found
+    return literals
 
 
 # Selection ------------------------------------------------------------------------------------------------------------
@@ -167,11 +167,11 @@ def _coarse_selection(traced: Traced) -> frozenset[EquationPath] | None:
     return None if stride <= 1 else frozenset(item.path for item in list(traced.jaxpr.walk())[stride - 1 :: stride])
 
 
-def _refine(traced: Traced, found: Iterable[ProbedValue]) -> frozenset[EquationPath] | None:
+def _refine(traced: Traced, probed: Iterable[ProbedValue]) -> frozenset[EquationPath] | None:
     """Return the equations before the first bad ones that were looked at coarsely; None if nothing is left out."""
     if _stride(traced) <= 1:
         return None
-    flow = ValueFlow.of(traced.jaxpr, found)
+    flow = ValueFlow.of(traced.jaxpr, probed)
     order = [equation.path for equation in traced.jaxpr.walk()]
     index_of = {path: index for index, path in enumerate(order)}
     chosen: set[EquationPath] = set()
@@ -183,8 +183,8 @@ def _refine(traced: Traced, found: Iterable[ProbedValue]) -> frozenset[EquationP
     return frozenset(chosen) or None
 
 
-def _merge(found: Iterable[ProbedValue], more: Iterable[ProbedValue]) -> tuple[ProbedValue, ...]:
-    values = {(value.path, value.position, value.index): value for value in (*found, *more)}
+def _merge(probed: Iterable[ProbedValue], more: Iterable[ProbedValue]) -> tuple[ProbedValue, ...]:
+    values = {(value.path, value.position, value.index): value for value in (*probed, *more)}
     return tuple(sorted(values.values(), key=lambda value: value.path))
 
 
@@ -195,11 +195,11 @@ def _chosen_for_statistics(traced: Traced) -> frozenset[EquationPath] | None:
     return frozenset(list(interesting_equations(traced.jaxpr))[: 2 * MAX_FULL])
 
 
-def _with_statistics(found: Sequence[ProbedValue], full: Iterable[ProbedValue]) -> tuple[ProbedValue, ...]:
+def _with_statistics(probed: Sequence[ProbedValue], full: Iterable[ProbedValue]) -> tuple[ProbedValue, ...]:
     """Return the values with statistics where they were measured, and the operands that were measured with them."""
     measured = {(value.path, value.position, value.index): value for value in full}
     joined = []
-    for value in found:
+    for value in probed:
         more = measured.pop((value.path, value.position, value.index), None)
         joined.append(value if more is None else replace(value, statistics=more.statistics))
     return (*joined, *(value for value in measured.values() if value.position == "operand"))

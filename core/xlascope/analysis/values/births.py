@@ -50,11 +50,11 @@ class ValueFlow:
         """Return the flow of the values through a program."""
         flow = cls(jaxpr, {(value.path, value.position, value.index): value for value in values}, {})
         arguments = [*jaxpr.constants, *jaxpr.inputs]
-        sources = {name: flow._probed(EquationPath(""), "argument", index) for index, name in enumerate(arguments)}
+        sources = {name: flow._source_of(EquationPath(""), "argument", index) for index, name in enumerate(arguments)}
         flow._walk(jaxpr, sources, ())
         return flow
 
-    def _probed(self, path: EquationPath, position: str, index: int, loops: Sequence[bool] = ()) -> Source:
+    def _source_of(self, path: EquationPath, position: str, index: int, loops: Sequence[bool] = ()) -> Source:
         value = self.values.get((path, position, index))
 
         def source(kind: Kind) -> Moment | None:
@@ -73,7 +73,7 @@ class ValueFlow:
                 if not jaxpr.variables[name].dtype.startswith(_FLOATING):
                     sources[name] = _never
                 elif (equation.path, "result", index) in self.values:
-                    sources[name] = self._probed(equation.path, "result", index, loops)
+                    sources[name] = self._source_of(equation.path, "result", index, loops)
                 else:
                     sources[name] = inner[index] if inner is not None else _earliest(operands)
 
@@ -125,11 +125,11 @@ def _literal_source(name: str) -> Source:
 
 
 def _earliest(sources: Sequence[Source]) -> Source:
-    def source(kind: Kind) -> Moment | None:
-        moments = [found for found in (each(kind) for each in sources) if found is not None]
+    def find_earliest(kind: Kind) -> Moment | None:
+        moments = [when for when in (source(kind) for source in sources) if when is not None]
         return min(moments, default=None)
 
-    return source
+    return find_earliest
 
 
 def _body_operands(equation: Equation, body: Jaxpr, operands: Sequence[Source]) -> Sequence[Source]:
@@ -162,7 +162,7 @@ def _carry_sources(
         first, count = _parameter(equation, "num_consts"), _parameter(equation, "num_carry")
         init = operands[first : first + count]
 
-    def carried(index: int) -> Source:
+    def make_carry_source(index: int) -> Source:
         is_running = False
 
         def source(kind: Kind) -> Moment | None:
@@ -174,11 +174,11 @@ def _carry_sources(
                 later = pending[index](kind)
             finally:
                 is_running = False
-            return min((found for found in (init[index](kind), later) if found is not None), default=None)
+            return min((when for when in (init[index](kind), later) if when is not None), default=None)
 
         return source
 
-    return {body.inputs[first + index]: carried(index) for index in range(count)}
+    return {body.inputs[first + index]: make_carry_source(index) for index in range(count)}
 
 
 def _parameter(equation: Equation, name: str) -> int:
@@ -212,11 +212,11 @@ def find_births(flow: ValueFlow, kind: Kind) -> list[Candidate]:
         if position == "argument":
             candidates.append(Candidate(_BEGIN, value, True))
             continue
-        place = flow.places[path]
+        equation_place = flow.places[path]
         when = moment(path, iterations, _loops_of(flow, path))
-        earlier = [source(kind) for source in place.operands]
-        is_born = not any(found is not None and found < when for found in earlier)
-        is_born = is_born and place.equation.operation not in _TRANSPARENT
+        earlier = [source(kind) for source in equation_place.operands]
+        is_born = not any(other is not None and other < when for other in earlier)
+        is_born = is_born and equation_place.equation.operation not in _TRANSPARENT
         candidates.append(Candidate(when, value, is_born))
     return sorted(candidates, key=lambda candidate: candidate.moment)
 

@@ -56,7 +56,7 @@ VALUE_RULES = {
 def find_problems(flow: ValueFlow, births: Sequence[Birth]) -> tuple[Finding, ...]:
     """Return the findings of all rules about values, at most one of each, the births first."""
     depth = list(_find_scale_by_depth(flow))
-    found = (
+    groups = (
         list(_find_births(births)),
         list(_find_underflow(flow)),
         sorted(depth, key=lambda finding: finding.rule),
@@ -64,7 +64,7 @@ def find_problems(flow: ValueFlow, births: Sequence[Birth]) -> tuple[Finding, ..
         list(_find_saturated_softmax(flow)),
     )
     findings: dict[str, Finding] = {}
-    for finding in (finding for group in found for finding in group):
+    for finding in (finding for group in groups for finding in group):
         if finding.rule not in findings or finding.share > findings[finding.rule].share:
             findings[finding.rule] = finding
     return tuple(findings.values())
@@ -94,7 +94,7 @@ def _find_births(births: Sequence[Birth]) -> Iterator[Finding]:
         if birth.is_argument:
             action = "look at where that argument was made: its program is another one"
         where = "".join(f" in iteration {number}" for number in birth.iterations[-1:])
-        yield _finding(rule, f"{birth.sentence}{where}", action, 1.0, birth.source, birth.path or None)
+        yield _make_finding(rule, f"{birth.sentence}{where}", action, 1.0, birth.source, birth.path or None)
 
 
 _ACTIONS = {
@@ -121,7 +121,7 @@ def _find_underflow(flow: ValueFlow) -> Iterator[Finding]:
         before = max((_lost_share(operand.statistics) for operand in _operands(flow, value.path)), default=0.0)
         lost = _lost_share(stats) - before
         if lost > MIN_UNDERFLOW_SHARE:
-            yield _finding(
+            yield _make_finding(
                 "underflow",
                 f"{equation.operation} loses {percent(lost)} of a gradient: {stats.zeros:,} of {stats.elements:,} "
                 f"elements are 0 and {stats.subnormals:,} subnormal in {value.dtype}",
@@ -154,7 +154,7 @@ def _find_scale_by_depth(flow: ValueFlow) -> Iterator[Finding]:
         is_gradient = key[1] != "forward"
         what = "gradient" if is_gradient else "value"
         change = f"shrink {1 / factor:,.0f} times" if factor < 1 else f"grow {factor:,.0f} times"
-        yield _finding(
+        yield _make_finding(
             "gradients by depth" if is_gradient else "scale by depth",
             f"The {what}s {change} from layer to layer, over {len(sizes)} layers: their root mean square goes from "
             f"{sizes[0]:.3g} to {sizes[-1]:.3g}",
@@ -182,7 +182,7 @@ def _find_dead_units(flow: ValueFlow) -> Iterator[Finding]:
             continue
         share = stats.zeros / stats.elements
         if share >= MIN_DEAD_SHARE:
-            yield _finding(
+            yield _make_finding(
                 "dead units",
                 f"{percent(share)} of the results of a relu are 0 ({stats.zeros:,} of {stats.elements:,}), and so are "
                 "their gradients",
@@ -210,7 +210,7 @@ def _find_saturated_softmax(flow: ValueFlow) -> Iterator[Finding]:
             continue
         concentration = stats.root_mean_square**2 / stats.mean
         if concentration >= MIN_CONCENTRATION:
-            yield _finding(
+            yield _make_finding(
                 "saturated softmax",
                 f"Each row of a softmax has one probability of 1, and the others are 0 ({stats.zeros:,} of "
                 f"{stats.elements:,} elements exactly): gradients through it vanish",
@@ -237,7 +237,7 @@ def _operands(flow: ValueFlow, path: EquationPath) -> Iterator[ProbedValue]:
             yield value
 
 
-def _finding(
+def _make_finding(
     rule: str, sentence: str, action: str, share: float, source: SourceRange | None, path: EquationPath | None
 ) -> Finding:
     evidence = (Measure("share", share, "", PROBED),)

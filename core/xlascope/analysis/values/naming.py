@@ -11,7 +11,7 @@ from ...records import Equation, EquationPath, Jaxpr, ProbedValue, Variable
 def complete_values(jaxpr: Jaxpr, values: Iterable[ProbedValue]) -> tuple[ProbedValue, ...]:
     """Return the values with the names, types and lines that the record of their program has."""
     levels = dict(_levels(jaxpr))
-    whole = {"argument": (*jaxpr.constants, *jaxpr.inputs), "output": jaxpr.outputs}
+    names_by_position = {"argument": (*jaxpr.constants, *jaxpr.inputs), "output": jaxpr.outputs}
     completed = []
     for value in values:
         if value.path:
@@ -19,7 +19,7 @@ def complete_values(jaxpr: Jaxpr, values: Iterable[ProbedValue]) -> tuple[Probed
             name = (equation.outputs if value.position == "result" else equation.inputs)[value.index]
             source = equation.source
         else:
-            level, source, name = jaxpr, None, whole[value.position][value.index]
+            level, source, name = jaxpr, None, names_by_position[value.position][value.index]
         variable = level.variables.get(name) or Variable(name, (), "", False)
         completed.append(
             replace(value, name=name, shape=variable.shape, dtype=variable.dtype, label=variable.label, source=source)

@@ -12,7 +12,7 @@ from ...records import Equation, ProbedValue, ValueStatistics
 
 
 @dataclass(frozen=True)
-class Case:
+class BirthCase:
     """Equation whose result of type ``dtype`` turned bad, with its operands by number, with statistics of that moment.
 
     ``derivative_of`` is the operation whose derivative the equation computes, ``""`` for none.
@@ -47,7 +47,7 @@ _LITERAL_TESTS: dict[str, Callable[[float], bool]] = {
 }
 
 
-def birth_sentence(case: Case) -> str:
+def birth_sentence(case: BirthCase) -> str:
     """Return what happened, such as ``log of 0: 3 of 512 elements are 0``."""
     describe = _DESCRIPTIONS.get(case.equation.operation)
     specific = describe(case) if describe is not None else ""
@@ -55,7 +55,7 @@ def birth_sentence(case: Case) -> str:
     return f"{sentence}, in the derivative of {case.derivative_of}" if case.derivative_of else sentence
 
 
-def _share(case: Case, index: int, what: str, words: str) -> str:
+def _share(case: BirthCase, index: int, what: str, words: str) -> str:
     """Return ``3 of 512 elements are 0`` for an operand; ``""`` if none are."""
     count, statistics = case.count(index, what), case.statistics(index)
     if not count:
@@ -65,7 +65,7 @@ def _share(case: Case, index: int, what: str, words: str) -> str:
     return f"{count:,} of {statistics.elements:,} elements {'is' if count == 1 else 'are'} {words}"
 
 
-def _zero_or_negative(case: Case) -> str:
+def _zero_or_negative(case: BirthCase) -> str:
     name = case.equation.operation
     zeros, negatives = _share(case, 0, "zeros", "0"), _share(case, 0, "negatives", "negative")
     if case.kind == "inf":
@@ -73,7 +73,7 @@ def _zero_or_negative(case: Case) -> str:
     return f"{name} of negative numbers: {negatives}" if negatives else ""
 
 
-def _division(case: Case) -> str:
+def _division(case: BirthCase) -> str:
     zeros = _share(case, 1, "zeros", "0")
     divided_by = "the divisor: "
     if case.kind == "nan" and case.count(0, "infs") and case.count(1, "infs"):
@@ -84,7 +84,7 @@ def _division(case: Case) -> str:
     return f"{'0 / 0' if is_both else 'division by 0'}, {divided_by}{zeros}"
 
 
-def _product(case: Case) -> str:
+def _product(case: BirthCase) -> str:
     if case.kind != "nan":
         return ""
     for first, second in ((0, 1), (1, 0)):
@@ -93,20 +93,20 @@ def _product(case: Case) -> str:
     return ""
 
 
-def _difference(case: Case) -> str:
+def _difference(case: BirthCase) -> str:
     if case.kind == "nan" and case.count(0, "infs") and case.count(1, "infs"):
         return f"inf - inf: {_share(case, 0, 'infs', 'infinite')}"
     return ""
 
 
-def _exponential(case: Case) -> str:
+def _exponential(case: BirthCase) -> str:
     statistics = case.statistics(0)
     if case.kind != "inf" or statistics is None or statistics.maximum is None:
         return ""
     return f"{case.equation.operation} of {statistics.maximum:.4g} exceeds {_largest_words(case.dtype)}"
 
 
-def _conversion(case: Case) -> str:
+def _conversion(case: BirthCase) -> str:
     statistics = case.statistics(0)
     if case.kind != "inf" or statistics is None or statistics.maximum is None or statistics.minimum is None:
         return ""
@@ -114,20 +114,20 @@ def _conversion(case: Case) -> str:
     return f"{case.operands[0].dtype} to {case.dtype}: {largest:.4g} exceeds {_largest_words(case.dtype)}"
 
 
-def _integer_power(case: Case) -> str:
+def _integer_power(case: BirthCase) -> str:
     is_inverse = any(part.startswith("y=-") for part in case.equation.parameters.split())
     zeros = _share(case, 0, "zeros", "0")
     return f"negative power of 0: {zeros}" if is_inverse and zeros and case.kind == "inf" else ""
 
 
-def _power(case: Case) -> str:
+def _power(case: BirthCase) -> str:
     zeros, negatives = _share(case, 0, "zeros", "0"), _share(case, 0, "negatives", "negative")
     if case.kind == "nan":
         return f"pow of negative numbers: {negatives}" if negatives else ""
     return f"negative power of 0: {zeros}" if zeros and case.count(1, "negatives") else ""
 
 
-def _beyond_one(case: Case) -> str:
+def _beyond_one(case: BirthCase) -> str:
     statistics = case.statistics(0)
     if statistics is None or statistics.minimum is None or statistics.maximum is None:
         return ""
@@ -135,22 +135,22 @@ def _beyond_one(case: Case) -> str:
     return f"{case.equation.operation} of {worst:.6g}, outside of -1 to 1" if abs(worst) >= 1 else ""
 
 
-def _log1p(case: Case) -> str:
+def _log1p(case: BirthCase) -> str:
     statistics = case.statistics(0)
     if statistics is None or statistics.minimum is None or statistics.minimum > -1:
         return ""
     return f"log1p of {statistics.minimum:.6g}, which is {'-1' if statistics.minimum == -1 else 'less than -1'}"
 
 
-def _decomposition(case: Case) -> str:
+def _decomposition(case: BirthCase) -> str:
     return "cholesky of a matrix that is not positive definite" if case.kind == "nan" else ""
 
 
-def _fetch(case: Case) -> str:
+def _fetch(case: BirthCase) -> str:
     return "an index is out of bounds, where gather fills with NaN" if case.kind == "nan" else ""
 
 
-def _infinite_operands(case: Case) -> str:
+def _infinite_operands(case: BirthCase) -> str:
     if case.kind != "nan":
         return ""
     for index in case.operands:
@@ -160,7 +160,7 @@ def _infinite_operands(case: Case) -> str:
     return f"{case.equation.operation} gives NaN for finite operands"
 
 
-def _overflow(case: Case) -> str:
+def _overflow(case: BirthCase) -> str:
     magnitudes = [
         max(abs(bound) for bound in (statistics.minimum, statistics.maximum) if bound is not None)
         for statistics in (operand.statistics for operand in case.operands.values())
@@ -179,7 +179,7 @@ def _largest_words(dtype: str) -> str:
         return f"the largest {name}"
 
 
-_DESCRIPTIONS: dict[str, Callable[[Case], str]] = {
+_DESCRIPTIONS: dict[str, Callable[[BirthCase], str]] = {
     **dict.fromkeys(("log", "sqrt", "rsqrt", "cbrt", "log2"), _zero_or_negative),
     **dict.fromkeys(("div", "rem"), _division),
     **dict.fromkeys(("mul", "dot_general", "conv_general_dilated"), _product),

@@ -47,7 +47,7 @@ INFINITY_BITS, MAGNITUDE_MASK = np.uint32(0x7F800000), np.uint32(0x7FFFFFFF)
 #: Iteration of an event that never happened.
 NEVER = np.int32(np.iinfo(np.int32).max)
 #: The kinds of events whose first iteration is found: the first NaN, and the first NaN or infinity.
-EVENTS = 2
+EVENT_KINDS = ("nan", "inf")
 #: The exponents that a histogram tells apart: 2**-127 (and less) to 2**127 (and more).
 MIN_EXPONENT, MAX_EXPONENT = -127, 127
 BINS = MAX_EXPONENT - MIN_EXPONENT + 1
@@ -92,13 +92,13 @@ class Magnitudes:
     def initial(self, count: int, depth: int) -> State:
         """Return the state of ``count`` values that were not computed, in ``depth`` loops."""
         codes = full((count,), np.uint32(0))
-        return [codes, full((count, EVENTS, depth), NEVER)] if depth else [codes]
+        return [codes, full((count, len(EVENT_KINDS), depth), NEVER)] if depth else [codes]
 
     def pad(self, state: State, count: int, depth: int, new_depth: int) -> State:
         """Return a state with columns for ``new_depth`` loops instead of ``depth``."""
         if depth == new_depth:
             return state
-        missing = full((count, EVENTS, new_depth - depth), np.int32(0))
+        missing = full((count, len(EVENT_KINDS), new_depth - depth), np.int32(0))
         return [state[0], missing if depth == 0 else concatenate([state[1], missing], 2)]
 
     def enter_loop(self, state: State, count: int, depth: int, iteration: Any) -> State:
@@ -108,14 +108,16 @@ class Magnitudes:
         happened = concatenate(
             [reshape(gt(magnitudes, INFINITY_BITS), (count, 1)), reshape(ge(magnitudes, INFINITY_BITS), (count, 1))], 1
         )
-        column = select(happened, broadcast_in_dim(iteration, (count, EVENTS), ()), full((count, EVENTS), NEVER))
-        column = reshape(column, (count, EVENTS, 1))
+        column = select(
+            happened, broadcast_in_dim(iteration, (count, len(EVENT_KINDS)), ()), full((count, len(EVENT_KINDS)), NEVER)
+        )
+        column = reshape(column, (count, len(EVENT_KINDS), 1))
         return [codes, concatenate([column, state[1]], 2) if depth else column]
 
     def update(self, old: State, new: State, count: int, depth: int) -> State:
         """Return the state after an iteration: ``old`` before it, ``new`` of it alone, both of ``depth`` loops."""
-        shape = (count, EVENTS, depth)
-        first = _first_column(old[1], count, EVENTS)
+        shape = (count, len(EVENT_KINDS), depth)
+        first = _first_column(old[1], count, len(EVENT_KINDS))
         is_open = broadcast_in_dim(eq(first, NEVER), shape, (0, 1))
         return [maximum(old[0], new[0]), select(is_open, new[1], old[1])]
 

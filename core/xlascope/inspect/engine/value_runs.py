@@ -69,7 +69,9 @@ def _run_original(call: InspectedCall, most: int) -> tuple[float, list[Any]]:
     is_donated = call.donated_operands or (False,) * len(operands)
 
     def run() -> list[Any]:
-        return executable([copy(x) if given else x for x, given in zip(operands, is_donated, strict=True)], call.avals)
+        return executable(
+            [copy(x) if donated else x for x, donated in zip(operands, is_donated, strict=True)], call.avals
+        )
 
     return _time_runs(run, most)
 

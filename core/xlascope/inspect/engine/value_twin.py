@@ -96,7 +96,7 @@ def _get_twin(program: ClosedJaxpr, probe: Probe, selection: Selection, is_whole
 
 def _build_twin(program: ClosedJaxpr, probe: Probe, selection: Selection, is_whole: bool) -> Twin:
     interpreter = _TwinInterpreter(probe, selection)
-    found: list[_Probed] = []
+    joined: list[_Probed] = []
 
     def function(*operands: Any) -> list[Any]:
         if is_whole and isinstance(probe, Magnitudes):
@@ -104,8 +104,8 @@ def _build_twin(program: ClosedJaxpr, probe: Probe, selection: Selection, is_who
         results = interpreter.evaluate(program, operands)
         if is_whole and isinstance(probe, Magnitudes):
             interpreter.probe_whole("output", results)
-        probed = interpreter.probed()
-        found.append(probed)
+        probed = interpreter.join_sites()
+        joined.append(probed)
         return [*results, *probed.state]
 
     build = stage if is_whole else stage_with_consts
@@ -114,7 +114,7 @@ def _build_twin(program: ClosedJaxpr, probe: Probe, selection: Selection, is_who
     named = Jaxpr(
         jaxpr.constvars, jaxpr.invars, jaxpr.outvars, jaxpr.raw, jaxpr.name, lambda: program.jaxpr.argument_names
     )
-    return Twin(ClosedJaxpr(named, staged.consts), tuple(found[0].sites), found[0].depth)
+    return Twin(ClosedJaxpr(named, staged.consts), tuple(joined[0].sites), joined[0].depth)
 
 
 class _TwinInterpreter:
@@ -141,7 +141,7 @@ class _TwinInterpreter:
     def _add_state(self, state: State, site: Site) -> None:
         self.parts.append(_Probed(state, [site], 0))
 
-    def probed(self) -> _Probed:
+    def join_sites(self) -> _Probed:
         """Return all sites so far, in order, with one state; it is ``[]`` if there are none."""
         depth = max((part.depth for part in self.parts), default=0)
         sites = [site for part in self.parts for site in part.sites]
