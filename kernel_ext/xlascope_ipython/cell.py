@@ -17,6 +17,7 @@ from xlascope.records import Continued, Executed, Failure, Record, Started, Time
 
 from .cell_titles import cell_number, with_cell_title
 from .record_cache import RecordCache
+from .result_health import check_results
 
 _log = logging.getLogger(__name__)
 
@@ -83,10 +84,20 @@ class WatchedCell:
         error = (result.error_before_exec or result.error_in_exec) if result is not None else None
         if error is not None and type(error).__name__ not in self._failed:
             self._view.receive(_make_failure(error, f"In[{cell_number(self._shell)}]"))
+        if error is None and result is not None and not self.is_question:
+            self._report_unhealthy_results(result)
         if self.time_account is not None:
             self._view.receive(self.time_account)
         self._show()
         self._view.finish()
+
+    def _report_unhealthy_results(self, result: ExecutionResult) -> None:
+        """Send a record to the view if a small result of the cell holds NaN or infinity."""
+        info = getattr(result, "info", None)
+        source = str(getattr(info, "transformed_cell", None) or getattr(info, "raw_cell", ""))
+        health = check_results(source, self._shell.user_ns, result.result)
+        if health is not None:
+            self._view.receive(health)
 
     def _build_account(self) -> TimeAccount | None:
         try:

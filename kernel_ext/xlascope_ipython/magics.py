@@ -34,6 +34,7 @@ _QUESTIONS = {
     "fusions": (inspect.fusions, "the kernels that XLA makes of a call, and their equations: it is compiled, not run"),
     "timings": (inspect.timings, "how long each kernel of a call takes, measured: it is run many times"),
     "doctor": (inspect.doctor, "at most three findings about a call, each with what to do: it is run many times"),
+    "values": (inspect.values, "where it computes its first NaN or infinity, and the range of each value: it is run"),
     "memory": (inspect.memory, "how much memory a call needs at most, and what holds it then: it is compiled, not run"),
 }
 #: Questions that can be asked about hardware that is not present: ``--target gpu:h100`` (see ``%target``).

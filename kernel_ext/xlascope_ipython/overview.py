@@ -20,6 +20,7 @@ MAX_OTHER_CALLS = 4
 _QUESTIONS = {
     "timings": "how long each kernel and line takes, measured",
     "doctor": "at most three findings, each with its share of the time and what to do",
+    "values": "where a NaN or infinity is born, with its operands; the range of each value",
     "fusions": "the kernels that XLA makes of it; --why: the reasons",
     "memory": "what is held when, and at the peak",
     "explore": "its program as a graph, without compiling it",

@@ -21,6 +21,7 @@ from xlascope_widgets.text import clip_text
 
 from .answers import ANSWERS, AnswersWithDiff
 from .cell_titles import cell_number
+from .result_health import STAGE
 
 #: The number of retraces of one function in a cell from which the summary mentions them.
 MIN_LOOP_RETRACES = 3
@@ -59,7 +60,7 @@ def make_renderer(shell: InteractiveShell) -> Renderer | None:
         return None
 
     def render(inspection: Inspection) -> MimeBundle | None:
-        if inspection.question in ("jaxpr", "hlo", "removed", "time"):
+        if inspection.question in ("jaxpr", "hlo", "removed", "time", "values"):
             return None
         if inspection.question in ("written", "doctor") and not any(isinstance(r, Traced) for r in inspection.records):
             return None  # a function that cannot be jitted has no program to draw
@@ -215,7 +216,7 @@ class SummaryLine:
         parts += [f"and {more_programs} other program{'s' if more_programs > 1 else ''}"] if more_programs > 0 else []
         again = [item for item in self._retraces.by_cost() if item.count >= MIN_LOOP_RETRACES and item.seconds > 0]
         parts += [f"{format_heading(item)}{_format_latest_call(item)}: %recompiles says why" for item in again[:2]]
-        parts += [plain(f"{item.error} in {item.stage} of {item.function}") for item in failures]
+        parts += [plain(_describe_failure(item)) for item in failures]
         return "; ".join(parts)
 
     def close(self) -> None:
@@ -226,3 +227,9 @@ def _format_latest_call(retraced: RetracedFunction) -> str:
     """Return where the latest call was that traced a function again: ``" at In[7]:3"``, or ``""``."""
     where = retraced.newest_first[0].where if retraced.retraces else ""
     return f" at {where}" if where else ""
+
+
+def _describe_failure(item: Failure) -> str:
+    if item.stage == STAGE:
+        return f"{item.function}: {item.message}"
+    return f"{item.error} in {item.stage} of {item.function}"

@@ -180,6 +180,8 @@ def _overlap_note(program: ProgramState) -> list[str]:
 def _failure_text(failure: Failure) -> str:
     where = f", line {failure.source.line} of {plain(failure.source.file)}" if failure.source else ""
     message = plain_lines(failure.message, MAX_MESSAGE_CHARS)
+    if failure.stage == "results":
+        return f"{plain(failure.function)}: {message}"
     return (
         f"failed in {plain(failure.stage, 20)} of {plain(failure.function)}{where}\n{plain(failure.error)}: {message}"
     )

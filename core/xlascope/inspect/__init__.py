@@ -23,6 +23,7 @@ from .questions import explore, fusions, jaxpr, kept, memory, timings
 from .recompile_log import RecompileLog, recompiles, watch_recompiles
 from .renderers import NoRendererError, register_drawing
 from .result import Inspection, Renderer, register_renderer
+from .values import Values, values
 
 __all__ = [
     "STAGES",
@@ -40,6 +41,7 @@ __all__ = [
     "RecompileLog",
     "Renderer",
     "Source",
+    "Values",
     "WhatIf",
     "call",
     "compare",
@@ -62,6 +64,7 @@ __all__ = [
     "target",
     "targets",
     "timings",
+    "values",
     "watch_recompiles",
     "what_if",
     "why",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,6 +29,13 @@ from .stablehlo_names import trace_from_names
 NO_CALL_REASON = "of this program only StableHLO is known, and no call"
 
 
+#: The reason for a program whose values are not known.
+NO_VALUES_REASON = (
+    "the values of this program are not known: that needs a call of a function of xlascope, and is not there for "
+    "programs of jax yet, where jax.debug_nans names the line of a NaN"
+)
+
+
 class QuestionError(ValueError):
     """Question that needs something the program lacks: an equation, an operation, a kernel, or a callable."""
 
@@ -50,6 +57,31 @@ class Variant(NamedTuple):
     unmeasured: str = ""
     on_cpu: str = ""
     error_context: AbstractContextManager[Any] = nullcontext()
+
+
+class ProbedRun(NamedTuple):
+    """Measurements of one twin of a program.
+
+    ``values`` are in program order, and lack the names, types and lines, which the record of the trace has.
+    ``seconds`` is the time of the run, ``outputs`` are the program's results.
+    """
+
+    values: list[records.ProbedValue]
+    seconds: float
+    outputs: list[Any]
+
+
+class ComparedOutputs(NamedTuple):
+    """Comparison of a twin's results with those of the program itself.
+
+    ``seconds`` is the time of the program, 0.0 if it was not run; ``equal`` the number of results that are equal to the
+    bit, ``difference`` the largest relative difference of others; ``notes`` say what was not compared.
+    """
+
+    seconds: float
+    equal: int
+    difference: float | None
+    notes: tuple[str, ...]
 
 
 class Host:
@@ -107,6 +139,26 @@ class Host:
         """Return a function that makes the call once and waits for its results."""
         self.check_callable()
         return lambda: None
+
+    def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
+        """Run the call as a twin that finds the range of each value; ``selection`` are equations, None for all."""
+        raise QuestionError(NO_VALUES_REASON)
+
+    def probed_statistics(self, selection: frozenset[records.EquationPath] | None, until: str) -> ProbedRun:
+        """Run the call as a twin with full statistics of equations and their operands.
+
+        In loops these are of all iterations, or with ``until`` (``nan``, ``inf``) of the first one in which a result of
+        the equation holds that.
+        """
+        raise QuestionError(NO_VALUES_REASON)
+
+    def has_bad_results(self) -> bool | None:
+        """Run the call once, and return whether a result holds NaN or infinity; None where that is not known."""
+        return None
+
+    def compared_outputs(self, outputs: Sequence[Any]) -> ComparedOutputs:
+        """Run the call itself, and compare its results with those of a twin."""
+        raise QuestionError(NO_VALUES_REASON)
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
         """Return the program with one thing changed; raise ChangeError if that is impossible.

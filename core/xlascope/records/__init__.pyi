@@ -50,3 +50,7 @@ from .time_account import Activity as Activity
 from .time_account import DeviceShare as DeviceShare
 from .time_account import TimeAccount as TimeAccount
 from .time_account import TimePart as TimePart
+from .values import Birth as Birth
+from .values import ProbedValue as ProbedValue
+from .values import ValueReport as ValueReport
+from .values import ValueStatistics as ValueStatistics

@@ -19,6 +19,7 @@ from .scaled import Scaled
 from .script import ScriptRun
 from .time_account import TimeAccount
 from .traits import Trait
+from .values import ValueReport
 
 #: Cause of a trace.
 Origin = Literal["", "first", "again", "operation"]
@@ -341,4 +342,5 @@ Record = (
     | Scaled
     | ScriptRun
     | TimeAccount
+    | ValueReport
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from .events import Record
-from .paths import EquationPath
+from .paths import PROGRAM, EquationPath
 
 #: The version that `save` writes and `load` reads: raised whenever a field changes its meaning or goes away.
 VERSION = 1
@@ -212,7 +212,7 @@ def _decode_float(kind: type, data: Any) -> float:
 
 
 def _decode_path(data: Any) -> EquationPath:
-    return EquationPath.parse(_expect(str, data))
+    return PROGRAM if data == "" else EquationPath.parse(_expect(str, data))
 
 
 def _expect(kind: type, data: Any) -> Any:

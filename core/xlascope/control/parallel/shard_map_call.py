@@ -134,7 +134,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         marks = nonzero_tangents_mask(tangents)
-        with self._bind_mesh_axes():
+        with self.bind_mesh_axes():
             program, out_moving = jvp_program(self.jaxpr, marks)
         in_specs = [*self.in_specs, *select_by_mask(self.in_specs, marks)]
         out_specs = [*self.out_specs, *select_by_mask(self.out_specs, out_moving)]
@@ -147,7 +147,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         Returns the results and their tangents; a tangent is ZERO where it is known to be zero.
         """
         marks = nonzero_tangents_mask(tangents)
-        with self._bind_mesh_axes():
+        with self.bind_mesh_axes():
             split = linearize_program(self.jaxpr, marks)
         count = len(split.nonzero_out_tangents)
         per_device = PartitionSpec(self.axes)
@@ -170,7 +170,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         linear, nonzero = tuple(is_linear(x) for x in operands), nonzero_tangents_mask(cotangents)
-        with self._bind_mesh_axes():
+        with self.bind_mesh_axes():
             program, nonzero_out = transpose_program(self.jaxpr, linear, nonzero)
         is_nonlinear = [not is_lin for is_lin in linear]
         in_specs = select_by_mask(self.out_specs, nonzero)
@@ -187,14 +187,14 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         return scatter_by_mask(scatter_by_mask(results, nonzero_out), linear, None)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        with self._bind_mesh_axes():
+        with self.bind_mesh_axes():
             program, out_axes = batch_program(self.jaxpr, tuple(axes), batch_size(operands, axes))
         in_specs = [insert_spec_part(spec, axis, None) for spec, axis in zip(self.in_specs, axes, strict=True)]
         out_specs = [insert_spec_part(spec, axis, None) for spec, axis in zip(self.out_specs, out_axes, strict=True)]
         return self.call(program, operands, in_specs, out_specs), list(out_axes)
 
     @contextlib.contextmanager
-    def _bind_mesh_axes(self) -> Iterator[None]:
+    def bind_mesh_axes(self) -> Iterator[None]:
         """Bind the mesh's axis names in a ``with`` block that derives a program.
 
         Rules of users (``custom_vjp``) that are called meanwhile may use these names.

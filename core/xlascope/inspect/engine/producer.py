@@ -16,7 +16,7 @@ from ...xla.materialization.policy import resolve_policy
 from ..inspection_scope import inspection
 from ..narrowed_arguments import find_narrowed
 from ..producers import Query
-from ..program import ChangeError, Host, Program, Source, Variant
+from ..program import ChangeError, ComparedOutputs, Host, ProbedRun, Program, Source, Variant
 from ..running.engines import register_engine
 from ..running.measurement import measure
 from ..written_call import WrittenCall
@@ -26,6 +26,7 @@ from .execution import JitExecutionEngine
 from .lowering import lower_for
 from .scaling_plan import ScalingPlan
 from .traced_calls import InspectedCall, compile_with_records, executables_of, jitted_of, trace_with_record, traces_of
+from .value_runs import compare_with_original, has_bad_results, run_first_pass, run_statistics
 
 
 class EngineProducer:
@@ -127,6 +128,26 @@ class EngineCallHost(Host):
     def runner(self) -> Callable[[], None]:
         """Return a function that makes the call itself, with its arguments on the device already."""
         return make_runner(self.call, self.call.executable())
+
+    def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
+        """Run the call as a twin that finds the range of each value; see :meth:`.Host.probed_ranges`."""
+        with inspection():
+            return run_first_pass(self.call, selection)
+
+    def probed_statistics(self, selection: frozenset[records.EquationPath] | None, until: str) -> ProbedRun:
+        """Run the call as a twin with full statistics; see :meth:`.Host.probed_statistics`."""
+        with inspection():
+            return run_statistics(self.call, selection, until)
+
+    def has_bad_results(self) -> bool | None:
+        """Run the call once, unless that has effects, and return whether a result holds NaN or infinity."""
+        with inspection():
+            return has_bad_results(self.call)
+
+    def compared_outputs(self, outputs: Sequence[Any]) -> ComparedOutputs:
+        """Run the call itself, unless that has effects, and compare its results with those of a twin."""
+        with inspection():
+            return compare_with_original(self.call, outputs)
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
         """Return the call with one thing changed, traced again; see :meth:`.Host.changed`."""

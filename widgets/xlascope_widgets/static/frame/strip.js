@@ -33,7 +33,7 @@ export function drawStrip(store, open) {
       drawStage(
         {
           kind: "bad",
-          name: "failed",
+          name: failure.stage === "results" ? "results hold" : "failed",
           strong: shorten(failure.error, 48),
           pieces: [{ text: formatLocation(failure) }],
         },
