@@ -81,9 +81,7 @@ function drawSourceLine(program, key, line, text, times) {
   const tip =
     paths &&
     pluralize(paths.length, "equation") +
-      (time == null
-        ? ""
-        : ` · ${formatTime(time)} a call: ${describeSharing(program)}`);
+      (time == null ? "" : ` · ${formatTime(time)} a call: ${describeSharing(program)}`);
   return el(
     "div",
     {
