@@ -130,8 +130,8 @@ def _with_known_records(function: Callable[..., inspect.Inspection], scope: Scop
     def answer(*args: Any, **kwargs: Any) -> inspect.Inspection:
         inspection = function(*args, **kwargs)
         (traced,) = inspection.records
-        known = scope.known_records(traced) if isinstance(traced, Traced) else inspection.records
-        return inspect.Inspection(inspection.question, known, inspection.text)
+        records = scope.known_records(traced) if isinstance(traced, Traced) else inspection.records
+        return inspect.Inspection(inspection.question, records, inspection.text)
 
     return answer
 

@@ -54,12 +54,12 @@ class Scope:
 
     def known_records(self, traced: Traced) -> tuple[Record, ...]:
         """Return what the cells have recorded of a traced program: its trace, compilations and latest run."""
-        known = self._record_cache.records_of(traced.program) or (traced,)
+        records = self._record_cache.records_of(traced.program) or (traced,)
         for view in (*self._recent, *reversed(self._strips.values())):
             for run in view.runs.values():
                 if run.executed is not None and run.traced is not None and run.traced.program == traced.program:
-                    return (*known, run.executed)
-        return known
+                    return (*records, run.executed)
+        return records
 
     def on(self, *, opened: bool = False) -> None:
         """Watch each cell from the next one on, showing below it one line, or the panel if ``opened``."""

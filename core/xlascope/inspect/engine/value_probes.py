@@ -231,7 +231,7 @@ def _largest_bits(x: Any) -> Any:
     return select(any_nan, MAGNITUDE_MASK, bits)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16)
 def _or_and_maximum(dtype: Any) -> ClosedJaxpr:
     """Return the program that combines two pairs of a boolean and a number."""
     avals = [make_aval((), np.dtype(bool)), make_aval((), dtype)] * 2
@@ -274,7 +274,7 @@ def _where(mask: Any, x: Any, other: float) -> Any:
     return select(mask, x, full(aval_of(x).shape, np.float64(other)))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16)
 def _combination(sums: int) -> ClosedJaxpr:
     """Return the program that combines two tuples of sums, a minimum and a maximum, all float64."""
     count = sums + 2
