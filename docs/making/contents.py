@@ -39,6 +39,7 @@ SECTIONS: dict[str, list[str]] = {
     ],
     "What XLA does": [
         "docs/fusion.md",
+        "docs/values.md",
         "docs/what_xla_recomputes.md",
         "docs/repeats.md",
         "docs/reproduced.md",

@@ -82,17 +82,18 @@ def _compiled_op(operation: Operation) -> Any:
 def _compile_on_demand(operation: Operation) -> Any:
     #: Programs of the calls that jaxlib does not repeat on its own.
     programs: LRUCache[tuple[ShapedArray, ...], ClosedJaxpr] = LRUCache(_MAX_UNCACHED_CALLS // 2)
-    single_program = operation.as_single_program()
+    single_program, name = operation.as_single_program(), operation.name
     make_program = (
         functools.partial(_single_op_program, operation) if single_program is None else lambda avals: single_program
     )
 
     def cache_miss(*operands: Any) -> tuple[Any, FastpathData | None, bool]:
+        # It must not hold an operation that wraps a program: that one holds this function, through jaxlib's.
         arguments = [HOOKS.unwrap_operand(x) for x in operands]
         avals = tuple([HOOKS.operand_aval(x) for x in arguments])
         program = programs.get(avals) or make_program(avals)
         executable = find_or_compile(CompileRequest(program), placement_of(arguments))
-        with stage_span("eager", 0, operation.name):
+        with stage_span("eager", 0, name):
             results = executable(arguments, avals)
         tree = _leaf_treedef if len(results) == 1 else default_registry.flatten(results)[1]
         fast = executable.fastpath_data(tree, arguments)
