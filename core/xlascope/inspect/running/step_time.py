@@ -39,8 +39,9 @@ MIN_QUEUED_FRACTION = 0.5
 MIN_ISOLATED_SECONDS = 2e-2
 #: Minimum number of warm isolated calls for a median, if there are more calls than a list has.
 MIN_ISOLATED_CALLS = 3
-#: Unprofiled samples are preferred if they have ``MIN_CALLS`` calls or this fraction of all.
-MIN_UNPROFILED_FRACTION = 0.25
+#: Unprofiled samples are preferred if they have ``MIN_CALLS`` calls or this fraction of all. For the period they must
+#: have that fraction: otherwise it would not be that of most calls.
+MIN_UNPROFILED_FRACTION = 0.5
 #: Maximum fraction of an interval with an active profiler for the interval to count as unprofiled.
 MAX_PROFILED_FRACTION = 0.1
 #: Assumed time of a call without measurements: that of a small operation.
