@@ -142,8 +142,8 @@ def ran(step, clock, whole=0, **more):
 @pytest.mark.parametrize(
     ("record", "words", "tip"),
     [
-        (ran(0.08, "host", 3, profiling=0.12), "10 calls · 80.0 ms each (host clock)", "the first for 120 ms"),
-        (ran(0.09, "profile", 3), "10 calls · 90.0 ms each (profiler)", "slows a call down a little"),
+        (ran(0.08, "host", 3, profiling=0.12), "10 calls · 80 ms each (host clock)", "the first for 120 ms"),
+        (ran(0.09, "profile", 3), "10 calls · 90 ms each (profiler)", "slows a call down a little"),
         (ran(0.38, "host", 0, at_most=True), "10 calls · ≤ 380 ms each (host clock)", "from call to call"),
         (ran(0.162, "host"), "10 calls · 162 ms each (host clock)", "by the host's clock"),
         (ran(0.0, ""), "10 calls", "No call has finished"),

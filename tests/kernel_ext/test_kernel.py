@@ -115,7 +115,7 @@ def test_questions_are_answered_by_a_panel_and_show_no_strip(kernel: Any) -> Non
     assert not output.of("display_data", "update_display_data")
     (result,) = output.of("execute_result")
     assert WIDGET in result["data"] and "<img" in result["data"]["text/html"]
-    assert " per call (" in result["data"]["text/plain"]
+    assert " per call, 10th to 90th percentile " in result["data"]["text/plain"]
     assert len(output.of("comm_open")) == 2  # the widget and its layout
 
 

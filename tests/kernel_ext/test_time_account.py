@@ -69,9 +69,7 @@ def test_other_options_are_refused(terminal: Any, line: str, message: str) -> No
 
 
 def test_without_a_watched_cell_it_says_so(terminal: Any) -> None:
-    terminal.run("%unload_ext xlascope")
-    terminal.run("%load_ext xlascope")
-    assert "knows no cell yet" in terminal.run("%scope time", fails=True)
+    assert "knows no cell yet" in terminal.run("%unload_ext xlascope\n%load_ext xlascope\n%scope time", fails=True)
 
 
 def test_an_opened_summary_ends_with_the_account(terminal: Any) -> None:

@@ -212,6 +212,7 @@ class Sampler:
         ``record`` is any record that is published; those of inspections are not counted as calls.
         """
         self._watch_own_engine()
+        self._completions.flush()  # calls so far belong to the programs so far
         with self._lock:
             self._running.learn_modules(record)
         if isinstance(record, records.Traced | records.Compiled):

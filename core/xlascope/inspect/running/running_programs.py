@@ -127,7 +127,9 @@ class RunningPrograms:
         if program is None:
             return
         if call.shapes is not None and not self._is_called_with(call.function, program, call.shapes):
-            self._mixed.update(item.number for item in self._programs_of(call.function))
+            mixed = {item.number for item in self._programs_of(call.function)} - self._mixed
+            self._mixed |= mixed
+            self._changed |= mixed
         self._changed.update(new)
         if completion_time is None:
             self.pace.add_donated(program, self._finished.get(program, 0), call.returned)

@@ -74,13 +74,14 @@ def build_parts(
 
     ``programs`` are the user's jitted functions, ``operations`` all others.
     """
-    processor = max(times.processor - times.outer.processor, 0.0)
+    outside = max(times.wall - times.outer.wall, 0.0)
+    processor = min(max(times.processor - times.outer.processor, 0.0), outside)  # clocks of short cells differ a little
     dispatched, eager = _dispatch_parts(programs), _eager_part(operations, lines.operations)
     sampled = sum(part.seconds for part in (*dispatched, *eager))
     if sampled > processor:  # samples are of the first calls of all: they cannot have taken more than there was
         dispatched, eager = ([_scale(part, processor / sampled) for part in parts] for parts in (dispatched, eager))
     python = max(processor - sampled, 0.0)
-    idle = max(times.wall - times.outer.wall - processor, 0.0)
+    idle = outside - processor
     delay = min(delay_outside(times.delay - times.outer.delay, processor, times.outer.waits), idle)
     parts = [
         *_span_parts(times.spans, lines),

@@ -93,7 +93,7 @@ function buildRunStage(executed) {
     pieces: [
       { text: calls === 1 ? "call" : "calls" },
       { text: time ? ` · ${time}` : "" },
-      { text: clock ? ` (${clock})` : "", least: "medium" },
+      { text: clock && clock !== "measured" ? ` (${clock})` : "", least: "medium" },
       { text: period ? `, ${period}` : "" },
     ],
   };
