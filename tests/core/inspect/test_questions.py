@@ -103,7 +103,15 @@ def test_timings_are_measured(step: Any) -> None:
 def test_timings_say_line_unit_source_and_share(step: Any) -> None:
     text = str(inspect.timings(step.update, *step.arguments))
     share = "% of the kernels' time has an equation"
-    for said in ("per call, 10th to 90th percentile ", "whole calls", "bound by", "conftest.py:", share, "measured here", "roofline estimates"):
+    for said in (
+        "per call, 10th to 90th percentile ",
+        "whole calls",
+        "bound by",
+        "conftest.py:",
+        share,
+        "measured here",
+        "roofline estimates",
+    ):
         assert said in text
 
 
