@@ -13,10 +13,15 @@ ROOT = address.ROOT
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+(/\S*)\?token=")
 
 
+#: What `make` hands on to a `make` that it runs, as these tests do under `make test`.
+OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES")
+
+
 def lab_lines(*arguments: str) -> list[str]:
     """The lines that `make lab` would run in a fresh checkout, or print."""
-    made = ["make", "--dry-run", "lab", "VENV=build/no-such-environment", *arguments]
-    return subprocess.run(made, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    made = ["make", "--no-print-directory", "--dry-run", "lab", "VENV=build/no-such-environment", *arguments]
+    alone = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
+    return subprocess.run(made, cwd=ROOT, env=alone, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def test_make_lab_says_what_it_is_doing() -> None:
