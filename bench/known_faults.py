@@ -103,6 +103,55 @@ def _costly(ours: Side) -> dict[str, tuple[Callable[..., Any], list[Any]]]:
     }
 
 
+def _extremes(ours: Side) -> dict[str, tuple[Callable[..., Any], list[Any]]]:
+    """Programs with maxima and minima whose NaN matters."""
+    jnp, lax, nn = ours.jnp, ours.xs.lax, ours.xs.nn
+
+    def pool(x: Any) -> Any:
+        return lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+    def convolve(x: Any, w: Any) -> Any:
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def weigh(x: Any) -> Any:
+        weights = jnp.exp(x - jnp.max(x, -1, keepdims=True))
+        return weights / jnp.sum(weights, -1, keepdims=True)
+
+    return {
+        "maximum of 16,384": (jnp.max, arrays((16_384,))),
+        "maximum of 1,000,000": (jnp.max, arrays((1_000_000,))),
+        "largest difference of 1,000,000": (lambda x, y: jnp.max(abs(x - y)), arrays((1000, 1000), (1000, 1000))),
+        "maxima of 1,000 rows of exp(sin(x))": (lambda x: jnp.max(jnp.exp(jnp.sin(x)), 1), arrays((1000, 1000))),
+        "scaling to [0, 1]": (
+            lambda x: (x - jnp.min(x, 0)) / (jnp.max(x, 0) - jnp.min(x, 0)),
+            arrays((2000, 500)),
+        ),
+        "softmax as written by hand, of a product": (lambda x, w: weigh(x @ w), arrays((256, 256), (256, 1000))),
+        "gradient of a maximum": (ours.xs.grad(lambda x: jnp.max(jnp.tanh(x))), arrays((1000, 1000))),
+        "pooling": (pool, arrays((32, 28, 28, 32))),
+        "convolution, relu, pooling": (
+            lambda x, w: pool(nn.relu(convolve(x, w))),
+            arrays((16, 28, 28, 16), (3, 3, 16, 16)),
+        ),
+    }
+
+
+def cost_of_extremes() -> dict[str, float]:
+    """Return, for programs with maxima and minima, the time with NaN propagated relative to without."""
+    module = importlib.import_module("xlascope.xla.known_faults.nan_of_extremes")
+    ours, affected, ratios = side("xlascope"), module.AFFECTED_EXTREMES, {}
+    for name, (function, arguments) in _extremes(ours).items():
+        calls = []
+        for dtypes in (affected, frozenset()):
+            module.AFFECTED_EXTREMES = dtypes
+            call = ours.xs.jit(lambda *x, function=function: function(*x))
+            ours.xs.block_until_ready(call(*arguments))
+            calls.append(call)
+        module.AFFECTED_EXTREMES = affected
+        ratios[name] = _ratio(ours, calls, arguments)
+    return ratios
+
+
 def cost() -> dict[str, float]:
     """Return, for programs that match, the time with the workaround relative to without."""
     workarounds = importlib.import_module("xlascope.xla.known_faults.workarounds")
@@ -116,10 +165,15 @@ def cost() -> dict[str, float]:
             ours.xs.block_until_ready(call(*arguments))
             calls.append(call)
         workarounds._avoidable = avoidable
-        ratios[name] = statistics.median(
-            _seconds(ours, calls[0], arguments) / _seconds(ours, calls[1], arguments) for _ in range(ROUNDS)
-        )
+        ratios[name] = _ratio(ours, calls, arguments)
     return ratios
+
+
+def _ratio(ours: Side, calls: list[Callable[..., Any]], arguments: list[np.ndarray]) -> float:
+    """Return the median ratio of the times of two functions, called in turn."""
+    return statistics.median(
+        _seconds(ours, calls[0], arguments) / _seconds(ours, calls[1], arguments) for _ in range(ROUNDS)
+    )
 
 
 def _seconds(ours: Side, call: Callable[..., Any], arguments: list[np.ndarray]) -> float:
@@ -131,5 +185,5 @@ def _seconds(ours: Side, call: Callable[..., Any], arguments: list[np.ndarray]) 
 if __name__ == "__main__":
     for name, programs in share().items():
         print(f"{len(programs)}: {name} ({', '.join(programs)})")
-    for name, ratio in cost().items():
+    for name, ratio in {**cost(), **cost_of_extremes()}.items():
         print(f"{ratio:.2f} {name}")

@@ -1,5 +1,5 @@
 """Reductions that XLA fuses with what stands before them: products of one to four operands of rank 1 to 8, and products
-of matrices; squared and the like; summed, or the largest. The oracle is NumPy in float64.
+of matrices; squared and the like; summed, or the largest. Some operands have NaN. The oracle is NumPy in float64.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def draw(dice: Random) -> dict[str, Any]:
         "reduction": dice.choice(_REDUCTIONS),
         "seed": dice.randrange(1 << 30),
         "twice": dice.random() < 0.15,
+        "nans": dice.choice((0, 0, 1, 3)),
     }
     program |= _elementwise(dice) if form == "elementwise" else _matrices(dice, form)
     if program["dtype"] == "float16":  # the largest number is 65,504
@@ -103,8 +104,9 @@ def answer(lib: Any, program: dict[str, Any]) -> dict[str, Any]:
     scale = _function(None, np, program | {"scale": True})(*wide)
     if got.shape != want.shape:
         return {"problem": f"the shape is {got.shape}, not {want.shape}"}
-    error = np.abs(got - want) / (scale + 1e-6)
-    bad = ~(error <= _tolerance(program))
+    is_nan = np.isnan(want)
+    error = np.where(is_nan, 0.0, np.abs(got - want) / (scale + 1e-6))
+    bad = ~(error <= _tolerance(program)) | (is_nan != np.isnan(got))
     return {"wrong": int(bad.sum()), "of": bad.size, "largest": float(error.max(initial=0.0))}
 
 
@@ -118,12 +120,17 @@ def judge(program: dict[str, Any], ours: dict[str, Any]) -> str | None:
 
 
 def _operands(program: dict[str, Any]) -> list[Any]:
-    """Numbers of magnitude 1/2 to 1, so that products of four of them and their sums fit float16."""
+    """Numbers of magnitude 1/2 to 1, so that products of four of them and their sums fit float16; a few NaN in one."""
     generator, dtype = np.random.default_rng(program["seed"]), _DTYPES[program["dtype"]]
-    return [
+    operands = [
         (generator.uniform(0.5, 1.0, shape) * generator.choice([-1.0, 1.0], shape)).astype(dtype)
         for shape in program["shapes"]
     ]
+    if nans := program.get("nans", 0):
+        operand = operands[generator.integers(len(operands))]
+        places = generator.integers(operand.size, size=nans)
+        operand.reshape(-1)[places] = np.copysign(np.nan, generator.choice([-1.0, 1.0], nans))
+    return operands
 
 
 def _tolerance(program: dict[str, Any]) -> float:

@@ -25,7 +25,7 @@ from ..operations.bits import bitwise_and, bitwise_or
 from ..operations.comparisons import eq, gt, lt
 from ..operations.conversion import convert_element_type
 from ..operations.exponentials import exp, log, logistic, rsqrt
-from ..operations.reductions import reduce_max
+from ..operations.reductions import reduce_max_unless_nan
 from ..operations.rounding import is_finite
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, reduce_sum, squeeze
@@ -355,10 +355,11 @@ def _sorted_axes(x: Any, axis: Axis) -> tuple[int, ...]:
 def _constant_maximum(x: Any, axes: tuple[int, ...], where: Any) -> Any:
     """Return the largest element along ``axes``, which are kept with size 1, as a constant for differentiation.
 
-    ``where`` selects the elements (None: all); it is -inf if there are none.
+    ``where`` selects the elements (None: all); it is -inf if there are none. NaN may be left out: it is to be
+    subtracted from all elements.
     """
     included = _replace_excluded(where, x, -np.inf)
-    maximum = reduce_max(included, axes) if axes else included
+    maximum = reduce_max_unless_nan(included, axes) if axes else included
     return stop_gradient(expand_dims(maximum, axes))
 
 

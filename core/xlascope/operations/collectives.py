@@ -15,6 +15,7 @@ from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..records.traits import KERNEL
 from ..trace.bind import bind, bind1
+from ..xla.known_faults.nan_of_extremes import may_drop_nan, propagate_nan_of_extreme
 from ..xla.lowering import collectives as across
 from . import reductions
 from .arithmetic import div, mul
@@ -142,6 +143,17 @@ class _AllReduceExtreme(_AllReduce):
     """Maximum or minimum over all examples; its tangent is the mean of those of equal extremes."""
 
     kinds = "bifc"
+
+    def lower_on_mesh(self, builder: Any, *operands: Any) -> Any:
+        ((x,), (operand,)) = operands, builder.in_avals
+        extreme = super().lower_on_mesh(builder, x)
+        if not may_drop_nan(builder, operand):
+            return extreme
+
+        def emit_sum(squares: Any) -> Any:
+            return across.all_reduce(builder, squares, operand, self.axes, "stablehlo.add")
+
+        return propagate_nan_of_extreme(builder, x, operand, extreme, emit_sum)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents

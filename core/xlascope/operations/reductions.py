@@ -13,6 +13,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
+from ..xla.known_faults.nan_of_extremes import may_drop_nan, propagate_nan_of_extreme
 from ..xla.mlir.builder import attribute, int64_array
 from . import cumulative, sharding_rules
 from .arithmetic import div, mul
@@ -58,8 +59,12 @@ class _AxisReduction(Operation):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        batched = type(self)(tuple(a + 1 for a in self.axes))
+        batched = self.with_axes(tuple(a + 1 for a in self.axes))
         return [bind1(batched, moveaxis(x, axis, 0))], [0]
+
+    def with_axes(self, axes: tuple[int, ...]) -> Operation:
+        """Return the same reduction along other axes."""
+        return type(self)(axes)
 
     def broadcast_to_operand(self, y: Any, x: Any) -> Any:
         """Broadcast a result ``y`` along the reduced axes to the shape of the operand ``x``."""
@@ -68,14 +73,34 @@ class _AxisReduction(Operation):
 
 
 class _ReduceExtreme(_AxisReduction):
-    """Largest or smallest element along axes; the tangent is the mean of those of equal extremes."""
+    """Largest or smallest element along axes; the tangent is the mean of those of equal extremes.
+
+    ``propagates_nan`` is False if what is computed of the result is NaN, also where the result is not, as soon as an
+    element is NaN. Such a reduction may leave NaN out, and takes less time where XLA does so.
+    """
+
+    propagates_nan: bool = True
 
     kinds = "bifc"
     taylor_rule = linear_taylor_rule
 
+    @property
+    def params(self) -> dict[str, Any]:
+        return {"axes": self.axes}
+
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        start = self.start(builder.in_avals[0].dtype)
-        return reduce_region(builder, operands[0], self.axes, start, self.combine, emit_extreme)
+        ((x,), (operand,)) = operands, builder.in_avals
+        (extreme,) = reduce_region(builder, x, self.axes, self.start(operand.dtype), self.combine, emit_extreme)
+        if not self.propagates_nan or not may_drop_nan(builder, operand):
+            return [extreme]
+
+        def emit_sum(squares: Any) -> Any:
+            return reduce_region(builder, squares, self.axes, 0, "stablehlo.add")[0]
+
+        return [propagate_nan_of_extreme(builder, x, operand, extreme, emit_sum)]
+
+    def with_axes(self, axes: tuple[int, ...]) -> Operation:
+        return type(self)(axes, self.propagates_nan)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents
@@ -99,6 +124,14 @@ class ReduceMax(_ReduceExtreme, name="reduce_max"):
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     """Return the largest element along ``axes``, which are removed; NaN if there is one."""
     return bind1(ReduceMax(whole_numbers(axes, "axes of reduce_max")), operand)
+
+
+def reduce_max_unless_nan(operand: Any, axes: Sequence[int]) -> Any:
+    """Return the largest element along ``axes``, which are removed; NaN or one of the others if there is a NaN.
+
+    It is for functions that are NaN anyway then, such as softmax, and takes less time than :func:`reduce_max`.
+    """
+    return bind1(ReduceMax(whole_numbers(axes, "axes of reduce_max"), False), operand)
 
 
 class ReduceMin(_ReduceExtreme, name="reduce_min"):

@@ -13,6 +13,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
+from ..xla.known_faults.nan_of_extremes import may_drop_nan, propagate_nan_of_extreme
 from ..xla.mlir.builder import attribute, int64_array
 from . import sharding_rules
 from .complex_numbers import emit_extreme
@@ -122,6 +123,14 @@ class _SingleOperandWindows(Windows):
         return [bind1(type(self)(**self.with_axis_in_front()), moveaxis(x, axis, 0))], [0]
 
 
+def emit_window_sum(windows: Windows, builder: Any, x: Any) -> Any:
+    """Emit the sum of each window of the MLIR value ``x``, which has the type of the current equation's operand."""
+    scalar = make_aval((), builder.in_avals[0].dtype)
+    start = builder.constant(0, scalar)
+    (result,) = windows.slide(builder, [x], [start], lambda a, b: [builder.emit1("stablehlo.add", [a, b], scalar)])
+    return result
+
+
 class ReduceWindowSum(_SingleOperandWindows, name="reduce_window_sum"):
     """Sum of each window: y[p] = Σ x[s p + d k - low] over the positions k in the window.
 
@@ -136,10 +145,7 @@ class ReduceWindowSum(_SingleOperandWindows, name="reduce_window_sum"):
         return 0
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        scalar = make_aval((), builder.in_avals[0].dtype)
-        start = builder.constant(0, scalar)
-        add = "stablehlo.add"
-        return self.slide(builder, operands, [start], lambda x, y: [builder.emit1(add, [x, y], scalar)])
+        return [emit_window_sum(self, builder, *operands)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # An element is in the windows that begin at it or up to a window before it: its cotangent is the sum of a
@@ -170,6 +176,19 @@ class _WindowExtreme(_SingleOperandWindows):
 
     kinds = "bifc"
     select: ClassVar[str]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        ((x,), (operand,)) = operands, builder.in_avals
+        (extreme,) = super().to_stablehlo(builder, operands)
+        if not may_drop_nan(builder, operand) or not self._becomes_reduction(operand.shape):
+            return [extreme]
+        return [propagate_nan_of_extreme(builder, x, operand, extreme, lambda y: emit_window_sum(self, builder, y))]
+
+    def _becomes_reduction(self, shape: tuple[int, ...]) -> bool:
+        """Return whether windows of an operand of that shape share no element, which XLA makes a reduction of axes."""
+        sizes = zip(self.window_dimensions, self.window_strides, self.windows(shape), strict=True)
+        has_holes = any(dilation != 1 for dilation in (*self.base_dilation, *self.window_dilation))
+        return not has_holes and all(window == stride or count == 1 for window, stride, count in sizes)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents

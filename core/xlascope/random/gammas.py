@@ -24,7 +24,7 @@ from ..operations.comparisons import eq, ge, le
 from ..operations.exponentials import exp, log, pow, sqrt
 from ..operations.extremes import max
 from ..operations.out_shardings import with_out_sharding
-from ..operations.reductions import reduce_max
+from ..operations.reductions import reduce_max_unless_nan
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, expand_dims, reduce_sum, reshape
 from ..trace.values import aval_of
@@ -174,7 +174,7 @@ def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 @jit(static_argnums=(2, 3))
 def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     x, last = gamma_values(key, alpha, shape, dtype, True), len(shape) - 1
-    x = exp(x - expand_dims(stop_gradient(reduce_max(x, (last,))), (last,)))
+    x = exp(x - expand_dims(stop_gradient(reduce_max_unless_nan(x, (last,))), (last,)))
     return x / expand_dims(reduce_sum(x, (last,)), (last,))
 
 

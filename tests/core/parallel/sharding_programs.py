@@ -236,6 +236,28 @@ def under_meshes(lib):
     return found
 
 
+def extremes_of_nan(lib, dtype):
+    """Whether maxima and minima over devices are NaN, for a NaN of either sign on the first or the last of them."""
+    over, found = mesh(lib, (8,), ("i",)), []
+    split, joined = lib.sharding.PartitionSpec("i"), lib.sharding.PartitionSpec()
+    for reduce in (lib.lax.pmax, lib.lax.pmin):
+        mapped = lib.shard_map(lambda x, reduce=reduce: reduce(x, "i"), mesh=over, in_specs=split, out_specs=joined)
+        found.append(lib.jit(mapped))
+    found += [lib.jit(lib.numpy.max), lib.jit(lib.numpy.min)]
+    arrays = []
+    for place in (0, 15):
+        for sign in (1, -1):
+            x = np.ones(16, dtype)
+            x[place] = np.copysign(np.nan, sign)
+            arrays.append(lib.device_put(x, lib.sharding.NamedSharding(over, split)))
+    return [[np.isnan(np.asarray(program(x), "float32")).any() for x in arrays] for program in found]
+
+
+for dtype in ("float32", "bfloat16"):
+    ALONE[f"extremes of {dtype} over devices are NaN"] = (
+        lambda lib, dtype=dtype: extremes_of_nan(lib, dtype),
+        [[True] * 4] * 4,
+    )
 ALONE["under several meshes"] = under_meshes, [4, 4, 4, 2, 2, 2, 4, 4, 4]
 #: What is refused.
 REFUSED = {

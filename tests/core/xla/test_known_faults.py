@@ -21,7 +21,7 @@ from . import faulty_programs
 
 PAGE = Path(xs.__file__).parent / "xla/known_faults/README.md"
 ROWS = {"NAN": fault_table.NAN, "THIN_PRODUCT": fault_table.THIN_PRODUCT, "MANY_AXES": fault_table.MANY_AXES}
-ROWS |= {"SCALED_BFLOAT16": fault_table.SCALED_BFLOAT16}
+ROWS |= {"SCALED_BFLOAT16": fault_table.SCALED_BFLOAT16, "EXTREME": fault_table.EXTREME}
 AVOIDED = (fault_table.THIN_PRODUCT, fault_table.MANY_AXES, fault_table.SCALED_BFLOAT16)
 NAMES = frozenset().union(*(row.names for row in AVOIDED))
 
@@ -147,6 +147,20 @@ def test_a_nan_is_found_in_both():
         )
 
 
+def test_an_extreme_is_found_in_both():
+    def found(function, shape=(100, 100)):
+        traced = xs.jit(function).trace(xs.ShapeDtypeStruct(shape, "float32"))
+        names = fault_table.EXTREME.names
+        jaxpr = program_operations.operations_of_jaxpr(traced.jaxpr.jaxpr, names)
+        module = program_operations.operations_of_module(traced.lower().compiler_ir(), names)
+        return fault_table.has_large_extreme(jaxpr), fault_table.has_large_extreme(module)
+
+    assert found(lambda x: jnp.max(x, 1)) == (True, True)
+    assert found(lambda x: xs.lax.fori_loop(0, 3, lambda _, y: y - jnp.min(y), x)) == (True, True)
+    assert found(lambda x: jnp.max(x, 1), (40, 40)) == found(jnp.sum) == (False, False)
+    assert found(xs.nn.softmax) == (False, True)  # StableHLO does not say that the result is NaN anyway
+
+
 def test_versions():
     rows = {version: [name for name, row in ROWS.items() if row.is_in(version)] for version in VERSIONS}
     assert rows == VERSIONS
@@ -154,11 +168,11 @@ def test_versions():
 
 #: What was found by running the programs with each.
 VERSIONS = {
-    "0.10.2": ["NAN", "THIN_PRODUCT", "MANY_AXES", "SCALED_BFLOAT16"],
-    "0.11.0": ["NAN", "MANY_AXES"],
-    "0.11.1": ["NAN"],
-    "0.11.2": ["NAN"],
-    "0.12.0.1": ["NAN"],
+    "0.10.2": ["NAN", "THIN_PRODUCT", "MANY_AXES", "SCALED_BFLOAT16", "EXTREME"],
+    "0.11.0": ["NAN", "MANY_AXES", "EXTREME"],
+    "0.11.1": ["NAN", "EXTREME"],
+    "0.11.2": ["NAN", "EXTREME"],
+    "0.12.0.1": ["NAN", "EXTREME"],
 }
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir.avals import ShapedArray, make_aval
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import NOT_MAPPED
 from ...ir.operation import Operation
+from ...operations import extremes
 from ...operations.operand_checks import require_axes
 from ...operations.operand_values import shape_of
 from ...operations.shapes import broadcast_in_dim, expand_dims, moveaxis, reshape, transpose
@@ -22,6 +23,7 @@ from ...transforms.batch import batch
 from ...transforms.batch_trace import current_rule_axis
 from ...transforms.differentiate import jvp
 from ...transforms.evaluate import evaluate
+from ...xla.known_faults.nan_of_extremes import may_drop_nan, propagate_nan_of_extreme
 from ...xla.mlir.builder import int64_array
 
 
@@ -115,12 +117,35 @@ class Reduce(_ProgramReduction, name="reduce"):
         return [make_aval(shape, x.dtype, x.weak_type) for x in arrays]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        results = self._emit_reduction(builder, operands, lambda *values: self.combine_scalars(builder, *values))
+        if not self._is_extreme() or not may_drop_nan(builder, builder.in_avals[0]):
+            return results
+        (x, start), (operand, scalar) = operands, builder.in_avals
+
+        def emit_sum(squares: Any) -> Any:
+            start_squared = builder.emit1("stablehlo.multiply", [start, start], scalar)
+            add = "stablehlo.add"
+            operands = [squares, start_squared]
+            return self._emit_reduction(builder, operands, lambda a, b: [builder.emit1(add, [a, b], scalar)])[0]
+
+        return [propagate_nan_of_extreme(builder, x, operand, results[0], emit_sum)]
+
+    def _emit_reduction(self, builder: Any, operands: Sequence[Any], write: Callable[..., list[Any]]) -> list[Any]:
+        """Emit a ``stablehlo.reduce`` of arrays and initial values by ``write``, and return its results.
+
+        ``write`` emits the combination of the scalars of two elements.
+        """
         scalars = [make_aval((), x.dtype) for x in builder.out_avals]
         reduce_op = builder.operation(
             "stablehlo.reduce", operands, {"dimensions": int64_array(self.dimensions)}, regions=1
         )
-        builder.fill_region(reduce_op, [*scalars, *scalars], lambda *values: self.combine_scalars(builder, *values))
+        builder.fill_region(reduce_op, [*scalars, *scalars], write)
         return list(reduce_op.results)
+
+    def _is_extreme(self) -> bool:
+        """Return whether the program of two elements is their maximum or minimum, of one array."""
+        equations = self.jaxpr.jaxpr.raw
+        return self.count == 1 and len(equations) == 1 and isinstance(equations[0][0], extremes.Max | extremes.Min)
 
     def with_leading_axis(self) -> Operation:
         return Reduce(self.jaxpr, tuple(axis + 1 for axis in self.dimensions))

@@ -36,6 +36,8 @@ class OperationSummary(NamedTuple):
     is_nan: bool = False
 
 
+#: The name for maxima and minima of elements whose NaN matters (in StableHLO: all).
+EXTREME_OF_ELEMENTS = "extreme of elements"
 #: The name for exponentials, logarithms and similar functions of bfloat16 that is multiplied by a number.
 FUNCTION_OF_SCALED = "function of scaled bfloat16"
 
@@ -93,7 +95,7 @@ class _ScaledValueFlow:
 def operations_of_jaxpr(program: Jaxpr, names: Collection[str]) -> list[OperationSummary]:
     """Return the operations of a jaxpr and its bodies that have one of the names.
 
-    These are StableHLO's names, and :data:`FUNCTION_OF_SCALED`.
+    These are StableHLO's names, :data:`FUNCTION_OF_SCALED` and :data:`EXTREME_OF_ELEMENTS`.
     """
     reader = _JaxprReader(names)
     reader.read_jaxpr(program, scaled=False)
@@ -132,6 +134,8 @@ class _JaxprReader:
                 if any(results):
                     flow.scaled.update(outputs)
             name = _STABLEHLO_NAMES.get(operation.name, operation.name)
+            if EXTREME_OF_ELEMENTS in self.names and getattr(operation, "propagates_nan", False):
+                self.operations.append(_summarize_equation(operation, EXTREME_OF_ELEMENTS, inputs, outputs[0]))
             if name in self.names:
                 self.operations.append(_summarize_equation(operation, name, inputs, outputs[0]))
             elif self.tracks_scaling and name in _TRACKED_OPS:
@@ -195,7 +199,7 @@ def _tensor_type(aval: ShapedArray) -> TensorType:
 def operations_of_module(module: Any, names: Collection[str]) -> list[OperationSummary]:
     """Return the operations of a StableHLO module that have one of the names.
 
-    These are StableHLO's names without the dialect, and :data:`FUNCTION_OF_SCALED`.
+    These are StableHLO's names without the dialect, :data:`FUNCTION_OF_SCALED` and :data:`EXTREME_OF_ELEMENTS`.
     """
     reader = _StableHLOReader(module, names)
     reader.read_function("main", scaled=False)
@@ -261,6 +265,8 @@ class _StableHLOReader:
 
         ``name`` is StableHLO's, without the dialect.
         """
+        if EXTREME_OF_ELEMENTS in self.names and name == "reduce" and _takes_extreme(operation):
+            self.operations.append(_summarize_operation(operation, EXTREME_OF_ELEMENTS))
         if name in self.names and operation.results:
             self.operations.append(_summarize_operation(operation, name))
         if FUNCTION_OF_SCALED in self.names:
@@ -285,6 +291,12 @@ def _summarize_operation(operation: Any, name: str) -> OperationSummary:
         is_nan = _has_nan(operation.attributes["value"])
     operands = tuple(_tensor_type_of_value(x) for x in operation.operands)
     return OperationSummary(name, operands, _tensor_type_of_value(operation.results[0]), contracted, batched, is_nan)
+
+
+def _takes_extreme(operation: Any) -> bool:
+    """Return whether a reduction of a StableHLO module combines elements by their maximum or minimum."""
+    (block,) = operation.regions[0].blocks
+    return block.operations[0].operation.name in ("stablehlo.maximum", "stablehlo.minimum")
 
 
 def _is_bfloat16(value: Any) -> bool:

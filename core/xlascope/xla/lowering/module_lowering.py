@@ -418,6 +418,11 @@ class _FunctionBuilder(Builder):
         return self.lowering.can_fold_nan
 
     @property
+    def is_partitioned(self) -> bool:
+        partition = self.lowering.partition
+        return partition is not None and len(partition.devices) > 1
+
+    @property
     def has_many_draws(self) -> bool:
         return self.platform == "cpu" and self.lowering.draw_count > _MAX_INLINED_DRAWS
 

@@ -245,6 +245,11 @@ class Builder:
         return False
 
     @property
+    def is_partitioned(self) -> bool:
+        """Return whether several devices share the program."""
+        return False
+
+    @property
     def has_many_draws(self) -> bool:
         """Return whether the program draws random bits so often that draws should compile quickly."""
         return False
