@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -77,11 +78,21 @@ def draw_diff(store: ProgramStore) -> str:
     return _call_script("drawDiffPicture", encode_diff(store.diff), sides, {"css": assets.picture_style()})
 
 
+class _ThreadEngine(threading.local):
+    """JavaScript engine with the drawing script: one per thread, since only its thread may use it."""
+
+    def __init__(self) -> None:
+        self.context = quickjs.Context()
+        self.context.eval(assets.drawing_script())
+
+
+#: Reading the script takes as long as drawing a small program.
+_engine = _ThreadEngine()
+
+
 def _call_script(function: str, *values: Any) -> str:
-    # A context may be used only by the thread that made it; making one takes a few milliseconds.
-    """Call a function of the front end in a new JavaScript engine, with JSON values as arguments; return its text."""
-    context = quickjs.Context()
-    context.eval(assets.drawing_script())
+    """Call a function of the front end, with JSON values as arguments, and return its text."""
+    context = _engine.context
     arguments = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in values)
     # join() makes one flat string of it: the binding cannot convert QuickJS's concatenated ones.
     return str(context.eval(f"[{function}({arguments})].join('')"))
