@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -205,6 +205,14 @@ class ProgramStore:
         if len(self.programs) > MAX_PROGRAMS:
             self._evict()
         return changed
+
+    def records(self) -> Iterator[Record]:
+        """Yield the stored records, program by program."""
+        for program in self.programs.values():
+            yield from program.records()
+            yield from (record for record in (program.active, program.continued) if record is not None)
+        yield from self.failures
+        yield from (record for record in (self.script, self.time_account) if record is not None)
 
     def _evict(self) -> None:
         """Evict about half of the programs, the least important ones; the latest always stay."""
