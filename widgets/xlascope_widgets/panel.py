@@ -121,6 +121,7 @@ class Panel(PageWidget):
 
     def copy_from(self, panel: Panel) -> None:
         """Show what another panel shows, whose later records do not come here; call :meth:`finish` to send it."""
+        self._scheduler.origin = panel.uid
         self._scheduler.copy_from(panel._scheduler)
 
     @property

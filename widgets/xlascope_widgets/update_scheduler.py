@@ -63,6 +63,8 @@ class UpdateScheduler:
         self.history, self.title = CellHistory(), ""
         #: What the button does to the place of the panel: ``pin``, ``unpin``, or "" for no button.
         self.pin = ""
+        #: What names the panel in whose place this one began, "" for none: the page begins with what was opened there.
+        self.origin = ""
         #: Which tab is selected at first, and stands above the graph.
         self.tab = ""
         self._sent: dict[str, wire.JSON] = {}
@@ -149,6 +151,7 @@ class UpdateScheduler:
             **encode_account(self.store.time_account),
             **({"tab": self.tab} if self.tab else {}),
             **({"pin": self.pin} if self.pin else {}),
+            **({"origin": self.origin} if self.origin else {}),
             **({"diff": encode_diff(self.store.diff)} if self.store.diff is not None else {}),
         }
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..records.events import Compiled, Executed, TimeDistribution, Traced
 from .formatting import plural, seconds
-from .run_times import CLOCKS, LONGER_FACTOR, UNKNOWN_CLOCK, describe_distribution
+from .run_times import CLOCKS, LONGER_FACTOR, MAX_LISTED_CALLS, UNKNOWN_CLOCK, describe_distribution
 
 #: Medians of fewer calls, or closer to each other than this factor, may differ by noise.
 MIN_CALLS, NOISE_FACTOR = 8, 1.25
@@ -40,13 +40,17 @@ class RunDifference:
 
 
 class RunTime(NamedTuple):
-    """Time of a program's calls in one run of a cell, in seconds: median and spread, and what they were measured on."""
+    """Time of a program's calls in one run of a cell, in seconds: median and spread, and what they were measured on.
+
+    ``is_comparable`` is False where the latest run has a time by another clock, or one that is a bound.
+    """
 
     title: str
     median: float
     low: float
     high: float
     words: str
+    is_comparable: bool = True
 
 
 class CellHistory:
@@ -91,7 +95,11 @@ class CellHistory:
         runs = {old: runs[function] for old, runs in self._runs.items() if function in runs and old != title}
         if now is not None:
             runs[title] = now
-        return [time for name, run in runs.items() if (time := _time_of_run(name, run)) is not None]
+        timed = [(run.executed, time) for name, run in runs.items() if (time := _time_of_run(name, run)) is not None]
+        scales = [_scale_of(executed) for executed, _ in timed]
+        return [
+            time._replace(is_comparable=scale == scales[-1]) for (_, time), scale in zip(timed, scales, strict=True)
+        ]
 
 
 def _without_spans(run: CellRun) -> CellRun:
@@ -107,15 +115,20 @@ def _time_of_run(title: str, run: CellRun) -> RunTime | None:
     executed = run.executed
     if executed is None or not executed.step:
         return None
+    head = f"{title}: at most, from call to call" if executed.at_most else title
     times = _distribution_of_step(executed)
     if times is not None:
-        return RunTime(title, times.median, times.low, times.high, f"{title}: {describe_distribution(times)}")
-    calls = executed.first_calls[1:] or executed.first_calls or (executed.step,)
-    if executed.period is not None:
-        calls = (executed.step,)
-    median, clock = statistics.median(calls), CLOCKS.get(executed.clock, UNKNOWN_CLOCK)
-    words = f"{title}: {seconds(median)}, {plural(executed.calls, 'call')}, {clock}"
-    return RunTime(title, median, min(calls), max(calls), words)
+        return RunTime(title, times.median, times.low, times.high, f"{head}: {describe_distribution(times)}")
+    # The first call is not warm.
+    single = executed.first_calls[1:] if executed.period is None and executed.calls <= MAX_LISTED_CALLS else ()
+    median, clock = statistics.median(single or (executed.step,)), CLOCKS.get(executed.clock, UNKNOWN_CLOCK)
+    words = f"{head}: {seconds(median)}, {plural(executed.calls, 'call')}, {clock}"
+    return RunTime(title, median, min(single, default=median), max(single, default=median), words)
+
+
+def _scale_of(executed: Executed | None) -> tuple[str, bool]:
+    """Return what has to be equal for times to be comparable: the clock, and whether they are bounds."""
+    return ("", False) if executed is None else (executed.clock, executed.at_most)
 
 
 def _distribution_of_step(executed: Executed) -> TimeDistribution | None:

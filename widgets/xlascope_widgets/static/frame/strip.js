@@ -214,16 +214,16 @@ function drawEditSummary(store) {
 function drawRuns({ measured, comparing }) {
   const runs = measured?.light.runs;
   if (!runs) return false;
-  const longest = Math.max(...runs.map(([, , , high]) => high));
+  const longest = Math.max(...runs.map(([, , , high, , isComparable]) => Number(isComparable) * high));
   const last = runs[runs.length - 1][0];
-  const toShare = (/** @type {number} */ time) => `${((100 * time) / longest).toFixed(1)}%`;
+  const toShare = (/** @type {number} */ time) => `${Math.min(100, (100 * time) / longest).toFixed(1)}%`;
   return el(
     "span",
     { class: "xs-stage xs-runs", role: "group", "aria-label": "times of this cell’s runs" },
-    runs.map(([title, median, low, high, words]) => {
-      const tip = `${words}. ${title === last ? "The latest" : `Click: compare with ${last}`}; Shift and click: with the one chosen before`;
+    runs.map(([title, median, low, high, words, isComparable]) => {
+      const tip = `${words}${isComparable ? "" : ", not comparable with the latest"}. ${title === last ? "The latest" : `Click: compare with ${last}`}; Shift and click: with the one chosen before`;
       return el("button", {
-        class: `xs-run${comparing?.to?.split(" ").includes(title) ? " on" : ""}`,
+        class: `xs-run${isComparable ? "" : " apart"}${comparing?.to?.split(" ").includes(title) ? " on" : ""}`,
         type: "button",
         title: tip,
         "aria-label": tip,

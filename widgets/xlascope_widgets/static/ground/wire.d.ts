@@ -292,7 +292,7 @@ export interface Light {
   executed?: Executed;
   edited?: Since;
   /** The times of the cell's runs, the latest last: seconds, and what they were measured on. */
-  runs?: [title: string, median: number, low: number, high: number, words: string][];
+  runs?: [title: string, median: number, low: number, high: number, words: string, isComparable: boolean][];
 }
 
 export interface Retrace {
@@ -370,6 +370,8 @@ export interface Live {
   tab?: string;
   /** What the button does that moves the panel. */
   pin?: "pin" | "unpin";
+  /** The uid of the panel that this one began as. */
+  origin?: string;
   diff?: Diff;
   doctor?: Record<string, Diagnosis>;
   script?: Script;

@@ -105,6 +105,12 @@ export class Store {
     this.notify("data");
   }
 
+  /** Begin as another store is seen; its zoom may not fit the place of this one. @param {Store} other */
+  adopt({ opened, selection, heat, grouping, picked, list, past }) {
+    const copies = { opened: new Map(opened), list: { ...list }, past: new Map(past) };
+    Object.assign(this, { selection, heat, grouping, picked }, copies);
+  }
+
   /** Remove a program; remember how it was seen. @param {Program} program @param {boolean} isShown */
   retire(program, isShown) {
     const { number, function: name } = program;
@@ -123,8 +129,8 @@ export class Store {
     if (!past || !heavy.jaxpr) return;
     const { program: old, selection } = past;
     const [opened, zoom] = [this.opened.get(old.number), this.zooms.get(old.number)];
-    if (opened && !this.opened.has(number))
-      this.opened.set(number, new Set([...opened].filter((path) => program.at(path))));
+    // Some of its boxes may come to be when it is compiled.
+    if (opened && !this.opened.has(number)) this.opened.set(number, new Set(opened));
     if (zoom && !this.zooms.has(number) && old.equations.size === equations.size) this.zooms.set(number, { ...zoom });
     if (past.isPicked) this.picked ??= number;
     const isShown = this.measured === program;
