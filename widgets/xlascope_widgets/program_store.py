@@ -131,6 +131,11 @@ class ProgramState(Stages):
         return CellRun(self.traced, self.compiled, self.executed)
 
     @property
+    def has_content(self) -> bool:
+        """Return whether there is more of it than a stage that began or failed."""
+        return self.traced is not None or self.compiled is not None or self.executed is not None or bool(self.asked)
+
+    @property
     def is_operation(self) -> bool:
         """Return whether this is an operation or a library function run outside of jit, of xlascope or of jax."""
         return self.traced is not None and self.traced.is_operation

@@ -124,7 +124,7 @@ class UpdateScheduler:
                 self._sequence += 1
                 shown = self.store.select_shown(MAX_PROGRAMS)
                 live = self._live_state(shown)
-            programs = self._heavy_states([p.number for p in shown]) if has_grown else None
+            programs = self._heavy_states([p.number for p in shown if p.has_content]) if has_grown else None
             return self._send(programs, live)
 
     def _live_state(self, shown: list[ProgramState]) -> wire.JSON:

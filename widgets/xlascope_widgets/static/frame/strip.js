@@ -221,9 +221,12 @@ function drawRuns({ measured, comparing }) {
     "span",
     { class: "xs-stage xs-runs", role: "group", "aria-label": "times of this cell’s runs" },
     runs.map(([title, median, low, high, words, isComparable]) => {
-      const tip = `${words}${isComparable ? "" : ", not comparable with the latest"}. ${title === last ? "The latest" : `Click: compare with ${last}`}; Shift and click: with the one chosen before`;
+      const scale = isComparable ? "" : ", not comparable with the latest";
+      const click = title === last ? "The latest" : `Click: compare with ${last}`;
+      const tip = `${words}${scale}. ${click}; Shift and click: with the one chosen before`;
+      const isCompared = comparing?.to?.split(" ").includes(title);
       return el("button", {
-        class: `xs-run${isComparable ? "" : " apart"}${comparing?.to?.split(" ").includes(title) ? " on" : ""}`,
+        class: ["xs-run", !isComparable && "apart", isCompared && "on"].filter(Boolean).join(" "),
         type: "button",
         title: tip,
         "aria-label": tip,
@@ -247,7 +250,7 @@ function drawAsides(store, open) {
       el(
         "button",
         {
-          class: "xs-open",
+          class: "xs-pin",
           type: "button",
           "data-pin": live.pin,
           title:
