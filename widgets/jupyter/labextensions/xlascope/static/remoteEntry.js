@@ -52,8 +52,10 @@
       }
     }
     let count = 0;
+    /** @type {Map<string, {close(): void}>} */ const docks = new Map();
     return (/** @type {{node: HTMLElement, kernel: string, closed: () => void}} */ { node, kernel, closed }) => {
       const { shell } = app;
+      docks.get(kernel)?.close(); // of the same kernel, before it was restarted
       const notebook = findNotebook(shell, kernel);
       const widget = new Dock();
       const name = notebook?.title.label;
@@ -74,12 +76,12 @@
         shell.activateById(widget.id);
         widen(widget);
       }
-      return {
-        close() {
-          ended = () => {};
-          widget.dispose();
-        },
+      const close = () => {
+        ended = () => {};
+        widget.dispose();
       };
+      docks.set(kernel, { close });
+      return { close };
     };
   }
 
