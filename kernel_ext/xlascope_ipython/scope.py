@@ -90,8 +90,11 @@ class Scope:
         """Show one panel that follows the cells that run from now on, which show no panels of their own.
 
         It stands beside the notebook where the page can dock it, otherwise below the running cell. A terminal cannot
-        show a panel; it prints the full text after each cell instead.
+        show a panel; it prints the full text after each cell instead. A panel that is docked already stays as it is.
         """
+        if self._pinned is not None and self._pinned.is_docked:
+            self._pinned.pin()
+            return
         self.on(opened=True)
         if has_widgets(self._shell):
             self._pinned = PinnedPanel(self._shell)

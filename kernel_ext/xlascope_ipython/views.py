@@ -212,13 +212,14 @@ class PinnedPanel(Strip):
     @property
     def is_docked(self) -> bool:
         """Return whether it stands beside the notebook."""
-        return library().docks
+        assert self._panel is not None
+        return library().docks and library().pinned == self._panel.model_id
 
     def pin(self) -> None:
         """Display the panel: beside the notebook, or below the cell that pins it."""
         assert self._panel is not None
         self._display_id = f"xlascope-{uuid.uuid4().hex}"
-        if self.is_docked:
+        if library().docks:
             self._publish(*_DOCKED, update=False)
             self.dock()
         else:
@@ -260,15 +261,11 @@ class PinnedPanel(Strip):
         """Publish the output of the cell that pinned it, and dock the panel once the page can do that."""
         if not self._display_id:
             return
-        if not self.is_docked:
+        if not library().docks:
             super().refresh()
-        elif library().pinned != self._panel_id:
+        elif not self.is_docked:
             self.dock()
             self._publish(*_DOCKED, update=True)
-
-    @property
-    def _panel_id(self) -> str:
-        return self._panel.model_id if self._panel is not None else ""
 
 
 class SummaryLine:

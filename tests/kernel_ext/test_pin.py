@@ -84,6 +84,10 @@ def test_a_page_that_docks_gets_the_panel_and_the_cell_a_line(docking: Any) -> N
     (panel,) = (each["comm_id"] for each in output.of("comm_open") if "opened" in each["data"]["state"])
     assert pinned_ids(output) == [panel]
     assert "beside the notebook" in output.displayed["data"]["text/plain"] and not output.of("update_display_data")
+    again = docking.run(STEP + "\n%scope pin\n" + STEP)
+    assert not pinned_ids(again) and not again.of("comm_open")  # it is there, and stays as it is
+    assert "beside the notebook" in again.displayed["data"]["text/plain"]
+    assert again.live[-1]["programs"][0]["executed"]["calls"] == 6
     ran = docking.run(STEP)
     assert comms(ran) == {panel} and not ran.of("display_data", "update_display_data")
     assert ran.live[-1]["pin"] == "unpin" and ran.live[-1]["finished"]
