@@ -6,11 +6,11 @@ question about a program whose function has been garbage-collected is answered w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from xlascope import inspect
-from xlascope.analysis.cell_runs import CellRun, are_times_comparable
+from xlascope.analysis.cell_runs import CellHistory, CellRun, are_times_comparable
 from xlascope.analysis.diff import Diff, compare
 from xlascope.inspect import Program
 from xlascope.inspect.jobs import Cancelled, Job
@@ -22,15 +22,13 @@ Question = dict[str, Any]
 
 
 class AnswersWithDiff:
-    """Answers for a panel of a cell that has run before; in addition they compare both runs of a function.
+    """Answers for a panel of a cell; in addition they compare two of the cell's runs.
 
-    ``runs()`` returns the current run's records and ``before`` has those of the previous run, by function name. All
-    questions but ``diff`` are passed to ``ANSWERS``.
+    ``history()`` returns the runs of the cell. All questions but ``diff`` are passed to ``ANSWERS``.
     """
 
-    def __init__(self, runs: Callable[[], Mapping[str, CellRun]], before: Mapping[str, CellRun]) -> None:
-        self._runs = runs
-        self._before = before
+    def __init__(self, history: Callable[[], CellHistory]) -> None:
+        self._history = history
         self.targets, self.questions = ANSWERS.targets, [*ANSWERS.questions, "diff"]
 
     @property
@@ -39,19 +37,24 @@ class AnswersWithDiff:
         return ANSWERS.install_hints
 
     def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record] | Diff, str]:
-        """Answer like :meth:`Answers.__call__`; for a ``diff`` return the comparison of both runs of one function.
+        """Answer like :meth:`Answers.__call__`; for a ``diff`` return the comparison of two runs of one function.
 
-        That function is named by ``question["from"]``. Raises LookupError if it is not in both runs.
+        That function is named by ``question["from"]``, the runs by ``question["to"]``, as in ``"In[5] In[7]"``. Raises
+        LookupError if it is not in both runs.
         """
         if question["question"] != "diff":
             return ANSWERS(question, reply)
         name = str(question.get("from"))
-        before, now = self._before.get(name), self._runs().get(name)
+        titles = str(question.get("to")).split()
+        history = self._history()
+        before, now = (history.find(title, name) for title in titles) if len(titles) == 2 else (None, None)
         if before is None or now is None:
-            raise LookupError(f"{name} is not in both runs of this cell any more: run the cell again, then ask")
+            raise LookupError(
+                f"{name} is not in both of these runs, or one of them was too long ago: run the cell again, then ask"
+            )
         timed = are_times_comparable(before, now)
         sides = _records_of_run(before, timed=timed), _records_of_run(now, timed=timed)
-        return compare(*sides, labels=(f"{name}, the run before", name)), ""
+        return compare(*sides, labels=(f"{name}, {titles[0]}", f"{name}, {titles[1]}")), ""
 
 
 def _records_of_run(run: CellRun, *, timed: bool) -> list[Record]:

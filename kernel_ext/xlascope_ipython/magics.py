@@ -40,11 +40,14 @@ _QUESTIONS = {
 #: Questions that can be asked about hardware that is not present: ``--target gpu:h100`` (see ``%target``).
 _TARGETABLE = ("explore", "fusions")
 
-_SCOPE_HELP = """%scope on|off · %scope pin · %scope time · %scope open FILE · %%scope
+_SCOPE_HELP = """%scope pin · %scope on|off · %scope time · %scope open FILE · %%scope
 
-``%scope on`` shows a strip under each cell that traces, compiles or runs something; ``off`` stops that.
-``%scope pin`` shows one panel here, which stays and follows the cells that run after it: they show no strip of their
-own, until ``%scope on``. ``%scope open`` shows the panel open under each cell. ``%scope open FILE`` shows the records
+``%scope pin`` shows one panel beside the notebook, which stays and follows the cells that run after it: what is
+selected, opened and zoomed to stays so when a cell runs again. That is the place for work; so is the button *pin* of a
+strip. It docks in JupyterLab 4 and Notebook 7; elsewhere it stands below the cell that pins it. ``%scope on``, or
+closing its tab, ends that.
+``%scope on`` shows a strip under each cell that traces, compiles or runs something, as at first; ``off`` stops that.
+``%scope open`` shows the panel open under each cell. ``%scope open FILE`` shows the records
 that ``--save`` wrote. ``%scope time`` tells where the time of the cell before went: tracing, compiling, calls, waiting,
 transfers, Python, and what is unaccounted; ``--text`` and ``--json`` print it, ``--save FILE`` writes it. ``%%scope``
 on a cell's first line runs that cell with the panel open.

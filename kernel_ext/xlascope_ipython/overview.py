@@ -31,10 +31,10 @@ _QUESTIONS = {
     "whatif --dtype bfloat16": "one thing changed, and compared",
 }
 _OTHER_MAGICS = {
+    "scope pin": "one panel beside the notebook that follows the cells; on, off: a strip under each cell, or none",
     "diff f(x), g(x)": "two calls, equation by equation; --timings: measured in turn",
     "recompiles": "what was traced again, why, what it cost, and the fix",
     "scope time": "where the time of the cell before went: compiling, calls, waiting, Python",
-    "scope pin": "one panel here that follows the cells; on, off: a strip under each cell, or none",
 }
 
 

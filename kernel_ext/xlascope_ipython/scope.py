@@ -9,6 +9,7 @@ from typing import Any
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 from xlascope import inspect
+from xlascope.analysis.cell_runs import CellHistory
 from xlascope.inspect.recompile_log import RecompileWatch
 from xlascope.records import Record, TimeAccount, Traced
 from xlascope_widgets.library import library
@@ -35,11 +36,14 @@ class Scope:
         self._cell: WatchedCell | None = None
         self._depth = 0
         self._strips: dict[str, Strip] = {}
+        #: The runs of each cell by its identifier, and those of the running cell.
+        self._histories: dict[str, CellHistory] = {}
+        self._history = CellHistory()
         #: The strips of the latest two cells, also where cells have no identifiers.
         self._recent: tuple[Strip, ...] = ()
         self._pinned: PinnedPanel | None = None
         self._on = False
-        self._unsubscribe_page: Callable[[], None] | None = None
+        self._unsubscribe_page: list[Callable[[], None]] = []
         self._recompiles: RecompileWatch | None = None
 
     @property
@@ -63,11 +67,15 @@ class Scope:
 
     def on(self, *, opened: bool = False) -> None:
         """Watch each cell from the next one on, showing below it one line, or the panel if ``opened``."""
-        self.opened, self._pinned = opened, None
+        self.opened = opened
+        self._unpin()
         if not self._on:
             self._on = True
             if has_widgets(self._shell):
-                self._unsubscribe_page = library().when_mounted(self._refresh)
+                self._unsubscribe_page = [
+                    library().when_mounted(self._refresh),
+                    library().when_asked_to_pin(self._pin_strip),
+                ]
             self._recompiles = inspect.watch_recompiles()
             for name, hook in self._hooks():
                 self._shell.events.register(name, hook)
@@ -79,24 +87,48 @@ class Scope:
             self._on_pre_run_cell(running.info)
 
     def pin(self) -> None:
-        """Show one panel here that follows the cells that run from now on, which show no panels of their own.
+        """Show one panel that follows the cells that run from now on, which show no panels of their own.
 
-        A terminal cannot show a panel; it prints the full text after each cell instead.
+        It stands beside the notebook where the page can dock it, otherwise below the running cell. A terminal cannot
+        show a panel; it prints the full text after each cell instead. A panel that is docked already stays as it is.
         """
+        if self._pinned is not None and self._pinned.is_docked:
+            self._pinned.pin()
+            return
         self.on(opened=True)
         if has_widgets(self._shell):
             self._pinned = PinnedPanel(self._shell)
+            self._pinned.begin(self._history)
             self._pinned.pin()
             if self._cell is not None:
                 self._cell.show_in(self._pinned)
 
+    def _pin_strip(self, uid: str) -> None:
+        """Dock a panel that shows what the strip with this uid shows, and follows the cells; "" ends that."""
+        if not uid:
+            self.on()
+            return
+        strip = next((strip for strip in (*self._recent, *self._strips.values()) if strip.uid == uid), None)
+        if strip is None or not library().docks:
+            return
+        self.on(opened=True)
+        self._pinned = PinnedPanel(self._shell)
+        strip.mirror_in(self._pinned)
+        self._pinned.dock()
+
+    def _unpin(self) -> None:
+        if self._pinned is not None:
+            self._pinned.close()
+            self._pinned = None
+
     def off(self) -> None:
         """Stop watching, including the running cell."""
-        self._pinned = None
+        self._unpin()
         if self._on:
             self._on = False
-            if self._unsubscribe_page is not None:
-                self._unsubscribe_page()
+            for unsubscribe in self._unsubscribe_page:
+                unsubscribe()
+            self._unsubscribe_page = []
             if self._recompiles is not None:
                 self._recompiles.close()
             for name, hook in self._hooks():
@@ -133,20 +165,18 @@ class Scope:
             _log.exception("xlascope cannot show this cell")
 
     def _new_view(self, info: ExecutionInfo) -> Strip | SummaryLine:
-        """Return the view for a cell that is about to run, and close the strip of its previous run."""
+        """Return the view for a cell that is about to run: the pinned panel, or that of the cell's previous run."""
         if not has_widgets(self._shell):
             return SummaryLine()
-        if self._pinned is not None:
-            return self._pinned
-        strip = Strip(self._shell)
-        self._recent = (strip, *self._recent[:1])
         number = getattr(info, "cell_id", None)
-        if number is not None:
-            if number in self._strips:
-                strip.before = self._strips[number].runs
-                self._strips[number].close()
-            self._strips[number] = strip
-        return strip
+        self._history = CellHistory() if number is None else self._histories.setdefault(number, CellHistory())
+        view = self._pinned or (self._strips.get(number) if number is not None else None) or Strip(self._shell)
+        view.begin(self._history)
+        if self._pinned is None:
+            self._recent = (view, *(strip for strip in self._recent[:1] if strip is not view))
+            if number is not None:
+                self._strips[number] = view
+        return view
 
     def _refresh(self) -> None:
         """Publish the strips again; called when a page reports that it can mount panels."""

@@ -9,13 +9,14 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from xlascope.analysis.cell_runs import CellRun
+from xlascope.analysis.cell_runs import CellHistory, CellRun
 from xlascope.analysis.retraces import RetracedFunction, Retraces, format_heading
 from xlascope.inspect import Comparison, Inspection, Renderer
 from xlascope.records import Failure, Record, TimeAccount, Traced
 from xlascope.records.plain import plain
 from xlascope.records.stages import Stages
 from xlascope_widgets import Panel, text
+from xlascope_widgets.library import library
 from xlascope_widgets.recompiles import recompiles_html
 from xlascope_widgets.text import clip_text
 
@@ -36,7 +37,10 @@ _TABS = {
     "why": "replay",
 }
 
+#: What a cell shows whose panel is docked.
+_DOCKED_TEXT = "xlascope shows the cell that ran last beside the notebook, until %scope on or its tab is closed."
 MimeBundle = tuple[dict[str, Any], dict[str, Any]]
+_DOCKED: MimeBundle = {"text/plain": _DOCKED_TEXT, "text/html": f"<p>{_DOCKED_TEXT}</p>"}, {}
 
 
 def has_widgets(shell: InteractiveShell) -> bool:
@@ -78,100 +82,190 @@ def make_renderer(shell: InteractiveShell) -> Renderer | None:
 
 
 class Strip:
-    """Panel below the running cell, collapsed to one line unless it is opened; a :class:`~.cell.View`.
+    """Panel below a cell, collapsed to one line unless it is opened; a :class:`~.cell.View`.
 
-    ``before`` has the records of the cell's previous run by function name. Records that arrive before :meth:`show`
-    wait.
+    Each run of the cell begins with :meth:`begin` and is shown by the same widget, so that the page finds what the user
+    opened, selected and zoomed to as it was. Records that arrive before :meth:`show` wait.
     """
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._display_id = f"xlascope-{uuid.uuid4().hex}"
+        self._display_id = ""
         self._waiting: list[Record] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._panel: Panel | None = None
-        self._finished = False
-        #: The previous runs of the same cell, by function name.
-        self.before: Mapping[str, CellRun] = {}
+        self._receiving = self._finished = False
+        self._title = ""
+        self._mirror: PinnedPanel | None = None
+        #: The runs of the cell.
+        self.history = CellHistory()
+
+    def begin(self, history: CellHistory) -> None:
+        """Prepare for a run of the cell that has this history; nothing changes before the run is shown."""
+        with self._lock:
+            self._next_history, self._receiving, self._waiting = history, False, []
 
     def show(self, opened: bool) -> None:
-        panel = self._new_panel(opened)
-        # A saved notebook gets picture and text at the end; until then the output is a placeholder text.
-        self._publish(*panel.bundle_before("xlascope watches this cell"), update=False)
+        """Show the running cell below itself, ``opened`` or as the user left it."""
         with self._lock:
-            self._panel = panel
-            for record in self._waiting:
-                panel.receive(record)
-            self._waiting = []
+            panel = self._reused_panel() or self._new_panel("pin", opened)
+            panel.opened = panel.opened or opened
+            self._start(panel)
+            self._display_id = f"xlascope-{uuid.uuid4().hex}"
+            # A saved notebook gets picture and text at the end; until then the output is a placeholder text.
+            self._publish(*panel.bundle_before("xlascope watches this cell"), update=False)
+            self._replay()
 
-    def _new_panel(self, opened: bool) -> Panel:
-        """Return a new panel that reports how the cell differs from its previous run."""
-        answer = AnswersWithDiff(lambda: self.runs, self.before) if self.before else ANSWERS
-        panel = Panel(opened=opened, answer=answer)
-        panel.compare_with(self.before)
+    def _reused_panel(self) -> Panel | None:
+        """Return the panel of the cell's previous run, cleared, or None if the page would not know it."""
+        panel = self._panel
+        if panel is None or not panel.can_restart:
+            return None
+        panel.restart()
         return panel
+
+    def _new_panel(self, pin: str, opened: bool) -> Panel:
+        if self._panel is not None:
+            self._panel.close()
+        panel = Panel(opened=opened, answer=AnswersWithDiff(self._runs_until_now))
+        panel.offer(pin)
+        return panel
+
+    def _start(self, panel: Panel) -> None:
+        """Compare what ``panel`` shows from now on with the earlier runs of the same cell."""
+        self._panel, self._finished = panel, False
+        self.history, self._title = self._next_history, f"In[{cell_number(self._shell)}]"
+        panel.compare_with(self.history, self._title)
+
+    def _replay(self) -> None:
+        self._receiving = True
+        for record in self._waiting:
+            self.receive(record)
+        self._waiting = []
+
+    def _runs_until_now(self) -> CellHistory:
+        """Return the runs of the cell, this one included as far as it is recorded."""
+        if self._panel is not None:
+            self.history.add(self._title, self._panel.runs)
+        return self.history
 
     @property
     def runs(self) -> Mapping[str, CellRun]:
         """Return the records of what the cell ran by function name; those of its previous run if it ran nothing now."""
-        return (self._panel.runs if self._panel is not None else {}) or self.before
+        return (self._panel.runs if self._panel is not None else {}) or self.history.latest()
+
+    @property
+    def uid(self) -> str:
+        """Return what names the panel in messages of the page, "" before there is one."""
+        return self._panel.uid if self._panel is not None else ""
 
     def receive(self, record: Record) -> None:
         with self._lock:
-            if self._panel is None:
+            if not self._receiving or self._panel is None:
                 self._waiting.append(record)
-            else:
-                self._panel.receive(record)
+                return
+            self._panel.receive(record)
+            mirror = self._mirror
+        if mirror is not None:
+            mirror.receive(record)
 
     def finish(self) -> None:
         if self._panel is not None:
             self._panel.finish()
             self._finished = True
+            self._runs_until_now()
             self.refresh()
+        mirror, self._mirror = self._mirror, None
+        if mirror is not None:
+            mirror.finish()
 
     def refresh(self) -> None:
         """Publish the output for a saved notebook once the cell has ended, and again when the page asks for it."""
         if self._finished and self._panel is not None:
             self._publish(*self._panel.bundle(), update=True)
 
-    def close(self) -> None:
-        """Close the widget; called when its cell runs again."""
-        if self._panel is not None:
-            self._panel.close()
-            self._finished = False
+    def mirror_in(self, pinned: PinnedPanel) -> None:
+        """Show in a pinned panel what this one shows, until its cell ends."""
+        with self._lock:
+            if self._panel is None:
+                return
+            pinned.copy_from(self, self._panel)
+            if self._finished:
+                pinned.finish()
+            else:
+                self._mirror = pinned
 
     def _publish(self, data: dict[str, Any], metadata: dict[str, Any], *, update: bool) -> None:
         self._shell.display_pub.publish(data, metadata, transient={"display_id": self._display_id}, update=update)
 
 
 class PinnedPanel(Strip):
-    """Single panel that stays where it was pinned and shows each cell that runs after it."""
+    """Single panel that stays where it was pinned and shows each cell that runs after it.
 
-    _following = False
+    Where the page can dock it, it stands beside the notebook, otherwise below the cell that pinned it.
+    """
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self._panel = self._new_panel("unpin", opened=True)
+
+    @property
+    def is_docked(self) -> bool:
+        """Return whether it stands beside the notebook."""
+        assert self._panel is not None
+        return library().docks and library().pinned == self._panel.model_id
 
     def pin(self) -> None:
-        """Display the panel below the cell that pins it."""
-        super().show(opened=True)
+        """Display the panel: beside the notebook, or below the cell that pins it."""
+        assert self._panel is not None
+        self._display_id = f"xlascope-{uuid.uuid4().hex}"
+        if library().docks:
+            self._publish(*_DOCKED, update=False)
+            self.dock()
+        else:
+            self._publish(*self._panel.bundle_before("xlascope watches this cell"), update=False)
+
+    def dock(self) -> None:
+        """Dock the panel beside the notebook."""
+        assert self._panel is not None
+        library().pinned = self._panel.model_id
+
+    def close(self) -> None:
+        """Take the panel away from beside the notebook; below a cell it stays as it is and follows no more."""
+        assert self._panel is not None
+        if library().pinned == self._panel.model_id:
+            library().pinned = ""
+        self._panel.offer("")
+        self._panel.finish()
+
+    def copy_from(self, strip: Strip, panel: Panel) -> None:
+        """Show what the panel of a strip shows, whose later records it sends here."""
+        assert self._panel is not None
+        self.history, self._title, self._receiving = strip.history, strip._title, True
+        self._panel.restart(strip._title)
+        self._panel.copy_from(panel)
 
     def show(self, opened: bool) -> None:
         """Show the running cell in place of the previous one; ``opened`` is ignored."""
         with self._lock:
-            self._following, self._finished = True, False
-            if self._panel is not None:
-                self._panel.restart(f"In[{cell_number(self._shell)}]")
-                for record in self._waiting:
-                    self._panel.receive(record)
-            self._waiting = []
-
-    def receive(self, record: Record) -> None:
-        if self._following:
-            super().receive(record)
-        else:  # from another thread, before this cell has shown itself
-            self._waiting.append(record)
+            assert self._panel is not None
+            self._panel.restart(f"In[{cell_number(self._shell)}]")
+            self._start(self._panel)
+            self._replay()
 
     def finish(self) -> None:
         super().finish()
-        self._following = False
+        self._receiving = False
+
+    def refresh(self) -> None:
+        """Publish the output of the cell that pinned it, and dock the panel once the page can do that."""
+        if not self._display_id:
+            return
+        if not library().docks:
+            super().refresh()
+        elif not self.is_docked:
+            self.dock()
+            self._publish(*_DOCKED, update=True)
 
 
 class SummaryLine:

@@ -136,6 +136,8 @@ class LabServer:
             "JUPYTERLAB_SETTINGS_DIR": str(home / "user-settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         }
+        if python == Path(sys.executable):  # another has what was installed there
+            environment["JUPYTER_PATH"] = str(HERE.parents[1] / "widgets/jupyter")
         command = [str(python), "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1"]
         command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
         command += [f"--ServerApp.root_dir={self.root}", "--LabApp.expose_app_in_browser=True"]

@@ -54,7 +54,7 @@ def test_the_strip_compares_with_the_run_before(edited):
     output.locator(".xs-edited .xs-compare-row").first.wait_for()
     assert output.locator(".xs-frame > .xs-panel").first.is_hidden()  # the strip's own panel stays closed
     rows = " ".join(output.locator(".xs-edited .xs-compare").inner_text().split())
-    assert "sin" in rows and "step, the run before" in rows
+    assert "sin" in rows and "step, In[2]" in rows and "step, In[3]" in rows
     edited.screenshot("edited_diff")
     output.locator("[data-compare]").click()
     assert output.locator(".xs-edited .xs-root").count() == 0

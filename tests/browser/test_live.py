@@ -148,7 +148,9 @@ def test_two_notebooks_have_panels_of_their_own(lab):
 
 @pytest.mark.slow
 def test_a_pinned_panel_follows_the_cells(front_end):
-    cells = ("%scope pin", "y = update(w, x)", "z = xs.jit(lambda x: jnp.cos(x))(x)", "raise ValueError('on purpose')")
+    """Where the page cannot dock it: under the cell that pins."""
+    pin = "from xlascope_widgets.library import library\nlibrary().docks = False\n%scope pin"
+    cells = (pin, "y = update(w, x)", "z = xs.jit(lambda x: jnp.cos(x))(x)", "raise ValueError('on purpose')")
     notebook = set_up(front_end, *cells, name="pinned.ipynb")
     run(notebook, 1)
     pinned = notebook.cell_output(1)

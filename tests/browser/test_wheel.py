@@ -55,6 +55,8 @@ def test_installed_from_it_a_notebook_opens_a_panel(installed: LabServer, chromi
     output.locator(".xs-open").click()
     output.locator(".xs-node").first.wait_for()
     notebook.screenshot("wheel_panel")
+    output.locator("[data-pin=pin]").click()
+    notebook.page.locator(".xlascope-dock .xs-node").first.wait_for()
     said = "".join(each["text"] for each in notebook.outputs(2))
     assert "site-packages/xlascope/" in said and str(ROOT) not in said
     lab.close()

@@ -44,6 +44,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    extension = {name for name in names if ".data/data/share/jupyter/labextensions/xlascope/" in name}
+    assert {name.split("/xlascope/")[1] for name in extension} == {"package.json", "static/remoteEntry.js"}
+    names -= extension
     tracked = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", *map(str, PACKAGES.values())],
         cwd=wheels.ROOT,

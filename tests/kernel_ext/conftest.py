@@ -102,10 +102,22 @@ class Kernel:
     def __init__(self, folder: Path) -> None:
         self.manager, self.client = start_new_kernel(cwd=str(folder))
 
-    def run(self, code: str, during: Callable[[float], None] = lambda seconds: None, timeout: float = 60) -> Output:
-        """Run a cell to its end; ``during`` is called after each message with the seconds since its start."""
+    def run(
+        self,
+        code: str,
+        during: Callable[[float], None] = lambda seconds: None,
+        timeout: float = 60,
+        metadata: dict[str, str] | None = None,
+    ) -> Output:
+        """Run a cell to its end; ``during`` is called after each message with the seconds since its start.
+
+        ``metadata`` is what a page sends with the code, as in ``{"cellId": "a"}``.
+        """
         began, output = time.monotonic(), Output()
-        number = self.client.execute(code)
+        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": True}
+        request = self.client.session.msg("execute_request", content, metadata=metadata)
+        self.client.shell_channel.send(request)
+        number = request["header"]["msg_id"]
         while True:
             message = self.client.get_iopub_msg(timeout=timeout)
             if message["parent_header"].get("msg_id") != number:

@@ -66,7 +66,7 @@ def style() -> str:
     """Return the style sheet without comments and spaces."""
     text = "".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
     text = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
-    return re.sub(r" ?([{};,]) ?", r"\1", text).replace(": ", ":")
+    return re.sub(r" ?([{};,]) ?", r"\1", text).replace(": ", ":").replace(";}", "}")
 
 
 @cache
@@ -76,4 +76,8 @@ def picture_style() -> str:
 
 
 def _minify(script: str) -> str:
-    return str(rjsmin.jsmin(script))
+    """Return a script without comments and spaces, and without commas and semicolons before a closing bracket.
+
+    The formatter writes these at the end of a line, and no text or empty statement of ours ends a line with one.
+    """
+    return str(rjsmin.jsmin(re.sub(r",(?=\n\s*[)\]}])|;(?=\n\s*\})", "", script)))

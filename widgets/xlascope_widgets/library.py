@@ -29,6 +29,11 @@ class Library(PageWidget):
     is_library = traitlets.Bool(True).tag(sync=True)
     mounted = traitlets.Bool(False).tag(sync=True)
 
+    #: Whether the page can dock a panel beside the notebook (our extension of JupyterLab and Notebook 7 does), and the
+    #: id of the panel's widget that it docks ("": none).
+    docks = traitlets.Bool(False).tag(sync=True)
+    pinned = traitlets.Unicode().tag(sync=True)
+
     def __init__(self) -> None:
         number = uuid.uuid4().hex
         super().__init__(model_id=number, uid=number)
@@ -42,6 +47,20 @@ class Library(PageWidget):
 
         self.observe(notify, "mounted")
         return lambda: self.unobserve(notify, "mounted")
+
+    def when_asked_to_pin(self, callback: Callable[[str], None]) -> Callable[[], None]:
+        """Call ``callback(uid)`` when the user pins a panel, named by its uid, or unpins ("").
+
+        Return a function that unsubscribes.
+        """
+
+        def receive(widget: object, message: object, buffers: object) -> None:
+            match message:
+                case {"pin": str(uid)} if len(uid) <= 64:
+                    callback(uid)
+
+        self.on_msg(receive)
+        return lambda: self.on_msg(receive, remove=True)
 
 
 _lock = threading.Lock()

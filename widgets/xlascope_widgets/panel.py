@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
 import traitlets
 
-from xlascope.analysis.cell_runs import CellRun
+from xlascope.analysis.cell_runs import CellHistory, CellRun
 from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 
@@ -111,9 +111,25 @@ class Panel(PageWidget):
         """Return what this panel shows of each function, to compare with a later run of the cell."""
         return self._scheduler.store.runs
 
-    def compare_with(self, before: Mapping[str, CellRun]) -> None:
-        """Show how programs differ from an earlier run of the same cell, which ``before`` has by function name."""
-        self._scheduler.before = before
+    def compare_with(self, history: CellHistory, title: str) -> None:
+        """Show how programs differ from earlier runs of the same cell; ``title`` names this run, such as ``In[7]``."""
+        self._scheduler.history, self._scheduler.title = history, title
+
+    def offer(self, pin: str) -> None:
+        """Offer a button that moves the panel: ``pin`` docks it beside the notebook, ``unpin`` ends that."""
+        self._scheduler.pin = pin
+
+    def copy_from(self, panel: Panel) -> None:
+        """Show what another panel shows, whose later records do not come here; call :meth:`finish` to send it."""
+        self._scheduler.origin = panel.uid
+        self._scheduler.copy_from(panel._scheduler)
+
+    @property
+    def can_restart(self) -> bool:
+        """Return whether the page has this widget in the form that it would get now."""
+        current = library()
+        is_plain = self._model_module == PLAIN_MODEL["_model_module"]
+        return self.comm is not None and self.library == current.uid and is_plain == current.mounted
 
     def receive(self, record: Record) -> None:
         """Add a record, from any thread; the browser is updated within a tenth of a second."""
@@ -123,8 +139,10 @@ class Panel(PageWidget):
         """Show the final state and stop the timer; may be called again after later records."""
         self._scheduler.finish()
 
-    def restart(self, cell: str) -> None:
-        """Show another cell from now on; ``cell`` is its title, such as ``In[7]``.
+    def restart(self, cell: str = "") -> None:
+        """Show another run or another cell from now on; what the user selected, opened and zoomed to stays.
+
+        ``cell`` is the title to show, such as ``In[7]``; of a panel below its cell it is "".
 
         >>> Panel().restart("In[7]")
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -131,6 +131,11 @@ class ProgramState(Stages):
         return CellRun(self.traced, self.compiled, self.executed)
 
     @property
+    def has_content(self) -> bool:
+        """Return whether there is more of it than a stage that began or failed."""
+        return self.traced is not None or self.compiled is not None or self.executed is not None or bool(self.asked)
+
+    @property
     def is_operation(self) -> bool:
         """Return whether this is an operation or a library function run outside of jit, of xlascope or of jax."""
         return self.traced is not None and self.traced.is_operation
@@ -205,6 +210,14 @@ class ProgramStore:
         if len(self.programs) > MAX_PROGRAMS:
             self._evict()
         return changed
+
+    def records(self) -> Iterator[Record]:
+        """Yield the stored records, program by program."""
+        for program in self.programs.values():
+            yield from program.records()
+            yield from (record for record in (program.active, program.continued) if record is not None)
+        yield from self.failures
+        yield from (record for record in (self.script, self.time_account) if record is not None)
 
     def _evict(self) -> None:
         """Evict about half of the programs, the least important ones; the latest always stay."""

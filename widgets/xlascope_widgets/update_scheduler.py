@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from xlascope.analysis.cell_runs import CellRun, compare_runs
+from xlascope.analysis.cell_runs import CellHistory, compare_runs
 from xlascope.analysis.retraces import retraces_json
 from xlascope.records import Record
 
@@ -59,8 +59,12 @@ class UpdateScheduler:
         self._dirty = self._grown = False
         self._sequence = 0
         self._cell = ""
-        #: The previous runs of the same cell, by function name.
-        self.before: Mapping[str, CellRun] = {}
+        #: The runs of the same cell, and the title of this one.
+        self.history, self.title = CellHistory(), ""
+        #: What the button does to the place of the panel: ``pin``, ``unpin``, or "" for no button.
+        self.pin = ""
+        #: What names the panel in whose place this one began, "" for none: the page begins with what was opened there.
+        self.origin = ""
         #: Which tab is selected at first, and stands above the graph.
         self.tab = ""
         self._sent: dict[str, wire.JSON] = {}
@@ -76,6 +80,15 @@ class UpdateScheduler:
         """Replace the store by a complete one; :meth:`finish` sends it."""
         with self._condition:
             self.store = store
+            self._dirty = self._grown = True
+
+    def copy_from(self, other: UpdateScheduler) -> None:
+        """Show what another scheduler has received so far; :meth:`finish` or the next record sends it."""
+        with other._condition:
+            records = list(other.store.records())
+        store = ProgramStore.of(records)
+        with self._condition:
+            self.store, self.history, self.title = store, other.history, other.title
             self._dirty = self._grown = True
 
     def receive(self, record: Record) -> None:
@@ -111,7 +124,7 @@ class UpdateScheduler:
                 self._sequence += 1
                 shown = self.store.select_shown(MAX_PROGRAMS)
                 live = self._live_state(shown)
-            programs = self._heavy_states([p.number for p in shown]) if has_grown else None
+            programs = self._heavy_states([p.number for p in shown if p.has_content]) if has_grown else None
             return self._send(programs, live)
 
     def _live_state(self, shown: list[ProgramState]) -> wire.JSON:
@@ -124,7 +137,10 @@ class UpdateScheduler:
             "main": None if not shown else AFTER if self.store.diff is not None else shown[0].number,
             "more": 0 if self.store.script is not None else self._hidden_count(shown),
             "programs": [
-                wire.encode_light(program, device_ceilings) | self._changes_since_before(program) for program in shown
+                wire.encode_light(program, device_ceilings)
+                | self._changes_since_before(program)
+                | self._times_of_runs(program)
+                for program in shown
             ],
             "failures": [wire.encode_failure(failure) for failure in unshown_failures(self.store, shown)],
             **self._retraces_state(),
@@ -134,6 +150,8 @@ class UpdateScheduler:
             **encode_script(self.store, shown),
             **encode_account(self.store.time_account),
             **({"tab": self.tab} if self.tab else {}),
+            **({"pin": self.pin} if self.pin else {}),
+            **({"origin": self.origin} if self.origin else {}),
             **({"diff": encode_diff(self.store.diff)} if self.store.diff is not None else {}),
         }
 
@@ -142,11 +160,18 @@ class UpdateScheduler:
 
     def _changes_since_before(self, program: ProgramState) -> wire.JSON:
         """Return as JSON how a program differs from the cell's previous run; empty if it does not or there was none."""
-        before = self.before.get(program.function)
-        difference = compare_runs(before, program.as_run) if before is not None and not program.is_operation else None
+        earlier = "" if program.is_operation else self.history.title_before(self.title, program.function)
+        before = self.history.find(earlier, program.function)
+        difference = None if before is None else compare_runs(before, program.as_run)
         if difference is None:
             return {}
-        return {"edited": {"was": difference.was, "words": list(difference.words), "differs": difference.differs}}
+        words = {"was": difference.was, "words": list(difference.words), "differs": difference.differs}
+        return {"edited": words | {"runs": f"{earlier} {self.title}"}}
+
+    def _times_of_runs(self, program: ProgramState) -> wire.JSON:
+        """Return the times of a program in the runs of the cell as JSON, empty unless there are several."""
+        times = [] if program.is_operation else self.history.times(program.function, self.title, program.as_run)
+        return {"runs": sanitize([list(time) for time in times])} if len(times) > 1 else {}
 
     def _retraces_state(self) -> wire.JSON:
         """Return the functions that were traced again as JSON, empty if there are none."""

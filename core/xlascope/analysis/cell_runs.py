@@ -1,13 +1,20 @@
-"""Comparison of a program with the previous run of the same cell."""
+"""The runs of a cell: their times, and how a program differs from an earlier one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from ..records.events import Compiled, Executed, Traced
+from ..records.events import Compiled, Executed, TimeDistribution, Traced
+from .formatting import plural, seconds
+from .run_times import CLOCKS, LONGER_FACTOR, MAX_LISTED_CALLS, UNKNOWN_CLOCK, describe_distribution
 
 #: Medians of fewer calls, or closer to each other than this factor, may differ by noise.
 MIN_CALLS, NOISE_FACTOR = 8, 1.25
+#: The maximum number of runs of a cell that are remembered, and how many of them with every kernel's time of start.
+MAX_RUNS, MAX_WHOLE_RUNS = 12, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,107 @@ class RunDifference:
     was: float
     words: tuple[str, ...]
     differs: bool
+
+
+class RunTime(NamedTuple):
+    """Time of a program's calls in one run of a cell, in seconds: median and spread, and what they were measured on.
+
+    ``is_comparable`` is False where the latest run has a time by another clock, or one that is a bound.
+    """
+
+    title: str
+    median: float
+    low: float
+    high: float
+    words: str
+    is_comparable: bool = True
+
+
+class CellHistory:
+    """The latest runs of one cell, the oldest first.
+
+    A run is named by its title, such as ``In[7]``, and has the records of what it ran by function name.
+
+    >>> history = CellHistory()
+    >>> history.add("In[3]", {"step": CellRun(None, None, None)})
+    >>> history.title_before("In[4]", "step")
+    'In[3]'
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[str, dict[str, CellRun]] = {}
+
+    def add(self, title: str, runs: Mapping[str, CellRun]) -> None:
+        """Add a run, or replace the one of that title; a run in which nothing ran is not added."""
+        if not runs:
+            return
+        earlier = [item for item in self._runs.items() if item[0] != title][1 - MAX_RUNS :]
+        # Other threads read: what they read stays as it is.
+        self._runs = {
+            other: {name: run if index < MAX_WHOLE_RUNS else _without_spans(run) for name, run in old.items()}
+            for index, (other, old) in reversed(list(enumerate([(title, runs), *reversed(earlier)])))
+        }
+
+    def find(self, title: str, function: str) -> CellRun | None:
+        """Return the records of a function in the run of that title, None where it did not run or is forgotten."""
+        return self._runs.get(title, {}).get(function)
+
+    def title_before(self, title: str, function: str) -> str:
+        """Return the title of the latest run of a function other than the one of that title; "" without one."""
+        return next((other for other, runs in reversed(self._runs.items()) if other != title and function in runs), "")
+
+    def latest(self) -> Mapping[str, CellRun]:
+        """Return what the latest run had, by function name; empty before the first."""
+        return next(reversed(self._runs.values()), {})
+
+    def times(self, function: str, title: str = "", now: CellRun | None = None) -> list[RunTime]:
+        """Return the times of a function's runs that were timed, the latest last: ``now``, the run of that title."""
+        runs = {old: runs[function] for old, runs in self._runs.items() if function in runs and old != title}
+        if now is not None:
+            runs[title] = now
+        timed = [(run.executed, time) for name, run in runs.items() if (time := _time_of_run(name, run)) is not None]
+        scales = [_scale_of(executed) for executed, _ in timed]
+        return [
+            time._replace(is_comparable=scale == scales[-1]) for (_, time), scale in zip(timed, scales, strict=True)
+        ]
+
+
+def _without_spans(run: CellRun) -> CellRun:
+    """Return a run without the single spans of its kernels, which are most of its size; their sums stay."""
+    if run.executed is None or not any(device.spans or device.transfers for device in run.executed.devices):
+        return run
+    devices = tuple(replace(device, spans=(), transfers=()) for device in run.executed.devices)
+    return replace(run, executed=replace(run.executed, devices=devices))
+
+
+def _time_of_run(title: str, run: CellRun) -> RunTime | None:
+    """Return the time of a call in one run, by the clock that the strip names; None if no call was timed."""
+    executed = run.executed
+    if executed is None or not executed.step:
+        return None
+    head = f"{title}: at most, from call to call" if executed.at_most else title
+    times = _distribution_of_step(executed)
+    if times is not None:
+        return RunTime(title, times.median, times.low, times.high, f"{head}: {describe_distribution(times)}")
+    # The first call is not warm.
+    single = executed.first_calls[1:] if executed.period is None and executed.calls <= MAX_LISTED_CALLS else ()
+    median, clock = statistics.median(single or (executed.step,)), CLOCKS.get(executed.clock, UNKNOWN_CLOCK)
+    words = f"{head}: {seconds(median)}, {plural(executed.calls, 'call')}, {clock}"
+    return RunTime(title, median, min(single, default=median), max(single, default=median), words)
+
+
+def _scale_of(executed: Executed | None) -> tuple[str, bool]:
+    """Return what has to be equal for times to be comparable: the clock, and whether they are bounds."""
+    return ("", False) if executed is None else (executed.clock, executed.at_most)
+
+
+def _distribution_of_step(executed: Executed) -> TimeDistribution | None:
+    """Return the distribution whose median the step is, None where there is none."""
+    if executed.clock == "profile" and not executed.at_most:
+        return executed.device_time
+    period = executed.period
+    is_longer = period is not None and not executed.at_most and period.median > LONGER_FACTOR * executed.step
+    return None if is_longer else period
 
 
 def compare_runs(before: CellRun, now: CellRun) -> RunDifference | None:

@@ -75,7 +75,7 @@ def explain_call_times(run: Executed) -> list[str]:
         return ["No call has finished yet."]
     sentences = []
     if run.period is not None:
-        sentences.append(f"Period (from one completion to the next): {_describe_distribution(run.period)}.")
+        sentences.append(f"Period (from one completion to the next): {describe_distribution(run.period)}.")
     elif run.first_calls:
         sentences.append("Times of single calls: there is a median from five warm calls on.")
     elif run.at_most:
@@ -83,7 +83,7 @@ def explain_call_times(run: Executed) -> list[str]:
     elif run.step and run.clock == "host":
         sentences.append("Time of a call by the host's clock, without the profiler, until its results are ready.")
     if run.device_time is not None:
-        sentences.append(f"Time on the devices: {_describe_distribution(run.device_time)}.")
+        sentences.append(f"Time on the devices: {describe_distribution(run.device_time)}.")
     elif run.clock == "profile" and run.step:
         sentences.append("Time by the profiler's clock, which slows a call down a little.")
     if run.warm_up and run.period is not None:
@@ -91,10 +91,10 @@ def explain_call_times(run: Executed) -> list[str]:
     return sentences
 
 
-def _describe_distribution(times: TimeDistribution) -> str:
+def describe_distribution(times: TimeDistribution) -> str:
     """Return a distribution as words.
 
-    >>> _describe_distribution(TimeDistribution(0.002, 0.0019, 0.0022, 0.00205, 97, "host"))
+    >>> describe_distribution(TimeDistribution(0.002, 0.0019, 0.0022, 0.00205, 97, "host"))
     'median 2 ms, 10th to 90th percentile 1.9 to 2.2 ms, mean 2.05 ms, 97 warm calls, host clock'
     """
     clock = CLOCKS.get(times.clock, UNKNOWN_CLOCK)

@@ -9,7 +9,8 @@ import { handleCloseClick } from "../parts/banners.js";
 import { scrollInside } from "../parts/scrolling.js";
 import { HEATS } from "../program/heat.js";
 import { listCards } from "./cards.js";
-import { toggleDiff } from "./edit_comparison.js";
+import { compareRun, toggleDiff } from "./edit_comparison.js";
+import { requestPin } from "./library.js";
 import { toggleFullScreen } from "./layout_prefs.js";
 import { setMenuOpen } from "./toolbar.js";
 import { handleScriptClick } from "./script_card.js";
@@ -26,7 +27,9 @@ export function listen(view) {
     if (!(/** @type {Element} */ (event.target).closest(".xs-menu, .xs-more-tools")))
       setMenuOpen(view.getPart("xs-head"), false);
   });
-  view.strip.addEventListener("click", (event) => handleStripClick(view, /** @type {Element} */ (event.target)));
+  view.strip.addEventListener("click", (event) =>
+    handleStripClick(view, /** @type {Element} */ (event.target), event.shiftKey),
+  );
   view
     .getPart("xs-script")
     .addEventListener(
@@ -196,9 +199,16 @@ function toggleAll({ store, graph }, open) {
   graph.paint();
 }
 
-/** @param {View} view @param {Element} target */
-function handleStripClick(view, target) {
-  if (target.closest("[data-compare]")) return toggleDiff(view);
+/** @param {View} view @param {Element} target @param {boolean} add */
+function handleStripClick(view, target, add) {
+  const [runs, run, pin] = ["data-compare", "data-run", "data-pin"].map((name) =>
+    target.closest(`[${name}]`)?.getAttribute(name),
+  );
+  if (runs) return toggleDiff(view, runs);
+  if (run) return compareRun(view, run, add);
+  if (pin) return requestPin(view.model, pin === "pin");
+  // Between two runs.
+  if (target.closest(".xs-runs")) return;
   if (target.closest(".xs-time")) {
     view.store.accountOpen = !view.store.accountOpen;
     return view.drawStrip();

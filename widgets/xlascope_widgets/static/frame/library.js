@@ -10,7 +10,7 @@
  * @typedef {{initialize(context: {model: Model}): unknown, render(context: {model: Model, el: HTMLElement}): () =>
  * void, forget(context: {model: Model}): void}} Code
  */
-/** @typedef {Code & {mount(element: PanelElement): () => void}} Library */
+/** @typedef {Code & {mount(element: PanelElement): () => void, pin(uid: string): void}} Library */
 /** An output that becomes a panel. @typedef {HTMLElement & {begin(): void, end?: () => void}} PanelElement */
 /** @typedef {{libraries: Map<string, Library>, elements: Set<PanelElement>}} Page */
 
@@ -25,6 +25,37 @@ function getPageState() {
   return (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 }
 
+/**
+ * Return what docks an element beside the notebook, where our extension of JupyterLab is installed.
+ * @returns {((what: {node: HTMLElement, kernel: string, closed: () => void}) => {close: () => void})|undefined}
+ */
+export const getDock = () => /** @type {any} */ (globalThis).__xlascope_dock;
+
+/** Dock the panel that the kernel pinned, and take it away again. @param {Model} model */
+function followPin(model) {
+  /** @type {{close: () => void}|undefined} */ let dock;
+  const update = () => {
+    dock?.close();
+    dock = undefined;
+    const panel = model.get("pinned");
+    if (!panel) return;
+    const node = document.createElement("xlascope-panel");
+    node.setAttribute("library", model.get("uid"));
+    node.setAttribute("panel", panel);
+    const kernel = model.widget_manager?.kernel?.id ?? "";
+    dock = getDock()?.({ node, kernel, closed: () => model.send?.({ pin: "" }) });
+  };
+  model.on("change:pinned", update);
+  update();
+}
+
+/** Ask the kernel to pin a panel, or to unpin it. @param {Model} model @param {boolean} on */
+export function requestPin(model, on) {
+  getPageState()
+    .libraries.get(model.get("library") ?? "")
+    ?.pin(on ? model.get("uid") : "");
+}
+
 /** @param {Model} model @param {Code} code */
 export function openLibrary(model, code) {
   const page = getPageState();
@@ -32,6 +63,7 @@ export function openLibrary(model, code) {
   const library = {
     ...code,
     mount: (/** @type {PanelElement} */ element) => mountPanel(element, model.widget_manager, code),
+    pin: (/** @type {string} */ pin) => model.send?.({ pin }),
   };
   page.libraries.set(id, library);
   defineElement();
@@ -39,7 +71,9 @@ export function openLibrary(model, code) {
   // Outputs can be elements only where they share one page; elsewhere each has to be a widget.
   if (!document.querySelector(".jp-LabShell, .jp-NotebookPanel, #jupyter-config-data")) return;
   model.set("mounted", true);
+  model.set("docks", Boolean(getDock()));
   model.save_changes();
+  followPin(model);
 }
 
 /**

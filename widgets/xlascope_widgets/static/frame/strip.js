@@ -6,6 +6,7 @@ import { el } from "../ground/element.js";
 import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
 import { listStages } from "../program/stage_labels.js";
 import { drawAccountBar } from "./account.js";
+import { getDock } from "./library.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/stage_labels.js").Stage} Stage */
@@ -43,7 +44,7 @@ export function drawStrip(store, open) {
   if (!items.length)
     items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
-  return [...items, ...drawBusyBars(program), drawAccountBar(store), drawAsides(store, open)];
+  return [...items, drawRuns(store), ...drawBusyBars(program), drawAccountBar(store), drawAsides(store, open)];
 }
 
 /** Return the failures of functions other than the one shown, which reports its own. @param {Store} store */
@@ -179,7 +180,7 @@ function drawEditSummary(store) {
   const { measured: program, queries } = store;
   const edited = program?.light.edited;
   if (!program || !edited) return null;
-  const { was, words, differs } = edited;
+  const { was, words, differs, runs } = edited;
   const tip = `Compared with this cell’s previous run: ${was ? "a call took so long then, by the same clock (measured)" : "times are compared where both are whole, of 8 calls or more, and apart by more than a quarter: less may be chance"}`;
   const button = differs &&
     queries.questions.includes("diff") && [
@@ -189,10 +190,10 @@ function drawEditSummary(store) {
         {
           class: "xs-diff-button",
           type: "button",
-          "data-compare": program.function,
+          "data-compare": runs,
           "aria-label": "show what has changed since the run before",
         },
-        store.comparing ? "close diff" : "diff",
+        store.comparing?.to === runs ? "close diff" : "diff",
       ),
     ];
   return el(
@@ -209,6 +210,33 @@ function drawEditSummary(store) {
   );
 }
 
+/** Draw the times of the cell's runs; a click compares one with the latest. @param {Store} store */
+function drawRuns({ measured, comparing }) {
+  const runs = measured?.light.runs;
+  if (!runs) return false;
+  const longest = Math.max(...runs.map(([, , , high, , isComparable]) => Number(isComparable) * high));
+  const last = runs[runs.length - 1][0];
+  const toShare = (/** @type {number} */ time) => `${Math.min(100, (100 * time) / longest).toFixed(1)}%`;
+  return el(
+    "span",
+    { class: "xs-stage xs-runs", role: "group", "aria-label": "times of this cell’s runs" },
+    runs.map(([title, median, low, high, words, isComparable]) => {
+      const scale = isComparable ? "" : ", not comparable with the latest";
+      const click = title === last ? "The latest" : `Click: compare with ${last}`;
+      const tip = `${words}${scale}. ${click}; Shift and click: with the one chosen before`;
+      const isCompared = comparing?.to?.split(" ").includes(title);
+      return el("button", {
+        class: ["xs-run", !isComparable && "apart", isCompared && "on"].filter(Boolean).join(" "),
+        type: "button",
+        title: tip,
+        "aria-label": tip,
+        "data-run": title,
+        style: `--low:${toShare(low)};--high:${toShare(high)};--mid:${toShare(median)}`,
+      });
+    }),
+  );
+}
+
 /** @param {Store} store @param {boolean} open */
 function drawAsides(store, open) {
   const { measured: program, live } = store;
@@ -217,6 +245,21 @@ function drawAsides(store, open) {
     "span",
     { class: "xs-asides" },
     drawWhyButton(store),
+    live.pin &&
+      (live.pin === "unpin" || getDock()) &&
+      el(
+        "button",
+        {
+          class: "xs-pin",
+          type: "button",
+          "data-pin": live.pin,
+          title:
+            live.pin === "pin"
+              ? "one panel beside the notebook, which follows the cells that run (%scope pin)"
+              : "a strip under each cell again (%scope on)",
+        },
+        live.pin,
+      ),
     others > 0 &&
       el(
         "span",

@@ -153,11 +153,13 @@ export class View {
   }
 
   drawStrip() {
-    const why = this.strip.contains(this.active) && this.active?.className;
+    const focused = this.strip.contains(this.active) ? /** @type {HTMLElement} */ (this.active) : null;
     fill(this.strip, drawStrip(this.store, this.isOpen));
-    if (why)
+    const kind = ["xs-why", "xs-time", "xs-pin"].find((name) => focused?.classList.contains(name)) ?? "xs-open";
+    const { run } = focused?.dataset ?? {};
+    if (focused)
       /** @type {HTMLElement|null} */ (
-        this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : why.includes("xs-time") ? ".xs-time" : ".xs-open")
+        this.strip.querySelector(run ? `[data-run="${CSS.escape(run)}"]` : `.${kind}`)
       )?.focus({ preventScroll: true });
     updateAccount(this.getPart("xs-account"), this.store);
     announceStages(this.getPart("xs-said"), this.store);

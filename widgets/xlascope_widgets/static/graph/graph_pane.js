@@ -70,6 +70,8 @@ export class GraphPane {
    * @param {{fit?: boolean, anchor?: string}} [how] */
   draw({ fit = false, anchor = "" } = {}) {
     const { program } = this.store;
+    // What is not in a page has no size yet: the first one draws it.
+    if (!this.scene && !this.pane.isConnected) return;
     this.store.screen = { width: this.getSize().width, height: this.chosenHeight || this.mostHigh || MOST_HIGH };
     const visible = program?.heavy.jaxpr ? countVisible(program, program.heavy.jaxpr, this.store.open) : 0;
     if (!program || !visible || visible > MOST_LAID_OUT || this.store.asList) {

@@ -204,6 +204,8 @@ export interface Since {
   was: number;
   words: string[];
   differs: boolean;
+  /** The titles of both runs. */
+  runs: string;
 }
 /** A bar: what ran, its start and its seconds, how many runs it stands for, and the bytes of a copy. */
 export type Span = [name: string, start: number, duration: number, count?: number, bytes?: number];
@@ -289,6 +291,8 @@ export interface Light {
   failure?: Failure;
   executed?: Executed;
   edited?: Since;
+  /** The times of the cell's runs, the latest last: seconds, and what they were measured on. */
+  runs?: [title: string, median: number, low: number, high: number, words: string, isComparable: boolean][];
 }
 
 export interface Retrace {
@@ -364,6 +368,10 @@ export interface Live {
   cell?: string;
   ceilings?: Ceilings;
   tab?: string;
+  /** What the button does that moves the panel. */
+  pin?: "pin" | "unpin";
+  /** The uid of the panel that this one began as. */
+  origin?: string;
   diff?: Diff;
   doctor?: Record<string, Diagnosis>;
   script?: Script;
@@ -427,6 +435,8 @@ export interface Traits {
   uid: string;
   is_library?: boolean;
   mounted?: boolean;
+  docks?: boolean;
+  pinned?: string;
   library?: string;
   opened?: boolean;
   programs?: Record<string, Heavy>;
@@ -448,5 +458,5 @@ export interface Model {
   off(event: string, handler: () => void): void;
   save_changes(): void;
   send?(message: object): unknown;
-  widget_manager?: { get_model(id: string): Promise<Model | undefined> };
+  widget_manager?: { get_model(id: string): Promise<Model | undefined>; kernel?: { id: string } | null };
 }

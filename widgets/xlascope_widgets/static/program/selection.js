@@ -39,6 +39,22 @@ export function createSelection(program, kind, id, explicit = {}) {
   };
 }
 
+/**
+ * Return a selection of one program in another, empty where that has not the same equations or kernels.
+ * @param {Program} old
+ * @param {Selection} selection
+ * @param {Program} program
+ */
+export function recreateSelection(old, { kind, id, paths, kernels }, program) {
+  const isAlike = (/** @type {string} */ path) => program.at(path)?.sign === old.at(path)?.sign;
+  const isThere =
+    kind === "line" ? program.lines.has(id) : kind === "equation" ? program.at(id) : !kind || program.kernels.size;
+  if (!kind || !isThere || ![...paths].every(isAlike) || (kind === "kernel" && !program.kernels.has(id)))
+    return createEmptySelection();
+  const isPlain = ["equation", "kernel", "line"].includes(kind);
+  return createSelection(program, kind, id, isPlain ? {} : { paths: [...paths], kernels: [...kernels] });
+}
+
 /** @param {Program} program @param {string} kind @param {string} id @returns {string[]} */
 function listStartingPaths(program, kind, id) {
   if (kind === "equation") return program.listInside(id);

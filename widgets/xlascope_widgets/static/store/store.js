@@ -9,7 +9,7 @@ import { isGroupId } from "../program/groups.js";
 import { viewForTarget } from "../program/other_target.js";
 import { Program } from "../program/program.js";
 import { searchEquations } from "../program/search.js";
-import { createEmptySelection, createSelection } from "../program/selection.js";
+import { createEmptySelection, createSelection, recreateSelection } from "../program/selection.js";
 import { Queries } from "./queries.js";
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/wire.js").Live} Live */
@@ -22,7 +22,11 @@ import { Queries } from "./queries.js";
  * @typedef {{tab: string, sort: string, filter: string, at: number, only: string, pass: number, whole: boolean, query:
  * string, replayed: unknown[]|null|undefined}} KernelList
  */
+/** @typedef {{program: Program, isPicked: boolean, selection: import("../program/selection.js").Selection}} Past */
 /** @typedef {"data"|"live"|"open"|"selection"|"graph"|"look"|"search"|"asks"|"list"|"target"} Change */
+
+/** How many functions are remembered that are not shown any more. */
+const MOST_PAST = 20;
 
 export class Store {
   constructor() {
@@ -44,7 +48,10 @@ export class Store {
     this.why = false;
     /** Whether all programs of a script are listed. */ this.allPrograms = false;
     /** Whether the account of the cell's time is shown as a table. */ this.accountOpen = false;
-    /** Whether the comparison with the cell's run before is shown. */ this.comparing = false;
+    /** Which two runs of the cell are compared. @type {import("../ground/wire.js").Question|null} */ this.comparing =
+      null;
+    /** How programs that are gone were seen, by function: its next program begins so. @type {Map<string, Past>} */
+    this.past = new Map();
     /** @type {Set<string>} */ this.matches = new Set();
     /** @type {(() => void)|undefined} */ this.stop = undefined;
     /** @type {Set<(change: Change) => void>} */ this.listeners = new Set();
@@ -89,10 +96,47 @@ export class Store {
       if (grown) this.programs.set(heavy.number, this.buildProgram(heavy));
     }
     // The message has the whole state: a panel that follows the cells drops earlier programs.
-    for (const number of this.programs.keys()) if (heavies && !(number in heavies)) this.programs.delete(number);
+    for (const [number, program] of this.programs)
+      if (heavies && !(number in heavies)) this.retire(program, number === current?.number);
     if (this.picked != null && !this.programs.has(this.picked)) this.picked = null;
     if (current && !this.programs.has(current.number)) this.selection = createEmptySelection();
+    for (const program of this.programs.values()) this.resume(program);
+    if (this.query) this.matches = new Set(this.program ? searchEquations(this.program, this.query) : []);
     this.notify("data");
+  }
+
+  /** Begin as another store is seen; its zoom may not fit the place of this one. @param {Store} other */
+  adopt({ opened, selection, heat, grouping, picked, list, past }) {
+    const copies = { opened: new Map(opened), list: { ...list }, past: new Map(past) };
+    Object.assign(this, { selection, heat, grouping, picked }, copies);
+  }
+
+  /** Remove a program; remember how it was seen. @param {Program} program @param {boolean} isShown */
+  retire(program, isShown) {
+    const { number, function: name } = program;
+    this.programs.delete(number);
+    if (!program.heavy.jaxpr) return;
+    this.past.delete(name);
+    const selection = isShown ? this.selection : createEmptySelection();
+    this.past.set(name, { program, isPicked: this.picked === number, selection });
+    if (this.past.size > MOST_PAST) this.past.delete(String([...this.past.keys()][0]));
+  }
+
+  /** Show a program as the last one of its function was seen. @param {Program} program */
+  resume(program) {
+    const { number, equations, heavy } = program;
+    const past = this.past.get(program.function);
+    if (!past || !heavy.jaxpr) return;
+    const { program: old, selection } = past;
+    const [opened, zoom] = [this.opened.get(old.number), this.zooms.get(old.number)];
+    // Some of its boxes may come to be when it is compiled.
+    if (opened && !this.opened.has(number)) this.opened.set(number, new Set(opened));
+    if (zoom && !this.zooms.has(number) && old.equations.size === equations.size) this.zooms.set(number, { ...zoom });
+    if (past.isPicked) this.picked ??= number;
+    const isShown = this.measured === program;
+    if (isShown && !this.selection.kind) this.selection = recreateSelection(old, selection, program);
+    // What is compiled is complete.
+    if ((isShown && this.selection.kind) || heavy.kernels) this.past.delete(program.function);
   }
 
   /** @param {Heavy} heavy */

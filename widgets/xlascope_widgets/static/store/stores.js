@@ -40,6 +40,8 @@ export function subscribeStore(model, store) {
     store.notify("asks");
   };
   store.queries.readModel(model);
+  const origin = getStores().get(model.get("live")?.origin ?? "");
+  if (origin && store.seq < 0) store.adopt(origin);
   const changes = {
     "change:programs": programs,
     "change:live": live,
