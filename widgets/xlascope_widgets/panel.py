@@ -20,6 +20,7 @@ from .library import library, panel_element, reply_on_subshell
 from .page_widget import PageWidget
 from .program_store import ProgramStore
 from .queries import Answer, PanelQueries
+from .sharing import SHARE_QUESTION, Sharing
 from .text import clip_text, store_text
 from .update_scheduler import UpdateScheduler
 from .wire import JSON
@@ -74,9 +75,10 @@ class Panel(PageWidget):
     def __init__(self, *, answer: Answer | None = None, **traits: Any) -> None:
         # Before the widget exists for the browser: `super().__init__` sends the first state.
         self._scheduler = UpdateScheduler(self._set_state)
+        traits |= {"questions": [SHARE_QUESTION]}
         if answer is not None:
             traits |= {
-                "questions": list(answer.questions),
+                "questions": [SHARE_QUESTION, *answer.questions],
                 "targets": list(answer.targets),
                 "missing": dict(answer.install_hints),
             }
@@ -84,6 +86,8 @@ class Panel(PageWidget):
             traits |= PLAIN_MODEL
         super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)
         reply_on_subshell(self)
+        sharing = Sharing(self._scheduler.snapshot, self.send)
+        self.on_msg(lambda _widget, message, _buffers: sharing.receive(message))
         if answer is not None:
             queries = PanelQueries(answer, self._set_answers)
             self.on_msg(lambda _widget, message, _buffers: queries.receive(message))
