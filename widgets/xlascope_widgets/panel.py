@@ -17,7 +17,7 @@ from xlascope.records import Record
 from . import assets
 from .html import fallback_html
 from .library import library, panel_element, reply_on_subshell
-from .page_widget import PageWidget
+from .page_widget import PageWidget, is_marimo
 from .program_store import ProgramStore
 from .queries import Answer, PanelQueries
 from .sharing import SHARE_QUESTION, Sharing
@@ -82,7 +82,9 @@ class Panel(PageWidget):
                 "targets": list(answer.targets),
                 "missing": dict(answer.install_hints),
             }
-        if library().mounted:
+        if is_marimo():  # no library is found there: the panel carries all of the code
+            traits["_esm"], self._css = assets.browser_module(), assets.style()
+        elif library().mounted:
             traits |= PLAIN_MODEL
         super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)
         reply_on_subshell(self)
@@ -186,12 +188,16 @@ class Panel(PageWidget):
         }
 
     def _set_answers(self, answers: JSON, findings: JSON | None) -> None:
+        if is_marimo():
+            answers, findings = json.loads(json.dumps([answers, findings]))
         with self.hold_sync():
             self.answers = answers
             if findings is not None:
                 self.findings = findings
 
     def _set_state(self, programs: dict[str, JSON] | None, live: JSON) -> int:
+        if is_marimo():  # its encoder takes paths, which are subclasses of str, for objects
+            programs, live = json.loads(json.dumps([programs, live]))
         # One message for both.
         with self.hold_sync():
             size = 0 if programs is None else self._update_programs(programs)
