@@ -35,7 +35,9 @@ export function closeShareMenu(view) {
 export function share(view, suffix) {
   const { model, store } = view;
   const id = `${Date.now()} ${Math.random()}`;
-  const tell = (/** @type {string} */ words) => (view.getPart("xs-count").textContent = words);
+  const tell = (/** @type {string} */ words) => {
+    view.getPart("xs-count").textContent = words;
+  };
   /** @param {any} [message] @param {DataView[]} [buffers] */
   const receive = async (message, buffers) => {
     if (message?.shared !== id) return;
