@@ -92,7 +92,7 @@ def _find_births(births: Sequence[Birth]) -> Iterator[Finding]:
         if is_half:
             action = "scale the loss or the values down, or compute this in float32 (bfloat16 has float32's range)"
         if birth.is_argument:
-            action = "look at where that argument was made: its program is another one"
+            action = "look at where that argument was made; in a loop xlascope.watch_values finds the step"
         where = "".join(f" in iteration {number}" for number in birth.iterations[-1:])
         yield _make_finding(rule, f"{birth.sentence}{where}", action, 1.0, birth.source, birth.path or None)
 

@@ -30,9 +30,11 @@ from .arguments import CallArguments, JitOptions, avals_of, donation_mask, merge
 from .cache_miss_reasons import explain_cache_miss, operand_kinds
 from .donation import warn_of_unusable_donations
 from .events import (
+    call_listeners,
     call_span,
     dispatch_listeners,
     has_listeners,
+    notify_call,
     notify_dispatch,
     report_cache_miss,
     report_trace,
@@ -91,6 +93,8 @@ class Jitted:
         is_pending = executable.is_optimization_pending
         if not is_pending:
             self._note_kinds(traced, arguments, is_new, repeatable)
+        if call_listeners:
+            notify_call(self, args, kwargs)
         if watchers:
             records.publish(records.Started(traced.number, self.name, "run", time.time()))
         with call_span(self.function, traced.number, self.name):

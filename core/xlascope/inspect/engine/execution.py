@@ -14,6 +14,7 @@ from ...control.jit.trace_cache import iterate_traces
 from ...ir.jaxpr import ClosedJaxpr
 from ...runtime.boot import post_hook, watch_calls
 from ..running.engines import CallHook, DispatchListener, WatchedProgram, sort_shapes
+from .held_arguments import EngineArgumentHolder
 from .traced_calls import cache_record, executables_of, jitted_of, rebuild_records, traces_of
 
 #: Names of xlascope's modules are unique in the process.
@@ -67,6 +68,10 @@ class JitExecutionEngine:
     def leaves(self, out: Any) -> list[Any]:
         """Flatten the results with xlascope's registry."""
         return tree.leaves(out)
+
+    def argument_holder(self) -> EngineArgumentHolder:
+        """Return a new holder of the arguments of the latest calls."""
+        return EngineArgumentHolder()
 
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return no labels, because none are needed."""
