@@ -6,36 +6,47 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
 from xlascope.analysis.formatting import percent, plural
 from xlascope.analysis.values import list_layers
-from xlascope.records import Birth, Finding, ProbedValue, ValueReport
+from xlascope.records import Birth, Finding, ProbedValue, ValueHistory, ValueReport
 from xlascope.records.programs import Variable
 from xlascope.records.values import ValueStatistics
 
 from ..element_tree import JSON, el, line_chart
 from ..program_store import ProgramState
 from . import sends
+from .value_history import draw_history
 
 #: The largest number of values that are sent; a larger program's others have no colour.
 MAX_VALUES = 20_000
 #: Steps of colour, and the powers of two from a limit of the dtype below which each begins, nearest last.
 STEPS, LIMIT_DISTANCES = 5, (24.0, 12.0, 6.0, 2.0)
 
+#: Powers of two of the smallest normal and of the largest number, by dtype.
+LIMITS = {
+    "float16": (-14, 16),
+    "bfloat16": (-126, 128),
+    "float32": (-126, 128),
+    "float64": (-1022, 1024),
+    "complex64": (-126, 128),
+    "complex128": (-1022, 1024),
+    "float8_e4m3fn": (-6, 8.8),
+    "float8_e5m2": (-14, 16),
+}
+
 
 @sends("values")
 def encode_values(program: ProgramState) -> JSON | None:
     """Encode the values of a program's call; None where they are not known."""
-    report = program.asked.get((ValueReport, "", ""))
+    report, history = (program.asked.get((kind, "", "")) for kind in (ValueReport, ValueHistory))
+    over_time = draw_history(history, program.traced) if isinstance(history, ValueHistory) else None
     if not isinstance(report, ValueReport):
-        return None
+        return None if over_time is None else {"card": el("div", {}, over_time)}
     shown = [value for value in report.values if value.position == "result" and value.index == 0][:MAX_VALUES]
     logs = [log for value in shown if (log := _log_size(value)) is not None]
     bounds = (min(logs), max(logs)) if logs else (0.0, 1.0)
     return {
-        "card": _draw_card(report, program),
+        "card": el("div", {}, over_time, _draw_card(report, program)),
         "heat": {str(value.path): _encode_value(value, bounds) for value in shown},
         "born": [str(birth.path) for birth in report.births if birth.path],
     }
@@ -79,12 +90,12 @@ def _limits_step(value: ProbedValue) -> list[Any]:
     """Return how near a value comes to overflow or underflow of its dtype, in powers of two."""
     if not value.largest:
         return [0, "all 0"]
-    try:
-        limits: Any = ml_dtypes.finfo(np.dtype(value.dtype))  # type: ignore[no-untyped-call]
-    except (TypeError, ValueError):
-        return [None, "no limits"]
-    above = math.log2(float(limits.max)) - math.log2(value.largest)
-    below = (_log_size(value) or math.log2(value.largest)) - math.log2(float(limits.smallest_normal))
+    if value.dtype not in LIMITS:
+        return [None, "limits not known"]
+    low, high = LIMITS[value.dtype]
+    log = _log_size(value)
+    above = high - math.log2(value.largest)
+    below = (math.log2(value.largest) if log is None else log) - low
     distance, word = (above, "below the largest") if above <= below else (below, "above the smallest")
     step = sum(distance < limit for limit in LIMIT_DISTANCES)
     return [step, f"2^{distance:.0f} {word}"]

@@ -7,7 +7,7 @@ each other, updated by every iteration of a loop, and passed out of branches and
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,7 +184,68 @@ class Statistics:
         return [select(rows, new[0], old[0]), *(select(takes_new, n, o) for n, o in zip(new[1:], old[1:], strict=True))]
 
 
-Probe = Magnitudes | Statistics
+@dataclass(frozen=True)
+class Sums:
+    """Probe of a watched step: the number of elements, zeros, sum and sum of squares of each value.
+
+    The state is float64[n, 4]; loops sum over all iterations. A sum of squares of numbers in float32 is finite where
+    they are.
+    """
+
+    def needs_operands(self, results: Sequence[Any]) -> bool:
+        """Return whether the operands of an equation with these results are probed as well."""
+        return False
+
+    def measure(self, x: Any) -> State:
+        """Return the state of one value."""
+        aval = aval_of(x)
+        if not aval.size:
+            return [np.zeros((1, 4))]
+        parts = [real(x), imag(x)] if dtype_kind(aval.dtype) == "c" else [x]
+        wides = [convert_element_type(part, np.float64) for part in parts]
+        square = functools.reduce(add, [mul(wide, wide) for wide in wides])
+        zeros = convert_element_type(eq(square, np.float64(0.0)), np.float64)
+        sums = reduce_all([zeros, wides[0], square], [np.float64(0.0)] * 3, _sum_program)
+        return [reshape(concatenate([np.full(1, aval.size, np.float64), *(reshape(s, (1,)) for s in sums)], 0), (1, 4))]
+
+    def mark(self, state: State, results: Sequence[Any]) -> State:
+        """Return the state, to which the equation's results add nothing."""
+        return state
+
+    def initial(self, count: int, depth: int) -> State:
+        """Return the state of ``count`` values that were not computed."""
+        return [full((count, 4), np.float64(0.0))]
+
+    def pad(self, state: State, count: int, depth: int, new_depth: int) -> State:
+        """Return the state, which is the same in any number of loops."""
+        return state
+
+    def enter_loop(self, state: State, count: int, depth: int, iteration: Any) -> State:
+        """Return the state of an iteration as one of the loop."""
+        return state
+
+    def update(self, old: State, new: State, count: int, depth: int) -> State:
+        """Return the state after an iteration: ``old`` before it, ``new`` of it alone."""
+        return [add(old[0], new[0])]
+
+
+Probe = Magnitudes | Statistics | Sums
+
+
+@functools.lru_cache(maxsize=16)
+def _sum_program(count: int) -> ClosedJaxpr:
+    """Return the program that adds two tuples of numbers, float64."""
+
+    def combine(*values: Any) -> list[Any]:
+        return [add(x, y) for x, y in zip(values[:count], values[count:], strict=True)]
+
+    return intern_program(stage(combine, [make_aval((), np.dtype(np.float64))] * (2 * count)))
+
+
+def reduce_all(operands: Sequence[Any], starts: Sequence[Any], program_of: Callable[[int], ClosedJaxpr]) -> list[Any]:
+    """Return arrays of one shape reduced together to numbers; ``program_of(count)`` combines two tuples of them."""
+    axes = tuple(range(aval_of(operands[0]).ndim))
+    return list(bind(Reduce(program_of(len(operands)), axes), *operands, *starts))
 
 
 def concatenate_states(states: Sequence[State]) -> State:

@@ -34,7 +34,7 @@ export const HEAT_WORDS = {
 };
 
 /** @param {Program|undefined} program @returns {string[]} */
-export const listHeats = (program) => (program?.values.card ? HEATS : HEATS.slice(0, 4));
+export const listHeats = (program) => (program?.values.heat ? HEATS : HEATS.slice(0, 4));
 
 /**
  * Return the step and the words of a colour about values; of a box the highest step inside.
