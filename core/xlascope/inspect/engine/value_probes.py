@@ -362,11 +362,11 @@ def _swap_order(bits: Any) -> Any:
     """Return integers that are ordered as the floats with these bits are; the same function is its own inverse."""
     aval = aval_of(bits)
     width = 8 * aval.dtype.itemsize
-    sign = shift_right_arithmetic(bits, _filled(aval, width - 1))
-    return bitwise_xor(bits, bitwise_and(sign, _filled(aval, (1 << (width - 1)) - 1)))
+    sign = shift_right_arithmetic(bits, _fill_like(aval, width - 1))
+    return bitwise_xor(bits, bitwise_and(sign, _fill_like(aval, (1 << (width - 1)) - 1)))
 
 
-def _filled(aval: Any, number: int) -> Any:
+def _fill_like(aval: Any, number: int) -> Any:
     return full(aval.shape, aval.dtype.type(number))
 
 
