@@ -10,6 +10,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
+from xlascope.inspect.engine import step_watcher
 from xlascope.inspect.series import Series
 
 
@@ -48,7 +49,9 @@ def test_what_is_recorded_is_what_numpy_says() -> None:
     history = watched.history
     assert (history.calls, history.sampled, history.every, history.bad_step) == (5, 5, 1, None)
     curves = {curve.name: curve for curve in history.curves}
-    assert set(curves) == {"loss", "params[0]", "params[1]", "params[2]", "line 19 #1", "line 19 #2"}
+    relu = next(curve.name for curve in history.curves if curve.kind == "zeros").removesuffix(" #1")
+    assert relu.startswith("line ")
+    assert set(curves) == {"loss", "params[0]", "params[1]", "params[2]", f"{relu} #1", f"{relu} #2"}
     params = make_params()
     for number in range(5):
         following, value = step(params, X, Y)
@@ -57,7 +60,7 @@ def test_what_is_recorded_is_what_numpy_says() -> None:
             norm = np.linalg.norm((np.asarray(old, np.float64) - np.asarray(new)) / 0.05)
             assert curves[f"params[{index}]"].numbers[number] == pytest.approx(norm, rel=1e-3)
         hidden = np.maximum(np.asarray(X @ params[0]), 0)
-        assert curves["line 19 #1"].numbers[number] == pytest.approx((hidden == 0).mean(), abs=0.02)
+        assert curves[f"{relu} #1"].numbers[number] == pytest.approx((hidden == 0).mean(), abs=0.02)
         params = following
 
 
@@ -83,6 +86,17 @@ def test_the_step_at_which_it_goes_wrong_is_found_with_its_line() -> None:
     assert history.bad_source is not None and history.bad_source.line == report.births[0].source.line  # type: ignore[union-attr]
     assert "exceeds the largest float32" in history.bad_sentence
     assert "wrong from step 40 on" in watched.text and "×" in watched.text
+
+
+@pytest.mark.parametrize("bad", [0, 1, 19, 58, 59])
+def test_a_loss_that_is_not_read_is_read_at_the_end(bad: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a short step few losses are read; the latest one is, and the calls since the one before are bisected."""
+    monkeypatch.setattr(step_watcher, "MAX_LOSS_SHARE", 1e-9)
+    step = make_step()
+    train(step, 2)
+    with xs.watch_values(step) as watched:
+        train(step, 60, bad=bad)
+    assert watched.history.bad_step == bad and watched.report is not None
 
 
 def test_donated_arguments_are_looked_at_before_the_call() -> None:

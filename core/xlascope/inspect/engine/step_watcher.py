@@ -83,6 +83,8 @@ class StepWatcher:
         self._called: Any = called
         self._steps: dict[int, SampledStep] = {}
         self._most_held = 0
+        #: The results of the latest call, unless its loss is read.
+        self._unread_results: Any = None
         #: The last call whose loss is known to be finite.
         self._last_good = -1
         self._pending: deque[_UnreadLoss] = deque(maxlen=1024)
@@ -116,6 +118,11 @@ class StepWatcher:
         if self.announce_call in call_listeners:
             call_listeners.remove(self.announce_call)
             dispatch_listeners.remove(self._after_python_call)
+        step = self.sampled_step
+        if self._unread_results is not None and step is not None and step.watched.loss is not None:
+            leaves = tree.leaves(self._unread_results)
+            self._pending.append(_UnreadLoss(self.calls - 1, leaves[step.watched.loss]))
+            self._unread_results = None
         self._read_losses(wait=True)
         self._end = time.perf_counter()
         self._held.clear()
@@ -222,7 +229,7 @@ class StepWatcher:
 
     def _after_python_call(self, number: int, results: Any) -> None:
         if number == self._python_call and threading.get_ident() == self._thread:
-            self._python_call = None
+            self._python_call = self._unread_results = None
             self._note_call(results)
             self._is_due = self._is_due or (self.every == 1 and self.bad_step is None)
 
@@ -239,6 +246,7 @@ class StepWatcher:
             self._held.append(_Held(self.calls, args, kwargs or {}))
         began, paused = time.perf_counter(), self._paused
         reads = self.calls % self._loss_stride == 0
+        self._unread_results = None if reads else out
         self._note_call(tree.leaves(out) if reads else None)
         if self.calls == 1:
             paused = 0.0
