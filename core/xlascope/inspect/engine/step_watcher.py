@@ -55,7 +55,7 @@ class StepWatcher:
 
     ``every`` is the number of calls between two samples, 0 to choose by their cost. ``probe`` returns the report about
     the values of a call; it is asked once, about the first call that computes NaN or infinity. ``changed`` is called
-    after samples and after that; ``called`` is the jitted function, if it is known already. The calls themselves are
+    after samples, losses and that; ``called`` is the jitted function, if it is known already. The calls themselves are
     the program's own.
     """
 
@@ -257,6 +257,9 @@ class StepWatcher:
             share = self._read_seconds * self.calls / self.elapsed_seconds
             self._loss_stride = min(max(round(share / MAX_LOSS_SHARE), 1), MAX_LOSS_STRIDE)
             self._resize_held()
+            began = time.perf_counter()
+            self._changed()
+            self.lost_seconds += time.perf_counter() - began
         if self._is_time():
             self._is_due = self.jitted.expects_miss = True
             function._clear_cache()
