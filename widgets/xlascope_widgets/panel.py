@@ -85,7 +85,7 @@ class Panel(PageWidget):
         super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)
         reply_on_subshell(self)
         if answer is not None:
-            queries = PanelQueries(answer, self._set_answers)
+            queries = PanelQueries(answer, self._set_answers, self._receive_answer)
             self.on_msg(lambda _widget, message, _buffers: queries.receive(message))
 
     @classmethod
@@ -180,6 +180,10 @@ class Panel(PageWidget):
             "text/plain": clip_text(store_text(store, most=MAX_PROGRAMS_IN_TEXT)),
             "text/html": fallback_html(store),
         }
+
+    def _receive_answer(self, record: Record) -> None:
+        self.receive(record)
+        self._scheduler.flush()
 
     def _set_answers(self, answers: JSON, findings: JSON | None) -> None:
         with self.hold_sync():

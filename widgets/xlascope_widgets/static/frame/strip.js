@@ -1,6 +1,7 @@
 // @ts-check
 /** The strip: one line under the running cell with its state. */
 
+import { buildValuesQuestion } from "../cards/values_pane.js";
 import { drawWhyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";
 import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
@@ -40,6 +41,13 @@ export function drawStrip(store, open) {
         },
         false,
       ),
+      failure.stage === "results" &&
+        store.queries.canAsk("values") &&
+        el(
+          "button",
+          { class: "xs-diff-button", type: "button", "data-ask": JSON.stringify(buildValuesQuestion(store)) },
+          "where was it born?",
+        ),
     );
   if (!items.length)
     items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
