@@ -27,7 +27,7 @@ class watch_values:  # noqa: N801 -- it is called like a function
 
     The loss (the first floating-point scalar among the results, float) is recorded at each call. Now and then a twin of
     the step runs before a call and measures the norm of the gradient by each argument and the share of zeros of each
-    relu: at every ``every``-th call (int), or without it as often as takes at most 5 % of the loop's time. At the first
+    relu: at every ``every``-th call (int), or without it as often as takes about 5 % of the loop's time. At the first
     call that computes NaN or infinity it is found where that was born, from the arguments of the latest calls, which
     are held below 5 % of the free memory and never where they are donated. The step's results are its own, unchanged.
 
