@@ -233,6 +233,7 @@ def lower_with_materialization(
     rerolled = reroll_repeats(program, reroll, platform) if partition is None else program
     if platform != "cpu":
         policy = "off"
+    use_model = policy == "auto" and partition is None
     lowered = lower(
         rerolled,
         module,
@@ -241,13 +242,17 @@ def lower_with_materialization(
         platform=platform,
         partition=partition,
         requests=policy if callable(policy) else None,
+        with_log=use_model,
     )
-    lowered = lowered._replace(has_rerolled_loops=rerolled is not program)
+    log, lowered = lowered.log, lowered._replace(has_rerolled_loops=rerolled is not program, log=None)
     if policy == "off":
         return lowered, Materialization()
-    use_model = policy == "auto" and partition is None and is_size_analyzable(lowered.operations)
     return lowered, materialize(
-        lowered.module, lowered.requested_values, use_model=use_model, has_barriers=bool(lowered.has_barriers)
+        lowered.module,
+        lowered.requested_values,
+        use_model=use_model and is_size_analyzable(lowered.operations),
+        has_barriers=bool(lowered.has_barriers),
+        log=log,
     )
 
 
