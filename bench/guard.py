@@ -196,9 +196,8 @@ def main() -> int:
         change = "" if former is None else f"{count / former - 1:+.1%}"
         times = f"{loops(makers[name]):.3g}" if chosen.times else ""
         first, later = now.compilations[name]
-        print(
-            f"| {name} | {first}, {later} | {count:,} | {'' if former is None else f'{former:,}'} | {change} | {times} |"
-        )
+        known = "" if former is None else f"{former:,}"
+        print(f"| {name} | {first}, {later} | {count:,} | {known} | {change} | {times} |")
     if chosen.write:
         text = json.loads(_KEPT.read_text()) if _KEPT.exists() else {}
         text |= {_COMPILATIONS: now.compilations, _VERSION: now.instructions}
