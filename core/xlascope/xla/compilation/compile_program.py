@@ -31,6 +31,7 @@ from ..materialization import Materialization, disable_passes, is_size_analyzabl
 from ..mlir.builder import bytecode, bytecode_without_name, copy_to_new_context
 from ..sharding.named_shardings import MultiDeviceSharding
 from ..sharding.partitions import Partition, is_even, result_shardings, set_partition, sharding_descriptions
+from ..system.collection_pause import pause_collection
 from ..system.logs import log_compilation
 from .compile_request import CompileRequest, Flags
 from .executable_record import cost_analysis, describe_executable, memory_stats
@@ -207,7 +208,7 @@ def lower_program(request: CompileRequest, platform: str) -> LoweredProgram:
     began = _publish_start(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
     try:
-        with stage_span("lower", number, name):
+        with stage_span("lower", number, name), pause_collection():
             lowered, materialization = lower_with_materialization(request, module, platform)
     except ir.MLIRError as error:
         raise compilation_error(error, program, platform) from None
