@@ -31,6 +31,7 @@ from ..materialization import Materialization, disable_passes, is_size_analyzabl
 from ..mlir.builder import bytecode, bytecode_without_name, copy_to_new_context
 from ..sharding.named_shardings import MultiDeviceSharding
 from ..sharding.partitions import Partition, is_even, result_shardings, set_partition, sharding_descriptions
+from ..system.collection_pause import pause_collection
 from ..system.logs import log_compilation
 from .compile_request import CompileRequest, Flags
 from .executable_record import cost_analysis, describe_executable, memory_stats
@@ -207,7 +208,7 @@ def lower_program(request: CompileRequest, platform: str) -> LoweredProgram:
     began = _publish_start(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
     try:
-        with stage_span("lower", number, name):
+        with stage_span("lower", number, name), pause_collection():
             lowered, materialization = lower_with_materialization(request, module, platform)
     except ir.MLIRError as error:
         raise compilation_error(error, program, platform) from None
@@ -233,6 +234,7 @@ def lower_with_materialization(
     rerolled = reroll_repeats(program, reroll, platform) if partition is None else program
     if platform != "cpu":
         policy = "off"
+    use_model = policy == "auto" and partition is None
     lowered = lower(
         rerolled,
         module,
@@ -241,13 +243,17 @@ def lower_with_materialization(
         platform=platform,
         partition=partition,
         requests=policy if callable(policy) else None,
+        with_log=use_model,
     )
-    lowered = lowered._replace(has_rerolled_loops=rerolled is not program)
+    log, lowered = lowered.log, lowered._replace(has_rerolled_loops=rerolled is not program, log=None)
     if policy == "off":
         return lowered, Materialization()
-    use_model = policy == "auto" and partition is None and is_size_analyzable(lowered.operations)
     return lowered, materialize(
-        lowered.module, lowered.requested_values, use_model=use_model, has_barriers=bool(lowered.has_barriers)
+        lowered.module,
+        lowered.requested_values,
+        use_model=use_model and is_size_analyzable(lowered.operations),
+        has_barriers=bool(lowered.has_barriers),
+        log=log,
     )
 
 
