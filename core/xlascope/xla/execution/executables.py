@@ -22,7 +22,7 @@ from ..arrays.runtime_errors import (
     release_donated_operands,
     require_live,
 )
-from ..arrays.transfers import NUMPY_LAYOUT, put_on_device
+from ..arrays.transfers import NUMPY_LAYOUT, put_on_device, require_shared_value
 from ..compilation.compile_program import Compilation, compile_program
 from ..compilation.compile_request import CompileRequest
 from ..compilation.tiered_compilation import compile_in_tiers
@@ -156,6 +156,9 @@ class Executable:
         """Move the operands to their devices, run the executable on those that it takes, and return the results."""
         count = len(self.consts)
         is_used = self.compilation.kept_operands
+        if self.compilation.partition is not None:
+            for x, target in zip(operands, self.operand_targets[count:], strict=True):
+                require_shared_value(x, target)
         arguments = [c for c, keep in zip(self.consts, is_used, strict=False) if keep]
         arguments += [
             to_physical(put_on_device(x, aval, target))
