@@ -13,6 +13,7 @@ from typing import Any
 from .errors import DistributedError as _DistributedError
 from .names import explain_missing as _explain_missing
 from .trace.traceback_filtering import api_boundary as _api_boundary
+from .xla.arrays.array_members import watch_waits as _watch_waits
 from .xla.platforms.platform_selection import started_clients as _started_clients
 from .xla.processes import job as _job
 from .xla.processes.addresses import parse_address as _parse_address
@@ -79,6 +80,7 @@ def initialize(
         else _parse_address(coordinator_bind_address, "coordinator_bind_address")
     )
     limits = _JobTimeouts(initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds)
+    _watch_waits()
     _job.join_job(
         address,
         layout.num_processes,

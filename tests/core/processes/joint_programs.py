@@ -3,6 +3,9 @@
 ``every(lib)`` returns a value for each name; an exception stands as the name of its class.
 """
 
+import importlib
+import traceback
+
 import numpy as np
 
 WHOLE = np.arange(32, dtype=np.float32).reshape(8, 4)
@@ -169,15 +172,12 @@ def built(lib):
     called = lib.make_array_from_callback((8, 4), sharding, lambda index: WHOLE[index])
     parts = [lib.device_put(mine[2 * i : 2 * i + 2], device) for i, device in enumerate(lib.local_devices())]
     single = lib.make_array_from_single_device_arrays((8, 4), sharding, parts)
-    zeros = lib.numpy.zeros((8, 4), device=sharding)
-    arrays = by_process, with_shape, whole, tensor, copies, called, single, zeros
+    arrays = by_process, with_shape, whole, tensor, copies, called, single
     return [(x.shape, str(x.dtype), shards_of(x)) for x in arrays]
 
 
 def gathered(lib):
-    from importlib import import_module
-
-    utils = import_module(f"{lib.__name__}.experimental.multihost_utils")
+    utils = importlib.import_module(f"{lib.__name__}.experimental.multihost_utils")
     number = lib.process_index()
     tree = {"a": np.full(3, number, np.float32), "b": np.int32(number), "c": np.array([number == 0])}
     utils.sync_global_devices("somewhere")
@@ -193,9 +193,7 @@ def gathered(lib):
 
 
 def synchronized(lib):
-    from importlib import import_module
-
-    utils = import_module(f"{lib.__name__}.experimental.multihost_utils")
+    utils = importlib.import_module(f"{lib.__name__}.experimental.multihost_utils")
     found = {}
     for name, call in {
         "unequal": lambda: utils.assert_equal(np.arange(3) + lib.process_index(), "they differ"),
@@ -282,6 +280,5 @@ def every(lib):
         try:
             found[program.__name__] = program(lib)
         except Exception as error:
-            import traceback
             found[program.__name__] = "raised", type(error).__name__, traceback.format_exc()[-1500:]
     return found

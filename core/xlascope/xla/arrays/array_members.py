@@ -15,7 +15,9 @@ from ...runtime import jax_coexistence
 from ...runtime.errors import JaxRuntimeError
 from ...runtime.jaxlib_differences import RAW_BUFFER
 from ..devices.array_patching import define_array_member
+from ..devices.backend import ArrayImpl
 from ..devices.jaxlib_types import call_without_importing_jax
+from ..processes.job import raise_if_lost
 from ..sharding.named_shardings import first_device
 from ..sharding.sharded_arrays import (
     Shard,
@@ -56,6 +58,7 @@ def _fetch_to_host(self: Any) -> np.ndarray[Any, Any]:
     try:
         self.block_until_ready()
     except JaxRuntimeError as error:  # the computation of the array failed; jaxlib's copy would abort the process then
+        raise_if_lost(error)
         raise (late_memory_error(error, self) if is_out_of_memory(error) else error) from None
     return (_host_view if _is_on_cpu(self) else copy_to_host)(self)
 
@@ -130,6 +133,20 @@ def _to_repr(self: Any) -> str:
     end = f", dtype={self.aval.dtype.name}{weak})"
     body = np.array2string(_host_value(self), separator=", ", prefix="Array(")
     return f"Array({body}{end}"
+
+
+def watch_waits() -> None:
+    """Let waits for arrays say which process is gone if that is why they fail; called once several processes are."""
+    wait = ArrayImpl.block_until_ready
+
+    def block_until_ready(self: Any) -> Any:
+        try:
+            return wait(self)
+        except JaxRuntimeError as error:
+            raise_if_lost(error)
+            raise
+
+    define_array_member("block_until_ready", block_until_ready)
 
 
 def _can_be_fetched(self: Any) -> bool:

@@ -16,7 +16,7 @@ from ..sharding.named_shardings import MultiDeviceSharding, RankedSharding, aval
 from ..sharding.sharded_arrays import array_sharding, is_multi_device, shard_array
 from ..sharding.single_device import resolve_device, single_device_sharding
 from ..system.hooks import HOOKS
-from .key_array import KeyArray, to_physical
+from .key_array import KeyArray
 
 _HOST_BUFFER_SEMANTICS = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
@@ -71,25 +71,6 @@ def _put_on_several_devices(x: Any, aval: ShapedArray, sharding: MultiDeviceShar
     return shard_array(value.astype(aval.dtype, copy=False), aval, sharding)
 
 
-def require_shared_value(x: Any, target: Any) -> None:
-    """Raise ValueError for a value of this process alone that a program would split among several processes.
-
-    ``target`` is the device or the sharding that the program takes it with. Each process would cut its part from a
-    value of its own, and nothing says that these are equal.
-    """
-    if not isinstance(target, MultiDeviceSharding) or target.is_fully_replicated or target.is_fully_addressable:
-        return
-    x = to_physical(x)
-    if is_xlascope_array(x) and is_multi_device(x):
-        return
-    problem = f"a value of this process alone (of type {type(x).__name__}) cannot be split as {target} over processes."
-    fix = (
-        "Make an array of it first: make_array_from_process_local_data(sharding, x) of the part that this process has, "
-        "or device_put(x, sharding) of a value that is equal in all processes."
-    )
-    raise ValueError(compose_message(problem, fix))
-
-
 def integer_array(x: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return a Python integer as a NumPy array without axes; raises OverflowError if it is too wide for the dtype."""
     try:
@@ -121,7 +102,6 @@ def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
     call that jaxlib repeats by itself it would share a NumPy array's memory, even if that is written to while the
     program runs, and ignore byte order and mask.
     """
-    require_shared_value(x, _device_or_sharding(sharding))
     if layout is not NUMPY_LAYOUT:
         # A Python number has no fixed type: a buffer wider than the program's operand would abort the process.
         return put_on_device(x, getattr(x, "aval", None) or HOOKS.operand_aval(x), _device_or_sharding(sharding))

@@ -22,7 +22,7 @@ from ..arrays.runtime_errors import (
     release_donated_operands,
     require_live,
 )
-from ..arrays.transfers import NUMPY_LAYOUT, put_on_device, require_shared_value
+from ..arrays.transfers import NUMPY_LAYOUT, put_on_device
 from ..compilation.compile_program import Compilation, compile_program
 from ..compilation.compile_request import CompileRequest
 from ..compilation.tiered_compilation import compile_in_tiers
@@ -30,6 +30,7 @@ from ..devices.array_patching import is_jax_array
 from ..devices.backend import ArrayImpl
 from ..lowering.callbacks import run_and_wait
 from ..mlir.builder import TOKEN
+from ..processes.job import raise_if_lost
 from ..sharding.named_shardings import MultiDeviceSharding, aval_with_sharding, ranked_sharding
 from ..sharding.single_device import single_device_sharding
 from ..system.hooks import HOOKS
@@ -145,6 +146,7 @@ class Executable:
             results = self._execute(operands, avals)
         except JaxRuntimeError as error:
             if not is_out_of_memory(error):
+                raise_if_lost(error)
                 raise
             device = self.compilation.device
             raise memory_error(error, self.jaxpr, self.compilation.executable, device) from None
@@ -156,9 +158,6 @@ class Executable:
         """Move the operands to their devices, run the executable on those that it takes, and return the results."""
         count = len(self.consts)
         is_used = self.compilation.kept_operands
-        if self.compilation.partition is not None:
-            for x, target in zip(operands, self.operand_targets[count:], strict=True):
-                require_shared_value(x, target)
         arguments = [c for c, keep in zip(self.consts, is_used, strict=False) if keep]
         arguments += [
             to_physical(put_on_device(x, aval, target))

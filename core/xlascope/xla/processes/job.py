@@ -7,7 +7,7 @@ import sys
 
 from ..system.worker_thread import skip_destructors
 from .addresses import HostAndPort
-from .failure_state import failure
+from .failure_state import failure, raise_failure
 from .membership import JobTimeouts, Membership
 
 _membership: Membership | None = None
@@ -33,6 +33,17 @@ def join_job(
     global _membership
     _membership = Membership(address, num_processes, process_id, bind_address, limits)
     _membership.device_numbers = device_numbers
+
+
+def raise_if_lost(error: Exception) -> None:
+    """Raise PeerLostError or CoordinatorLostError if that is why a program failed with ``error``, which is jaxlib's.
+
+    It may take as long as a silent process may be silent; without a job this does nothing.
+    """
+    membership = _membership
+    reason = None if membership is None else membership.explain(error)
+    if reason is not None:
+        raise_failure(reason)
 
 
 def leave_job() -> None:

@@ -5,8 +5,10 @@ Every wait is cut into short ones, so that an interrupt and the failure of anoth
 
 from __future__ import annotations
 
+import functools
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...errors import DistributedError
@@ -28,6 +30,7 @@ class KeyValueStore:
     def __init__(self, client: Any, process_id: int) -> None:
         self._client, self._process_id = client, process_id
         self._rounds: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._lock = threading.Lock()
 
     def write(self, key: str, value: str, *, overwrite: bool = False) -> bool:
         """Write a value and return True; return False if the key has one already and ``overwrite`` is not set."""
@@ -44,13 +47,15 @@ class KeyValueStore:
         prefix = f"xlascope/{folder}/"
         return {key.removeprefix(prefix): value for key, value in self._client.key_value_dir_get(prefix)}
 
-    def wait_for(self, key: str, deadline: float) -> str | None:
+    def wait_for(self, key: str, deadline: float, check: Callable[[], object] = lambda: None) -> str | None:
         """Return the value of a key as soon as it has one, None if it has none at ``deadline`` (monotonic seconds).
 
-        Raises the error of a failure of the coordinator or of another process.
+        Raises the error of a failure of the coordinator or of another process, and what ``check()`` raises, which is
+        called every now and then.
         """
         while True:
             require_healthy()
+            check()
             remaining = int((deadline - time.monotonic()) * 1000)
             try:
                 value: str = self._client.blocking_key_value_get(
@@ -64,18 +69,30 @@ class KeyValueStore:
             else:
                 return value
 
-    def gather(self, name: str, value: str, processes: Sequence[int], seconds: float) -> dict[int, str]:
+    def gather(
+        self,
+        name: str,
+        value: str,
+        processes: Sequence[int],
+        seconds: float,
+        check: Callable[[int], object] = lambda process: None,
+    ) -> dict[int, str]:
         """Leave a value for the other ``processes`` and return theirs, by their numbers.
 
-        All of them have to call it equally often with the same ``name``. Raises MissingProcessesError when some have
-        not after that many seconds.
+        All of them have to call it equally often with the same ``name``. While this waits for a process,
+        ``check(process)`` is called every now and then. Raises MissingProcessesError when some processes have not come
+        after that many seconds.
         """
         group = name, tuple(processes)
-        number = self._rounds[group] = self._rounds.get(group, -1) + 1
+        with self._lock:
+            number = self._rounds[group] = self._rounds.get(group, -1) + 1
         folder = f"rounds/{name}/{'-'.join(map(str, processes))}"
         self.write(f"{folder}/{number}/{self._process_id}", value)
         deadline = time.monotonic() + seconds
-        values = {process: self.wait_for(f"{folder}/{number}/{process}", deadline) for process in processes}
+        values = {
+            process: self.wait_for(f"{folder}/{number}/{process}", deadline, functools.partial(check, process))
+            for process in processes
+        }
         missing = [process for process, text in values.items() if text is None]
         if missing:
             raise MissingProcessesError(missing, seconds)

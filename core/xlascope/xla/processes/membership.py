@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxlib import _jax
@@ -149,12 +149,14 @@ class Membership:
             if failure() is not None:
                 return failure()
             if self.heartbeats.departed:
-                return PeerLostError(
-                    f"{format_processes(self.heartbeats.departed)} left the job while this process still computes with "
-                    "it.\nAll processes have to run the same programs, in the same order, to the same end."
-                )
+                return _departed_error(self.heartbeats.departed)
             time.sleep(0.1)
         return None
+
+    def require_presence(self, process: int) -> None:
+        """Raise PeerLostError if a process has left the job in order, though this one still needs it."""
+        if process in self.heartbeats.departed:
+            raise _departed_error([process])
 
     def leave(self, reason: str | None = None) -> None:
         """Leave the job: wait for the others, then end the service.
@@ -188,6 +190,13 @@ class Membership:
         if self._service is not None:
             with contextlib.suppress(JaxRuntimeError):
                 self._service.shutdown()
+
+
+def _departed_error(processes: Sequence[int]) -> PeerLostError:
+    return PeerLostError(
+        f"{format_processes(processes)} left the job while this process still computes with it.\n"
+        "All processes have to run the same programs, in the same order, to the same end."
+    )
 
 
 def _can_be_notified(membership: Membership) -> bool:
