@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import socket
 from typing import NamedTuple
 
 from ...errors import DistributedError
+
+
+_MAX_WAITING_CALLERS_COUNT = 1024
 
 
 class HostAndPort(NamedTuple):
@@ -32,19 +34,23 @@ def parse_address(address: str, argument: str) -> HostAndPort:
     return HostAndPort(host.removeprefix("[").removesuffix("]"), int(port))
 
 
-def require_free_port(address: HostAndPort) -> None:
-    """Raise DistributedError if this machine cannot listen at an address.
+def listen(address: HostAndPort) -> socket.socket:
+    """Return a socket that listens at an address; raises DistributedError if this machine cannot.
 
-    jaxlib's server shares a port with other servers (``SO_REUSEPORT``): processes of two jobs would meet each other.
+    jaxlib's server would share a port with other servers (``SO_REUSEPORT``): processes of two jobs would meet.
     """
+    listener = None
     try:
         family, kind, protocol, _, location = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(location)
-            listener.listen()
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(location)
+        listener.listen(_MAX_WAITING_CALLERS_COUNT)
     except OSError as error:
+        if listener is not None:
+            listener.close()
         raise DistributedError(_explain_bind_error(address, error)) from None
+    return listener
 
 
 def _explain_bind_error(address: HostAndPort, error: OSError) -> str:
@@ -58,13 +64,6 @@ def _explain_bind_error(address: HostAndPort, error: OSError) -> str:
         "Process 0 runs on the machine that coordinator_address names; coordinator_bind_address says at which of its "
         "addresses to listen, if that is another one."
     )
-
-
-def is_answering(address: HostAndPort, seconds: float) -> bool:
-    """Return whether anything accepts connections at an address."""
-    with contextlib.suppress(OSError), socket.create_connection(tuple(address), seconds):
-        return True
-    return False
 
 
 def find_own_address(coordinator: HostAndPort) -> str:

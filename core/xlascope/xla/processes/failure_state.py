@@ -46,6 +46,11 @@ def raise_failure(error: DistributedError) -> NoReturn:
     raise type(error)(error.args[0])
 
 
+def stop_delivery() -> None:
+    """Let failures from now on be recorded only: this process leaves the job."""
+    _delivered.set()
+
+
 def note_failure(error: DistributedError) -> None:
     """Record that the job has failed, and raise the error in the main thread; later failures are ignored.
 
@@ -57,6 +62,8 @@ def note_failure(error: DistributedError) -> None:
         if _failure is not None:
             return
         _failure = error
+    if _delivered.is_set():
+        return
     threading.Thread(target=_deliver, args=(error,), name="xlascope failure", daemon=True).start()
 
 
@@ -74,6 +81,7 @@ def _make_announcing_class(error: DistributedError) -> type[DistributedError]:
     def initialize(self: DistributedError, *args: object) -> None:
         _delivered.set()
         kind.__init__(self, error.args[0])
+        self.__suppress_context__ = True  # what the thread was doing is no cause
 
     return type(kind.__name__, (kind,), {"__init__": initialize, "__module__": kind.__module__})
 

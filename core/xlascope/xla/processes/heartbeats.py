@@ -13,15 +13,16 @@ from collections.abc import Mapping, Sequence
 
 from ...errors import PeerLostError
 from ...runtime.errors import JaxRuntimeError
-from .failure_state import note_failure
+from .failure_state import failure, note_failure
 from .key_value_store import KeyValueStore
 from .process_facts import ProcessFacts, has_ended
 
 #: How often a process writes its number and reads the others'.
 INTERVAL_SECONDS = 1.0
 _FOLDER = "alive"
-#: Values in place of a number: the process left the job in order, or failed (the reason follows).
-_DEPARTED, _FAILED = "departed", "failed:"
+#: Signs of life begin with a state: at work, waiting for the others to leave, gone, failed (the reason follows).
+_WORKING, _LEAVING, _DEPARTED, _FAILED = "working", "leaving", "departed", "failed:"
+_POLL_SECONDS = 0.1
 
 
 class Heartbeats:
@@ -37,7 +38,7 @@ class Heartbeats:
         self._store, self._process_id, self._facts, self._timeout = store, process_id, facts, timeout
         self._stopped = threading.Event()
         self._signs: dict[int, tuple[str, float]] = dict.fromkeys(facts, ("", time.monotonic()))
-        self._count = 0
+        self._count, self._state = 0, _WORKING
         self._thread = threading.Thread(target=self._run, name="xlascope heartbeats", daemon=True)
 
     def start(self) -> None:
@@ -50,10 +51,34 @@ class Heartbeats:
         with contextlib.suppress(JaxRuntimeError):
             self._write(_DEPARTED if reason is None else f"{_FAILED}{reason}")
 
+    def wait_for_leaving(self, seconds: float) -> None:
+        """Tell the others that this process has ended its work, and wait until all have, at most that long."""
+        self._state = _LEAVING
+        self._wait_for_states((_LEAVING, _DEPARTED, _FAILED), seconds)
+
+    def wait_for_departure(self, seconds: float) -> None:
+        """Wait until all other processes have left or failed, at most that many seconds."""
+        self._wait_for_states((_DEPARTED, _FAILED), seconds)
+
+    def _wait_for_states(self, states: tuple[str, ...], seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        others = {str(process) for process in self._facts} - {str(self._process_id)}
+        with contextlib.suppress(JaxRuntimeError):
+            self._write_state()
+            while failure() is None and time.monotonic() < deadline:
+                signs = self._store.read_folder(_FOLDER)
+                if all(signs.get(process, "").startswith(states) for process in others):
+                    return
+                time.sleep(_POLL_SECONDS)
+
     @property
     def departed(self) -> Sequence[int]:
-        """Return the numbers of the processes that have left the job in order."""
-        return [process for process, (sign, _) in self._signs.items() if sign == _DEPARTED]
+        """Return the numbers of the processes that have ended their work in order."""
+        return [process for process, (sign, _) in self._signs.items() if sign.startswith((_LEAVING, _DEPARTED))]
+
+    def _write_state(self) -> None:
+        self._count += 1
+        self._write(f"{self._state} {self._count}")
 
     def _write(self, sign: str) -> None:
         self._store.write(f"{_FOLDER}/{self._process_id}", sign, overwrite=True)
@@ -61,8 +86,7 @@ class Heartbeats:
     def _run(self) -> None:
         while not self._stopped.wait(min(INTERVAL_SECONDS, self._timeout / 4)):
             with contextlib.suppress(JaxRuntimeError):  # a service that is gone is reported by jaxlib's client
-                self._count += 1
-                self._write(str(self._count))
+                self._write_state()
                 if not self._stopped.is_set():
                     self._inspect_others(self._store.read_folder(_FOLDER))
 
