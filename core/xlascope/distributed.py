@@ -12,6 +12,7 @@ from typing import Any
 
 from .errors import DistributedError as _DistributedError
 from .names import explain_missing as _explain_missing
+from .trace.source import compose_message as _compose_message
 from .trace.traceback_filtering import api_boundary as _api_boundary
 from .xla.arrays.array_members import watch_waits as _watch_waits
 from .xla.platforms.platform_selection import started_clients as _started_clients
@@ -62,8 +63,11 @@ def initialize(
         raise _DistributedError("distributed.initialize was called before: a process joins one job, once.")
     if _started_clients():
         raise _DistributedError(
-            "distributed.initialize comes too late: this process has made arrays or asked for devices, which are its "
-            "own alone.\nCall it first, before any array, random key, jitted call or devices()."
+            _compose_message(
+                "distributed.initialize comes too late: this process has made arrays or asked for devices, which are "
+                "its own alone.",
+                "Call it first, before any array, random key, jitted call or devices().",
+            )
         )
     if slice_index is not None or partition_index is not None:
         raise NotImplementedError("distributed.initialize has no partition_index: slices of GPUs are not grouped")
@@ -96,10 +100,7 @@ def _complete_layout(address: Any, count: Any, process_id: Any, method: str | No
     given_values = {"coordinator_address": address, "num_processes": count, "process_id": process_id}
     layout = _ProcessLayout("", *given_values.values())
     missing = [name for name, value in given_values.items() if value is None]
-    if not missing or method == "deactivate":
-        detected = None
-    else:
-        detected = _detect_layout(os.environ, method)
+    detected = None if not missing or method == "deactivate" else _detect_layout(os.environ, method)
     if detected is not None:
         layout = detected._replace(**{name: value for name, value in given_values.items() if value is not None})
     elif missing:

@@ -67,7 +67,7 @@ def to_global_array(x: Any, mesh: Mesh, spec: PartitionSpec) -> Any:
 def _global_shape(sharding: NamedSharding, local_shape: Sequence[int]) -> tuple[int, ...]:
     blocks = find_axis_blocks(sharding, len(local_shape))
     return tuple(
-        size * axis.count // len(axis.local_blocks) for size, axis in zip(local_shape, blocks, strict=True)
+        size * axis.block_count // len(axis.local_blocks) for size, axis in zip(local_shape, blocks, strict=True)
     )
 
 
@@ -85,7 +85,7 @@ def to_local_array(x: Any) -> Any:
         raise far_array_error(x)
     mesh = local_mesh_of(sharding.mesh)
     blocks = find_axis_blocks(sharding, x.ndim)
-    shape = tuple(size * len(axis.local_blocks) // axis.count for size, axis in zip(x.shape, blocks, strict=True))
+    shape = tuple(size * len(axis.local_blocks) // axis.block_count for size, axis in zip(x.shape, blocks, strict=True))
     aval = make_aval(shape, x.dtype, x.aval.weak_type)
     return array_from_shards(aval, NamedSharding(mesh, sharding.spec), local_shard_arrays(x), mesh.flat)
 

@@ -51,15 +51,15 @@ def _stack(x: Any) -> np.ndarray[Any, Any]:
     value = np.asarray(x)
     value = value.astype(_to_canonical_dtype(value.dtype), copy=False)
     mesh = _one_device_of_each_process()
-    split, whole = (_NamedSharding(mesh, spec) for spec in (_PartitionSpec("processes"), _PartitionSpec()))
-    return np.asarray(_device_put(_from_local_data(split, value[None]), whole))
+    split, replicated = (_NamedSharding(mesh, spec) for spec in (_PartitionSpec("processes"), _PartitionSpec()))
+    return np.asarray(_device_put(_from_local_data(split, value[None]), replicated))
 
 
 def _run_on_all_devices() -> None:
     """Run a program that waits for every device of every process."""
     mesh = _Mesh(np.array(_devices(), dtype=object), ("devices",))
-    split, whole = (_NamedSharding(mesh, spec) for spec in (_PartitionSpec("devices"), _PartitionSpec()))
-    np.asarray(_device_put(_from_local_data(split, np.zeros(_local_device_count(), np.int8)), whole))
+    split, replicated = (_NamedSharding(mesh, spec) for spec in (_PartitionSpec("devices"), _PartitionSpec()))
+    np.asarray(_device_put(_from_local_data(split, np.zeros(_local_device_count(), np.int8)), replicated))
 
 
 def _is_spread(x: Any) -> bool:
@@ -156,7 +156,6 @@ def sync_global_devices(name: str) -> None:
             f"sync_global_devices: process {other} is at {names[other]!r}, and process 0 at {names[0]!r}"
         )
     _run_on_all_devices()
-
 
 
 _explain_missing(__name__)

@@ -97,8 +97,8 @@ def mapped(lib):
     P, lax = lib.P, lib.lax
     x = sharded(lib)
 
-    def along(f, out=P("x")):
-        return lib.jit(lib.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=out))(x)
+    def along(f, *out):
+        return lib.jit(lib.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=out[0] if out else P("x")))(x)
 
     return (
         shards_of(along(lambda x: x - lax.pmean(x, "x"))),
@@ -157,7 +157,12 @@ def keys(lib):
     split = lib.jit(lambda key: lib.random.split(key, 8), out_shardings=sharding)(key)
     uniform = lib.jit(lib.vmap(lib.random.uniform))(split)
     words = lib.jit(lambda keys: lib.random.key_data(keys))(split)
-    return shards_of(draw(key)), shards_of(uniform), shards_of(words), [shards_of(draw(lib.random.key(i)))[0] for i in range(4)]
+    return (
+        shards_of(draw(key)),
+        shards_of(uniform),
+        shards_of(words),
+        [shards_of(draw(lib.random.key(i)))[0] for i in range(4)],
+    )
 
 
 def built(lib):
@@ -212,7 +217,6 @@ def raised(call):
 
 
 def refused(lib):
-    mesh, _ = setup(lib)
     x = sharded(lib)
     far = lib.devices()[-1 if lib.process_index() == 0 else 0]
     return {

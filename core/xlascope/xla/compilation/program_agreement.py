@@ -97,7 +97,9 @@ def _explain(membership: Membership, processes: Sequence[int], programs: dict[in
         difference = _find_difference(json.loads(texts), json.loads(exchanged[other]), me, other)
     except Exception as error:  # the message is worth more than the reason why it is incomplete
         difference = f"The programs' texts could not be compared: {error}"
-    described = [f"process {process} {programs[process]['name']}{programs[process]['where']}" for process in (me, other)]
+    described = [
+        f"process {process} {programs[process]['name']}{programs[process]['where']}" for process in (me, other)
+    ]
     return (
         f"processes {me} and {other} were about to run different programs together: {', '.join(described)}.\n"
         f"{difference}\n"
@@ -105,19 +107,19 @@ def _explain(membership: Membership, processes: Sequence[int], programs: dict[in
     )
 
 
-def _find_difference(mine: Sequence[str], others: Sequence[str], me: int, other: int) -> str:
+def _find_difference(mine: Sequence[str], peer: Sequence[str], me: int, other: int) -> str:
     """Return the first difference of two programs: text, text with locations, options, of each process."""
-    if mine[0] == others[0]:
-        changed = [line for line in difflib.ndiff(mine[2].splitlines(), others[2].splitlines()) if line[0] in "+-"]
+    if mine[0] == peer[0]:
+        changed = [line for line in difflib.ndiff(mine[2].splitlines(), peer[2].splitlines()) if line[0] in "+-"]
         return f"XLA's options differ: {'; '.join(changed)[:_MAX_LINE_CHARS]}"
-    lines, other_lines = mine[0].splitlines(), others[0].splitlines()
+    lines, other_lines = mine[0].splitlines(), peer[0].splitlines()
     first = next(
         (i for i, pair in enumerate(zip(lines, other_lines, strict=False)) if pair[0] != pair[1]),
         min(len(lines), len(other_lines)),
     )
     return "\n".join(
         f"In process {process}: {_line_at(plain, first)}{_location_at(located, plain, first)}"
-        for process, plain, located in ((me, lines, mine[1]), (other, other_lines, others[1]))
+        for process, plain, located in ((me, lines, mine[1]), (other, other_lines, peer[1]))
     )
 
 

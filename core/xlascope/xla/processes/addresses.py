@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from ...errors import DistributedError
 
-
 _MAX_WAITING_CALLERS_COUNT = 1024
 
 

@@ -62,17 +62,16 @@ class Heartbeats:
 
     def _wait_for_states(self, states: tuple[str, ...], seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        others = {str(process) for process in self._facts} - {str(self._process_id)}
+        peers = {str(process) for process in self._facts} - {str(self._process_id)}
         with contextlib.suppress(JaxRuntimeError):
             self._write_state()
             while failure() is None and time.monotonic() < deadline:
                 signs = self._store.read_folder(_FOLDER)
-                if all(signs.get(process, "").startswith(states) for process in others):
+                if all(signs.get(process, "").startswith(states) for process in peers):
                     return
                 time.sleep(_POLL_SECONDS)
 
-    @property
-    def departed(self) -> Sequence[int]:
+    def find_departed(self) -> Sequence[int]:
         """Return the numbers of the processes that have ended their work in order."""
         return [process for process, (sign, _) in self._signs.items() if sign.startswith((_LEAVING, _DEPARTED))]
 
@@ -121,5 +120,3 @@ def lost_peer_error(process: int, facts: ProcessFacts, cause: str) -> PeerLostEr
         "The job cannot go on without it: end the other processes and start all of them again, from the last "
         "state that was saved."
     )
-
-

@@ -31,7 +31,7 @@ _DISCONNECTION_SECONDS = 0.2
 _MAX_FOLLOWER_WAIT_SECONDS = 60.0
 #: jaxlib connects processes that have met within this time.
 _MAX_CONNECTION_SECONDS = 60
-_ERRORS_ONLY_LEVEL = 2
+_MIN_ERROR_LOG_LEVEL = 2
 
 
 class JobTimeouts(NamedTuple):
@@ -66,7 +66,7 @@ class Membership:
 
     def _start_service(self, bind_address: HostAndPort) -> Any:
         try:
-            with xla_log_level(_ERRORS_ONLY_LEVEL):  # it warns of `recoverable`
+            with xla_log_level(_MIN_ERROR_LOG_LEVEL):  # it warns of `recoverable`
                 return _jax.get_distributed_runtime_service(
                     str(bind_address),
                     self.num_processes,
@@ -124,14 +124,15 @@ class Membership:
         while time.monotonic() < deadline:
             if failure() is not None:
                 return failure()
-            if self.heartbeats.departed:
-                return _departed_error(self.heartbeats.departed)
+            departed = self.heartbeats.find_departed()
+            if departed:
+                return _departed_error(departed)
             time.sleep(0.1)
         return None
 
     def require_presence(self, process: int) -> None:
         """Raise PeerLostError if a process has left the job in order, though this one still needs it."""
-        if process in self.heartbeats.departed:
+        if process in self.heartbeats.find_departed():
             raise _departed_error([process])
 
     def leave(self, reason: str | None = None) -> None:

@@ -62,31 +62,31 @@ def _admit(caller: socket.socket, facts: AllFacts) -> str | None:
         message = json.loads(_receive(caller, time.monotonic() + _MAX_GREETING_SECONDS))
         if message["greeting"] != _GREETING:
             return None
-        process, theirs = int(message["process"]), ProcessFacts.from_text(message["facts"])
+        process, arrival = int(message["process"]), ProcessFacts.from_text(message["facts"])
     except (OSError, ValueError, KeyError, TypeError):
         return None  # some other program
-    problem = _find_conflict(process, theirs, facts)
+    problem = _find_conflict(process, arrival, facts)
     if problem is None:
-        facts[process] = theirs
+        facts[process] = arrival
     return problem
 
 
-def _find_conflict(process: int, theirs: ProcessFacts, facts: Mapping[int, ProcessFacts]) -> str | None:
+def _find_conflict(process: int, arrival: ProcessFacts, facts: Mapping[int, ProcessFacts]) -> str | None:
     """Return why a process does not fit those that have come, None if it does."""
     first = facts[0]
-    if theirs.num_processes != first.num_processes:
+    if arrival.num_processes != first.num_processes:
         return (
-            f"process {process} (pid {theirs.pid} on {theirs.host}) was given num_processes={theirs.num_processes}, "
+            f"process {process} (pid {arrival.pid} on {arrival.host}) was given num_processes={arrival.num_processes}, "
             f"and process 0 num_processes={first.num_processes}.\nGive all of them the same number."
         )
     if process in facts:
         return (
             f"two processes were given process_id={process}: pid {facts[process].pid} on {facts[process].host} and "
-            f"pid {theirs.pid} on {theirs.host}.\nGive each its own number, from 0 to {first.num_processes - 1}."
+            f"pid {arrival.pid} on {arrival.host}.\nGive each its own number, from 0 to {first.num_processes - 1}."
         )
-    if (theirs.jaxlib, theirs.interface) != (first.jaxlib, first.interface):
+    if (arrival.jaxlib, arrival.interface) != (first.jaxlib, first.interface):
         return (
-            f"process {process} (on {theirs.host}) has jaxlib {theirs.jaxlib}, and process 0 (on {first.host}) has "
+            f"process {process} (on {arrival.host}) has jaxlib {arrival.jaxlib}, and process 0 (on {first.host}) has "
             f"jaxlib {first.jaxlib}: programs compiled by both would not fit together.\n"
             f"Install the same one everywhere: pip install jaxlib=={first.jaxlib}"
         )
@@ -129,7 +129,9 @@ def _connections(address: HostAndPort, deadline: float) -> Iterator[socket.socke
     """Yield connections to an address, one at a time, until ``deadline``."""
     while time.monotonic() < deadline:
         try:
-            yield socket.create_connection(tuple(address), max(_POLL_SECONDS, min(5.0, deadline - time.monotonic())))
+            yield socket.create_connection(
+                (address.host, address.port), max(_POLL_SECONDS, min(5.0, deadline - time.monotonic()))
+            )
         except OSError:
             time.sleep(_POLL_SECONDS)
 

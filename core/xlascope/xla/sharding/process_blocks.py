@@ -15,7 +15,7 @@ class AxisBlocks(NamedTuple):
     ``is_uniform`` says that any two processes have the same blocks, or equally many and none in common.
     """
 
-    count: int
+    block_count: int
     local_blocks: tuple[int, ...]
     is_uniform: bool
 
@@ -68,14 +68,14 @@ def _axis_size(
         raise ValueError(
             _explain(requested, local_shape, f"processes have different blocks of axis {axis}: give it whole.")
         )
-    inferred = local_size * blocks.count // len(blocks.local_blocks)
-    if size not in (None, inferred) or local_size * blocks.count % len(blocks.local_blocks):
+    inferred = local_size * blocks.block_count // len(blocks.local_blocks)
+    if size not in (None, inferred) or local_size * blocks.block_count % len(blocks.local_blocks):
         raise ValueError(
             _explain(
                 requested,
                 local_shape,
-                f"this process has {len(blocks.local_blocks)} of the {blocks.count} blocks of axis {axis}, so the "
-                f"whole axis would have size {inferred}.",
+                f"this process has {len(blocks.local_blocks)} of the {blocks.block_count} blocks of axis {axis}, so "
+                f"the whole axis would have size {inferred}.",
             )
         )
     return inferred
@@ -95,7 +95,7 @@ def to_local_index(
     """Return where the shard at ``index`` of the whole array is in the data of this process."""
     blocks = find_axis_blocks(sharding, len(local_shape))
     return tuple(
-        part if size == local_size else _move_slice(part, size // axis.count, axis.local_blocks)
+        part if size == local_size else _move_slice(part, size // axis.block_count, axis.local_blocks)
         for part, size, local_size, axis in zip(index, global_shape, local_shape, blocks, strict=True)
     )
 
