@@ -1,7 +1,4 @@
-"""Programs of two processes with two devices each, as either library runs them: what each process sees.
-
-``every(lib)`` returns a value for each name; an exception stands as the name of its class.
-"""
+"""Programs on four devices, of two processes with two each or of one, as either library runs them."""
 
 import importlib
 import traceback
@@ -14,6 +11,7 @@ LABELS = np.sin(ROWS.sum(1))
 
 
 def setup(lib):
+    """A mesh of four devices in a row, and one of two by two."""
     mesh = lib.make_mesh((4,), ("x",), axis_types=(lib.sharding.AxisType.Auto,))
     square = lib.make_mesh((2, 2), ("data", "tensor"), axis_types=(lib.sharding.AxisType.Auto,) * 2)
     return mesh, square
@@ -212,7 +210,7 @@ def raised(call):
     try:
         call()
     except Exception as error:
-        return type(error).__name__
+        return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
     return "nothing"
 
 
@@ -271,18 +269,26 @@ def replicas(lib):
     return [shards_of(f(mine)) for _ in range(4)], np.asarray(total(mine))
 
 
-PROGRAMS = (
-    *(facts, placed, members, texts, jitted, scalars, eager, resharded, mapped, differentiated, donated, keys, built),
-    *(gathered, synchronized, refused, trained, replicas),
-)
+#: Programs that give in each process the part of its devices of what one process with all devices gives.
+ALIKE = (placed, jitted, scalars, eager, resharded, mapped, differentiated, donated, keys, trained)
+#: Programs that give each process something of its own.
+OWN = (facts, members, texts, built, gathered, synchronized, refused, replicas)
 
 
-def every(lib):
-    """Run every program; what one raises stands in place of its value."""
+def run_all(lib, programs):
+    """Run programs; what one raises stands in place of its value."""
     found = {}
-    for program in PROGRAMS:
+    for program in programs:
         try:
             found[program.__name__] = program(lib)
         except Exception as error:
-            found[program.__name__] = "raised", type(error).__name__, traceback.format_exc()[-1500:]
+            found[program.__name__] = "raised", type(error).__name__, traceback.format_exc()[-3000:]
     return found
+
+
+def every(lib):
+    return run_all(lib, ALIKE + OWN)
+
+
+def alike(lib):
+    return run_all(lib, ALIKE)
