@@ -26,8 +26,6 @@ FAULTS = {
     "an end": (2, 0, "PeerLostError", "left the job while this process still computes with it"),
     "killed while the others sleep": (2, 0, "process ends", "The main thread cannot be reached"),
 }
-#: Seconds until the error, with heartbeats of 6 s and as long to start; the machine may be busy.
-MAX_SECONDS = 60
 
 
 @pytest.mark.slow
@@ -44,4 +42,3 @@ def test_a_fault_is_an_error_of_the_others(fault, record_property):
     print(f"{fault}: {since:.1f} s")
     assert ended.status == (75 if error == "process ends" else 1), ended.error
     assert error in ended.error and message in ended.error, ended.error
-    assert since < MAX_SECONDS

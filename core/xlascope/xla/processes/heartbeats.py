@@ -48,28 +48,25 @@ class Heartbeats:
     def stop(self, reason: str | None = None) -> None:
         """Stop the thread, and tell the others that this process leaves; ``reason`` says by which error, if any."""
         self._stopped.set()
-        with contextlib.suppress(JaxRuntimeError):
-            self._write(_DEPARTED if reason is None else f"{_FAILED}{reason}")
+        self._write(_DEPARTED if reason is None else f"{_FAILED}{reason}")
 
-    def wait_for_leaving(self, seconds: float) -> None:
-        """Tell the others that this process has ended its work, and wait until all have, at most that long."""
+    def wait_for_leaving(self) -> None:
+        """Tell the others that this process has ended its work, and wait until all have."""
         self._state = _LEAVING
-        self._wait_for_states((_LEAVING, _DEPARTED, _FAILED), seconds)
+        self._write_state()
+        self._wait_for_states((_LEAVING, _DEPARTED, _FAILED))
 
-    def wait_for_departure(self, seconds: float) -> None:
-        """Wait until all other processes have left or failed, at most that many seconds."""
-        self._wait_for_states((_DEPARTED, _FAILED), seconds)
+    def wait_for_departure(self) -> None:
+        """Wait until all other processes have left or failed."""
+        self._wait_for_states((_DEPARTED, _FAILED))
 
-    def _wait_for_states(self, states: tuple[str, ...], seconds: float) -> None:
-        deadline = time.monotonic() + seconds
+    def _wait_for_states(self, states: tuple[str, ...]) -> None:
         peers = {str(process) for process in self._facts} - {str(self._process_id)}
-        with contextlib.suppress(JaxRuntimeError):
-            self._write_state()
-            while failure() is None and time.monotonic() < deadline:
-                signs = self._store.read_folder(_FOLDER)
-                if all(signs.get(process, "").startswith(states) for process in peers):
-                    return
-                time.sleep(_POLL_SECONDS)
+        while failure() is None:
+            signs = self._store.read_folder(_FOLDER)
+            if all(signs.get(process, "").startswith(states) for process in peers):
+                return
+            time.sleep(_POLL_SECONDS)
 
     def find_departed(self) -> Sequence[int]:
         """Return the numbers of the processes that have ended their work in order."""

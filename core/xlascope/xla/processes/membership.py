@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxlib import _jax
@@ -12,7 +13,7 @@ from jaxlib import _jax
 from ...errors import CoordinatorLostError, DistributedError, PeerLostError
 from ...runtime.errors import JaxRuntimeError
 from ...runtime.xla_log_level import xla_log_level
-from ..system.worker_thread import run_uninterruptible
+from ..system.worker_thread import UninterruptibleTask, run_uninterruptible
 from .addresses import HostAndPort, find_own_address
 from .failure_state import failure, note_failure, stop_delivery
 from .heartbeats import Heartbeats
@@ -28,7 +29,8 @@ _MAX_PARTING_SECONDS = 3.0
 #: Between a process's last message and its disconnection; a later one is an error that nobody sees.
 _DISCONNECTION_SECONDS = 0.2
 #: The other processes wait this long for those that have not ended their work. Process 0 waits until its timeout.
-_MAX_FOLLOWER_WAIT_SECONDS = 60.0
+_MAX_FOLLOWER_WAIT_SECONDS = 30.0
+_POLL_SECONDS = 0.05
 #: jaxlib connects processes that have met within this time.
 _MAX_CONNECTION_SECONDS = 60
 _MIN_ERROR_LOG_LEVEL = 2
@@ -143,22 +145,35 @@ class Membership:
         stop_delivery()
         if isinstance(failure(), CoordinatorLostError):
             return  # there is nobody to tell
-        coordinates = self._service is not None
+        limit = self.timeouts.shutdown
+        if self._service is None:
+            limit = min(limit, _MAX_FOLLOWER_WAIT_SECONDS)
         if reason is None and failure() is None:
-            limit = self.timeouts.shutdown
-            self.heartbeats.wait_for_leaving(limit if coordinates else min(limit, _MAX_FOLLOWER_WAIT_SECONDS))
+            _run_briefly(self.heartbeats.wait_for_leaving, limit)
         self.is_leaving = True
-        self.heartbeats.stop(reason)
-        if failure() is not None and not coordinates:
-            return
-        if coordinates and self.num_processes > 1:
-            self.heartbeats.wait_for_departure(_MAX_PARTING_SECONDS)
+        _run_briefly(functools.partial(self.heartbeats.stop, reason), _MAX_PARTING_SECONDS)
+        if self._service is not None and self.num_processes > 1:
+            _run_briefly(self.heartbeats.wait_for_departure, _MAX_PARTING_SECONDS)
             time.sleep(_DISCONNECTION_SECONDS)
         if failure() is None:
-            with contextlib.suppress(RuntimeError):  # JaxRuntimeError is one
-                self.client.shutdown()
+            _run_briefly(self.client.shutdown, _MAX_PARTING_SECONDS)
             if self._service is not None:
-                self._service.shutdown()
+                _run_briefly(self._service.shutdown, _MAX_PARTING_SECONDS)
+
+
+def _run_briefly(run: Callable[[], object], seconds: float) -> None:
+    """Run ``run()`` on another thread, and wait for it at most that many seconds, and only while the job is well.
+
+    A service that is gone may let it wait for minutes. Errors of jaxlib are ignored.
+    """
+    task = UninterruptibleTask(run)
+    task.start_on_worker()
+    deadline = time.monotonic() + seconds
+    while failure() is None and time.monotonic() < deadline and not task.wait_for(_POLL_SECONDS):
+        pass
+    if task.is_done:
+        with contextlib.suppress(RuntimeError):  # JaxRuntimeError is one
+            task.result()
 
 
 def _departed_error(processes: Sequence[int]) -> PeerLostError:
