@@ -269,10 +269,48 @@ def replicas(lib):
     return [shards_of(f(mine)) for _ in range(4)], np.asarray(total(mine))
 
 
+def called_back(lib):
+    """Each process calls Python for its own devices."""
+    x = sharded(lib)
+    seen = []
+
+    def double(part):
+        seen.append(part.shape)
+        return part * 2
+
+    def on_each(part):
+        return lib.pure_callback(double, lib.ShapeDtypeStruct(part.shape, part.dtype), part)
+
+    mesh, _ = setup(lib)
+    f = lib.jit(lib.shard_map(on_each, mesh=mesh, in_specs=lib.P("x"), out_specs=lib.P("x"), check_vma=False))
+    return shards_of(f(x)), sorted(seen)
+
+
+def after_other_work(lib):
+    """Process 1 has compiled other programs before, and forgotten some: what both compile then is the same."""
+    jnp = lib.numpy
+    if lib.process_index() == 1:
+        for size in range(3, 9):
+            y = jnp.ones(size)
+            for _ in range(size):
+                y = jnp.tanh(y) * size
+            lib.jit(lambda y: jnp.sin(y).sum() * y)(y).block_until_ready()
+        lib.clear_caches()
+
+    def unrolled(x):
+        y = x
+        for _ in range(12):  # what a cost model may reroll, and values that many kernels would compute again
+            y = jnp.tanh(y @ x.T @ x) * 0.1 + jnp.exp(-y * y) * jnp.sum(y, axis=0)
+        return y
+
+    f = lib.jit(lambda x: (unrolled(x), lib.grad(lambda x: unrolled(x).sum())(x)))
+    return [shards_of(part) for part in f(sharded(lib, value=WHOLE / 100))]
+
+
 #: Programs that give in each process the part of its devices of what one process with all devices gives.
-ALIKE = (placed, jitted, scalars, eager, resharded, mapped, differentiated, donated, keys, trained)
+ALIKE = (placed, jitted, scalars, eager, resharded, mapped, differentiated, donated, keys, trained, after_other_work)
 #: Programs that give each process something of its own.
-OWN = (facts, members, texts, built, gathered, synchronized, refused, replicas)
+OWN = (facts, members, texts, built, gathered, synchronized, refused, replicas, called_back)
 
 
 def run_all(lib, programs):
@@ -292,3 +330,11 @@ def every(lib):
 
 def alike(lib):
     return run_all(lib, ALIKE)
+
+
+def cached(lib):
+    """Whether the programs of a job with a cache on disk were compiled or loaded."""
+    found = []
+    lib.records.watch(lambda record: found.append(record.cache) if isinstance(record, lib.records.Compiled) else None)
+    value = train(lib, True)
+    return found, value

@@ -118,3 +118,25 @@ def test_processes_of_jax_give_the_same(in_processes, found):
     expected = in_processes(FILE, "every", 2, 2, "jax", JAX_CPU_COLLECTIVES_IMPLEMENTATION="gloo")
     for process in (0, 1):
         assert values_differ(found[process], expected[process]) == []
+
+
+def test_each_process_calls_its_own_python(found):
+    for process in (0, 1):
+        shards, calls = found[process]["called_back"]
+        assert calls == [(2, 4), (2, 4)]
+        for _, index, _, data in shards:
+            np.testing.assert_array_equal(data, PROGRAMS.WHOLE[index] * 2)
+
+
+@pytest.mark.slow
+def test_a_cache_on_disk_serves_all_processes(in_processes, tmp_path):
+    first, again = [in_processes(FILE, "cached", 2, 2, XLASCOPE_COMPILATION_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    assert "miss" in first[0][0]
+    assert all(set(caches) == {"hit"} for caches, _ in again)
+    assert [value for _, value in first] == [value for _, value in again]
+
+
+@pytest.mark.slow
+def test_programs_need_not_be_compared(in_processes, found):
+    uncompared = in_processes(FILE, "every", 2, 2, XLASCOPE_COMPARE_PROGRAMS="0")
+    assert values_differ(uncompared, found) == []

@@ -64,7 +64,7 @@ def read_open_mpi(environment: Environment) -> ProcessLayout | None:
     job, _, contact = uri.partition(";")
     _, _, addresses = contact.partition("://")
     hosts = addresses.rpartition(":")[0].strip("[]")
-    address = f"{hosts.split(',')[0]}:{_port_of_job(int(job.split('.')[0]))}"
+    address = f"{hosts.split(',')[0]}:{_port_of_job(int(job.split('.')[0]) // _LAST_PORTS_COUNT)}"
     return ProcessLayout(
         "ompi",
         address,
