@@ -16,7 +16,7 @@ from tests import compiling
 
 HERE = Path(__file__).parent
 #: A job that has not ended by then is a failure of the test.
-MAX_JOB_SECONDS = 240
+MAX_JOB_SECONDS = 150
 
 _RUN = """
 import importlib, importlib.util, pickle, sys

@@ -300,7 +300,7 @@ def after_other_work(lib):
     def unrolled(x):
         y = x
         for _ in range(12):  # what a cost model may reroll, and values that many kernels would compute again
-            y = jnp.tanh(y @ x.T @ x) * 0.1 + jnp.exp(-y * y) * jnp.sum(y, axis=0)
+            y = jnp.tanh(y) * 0.5 + jnp.exp(-y * y) * jnp.mean(x * y, axis=0) * 0.1
         return y
 
     f = lib.jit(lambda x: (unrolled(x), lib.grad(lambda x: unrolled(x).sum())(x)))

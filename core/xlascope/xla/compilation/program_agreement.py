@@ -14,10 +14,11 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import ProgramMismatchError
 from ...ir.user_frames import user_line, where_text
+from ...lru_cache import LRUCache
 from ...runtime.boot import compare_programs
 from ..processes.failure_state import require_healthy
 from ..processes.job import current_membership
@@ -29,6 +30,8 @@ _MAX_SILENT_SECONDS = 60.0
 _MAX_TEXT_SECONDS = 30.0
 _MAX_WAIT_SECONDS = 1e9
 _MAX_LINE_CHARS = 300
+#: Digests of programs to which all processes of a group have come.
+_agreed_programs: LRUCache[tuple[str, str], bool] = LRUCache(4096)
 _MODULE_NAME = re.compile(r"(module @\S+?)\.\d+\b")
 
 
@@ -60,51 +63,89 @@ def _here() -> str:
 
 
 def _compare(membership: Membership, processes: Sequence[int], name: str, module: Any, options: Any) -> None:
+    """Wait until all processes have come to this program, now or before; raise ProgramMismatchError if one cannot.
+
+    A process may compile a program again that the others still have, so programs are found by their digests, never
+    counted. Two processes differ if each waits at a program to which the other has never come.
+    """
     text = _MODULE_NAME.sub(r"\1", str(module))
     digest = hashlib.sha256(text.encode() + options.SerializeAsString()).hexdigest()
-    mine = {"digest": digest, "name": name, "where": _here()}
-    check = functools.partial(_check_waiting, membership, name, mine["where"], [time.monotonic()])
-    answers = membership.store.gather("programs", json.dumps(mine), processes, _MAX_WAIT_SECONDS, check)
-    programs = {process: json.loads(answer) for process, answer in answers.items()}
-    if len({program["digest"] for program in programs.values()}) > 1:
+    group = "-".join(map(str, processes))
+    if (group, digest) in _agreed_programs:
+        return
+    store, me = membership.store, membership.process_id
+    where = _here()
+    store.write(f"programs/{group}/{digest}/{me}", json.dumps({"name": name, "where": where}), overwrite=True)
+    store.write(f"waiting/{group}/{me}", digest, overwrite=True)
+    meeting = _Meeting(membership, group, digest, f"{name}{where}", time.monotonic())
+    deadline = time.monotonic() + _MAX_WAIT_SECONDS
+    try:
+        for process in processes:
+            store.wait_for(f"programs/{group}/{digest}/{process}", deadline, functools.partial(meeting.check, process))
+    except _OtherProgramError as other:
         options_text = str(options.executable_build_options) + str(options.env_option_overrides)
         located = module.operation.get_asm(enable_debug_info=True, pretty_debug_info=True)
-        texts = json.dumps([text, _MODULE_NAME.sub(r"\1", located), options_text])
-        raise ProgramMismatchError(_explain(membership, processes, programs, texts))
+        texts = [text, _MODULE_NAME.sub(r"\1", located), options_text]
+        raise ProgramMismatchError(meeting.explain(other.process, other.digest, texts)) from None
+    store.write(f"waiting/{group}/{me}", "", overwrite=True)
+    _agreed_programs[group, digest] = True
 
 
-def _check_waiting(membership: Membership, name: str, where: str, since: list[float], process: int) -> None:
-    """Raise PeerLostError if ``process`` has left; warn once if it lets the others wait for long."""
-    membership.require_presence(process)
-    if since and time.monotonic() - since[0] > _MAX_SILENT_SECONDS:
-        since.clear()
-        warnings.warn(
-            f"process {membership.process_id} has been waiting for {_MAX_SILENT_SECONDS:.0f} s for process {process} "
-            f"to come to the program {name}{where}, which both run together",
-            stacklevel=2,
+@functools.lru_cache(64)
+def _warn_once(message: str) -> None:
+    warnings.warn(message, stacklevel=2)
+
+
+class _OtherProgramError(Exception):
+    """Signal that ``process`` waits at the program with ``digest``, to which this process has never come."""
+
+    def __init__(self, process: int, digest: str) -> None:
+        self.process, self.digest = process, digest
+
+
+class _Meeting(NamedTuple):
+    """Wait of this process at a program, described by ``label``, for the other processes of a group."""
+
+    membership: Membership
+    group: str
+    digest: str
+    label: str
+    began: float
+
+    def check(self, process: int) -> None:
+        """Raise if ``process`` will not come: it has left, or it waits at another program. Warn after a minute."""
+        self.membership.require_presence(process)
+        store, me = self.membership.store, self.membership.process_id
+        other = store.read_folder(f"waiting/{self.group}").get(str(process), "")
+        if other not in ("", self.digest) and str(me) not in store.read_folder(f"programs/{self.group}/{other}"):
+            raise _OtherProgramError(process, other)
+        if time.monotonic() - self.began > _MAX_SILENT_SECONDS:
+            _warn_once(
+                f"process {me} has been waiting for more than {_MAX_SILENT_SECONDS:.0f} s for process {process} to "
+                f"come to the program {self.label}, which both run together"
+            )
+
+    def explain(self, other: int, other_digest: str, texts: Sequence[str]) -> str:
+        """Return the message about this program and that of process ``other``; ``texts`` are those of this one.
+
+        They are exchanged for those of the other.
+        """
+        store, me = self.membership.store, self.membership.process_id
+        try:
+            store.write(f"texts/{self.group}/{self.digest}/{me}", json.dumps(texts))
+            exchanged = store.wait_for(
+                f"texts/{self.group}/{other_digest}/{other}", time.monotonic() + _MAX_TEXT_SECONDS
+            )
+            difference = _find_difference(texts, json.loads(exchanged or "0"), me, other)
+        except Exception as error:  # the message is worth more than the reason why it is incomplete
+            difference = f"The programs' texts could not be compared: {error}"
+        program = json.loads(store.read_folder(f"programs/{self.group}/{other_digest}")[str(other)])
+        return (
+            f"processes {me} and {other} were about to run different programs together: process {me} {self.label}, "
+            f"process {other} {program['name']}{program['where']}.\n{difference}\n"
+            "Let nothing that a program is made of (shapes, constants, branches of Python, settings) depend on the "
+            "process."
         )
-
-
-def _explain(membership: Membership, processes: Sequence[int], programs: dict[int, Any], texts: str) -> str:
-    """Return the message about processes with different programs, each described in ``programs``.
-
-    ``texts`` are those of this process's program, which are exchanged for those of the other.
-    """
-    me = membership.process_id
-    other = next(process for process in processes if programs[process]["digest"] != programs[me]["digest"])
-    try:
-        exchanged = membership.store.gather("texts", texts, processes, _MAX_TEXT_SECONDS)
-        difference = _find_difference(json.loads(texts), json.loads(exchanged[other]), me, other)
-    except Exception as error:  # the message is worth more than the reason why it is incomplete
-        difference = f"The programs' texts could not be compared: {error}"
-    described = [
-        f"process {process} {programs[process]['name']}{programs[process]['where']}" for process in (me, other)
-    ]
-    return (
-        f"processes {me} and {other} were about to run different programs together: {', '.join(described)}.\n"
-        f"{difference}\n"
-        "Let nothing that a program is made of (shapes, constants, branches of Python, settings) depend on the process."
-    )
 
 
 def _find_difference(mine: Sequence[str], peer: Sequence[str], me: int, other: int) -> str:
