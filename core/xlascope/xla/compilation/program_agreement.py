@@ -117,7 +117,11 @@ class _Meeting(NamedTuple):
         self.membership.require_presence(process)
         store, me = self.membership.store, self.membership.process_id
         other = store.read_folder(f"waiting/{self.group}").get(str(process), "")
-        if other not in ("", self.digest) and str(me) not in store.read_folder(f"programs/{self.group}/{other}"):
+        if (
+            other not in ("", self.digest)
+            and str(me) not in store.read_folder(f"programs/{self.group}/{other}")
+            and str(process) not in store.read_folder(f"programs/{self.group}/{self.digest}")  # it is ahead
+        ):
             raise _OtherProgramError(process, other)
         if time.monotonic() - self.began > _MAX_SILENT_SECONDS:
             _warn_once(
@@ -170,8 +174,9 @@ def _line_at(lines: Sequence[str], index: int) -> str:
 
 def _location_at(located: str, plain: Sequence[str], index: int) -> str:
     """Return the file and line of the operation in line ``index`` as `` at file.py:12``, "" if it has none."""
-    lines = located.splitlines()
+    lines = located[located.find("module @") :].splitlines()
     if len(lines) < len(plain) or index >= len(lines):
         return ""
-    match = re.search(r'"([^"]+\.py|<[^"]+>)":(\d+)', lines[index][len(plain[index]) :])
-    return "" if match is None else f", at {match[1]}:{match[2]}"
+    label = re.search(r"\((#loc\d+)\)\s*$", lines[index])
+    location = None if label is None else re.search(rf"^{label[1]} = \"?(.+?)\"?:(\d+)", located, re.MULTILINE)
+    return "" if location is None else f", at {location[1]}:{location[2]}"
