@@ -1,13 +1,14 @@
 """Training on scikit-learn's digits: on one device, data-parallel and tensor-parallel on all devices."""
 
+import importlib
+
 import numpy as np
-from sklearn.datasets import load_digits
 
 STEPS = 30
 
 
 def data():
-    digits = load_digits()
+    digits = importlib.import_module("sklearn.datasets").load_digits()
     return np.float32(digits.data[:1024] / 16), np.eye(10, dtype=np.float32)[digits.target[:1024]]
 
 
