@@ -170,6 +170,7 @@ GROWING = {
     "inspect/running/engines._subscribers": "those that watch, who take themselves out",
     "inspect/running/engines._registered": "one of each engine in the process",
     "ir/operation._registry": "one of each class of operations, which is there anyway",
+    "xla/processes/terminate_handler._installed_handlers": "one of each job, of which a process joins one",
     "ir/user_frames.title_providers": "one of each extension that is loaded",
     "ir/user_frames.source_restorers": "one of each extension that is loaded, which takes itself out",
     "numpy/indexing._device_indices": "ends at 1,024",

@@ -35,6 +35,7 @@ from ..system.collection_pause import pause_collection
 from ..system.logs import log_compilation
 from .compile_request import CompileRequest, Flags
 from .executable_record import cost_analysis, describe_executable, memory_stats
+from .program_agreement import require_agreement
 from .reroll_policy import reroll_repeats
 
 _module_counter = itertools.count(1)
@@ -265,11 +266,13 @@ def compile_lowered(
     ``replacement`` is given by tiered compilation, which compiles the program quickly here and with all optimizations
     on another thread: it stands for that other version, and is stored in the result. Such a quick executable is
     neither loaded from the persistent cache nor stored in it. Raises CompilationError when XLA refuses the program,
-    OutOfMemoryError when its results, or what XLA computes ahead, do not fit into memory, and XLA's own error for an
-    unknown flag.
+    OutOfMemoryError when its results, or what XLA computes ahead, do not fit into memory, ProgramMismatchError when
+    other processes are about to run another program in its place, and XLA's own error for an unknown flag.
     """
     require_memory(program.program, program.request.donated, device)
     name, kept_operands = program.name, program.lowered_module.kept_operands
+    make_options = functools.partial(_compile_options, program, device)
+    require_agreement(name, program.lowered_module.module, make_options, program.devices(device))
     began, clock = _publish_start(program.number, name, "compile")
     try:
         with stage_span("compile", program.number, name):
