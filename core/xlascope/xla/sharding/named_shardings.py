@@ -31,7 +31,7 @@ Index = tuple[slice, ...]
 def _is_local(device: Any) -> bool:
     """Return whether a device belongs to this process; a planned device, which has no client, counts as local."""
     client = getattr(device, "client", None)
-    return client is None or device.process_index == client.process_index()  # type: ignore[no-any-return]
+    return bool(client is None or device.process_index == client.process_index())
 
 
 class MultiDeviceSharding:
