@@ -17,7 +17,7 @@
 # make notebooks  run the notebooks and keep what they show in the files; BOOK=notebooks/01_… (or several) makes these alone
 # make docs    the pages, the notebooks and the reference as a site: build/docs/html/index.html
 # make wheel   what pip installs, into dist/
-# make bench   side by side with jax, into bench/RESULTS.md; CASE=mlp_trace (or several) prints these alone
+# make bench   side by side with jax, into bench/RESULTS.md; CASE=mlp_trace (or several) alone; SINCE=REV: with a revision
 # make guard   whether tracing has become more expensive, in instructions of Python
 #
 # Everything lives in .venv, made with PYTHON (3.11 or newer): make test PYTHON=python3.12
@@ -142,7 +142,7 @@ wheel: | $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python -m bench $(if $(CASE),--only $(CASE))
+	$(BIN)/python -m bench $(CASE) $(if $(SINCE),--since $(SINCE))
 
 guard: $(VENV)/.installed-test
 	$(BIN)/python -m bench.guard

@@ -1,12 +1,20 @@
-"""``python -m bench``: all cases on both sides in turn, and what watching costs; prints them and writes RESULTS.md."""
+"""``python -m bench`` (``make bench``): every case of every table in one run, into RESULTS.md and results.json.
+
+Both sides are asked in turn, so that what disturbs the machine meets both; a row has the median of the ratios, its
+quartiles and its 95 % interval. The first table compares xlascope with itself: what it shows is the machine's own
+spread. Names of tables, of cases or of reports print these alone and write nothing. ``--since REV`` compares xlascope
+as it is with a revision of it, instead of with jax.
+"""
 
 from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import datetime
 import functools
 import importlib.metadata
+import math
 import os
 import pathlib
 import platform
@@ -15,67 +23,216 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from . import devices, everyday, first_result, libraries, watched_jax
-from .cases import CASES, MODEL_CASES
-from .explorer import explorer
-from .functions import functions
-from .jury import __main__ as jury
-from .newton import table as newton_table
-from .results import PATH
-from .steps import table
-from .watched import costs, short_cells_table, watched
+from . import results
+from .groups import FRESH, GROUPS, OWN_SPREAD, Group
+from .paired import OURS_AND_JAX, Compared, Process, compare
+from .reports import REPORTS
 
-_GOALS = {
-    "import": "≤ 0.7",
-    "trace": "≤ 1/20 = 0.05",
-    "grad_trace": "≤ 1/20 = 0.05",
-    "vmap_grad_trace": "≤ 1/20 = 0.05",
-    "lower": "≤ 1/8 = 0.125",
-    "jit_dispatch": "≤ 1.0",
-    "compiled_call": "≤ 1.05",
-    "tree_map": "≤ 1.0",
-    "eager_sin": "≤ 1.0",
-    "eager_sum": "≤ 1.0",
-    "eager_grad": "≤ 0.1",
-    "eager_index": "≤ 0.2",
-    "eager_slice": "≤ 0.2",
-    "eager_gather": "≤ 0.3",
-    "eager_set": "≤ 0.3",
-    "asarray_numpy": "≤ 0.5",
-    "first_result_cold": "≤ 1/3 = 0.333",
-    "first_result_warm": "≤ 1/3 = 0.333",
-    "transformer_step": "≤ 0.75",
-} | {case: "≤ 1/8 = 0.125" if case.endswith("lower") else "≤ 1/12 = 0.083" for case in MODEL_CASES}
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_ROOT = pathlib.Path(__file__).parents[1]
+_PACKAGES = ("core", "kernel_ext", "widgets")
+_FRESH_ROUNDS = 5
+#: The highest ratio of a case to itself in another revision.
+_SINCE_GOAL = 1.05
+_FRESH_TITLE = "In a fresh process"
+
+Sides = tuple[Process, Process]
 
 
-class Measured(NamedTuple):
-    """Seconds of one case on one side, and the equations of its program where that says something."""
+def main() -> None:
+    """Run what the command line asks for, and print which cases fail their goals."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", help="tables, cases or reports to run; nothing is written then")
+    parser.add_argument("--only", nargs="*", default=[], help="the same")
+    parser.add_argument("--since", metavar="REV", help="compare with this revision of xlascope instead of with jax")
+    parser.add_argument("--rounds", type=int, help="how often each case is measured, instead of each table's number")
+    chosen = parser.parse_args()
+    names = [*chosen.names, *chosen.only]
+    with _sides(chosen.since) as sides:
+        run = _Run(sides, names, chosen.rounds)
+        run.measure_all()
+    print(run.summary())
+    if not names:
+        results.write_results(run.lines(chosen.since), run.data(chosen.since))
 
-    seconds: float
-    equations: int | None = None
+
+@contextlib.contextmanager
+def _sides(revision: str | None) -> Iterator[Sides]:
+    """The two sides: xlascope and jax, or xlascope as it is and in a revision, which a folder has for so long."""
+    if revision is None:
+        yield OURS_AND_JAX
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        tree = pathlib.Path(folder, "tree")
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(tree), revision], check=True, cwd=_ROOT)
+        try:
+            yield Process("xlascope", _environment(_ROOT)), Process("xlascope", _environment(tree))
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(tree)], check=True, cwd=_ROOT)
 
 
-def _measure(name: str, case: str) -> Measured:
-    """One case on one side, in a fresh process."""
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    if case == "import":
-        # Names are found on first use: what a program asks for first is part of it.
-        program = f"import {name}, {name}.numpy as jnp; {name}.grad, {name}.jit, jnp.sin, jnp.mean, jnp.dot"
-        command = [sys.executable, "-c", program]
-        # As for users: both sides' modules are compiled to bytecode once. Where Python is told to write none, only what
-        # pip installed would have it.
-        environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_bytecode())}
-        subprocess.run(command, check=True, env=environment)
-        began = time.perf_counter()
-        subprocess.run(command, check=True, env=environment)
-        return Measured(time.perf_counter() - began - _bare())
-    command = [sys.executable, "-m", "bench.one", name, case]
-    done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
-    seconds, *equations = done.stdout.splitlines()[-1].split()
-    return Measured(float(seconds), int(equations[0]) if equations else None)
+def _environment(tree: pathlib.Path) -> dict[str, str]:
+    """What makes Python import xlascope from a working tree, and the cases from this one."""
+    return {"PYTHONPATH": os.pathsep.join([*(str(tree / package) for package in _PACKAGES), str(_ROOT)])}
+
+
+class _Run:
+    """One run: what it found, by table. ``names`` choose tables and cases; () is all of them."""
+
+    def __init__(self, sides: Sides, names: Sequence[str], rounds: int | None) -> None:
+        self.sides, self.names, self.rounds = sides, names, rounds
+        self.titles = ("xlascope", "jax") if sides is OURS_AND_JAX else ("now", "before")
+        self.tables: dict[str, tuple[str, dict[str, tuple[Compared, float | None, int]]]] = {}
+        self.reports: dict[str, list[str]] = {}
+        self.began, self.load = time.time(), [os.getloadavg()[0]]
+
+    def measure_all(self) -> None:
+        """Measure what was chosen: the machine's own spread first."""
+        self._measure_group(OWN_SPREAD, (self.sides[0], self.sides[0]))
+        for group in GROUPS:
+            self._measure_group(group, self.sides)
+        self._measure_fresh()
+        if self.sides is OURS_AND_JAX:
+            for name, report in REPORTS.items():
+                if name in self.names or not self.names:
+                    self.reports[name] = report()
+                    print("\n".join(["", *self.reports[name]]), flush=True)
+        self.load.append(os.getloadavg()[0])
+
+    def _chosen(self, table: str, cases: Sequence[str]) -> list[str]:
+        is_whole = not self.names or table in self.names
+        return [case for case in cases if is_whole or not {case, case.replace(" ", "_")}.isdisjoint(self.names)]
+
+    def _measure_group(self, group: Group, sides: Sides) -> None:
+        cases = self._chosen(group.name, group.cases)
+        if group is OWN_SPREAD and self.names and group.name not in self.names:
+            return
+        found = compare(group.module, cases, group.environment, self.rounds or group.rounds, sides) if cases else ()
+        titles = ("A", "A again") if group is OWN_SPREAD else self.titles
+        self._add(
+            group.name, group.title, titles, ((x, group.goals.get(x.case, group.goal)) for x in found), group.calls
+        )
+
+    def _measure_fresh(self) -> None:
+        cases = self._chosen("fresh", list(FRESH))
+        found = ((_compare_fresh(case, self.sides, self.rounds or _FRESH_ROUNDS), FRESH[case]) for case in cases)
+        self._add("fresh", _FRESH_TITLE, self.titles, found)
+
+    def _add(self, name: str, title: str, titles: Sequence[str], found: Any, calls: int = 1) -> None:
+        """Print and keep the rows of a table as they come."""
+        for result, jax_goal in found:
+            goal = jax_goal if self.sides is OURS_AND_JAX or jax_goal is None else _SINCE_GOAL
+            if name not in self.tables:
+                self.tables[name] = title, {}
+                print("\n".join(["", *results.heading(title, titles)]))
+            self.tables[name][1][result.case] = result, goal, calls
+            print(results.row(result, goal, calls), flush=True)
+
+    @property
+    def failures(self) -> list[str]:
+        """The cases that fail their goals."""
+        return [
+            f"{table}: {case} {found.ratio:.3f}, at most {goal:.3g}"
+            for table, (_, rows) in self.tables.items()
+            for case, (found, goal, _) in rows.items()
+            if results.fails(found, goal)
+        ]
+
+    def summary(self) -> str:
+        """Return the geometric mean of each table's ratios, and which cases fail."""
+        lines = ["", "| table | cases | geometric mean | largest | fail |", "|---|---|---|---|---|"]
+        for title, rows in self.tables.values():
+            ratios = [found.ratio for found, _, _ in rows.values()]
+            mean = math.exp(statistics.fmean(map(math.log, ratios)))
+            failed = sum(results.fails(found, goal) for found, goal, _ in rows.values())
+            lines.append(f"| {title} | {len(ratios)} | **{mean:.3f}** | {max(ratios):.3f} | {failed} |")
+        return "\n".join([*lines, "", *(f"fails: {failure}" for failure in self.failures)])
+
+    def lines(self, since: str | None) -> list[str]:
+        """Return RESULTS.md."""
+        against = "with jax" if since is None else f"with revision {since}"
+        lines = [
+            "# Results",
+            "",
+            f"Written whole by `make bench`: xlascope {against}, all cases in one run, both sides in turn.",
+            "A ratio is the median of the ratios of the rounds (below 1: the first side is faster). A case fails its",
+            "goal when the lower end of its 95 % interval exceeds it. `results.json` has the ratios of all rounds.",
+            "",
+            _machine(),
+            f"The load average was {self.load[0]:.1f} at the begin and {self.load[-1]:.1f} at the end of a run of "
+            f"{self._minutes():.0f} minutes.",
+            self.summary(),
+        ]
+        for name, (title, rows) in self.tables.items():
+            titles = ("A", "A again") if name == OWN_SPREAD.name else self.titles
+            lines += ["", f"## {title}", "", *results.heading(name, titles)]
+            lines += [results.row(found, goal, calls) for found, goal, calls in rows.values()]
+        for name, report in self.reports.items():
+            lines += ["", f"## {name}", "", *report]
+        return lines
+
+    def data(self, since: str | None) -> dict[str, Any]:
+        """Return results.json."""
+        return {
+            "date": datetime.date.today().isoformat(),
+            "since": since,
+            "machine": _machine(),
+            "load": self.load,
+            "minutes": round(self._minutes(), 1),
+            "tables": {
+                name: {
+                    "title": title,
+                    "cases": {case: results.as_data(found, goal, calls) for case, (found, goal, calls) in rows.items()},
+                }
+                for name, (title, rows) in self.tables.items()
+            },
+            "reports": self.reports,
+        }
+
+    def _minutes(self) -> float:
+        return (time.time() - self.began) / 60
+
+
+def _compare_fresh(case: str, sides: Sides, rounds: int) -> Compared:
+    """Compare a case of which each measurement has a process of its own."""
+    pairs = []
+    for number in range(rounds):
+        order = sides if number % 2 == 0 else sides[::-1]
+        seconds = [_measure(side, case) for side in order]
+        pairs.append(seconds if number % 2 == 0 else seconds[::-1])
+    first, second = (statistics.median(times) for times in zip(*pairs, strict=True))
+    return Compared(case, (first, second), tuple(sorted(a / b for a, b in pairs)))
+
+
+def _measure(side: Process, case: str) -> float:
+    """Seconds of one case on one side, in a fresh process."""
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", **side.environment}
+    if case != "import":
+        command = [sys.executable, "-m", "bench.one", side.name, case]
+        done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
+        return float(done.stdout.splitlines()[-1].split()[0])
+    # Names are found on first use: what a program asks for first is part of it.
+    name = side.name
+    program = f"import {name}, {name}.numpy as jnp; {name}.grad, {name}.jit, jnp.sin, jnp.mean, jnp.dot"
+    command = [sys.executable, "-c", program]
+    # As for users: both sides' modules are compiled to bytecode once. Where Python is told to write none, only what
+    # pip installed would have it.
+    environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_bytecode())}
+    subprocess.run(command, check=True, env=environment)
+    return _seconds(lambda: subprocess.run(command, check=True, env=environment)) - _bare()
+
+
+def _bare() -> float:
+    """Seconds for a Python that imports NumPy and nothing else, which both sides need."""
+    return _seconds(lambda: subprocess.run([sys.executable, "-c", "import numpy"], check=True))
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
 
 
 @functools.cache
@@ -86,144 +243,14 @@ def _bytecode() -> pathlib.Path:
     return pathlib.Path(folder.name)
 
 
-def _bare() -> float:
-    """Seconds for a Python that imports NumPy and nothing else, which both sides need."""
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "import numpy"], check=True)
-    return time.perf_counter() - began
-
-
-def _text(seconds: float) -> str:
-    for size, unit in _UNITS:
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
-
-
-def _row(case: str, rounds: int, seconds: dict[str, float]) -> str:
-    pairs = [(_measure("xlascope", case), _measure("jax", case)) for _ in range(rounds)]
-    ours, theirs = (statistics.median(each.seconds for each in side) for side in zip(*pairs, strict=True))
-    seconds[case] = ours
-    ratio = statistics.median(a.seconds / b.seconds for a, b in pairs)
-    counts = " : ".join(f"{each.equations:,}" for each in pairs[0] if each.equations is not None)
-    row = f"| {case} | {counts} | {_text(ours)} | {_text(theirs)} | **{ratio:.3f}** | {_GOALS.get(case, '')} |"
-    print(row, flush=True)
-    return row
-
-
 def _machine() -> str:
     versions = ", ".join(
         f"{name} {importlib.metadata.version(name)}" for name in ("xlascope", "jaxlib", "jax", "numpy")
     )
     return (
         f"{datetime.date.today().isoformat()} · Python {platform.python_version()} · {versions} · "
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores."
     )
-
-
-def main() -> None:
-    """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="how often each pair is measured (default 5)")
-    parser.add_argument("--only", nargs="*", help="cases to run; nothing is written then")
-    chosen = parser.parse_args()
-    every = [
-        "import",
-        *CASES,
-        "first_result",
-        "libraries",
-        "devices",
-        "everyday",
-        "watched",
-        "watched_jax",
-        "jury",
-        "steps",
-        "functions",
-        "newton",
-        "explorer",
-    ]
-    cases = chosen.only if chosen.only is not None else every
-    lines = ["| case | equations | xlascope | jax | ratio | goal |", "|---|---|---|---|---|---|"]
-    print("\n".join(lines))
-    seconds: dict[str, float] = {}
-    lines += [_row(case, chosen.rounds, seconds) for case in cases if case in ("import", *CASES)]
-    if {"first_call_cold", "first_call_warm"} <= seconds.keys():
-        times = seconds["first_call_cold"] / seconds["first_call_warm"]
-        lines += [
-            "",
-            f"With the program kept on disk, xlascope's first call is {times:.1f} times as fast (cold / warm).",
-        ]
-        print(lines[-1])
-    if "first_result" in cases:
-        told = first_result.table()
-        print("\n".join(told))
-        lines += ["", *told]
-    if "libraries" in cases:
-        ran = libraries.table()
-        print("\n".join(ran))
-        lines += ["", *ran]
-    if "devices" in cases:
-        shared = devices.table()
-        print("\n".join(shared))
-        lines += ["", *shared]
-    if "everyday" in cases:
-        for made in everyday.tables():
-            print("\n".join(made))
-            lines += ["", *made]
-    if "watched" in cases:
-        found = costs(watched())
-        goals = {"strip": ("the strip", "< 1 %"), "panel": ("the panel open", "< 2 %")}
-        rows = [
-            f"| {name} | {found[mode][1] * 100:.2f} % | {found[mode][0] * 100:+.2f} % | {goal} |"
-            for mode, (name, goal) in goals.items()
-        ]
-        print("\n".join(rows))
-        head = "| watching the training loop | threads that watch | loop's time (noise: some %) | goal |"
-        lines += ["", head, "|---|---|---|---|", *rows]
-        short = short_cells_table()
-        print("\n".join(short))
-        lines += ["", *short]
-    if "watched_jax" in cases:
-        told = watched_jax.table()
-        print("\n".join(told))
-        lines += ["", *told]
-    if "jury" in cases:
-        judged = jury.every_table()
-        print("\n".join(judged))
-        lines += ["", *judged]
-    if "steps" in cases:
-        told = table()
-        print("\n".join(told))
-        lines += ["", *told]
-    if "functions" in cases:
-        told = functions()
-        print("\n".join(told))
-        lines += ["", *told]
-    if "newton" in cases:
-        compared = newton_table()
-        print("\n".join(compared))
-        lines += ["", *compared]
-    if "explorer" in cases:
-        drawn = [f"| {what} | {number} | {goal} |" for what, number, goal in explorer()]
-        print("\n".join(drawn))
-        lines += ["", "| the graph explorer, in headless Chromium | | goal |", "|---|---|---|", *drawn]
-    if chosen.only is None:
-        _write(lines)
-
-
-def _write(lines: list[str]) -> None:
-    head = [
-        "# Results",
-        "",
-        "Made by `make bench`: both sides in turn in one run, each measurement in a process of its own; the ratio is "
-        "the median of the ratios of the pairs (below 1: xlascope is faster). Watching is measured in a real kernel, "
-        "the modes in turn, "
-        "against `%scope off`.",
-        "",
-        _machine(),
-        "",
-    ]
-    PATH.write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

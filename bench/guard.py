@@ -1,8 +1,10 @@
-"""``python -m bench.guard``: has tracing become more expensive? Counted, not timed, so that no machine's mood decides.
+"""``python -m bench.guard``: have hot paths become more expensive? Counted, not timed, so no machine's mood decides.
 
-Python's instructions are counted while programs are traced: the number is the same in every run of one version of
-Python, whatever else the machine does. What C code takes is not in it; for that stands the time beside, as a multiple
-of a fixed loop in pure Python in the same process, which is printed for information and decides nothing.
+Two counts for each path of ``guard_paths``. The *compilations* of its first call and of the two calls after it, which
+are the same everywhere. And the *instructions of Python* that a later call executes: the number is the same in every
+run of one version of Python, whatever else the machine does. What C code takes is in neither; for that stands the time
+beside, as a multiple of a fixed loop in pure Python in the same process, which is printed for information and decides
+nothing (``--times``).
 
 ``--write`` keeps the counts as those to compare with.
 """
@@ -18,21 +20,23 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from .cases import chain
-from .models import MODELS
+from .guard_paths import Work, make_paths
 from .sides import side
 
-#: A rise by more than this is flagged.
-ALLOWED = 0.10
+#: A rise by more than this is flagged, if it is more than so many instructions: some paths have twenty.
+ALLOWED, ALLOWED_INSTRUCTIONS = 0.10, 12
 _KEPT = pathlib.Path(__file__).with_name("guard.json")
 _VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+_COMPILATIONS = "compilations: first call, two later calls"
 
-Work = Callable[[], Any]
+
+class Counts(NamedTuple):
+    """Counts of all paths by name: instructions of a later call, compilations of the first and of two later calls."""
+
+    instructions: dict[str, int]
+    compilations: dict[str, list[int]]
 
 
 def instructions(work: Work) -> int:
@@ -87,35 +91,34 @@ def _traced(told: Callable[..., None]) -> Iterator[None]:
 
 
 def works() -> dict[str, Callable[[], Work]]:
-    """What is counted: for each name a function that makes a new piece of work (traces are remembered by function)."""
-    ours = side("xlascope")
-    xs = ours.xs
-    found: dict[str, Callable[[], Work]] = {}
-
-    def add(name: str, make: Callable[[], Any], *args: Any) -> None:
-        found[f"{name}_trace"] = lambda: partial(xs.make_jaxpr(make()), *args)
-        found[f"{name}_grad_trace"] = lambda: partial(xs.make_jaxpr(xs.grad(make())), *args)
-
-    def add_batch(name: str, make: Callable[[], Any], in_axes: Any, *args: Any) -> None:
-        found[f"{name}_vmap_grad_trace"] = lambda: partial(xs.make_jaxpr(xs.vmap(xs.grad(make()), in_axes)), *args)
-
-    add("chain", lambda: chain(ours), ours.jnp.ones(10))
-    add_batch("chain", lambda: chain(ours), 0, ours.jnp.ones(10))
-    for name, model in MODELS.items():
-        loss, weights, example = model(ours)
-        add(name, loss, weights, example)
-        add_batch(name, loss, (None, 0), weights, xs.tree.map(lambda x: np.stack([x, x]), example))
-    return found
+    """What is counted: for each name a function that makes a new piece of work."""
+    return make_paths(side("xlascope"))
 
 
-def counted() -> dict[str, int]:
-    """The instructions of each piece of work, the third time: caches are full, and plans made for what comes again."""
-    found = {}
+def compilations(work: Work) -> int:
+    """How many programs are compiled, or loaded from disk, while a piece of work runs."""
+    records = side("xlascope").xs.records
+    seen: list[Any] = []
+    with records.watch(seen.append):
+        work()
+    return sum(isinstance(record, records.Compiled) for record in seen)
+
+
+def counted() -> Counts:
+    """The counts of all paths.
+
+    Compilations are those of the first three calls, instructions those of the sixth: caches are full then, and plans
+    made for what comes again.
+    """
+    counts = Counts({}, {})
     for name, make in works().items():
-        make()()
-        make()()
-        found[name] = instructions(make())
-    return found
+        first, *later = (compilations(make()) for _ in range(3))
+        counts.compilations[name] = [first, sum(later)]
+        for _ in range(2):
+            make()()
+        gc.collect()  # collecting calls what Python has registered for it
+        counts.instructions[name] = instructions(make())
+    return counts
 
 
 def loops(make: Callable[[], Work], rounds: int = 5) -> float:
@@ -148,33 +151,63 @@ def risen(now: dict[str, int], before: dict[str, int]) -> list[str]:
     >>> risen({"chain_trace": 115}, {"chain_trace": 100})
     ['chain_trace: 115 instructions of Python, 100 before, 15 % more']
     """
-    rises = {name: count / before[name] - 1 for name, count in now.items() if name in before}
+    pairs = {name: (count, before[name]) for name, count in now.items() if name in before}
     return [
-        f"{name}: {now[name]:,} instructions of Python, {before[name]:,} before, {100 * rise:.0f} % more"
-        for name, rise in rises.items()
-        if rise > ALLOWED
+        f"{name}: {count:,} instructions of Python, {former:,} before, {100 * (count / former - 1):.0f} % more"
+        for name, (count, former) in pairs.items()
+        if count - former > max(ALLOWED * former, ALLOWED_INSTRUCTIONS)
     ]
+
+
+def recompiled(now: dict[str, list[int]], before: dict[str, list[int]]) -> list[str]:
+    """What compiles another number of programs, in words.
+
+    >>> recompiled({"jit_array": [1, 2]}, {"jit_array": [1, 0]})
+    ['jit_array: compiles 1 program at first and 2 later, before 1 and 0']
+    """
+    pairs = {name: (counts, before.get(name)) for name, counts in now.items()}
+    return [
+        f"{name}: compiles {first} program{'' if first == 1 else 's'} at first and {later} later, before "
+        + ("nothing was kept" if former is None else f"{former[0]} and {former[1]}")
+        for name, ((first, later), former) in pairs.items()
+        if former != [first, later]
+    ]
+
+
+def kept() -> tuple[Counts, bool]:
+    """The counts to compare with, and whether instructions of this version of Python are among them."""
+    text = json.loads(_KEPT.read_text()) if _KEPT.exists() else {}
+    return Counts(text.get(_VERSION, {}), text.get(_COMPILATIONS, {})), _VERSION in text
 
 
 def main() -> int:
     """Count, compare and say so; returns 1 when something has risen."""
+    side("xlascope").xs.config.update("jax_num_cpu_devices", 2)
     parser = argparse.ArgumentParser(prog="python -m bench.guard", description=__doc__)
     parser.add_argument("--write", action="store_true", help="keep these counts as those to compare with")
+    parser.add_argument("--times", action="store_true", help="print processor times as well")
     chosen = parser.parse_args()
-    kept = json.loads(_KEPT.read_text()) if _KEPT.exists() else {}
-    now, before = counted(), kept.get(_VERSION, {})
-    print(f"| tracing, Python {_VERSION} | instructions | before | | time, in loops of pure Python |")
-    print("|---|---|---|---|---|")
-    for name, make in works().items():
-        known = before.get(name)
-        change = "" if known is None else f"{now[name] / known - 1:+.1%}"
-        print(f"| {name} | {now[name]:,} | {'' if known is None else f'{known:,}'} | {change} | {loops(make):.3g} |")
+    now, (before, has_instructions) = counted(), kept()
+    makers = works() if chosen.times else {}
+    print(f"| Python {_VERSION} | compiled at first, later | instructions | before | | time, in loops of pure Python |")
+    print("|---|---|---|---|---|---|")
+    for name, count in now.instructions.items():
+        former = before.instructions.get(name)
+        change = "" if former is None else f"{count / former - 1:+.1%}"
+        times = f"{loops(makers[name]):.3g}" if chosen.times else ""
+        first, later = now.compilations[name]
+        known = "" if former is None else f"{former:,}"
+        print(f"| {name} | {first}, {later} | {count:,} | {known} | {change} | {times} |")
     if chosen.write:
-        _KEPT.write_text(json.dumps(kept | {_VERSION: now}, indent=1) + "\n")
+        text = json.loads(_KEPT.read_text()) if _KEPT.exists() else {}
+        text |= {_COMPILATIONS: now.compilations, _VERSION: now.instructions}
+        _KEPT.write_text(json.dumps(text, indent=1) + "\n")
         return 0
-    more = risen(now, before)
-    print(*more, sep="\n")
-    return bool(more)
+    if not has_instructions:
+        print(f"no instructions are kept for Python {_VERSION}: make guard with --write keeps these")
+    found = [*recompiled(now.compilations, before.compilations), *risen(now.instructions, before.instructions)]
+    print(*found, sep="\n")
+    return bool(found)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from . import core as core
 from . import custom_batching as custom_batching
 from . import custom_derivatives as custom_derivatives
 from . import debug as debug
+from . import distributed as distributed
 from . import dlpack as dlpack
 from . import dtypes as dtypes
 from . import errors as errors
@@ -76,6 +77,7 @@ from .control.rules.closure_conversion import custom_gradient as custom_gradient
 from .control.rules.custom_jvp import custom_jvp as custom_jvp
 from .control.rules.custom_vjp import custom_vjp as custom_vjp
 from .dtypes import float0 as float0
+from .inspect.watch_values import watch_values as watch_values
 from .scripts.block import watch as watch
 from .settings import allow_f16_reductions as allow_f16_reductions
 from .settings import array_garbage_collection_guard as array_garbage_collection_guard

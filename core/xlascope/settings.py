@@ -271,6 +271,11 @@ reroll = _make_choice(
     "Whether what repeats in a program (an unrolled loop, layers alike) is compiled once, as a loop.",
 )
 
+compare_programs = _make_switch(
+    boot.compare_programs,
+    "Compare the programs that several processes are about to run together, and raise ProgramMismatchError.",
+)
+
 # Debugging
 debug_nans = _make_switch(boot.debug_nans, "Raise FloatingPointError at the operation that makes a NaN.")
 debug_infs = _make_switch(boot.debug_infs, "Raise FloatingPointError at the operation that makes an infinity.")

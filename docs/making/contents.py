@@ -30,6 +30,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/control_flow.md",
         "docs/custom_derivatives.md",
         "docs/parallel.md",
+        "docs/several_processes.md",
         "docs/callbacks.md",
         "docs/checks.md",
         "docs/compilation_cache.md",

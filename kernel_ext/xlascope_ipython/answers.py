@@ -1,7 +1,8 @@
 """Answers to the questions a panel asks: why two equations were not fused, compiler passes, another target, a change.
 
 A program is looked up by its number, whichever engine made it. No function or array is kept alive here, so a
-question about a program whose function has been garbage-collected is answered with an error that says so.
+question about a program whose function has been garbage-collected is answered with an error that says so. Only the
+question where NaN was born needs the arguments of a call (:mod:`.replay`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record
 from xlascope.xla.targets import missing_targets
 from xlascope_widgets.queries import Reply
+
+from .replay import LATEST
 
 Question = dict[str, Any]
 
@@ -72,7 +75,7 @@ class Answers:
 
     def __init__(self) -> None:
         self.targets = [name for name in inspect.known_targets() if name != "cpu"]
-        self.questions = list(_QUESTIONS)
+        self.questions = [*_QUESTIONS, "values"]
 
     @property
     def install_hints(self) -> dict[str, str]:
@@ -86,6 +89,9 @@ class Answers:
         compiler raises. ``question`` has the kind as ``"question"`` and the program's number as ``"program"``;
         ``reply`` receives progress.
         """
+        if question["question"] == "values":
+            inspection = _wait_for_job(lambda: Job(lambda job: LATEST.find_birth(question.get("program"))), reply)
+            return inspection.records, ""
         ask = _QUESTIONS.get(question["question"])
         if ask is None:
             raise ValueError(f"no question {question['question']!r}; there are {', '.join(_QUESTIONS)}")

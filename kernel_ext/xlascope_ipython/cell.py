@@ -16,7 +16,9 @@ from xlascope.inspect.time_account.accountant import TimeAccountant
 from xlascope.records import Continued, Executed, Failure, Record, Started, TimeAccount, Traced
 
 from .cell_titles import cell_number, with_cell_title
+from .last_call import last_call
 from .record_cache import RecordCache
+from .replay import LATEST
 from .result_health import check_results
 
 _log = logging.getLogger(__name__)
@@ -51,7 +53,7 @@ class WatchedCell:
         self._shown = self._received = False
         self._introduced: set[int | None] = set()
         self._failed: set[str] = set()
-        self._sampler = Sampler(first=self._note_call)
+        self._sampler = Sampler(first=self._note_call, holds_arguments=True)
         self._subscription: records.Subscription | None = None
         self._accountant: TimeAccountant
         self._executed: dict[int, Executed] = {}
@@ -97,6 +99,7 @@ class WatchedCell:
         source = str(getattr(info, "transformed_cell", None) or getattr(info, "raw_cell", ""))
         health = check_results(source, self._shell.user_ns, result.result)
         if health is not None:
+            LATEST.store(*self._sampler.take_calls(), last_call(self._shell))
             self._view.receive(health)
 
     def _build_account(self) -> TimeAccount | None:

@@ -26,6 +26,7 @@ from .scope import Scope
 from .targets import make_target_answer, make_target_magic
 from .time_question import show_time
 from .views import has_widgets, make_panel
+from .watch_magic import make_watch_values_magic
 from .what_if import make_what_if_magic
 
 _QUESTIONS = {
@@ -81,6 +82,7 @@ def make_magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Ca
     other_magics = {
         "recompiles": make_recompiles_magic(scope),
         "scope": line,
+        "watch_values": make_watch_values_magic(shell),
         "xlascope": make_overview_magic(shell, scope),
     }
     return {"line": questions | other_magics, "cell": {"scope": cell}}

@@ -64,7 +64,7 @@ def make_renderer(shell: InteractiveShell) -> Renderer | None:
         return None
 
     def render(inspection: Inspection) -> MimeBundle | None:
-        if inspection.question in ("jaxpr", "hlo", "removed", "time", "values"):
+        if inspection.question in ("jaxpr", "hlo", "removed", "time"):
             return None
         if inspection.question in ("written", "doctor") and not any(isinstance(r, Traced) for r in inspection.records):
             return None  # a function that cannot be jitted has no program to draw

@@ -68,7 +68,7 @@ ROOMS = {
             "known_faults",
             "materialization",
         ),
-        *("mlir", "arrays", "sharding", "devices", "platforms", "system"),
+        *("mlir", "arrays", "sharding", "devices", "platforms", "processes", "system"),
     ),
 }
 

@@ -1,6 +1,8 @@
 """f.trace, f.lower, compile: each stage says what it knows, and the last one runs."""
 
 import functools
+import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from xlascope import lax, records
 from xlascope.errors import CompilationError, OutOfMemoryError
 from xlascope.extend.core import Primitive
 from xlascope.interpreters import mlir
+from xlascope.xla.system.collection_pause import pause_collection
 
 
 @pytest.fixture(name="step")
@@ -232,3 +235,38 @@ def test_compiling_ahead_asks_for_room():
 
 def test_bits_of_a_known_number_have_no_sign():
     assert int(xs.jit(lambda: xs.lax.clz(-1))()) == 0 == int(xs.jit(lambda: xs.lax.clz(np.int8(-128)))())
+
+
+def test_garbage_is_collected_again_after_lowering():
+    seen = []
+
+    def failing(context, x):
+        seen.append(gc.isenabled())
+        raise ValueError("no lowering")
+
+    primitive = Primitive("unlowerable")
+    primitive.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(primitive, failing)
+    function = xs.jit(primitive.bind)
+    for enabled in (True, False):
+        (gc.enable if enabled else gc.disable)()
+        try:
+            with pytest.raises(ValueError, match="no lowering"):
+                function.lower(1.0)
+            assert gc.isenabled() == enabled
+        finally:
+            gc.enable()
+    assert seen == [False, False]
+
+
+def test_pauses_of_several_threads_end_together():
+    with pause_collection():
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(pause_briefly).result()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def pause_briefly():
+    with pause_collection():
+        assert not gc.isenabled()

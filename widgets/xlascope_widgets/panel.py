@@ -91,7 +91,7 @@ class Panel(PageWidget):
         sharing = Sharing(self._scheduler.snapshot, self.send)
         self.on_msg(lambda _widget, message, _buffers: sharing.receive(message))
         if answer is not None:
-            queries = PanelQueries(answer, self._set_answers)
+            queries = PanelQueries(answer, self._set_answers, self._receive_answer)
             self.on_msg(lambda _widget, message, _buffers: queries.receive(message))
 
     @classmethod
@@ -186,6 +186,10 @@ class Panel(PageWidget):
             "text/plain": clip_text(store_text(store, most=MAX_PROGRAMS_IN_TEXT)),
             "text/html": fallback_html(store),
         }
+
+    def _receive_answer(self, record: Record) -> None:
+        self.receive(record)
+        self._scheduler.flush()
 
     def _set_answers(self, answers: JSON, findings: JSON | None) -> None:
         if is_marimo():

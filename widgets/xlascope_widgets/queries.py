@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from xlascope.analysis.diff import Diff
-from xlascope.records import Record
+from xlascope.records import Record, ValueReport
 
 from .program_store import ProgramStore
 from .static_state import make_static_state
@@ -84,12 +84,16 @@ class PanelQueries:
     """Questions of one panel and their answers, by the id that the browser gave each question.
 
     ``send`` receives the states of all answers whenever one changes, and their results when one is done. Only the
-    last ``MAX_STORED_ANSWERS`` are stored. Messages that are not questions are ignored.
+    last ``MAX_STORED_ANSWERS`` are stored. Messages that are not questions are ignored. ``receive_record`` receives
+    what an answer says of the values of a call, which becomes part of what the panel shows.
     """
 
-    def __init__(self, answer: Answer, send: SendStates) -> None:
+    def __init__(
+        self, answer: Answer, send: SendStates, receive_record: Callable[[Record], None] = lambda record: None
+    ) -> None:
         self._answer = answer
         self._send = send
+        self._receive_record = receive_record
         self._lock = threading.RLock()
         self._states: dict[str, JSON] = {}
         self._answers: dict[str, JSON] = {}
@@ -143,7 +147,10 @@ class PanelQueries:
                 state = make_static_state(ProgramStore.of(content))
                 result = {"compared": {"programs": state["programs"], "live": state["live"]}}
             else:
+                content = tuple(content)
                 result = encode_findings(content)
+                for report in (record for record in content if isinstance(record, ValueReport)):
+                    self._receive_record(report)
             result |= ({"text": text} if text else {}) | {"program": question.get("program")}
             final_state = {"state": "done", "message": ""}
         except Exception as error:

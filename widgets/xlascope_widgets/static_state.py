@@ -32,11 +32,12 @@ def limit_state(state: JSON, most: int) -> JSON:
     retained: set[int] = set()
     size = 0
     for light in state["live"]["programs"]:
-        size += len(json.dumps(state["programs"][str(light["number"])])) + len(json.dumps(light))
+        heavy = state["programs"].get(str(light["number"]))  # a program that failed to be traced has none
+        size += len(json.dumps(heavy)) + len(json.dumps(light))
         if size > most and retained:
             break
         retained.add(light["number"])
-    if len(retained) == len(state["programs"]):
+    if len(retained) == len(state["live"]["programs"]):
         return state
     live = dict(state["live"])
     left_out = [light for light in live["programs"] if light["number"] not in retained]

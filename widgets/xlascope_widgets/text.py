@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from xlascope.analysis.run_times import describe_call_times
 from xlascope.analysis.script_text import script_text
 from xlascope.analysis.time_account_text import time_account_text
-from xlascope.records import EquationPath, Failure, Kernel, Record
+from xlascope.analysis.values import history_text, report_text
+from xlascope.records import EquationPath, Failure, Kernel, Record, ValueHistory, ValueReport
 from xlascope.records.plain import plain, plain_lines
 
 from .program_store import ProgramState, ProgramStore
@@ -69,10 +70,19 @@ def program_text(program: ProgramState, *, jaxpr: bool = True) -> str:
         parts.append(_clip_jaxpr(program.traced.text))
     if program.compiled is not None and program.compiled.kernels:
         parts.append(_kernel_table(program))
-    parts += _overlap_note(program) + _note_lines(program)
+    parts += [*_value_texts(program), *_overlap_note(program), *_note_lines(program)]
     if program.failure is not None:
         parts.append(_failure_text(program.failure))
     return "\n".join(part for part in parts if part)
+
+
+def _value_texts(program: ProgramState) -> Iterator[str]:
+    """Yield what is known of the values of a call, and of a step over its calls."""
+    for record in program.asked.values():
+        if isinstance(record, ValueReport) and program.traced is not None:
+            yield plain_lines(report_text(record, program.traced), MAX_TEXT_CHARS)
+        if isinstance(record, ValueHistory):
+            yield plain_lines(history_text(record, program.traced), MAX_TEXT_CHARS)
 
 
 def _note_lines(program: ProgramState) -> list[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..records.events import Failure, Record
+from ..records.events import Failure, Record, Traced
 from ..records.plain import plain
 from ..records.script import ScriptRun, Share
 from ..records.time_account import TimeAccount
+from ..records.value_history import ValueHistory
 from .retraces import Retraces, retraces_text
 from .time_account_text import time_account_text
+from .values.history_text import history_text
 
 #: Number of functions whose retraces are reported.
 MAX_RETRACED_FUNCTIONS = 5
@@ -32,6 +34,10 @@ def run_text(source: Iterable[Record]) -> str:
         raise ValueError("these are no records of a watched run; -o FILE.html draws them")
     parts = [script_text(run)]
     parts += [time_account_text(record) for record in records if isinstance(record, TimeAccount)]
+    traces = {record.program: record for record in records if isinstance(record, Traced)}
+    parts += [
+        history_text(record, traces.get(record.program)) for record in records if isinstance(record, ValueHistory)
+    ]
     retraces = retraces_text(Retraces.of(records).by_cost()[:MAX_RETRACED_FUNCTIONS])
     parts += [retraces] if retraces else []
     failures = (record for record in records if isinstance(record, Failure))

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import tree
 from ..control.jit.shardings import resolve_sharding
+from ..control.parallel import sharding_constraints  # noqa: F401  how arrays of several processes get other shardings
 from ..dtypes import to_canonical_dtype
 from ..errors import see
 from ..ir.avals import ShapedArray, make_aval
@@ -19,6 +20,7 @@ from ..xla.arrays.transfers import put_on_device
 from ..xla.devices import backend as backends
 from ..xla.sharding.meshes import AxisType, Mesh, PartitionSpec
 from ..xla.sharding.named_shardings import MultiDeviceSharding, NamedSharding
+from ..xla.sharding.process_blocks import infer_global_shape, to_local_index
 from ..xla.sharding.sharded_arrays import array_from_shards
 
 
@@ -102,25 +104,34 @@ def make_array_from_single_device_arrays(
     return _build_from_parts(tuple(shape), sharding, [by_device[device] for device in order], order, dtype)
 
 
+@api_boundary
 def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
-    """Return the array whose shards in this process are ``local_data``: with a single process, the whole array.
+    """Return the array of which ``local_data`` are the parts that the devices of this process hold.
 
-    Raises NotImplementedError if several processes share the devices, ValueError for another
-    ``global_shape``.
+    Along each axis the data are the blocks of this process, one after the other, or the whole axis: if
+    ``global_shape`` says that the array has that size, or if the axis is not split. Without ``global_shape`` the data
+    are blocks. Raises ValueError for data that do not fit the sharding, or the ``global_shape``.
+
+    >>> import numpy as np, xlascope as xs
+    >>> mesh = xs.make_mesh((xs.process_count() * xs.local_device_count(),), ("batch",))
+    >>> examples = np.ones((4, 3), np.float32)  # those that this process has read
+    >>> x = xs.make_array_from_process_local_data(xs.NamedSharding(mesh, xs.P("batch")), examples)
+    >>> x.shape == (4 * xs.process_count(), 3)
+    True
     """
     sharding = resolve_sharding("make_array_from_process_local_data", sharding)
-    if isinstance(sharding, MultiDeviceSharding) and not sharding.is_fully_addressable:
-        raise NotImplementedError(
-            "make_array_from_process_local_data: devices of other processes are not supported; use "
-            "make_array_from_callback, which asks for each part by its place in the whole"
-        )
     value = np.asarray(local_data)
-    if global_shape is not None and tuple(global_shape) != value.shape:
-        raise ValueError(
-            f"make_array_from_process_local_data: the data of the only process have shape {value.shape}, and "
-            f"global_shape is {tuple(global_shape)}{here()}"
-        )
-    return put_on_device(value, make_aval(value.shape, to_canonical_dtype(value.dtype)), _target(sharding))
+    if not isinstance(sharding, MultiDeviceSharding):
+        if global_shape is not None and tuple(global_shape) != value.shape:
+            raise ValueError(
+                f"make_array_from_process_local_data: the data on the only device have shape {value.shape}, and "
+                f"global_shape is {tuple(global_shape)}{here()}"
+            )
+        return put_on_device(value, make_aval(value.shape, to_canonical_dtype(value.dtype)), sharding._device)
+    shape = infer_global_shape(sharding, value.shape, global_shape)
+    indices = sharding.addressable_devices_indices_map(shape)
+    parts = [value[to_local_index(sharding, index, shape, value.shape)] for index in indices.values()]
+    return _build_from_parts(shape, sharding, parts, list(indices), value.dtype)
 
 
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
@@ -146,10 +157,6 @@ def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
 
 def _stack_sharding(devices: Sequence[Any]) -> NamedSharding:
     return NamedSharding(Mesh(np.array(list(devices), dtype=object), ("stack",)), PartitionSpec("stack"))
-
-
-def _target(sharding: Any) -> Any:
-    return sharding if isinstance(sharding, MultiDeviceSharding) else sharding._device
 
 
 def _build_from_parts(

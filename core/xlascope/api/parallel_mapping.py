@@ -25,11 +25,14 @@ from ..ir.user_frames import user_line, where_text
 from ..operations.operand_values import shape_of
 from ..operations.shapes import reshape, squeeze
 from ..trace.source import compose_message
+from ..trace.state import STATE
 from ..trace.traceback_filtering import api_boundary
 from ..xla.devices import backend as backends
+from ..xla.processes.job import current_membership
 from ..xla.sharding.meshes import Mesh, PartitionSpec
 from .argnames import ArgNums, name_of, to_argnums, wraps
 from .axes_errors import axes_count_error, missing_axis_error
+from .process_local_arrays import to_global_array, to_local_array
 from .vectorization import vmap
 
 
@@ -103,7 +106,11 @@ class _PmapFunction:
         @wraps(self.fun, "pmap")
         @api_boundary
         def call_mapped(*args: Any, **kwargs: Any) -> Any:
-            return inner(*args, **kwargs) if is_tracing_shard_map() else jitted(*args, **kwargs)
+            if is_tracing_shard_map():
+                return inner(*args, **kwargs)
+            if self.devices is None and STATE.trace is None and current_membership() is not None:
+                return self._call_across_processes(jitted, args, kwargs)
+            return jitted(*args, **kwargs)
 
         call_mapped.lower, call_mapped.trace = jitted.lower, jitted.trace  # type: ignore[attr-defined]
         call_mapped.clear_cache = jitted.clear_cache  # type: ignore[attr-defined]
@@ -147,6 +154,30 @@ class _PmapFunction:
         return out_structure_and_axes[0].unflatten(
             bind_shard_map(program, mesh, operands, in_specs, out_specs, mesh.axis_names)
         )
+
+    def _call_across_processes(self, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return this process's results of a call in which each process gives the examples of its own devices."""
+        static = {i % len(args) for i in self.static} if args else set()
+        dynamic = tuple(None if i in static else x for i, x in enumerate(args))
+        operands, structure = tree.flatten((dynamic, kwargs))
+        axes = self._resolve_in_axes(dynamic, kwargs)
+        names = operand_names(self.fun, structure)
+        avals = [
+            operand_aval(f"argument {name} of {name_of(self.fun)}", x) for name, x in zip(names, operands, strict=True)
+        ]
+        axes = [self._check_in_axis(name, aval, axis) for name, aval, axis in zip(names, avals, axes, strict=True)]
+        size = next((aval.shape[axis] for aval, axis in zip(avals, axes, strict=True) if axis is not None), None)
+        count = backends.local_device_count(self.backend)
+        if size not in (None, count):
+            raise ValueError(
+                f"{self.caller}: {size} examples for the {count} devices of this process: with several processes each "
+                f"gives one example for each of its own devices{_here()}"
+            )
+        mesh = Mesh(np.array(backends.devices(self.backend), dtype=object), (self.name,))
+        parts = [to_global_array(x, mesh, self._spec(axis)) for x, axis in zip(operands, axes, strict=True)]
+        positional, keyword = structure.unflatten(parts)
+        values = [args[i] if i in static else x for i, x in enumerate(positional)]
+        return tree.map(to_local_array, jitted(*values, **keyword))
 
     def _resolve_in_axes(self, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         """Return the axis to map over, or None, for each leaf of the arguments."""

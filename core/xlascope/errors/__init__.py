@@ -13,6 +13,10 @@
     ├── JAXIndexError (IndexError)
     │   └── NonConcreteBooleanIndexError: a traced mask as an index
     ├── JaxprTypeError (TypeError): a program is not well-formed
+    ├── DistributedError (RuntimeError): the processes of a job do not come together
+    │   ├── PeerLostError: another process of the job is gone
+    │   ├── CoordinatorLostError: the process that coordinates the job is gone
+    │   └── ProgramMismatchError: processes were about to run different programs together
     └── (JaxRuntimeError: jaxlib's, the compiler or the running program failed)
         ├── CompilationError: the compiler rejected a program, which is a bug of ours
         ├── OutOfMemoryError: the device is out of memory
@@ -32,7 +36,9 @@ from .explaining import explain, page_of, see
 __all__ = [
     "CompilationError",
     "ConcretizationTypeError",
+    "CoordinatorLostError",
     "DeletedArrayError",
+    "DistributedError",
     "JAXIndexError",
     "JAXTypeError",
     "JaxRuntimeError",
@@ -40,6 +46,8 @@ __all__ = [
     "KeyReuseError",
     "NonConcreteBooleanIndexError",
     "OutOfMemoryError",
+    "PeerLostError",
+    "ProgramMismatchError",
     "ShardingTypeError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",
@@ -109,6 +117,22 @@ class ShardingTypeError(JAXTypeError):
 
 class JaxprTypeError(XlascopeError, TypeError):
     """Error for a program that is not well-formed: it was built or rewritten wrongly."""
+
+
+class DistributedError(XlascopeError, RuntimeError):
+    """Error for processes of one job that do not come together, or do not stay together."""
+
+
+class PeerLostError(DistributedError):
+    """Error for another process of the job that is gone: it was killed, it failed, or its machine is unreachable."""
+
+
+class CoordinatorLostError(DistributedError):
+    """Error for a coordination service that is gone, and with it the process with number 0."""
+
+
+class ProgramMismatchError(DistributedError):
+    """Error for processes that were about to run different programs together, under ``compare_programs``."""
 
 
 class CompilationError(XlascopeError, JaxRuntimeError):

@@ -24,6 +24,7 @@ from .recompile_log import RecompileLog, recompiles, watch_recompiles
 from .renderers import NoRendererError, register_drawing
 from .result import Inspection, Renderer, register_renderer
 from .values import Values, values
+from .watch_values import watch_values
 
 __all__ = [
     "STAGES",
@@ -66,6 +67,7 @@ __all__ = [
     "timings",
     "values",
     "watch_recompiles",
+    "watch_values",
     "what_if",
     "why",
 ]

@@ -18,7 +18,7 @@ from .program import Host, QuestionError
 from .result import Inspection
 
 #: The largest number of equations that are probed at once; of more the first bad one is bisected.
-MAX_PROBED = 4000
+MAX_PROBED = 2000
 #: The largest number of equations of which a program without births gets full statistics; of more, it gets those that
 #: the rules read, at most twice as many.
 MAX_FULL = 100

@@ -242,6 +242,8 @@ class Operation(metaclass=OperationType):
     parametrized: ClassVar[bool] = False
     #: The results' types by the operands' types; None for operations whose results depend on more than that.
     memo: ClassVar[FastLRUCache[Any, list[ShapedArray]] | None] = None
+    #: The compiled function that executes an operation without parameters; None until it has been executed.
+    eager_function: ClassVar[Callable[..., Any] | None] = None
     #: The interned operations by parameters; None for a class whose equal operations may differ.
     interned_operations: ClassVar[FastLRUCache[tuple[Any, ...], Any] | None] = None
     #: Whether the class is still to be made a dataclass, when its first operation is created: that is slow, and most

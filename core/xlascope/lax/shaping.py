@@ -17,6 +17,7 @@ from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
 from ..trace.source import here
 from ..trace.values import aval_of
+from .device_argument import fill_on_device
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -144,8 +145,11 @@ def _iota_dtype(dtype: Any) -> np.dtype[Any]:
     return resolve_requested_dtype(dtype)
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
-    """Return an array filled with one value, a scalar; ``dtype`` is that of the value if None."""
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+    """Return an array filled with one value, a scalar; ``dtype`` is that of the value if None.
+
+    It is committed to ``sharding`` if that is given: one over one or several devices.
+    """
     if _shape(fill_value):
         raise TypeError(f"full takes a value without axes, got shape {_shape(fill_value)}; use broadcast_in_dim")
     target_dtype = aval_of(fill_value).dtype if dtype is None else resolve_requested_dtype(dtype)
@@ -153,7 +157,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
         value = convert_element_type(fill_value, target_dtype, dtype is None and fill_value.aval.weak_type)
     else:
         value = fill_value if dtype is None else _convert_fill_value(fill_value, target_dtype)
-    return broadcast_in_dim(value, _to_sizes(shape, "sizes of full"), ())
+    return fill_on_device(value, _to_sizes(shape, "sizes of full"), sharding)
 
 
 def _convert_fill_value(fill_value: Any, dtype: np.dtype[Any]) -> Any:
@@ -163,13 +167,19 @@ def _convert_fill_value(fill_value: Any, dtype: np.dtype[Any]) -> Any:
         raise OverflowError(f"the integer {fill_value} does not fit {dtype.name}{here()}") from None
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> Any:
-    """Return an array filled with one value; dtype and shape are those of ``x`` where they are None."""
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None, sharding: Any = None
+) -> Any:
+    """Return an array filled with one value; dtype and shape are those of ``x`` where they are None.
+
+    It is committed to ``sharding`` if that is given: one over one or several devices.
+    """
     sizes = np.shape(x) if shape is None else shape
     if dtype is not None:
-        return full(sizes, fill_value, dtype)
+        return full(sizes, fill_value, dtype, sharding=sharding)
     aval = aval_of(x)
-    return full(sizes, convert_element_type(full((), fill_value, aval.dtype), aval.dtype, aval.weak_type))
+    value = convert_element_type(full((), fill_value, aval.dtype), aval.dtype, aval.weak_type)
+    return full(sizes, value, sharding=sharding)
 
 
 @with_out_sharding

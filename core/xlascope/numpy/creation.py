@@ -13,11 +13,12 @@ from ..dtypes import dtype_kind, float0, to_canonical_dtype
 from ..ir.avals import make_aval, with_explicit_sharding
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..key_types import is_key
+from ..lax.device_argument import fill_on_device, place_on_device, with_device
 from ..operations.conversion import convert_element_type
 from ..operations.operand_values import typed_scalar
 from ..operations.out_shardings import call_with_sharding, with_out_sharding
 from ..operations.random_keys import random_wrap
-from ..operations.shapes import broadcast_in_dim, expand_dims
+from ..operations.shapes import expand_dims
 from ..trace.operand_coercion import PYTHON_SCALARS, aval_from_attributes, unwrap_operand
 from ..trace.source import compose_message, here
 from ..trace.tracer import TracerBase
@@ -53,10 +54,8 @@ def array(
         kind = ValueError if isinstance(order, str) else TypeError
         raise kind(f"order is 'K', 'A', 'C', 'F' or None (there is one order here), got {order!r}")
     result = _convert(object, requested, copy=bool(copy))
-    if device is not None and not isinstance(result, TracerBase):
-        result = put_on_device(result, result.aval, device)
     missing = whole_number(ndmin, "ndmin") - len(result.shape)
-    return expand_dims(result, tuple(range(missing))) if missing > 0 else result
+    return place_on_device(expand_dims(result, tuple(range(missing))) if missing > 0 else result, device)
 
 
 @with_out_sharding
@@ -248,6 +247,7 @@ def copy(a: Any, order: str | None = None) -> Any:
     return array(a, copy=True, order=order)
 
 
+@with_device
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """Return the elements in another dtype (None: the default float).
 
@@ -279,29 +279,30 @@ def as_shape(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def _fill(shape: Any, value: float, dtype: Any) -> Any:
+def _fill(shape: Any, value: float, dtype: Any, device: Any = None) -> Any:
     kind: Any = resolve_requested_dtype(float if dtype is None else dtype)
     if is_key(kind):
-        return random_wrap(_fill((*as_shape(shape), kind.words), value, np.uint32), kind.implementation)
-    return broadcast_in_dim(typed_scalar(value, kind), as_shape(shape), ())
+        words = _fill((*as_shape(shape), kind.words), value, np.uint32)
+        return place_on_device(random_wrap(words, kind.implementation), device)
+    return fill_on_device(typed_scalar(value, kind), as_shape(shape), device)
 
 
 @with_out_sharding
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of zeros.
+    """Return an array of zeros, committed to ``device`` if that is given: a device or a sharding.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.zeros((2, 2), int))
     [[0 0]
      [0 0]]
     """
-    return _fill(shape, 0, dtype)
+    return _fill(shape, 0, dtype, device)
 
 
 @with_out_sharding
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of ones."""
-    return _fill(shape, 1, dtype)
+    """Return an array of ones, committed to ``device`` if that is given: a device or a sharding."""
+    return _fill(shape, 1, dtype, device)
 
 
 empty = zeros
@@ -309,24 +310,29 @@ empty = zeros
 
 @with_out_sharding
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array filled with ``fill_value``, which is broadcast to ``shape``."""
+    """Return an array filled with ``fill_value``, which is broadcast to ``shape``.
+
+    It is committed to ``device`` if that is given: a device or a sharding.
+    """
     sizes = as_shape(shape)
     value = fill_value if dtype is None else as_dtype(fill_value, resolve_requested_dtype(dtype))
     if isinstance(fill_value, (list, tuple)):
         raise invalid_operand_error(fill_value)
-    return shaping.broadcast_to(value, sizes) if aval_of(value).shape else broadcast_in_dim(value, sizes, ())
+    if aval_of(value).shape:
+        return place_on_device(shaping.broadcast_to(value, sizes), device)
+    return fill_on_device(value, sizes, device)
 
 
 @with_out_sharding
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Return zeros with the shape and dtype of ``a``."""
-    return full_like(a, 0, dtype, shape)
+    return full_like(a, 0, dtype, shape, device=device)
 
 
 @with_out_sharding
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Return ones with the shape and dtype of ``a``."""
-    return full_like(a, 1, dtype, shape)
+    return full_like(a, 1, dtype, shape, device=device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -345,15 +351,15 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     aval = aval_from_attributes(a) or aval_of(a)
     sizes = aval.shape if shape is None else shape
     explicit = getattr(getattr(a, "aval", None), "explicit", None)
-    if explicit is not None and sizes == aval.shape:
+    if explicit is not None and sizes == aval.shape and device is None:
         return call_with_sharding(
             "full_like", explicit, full_like, (with_explicit_sharding(aval, None), fill_value, dtype)
         )
     if dtype is not None:
-        return full(sizes, fill_value, dtype)
+        return full(sizes, fill_value, dtype, device=device)
     if is_key(aval.dtype) and fill_value.__class__ is int:
-        return _fill(sizes, fill_value, aval.dtype)
+        return _fill(sizes, fill_value, aval.dtype, device)
     value = as_dtype(fill_value, aval.dtype, aval.weak_type)
     value_aval = aval_of(value)
     weak = aval.weak_type and not value_aval.weak_type and not value_aval.shape
-    return full(sizes, convert_element_type(value, aval.dtype, True) if weak else value)
+    return full(sizes, convert_element_type(value, aval.dtype, True) if weak else value, device=device)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..dtypes import dtype_kind, to_canonical_dtype
 from ..ir.requested_dtypes import resolve_requested_dtype
+from ..lax.device_argument import with_device
 from ..names import explain_missing as _explain_missing
 from ..operations import fourier
 from ..operations.arithmetic import add, mul, rem, sub
@@ -30,7 +31,6 @@ from ..operations.slicing import pad, slice_in_dim
 from ..trace.source import here
 from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
-from ..xla.arrays.transfers import put_on_device
 from . import shaping, ufuncs
 from .axes import axes_of, axis_of, is_several, whole_number
 from .jit_wrapped import jit_wrapped
@@ -311,6 +311,7 @@ def _normalize(y: Any, kind: FftType, size: int, norm: str | None) -> Any:
 # Frequencies and shifts -----------------------------------------------------------------------------------------------
 
 
+@with_device
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """Return the frequencies of the elements of a transform of ``n`` values with spacing ``d``.
 
@@ -318,11 +319,10 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     >>> print(jnp.fft.fftfreq(4, 0.5))
     [ 0.   0.5 -1.  -0.5]
     """
-    return _to_device(
-        _frequencies(_require_real_spacing(d), n=_sample_count(n), half=False, dtype=_frequency_dtype(dtype)), device
-    )
+    return _frequencies(_require_real_spacing(d), n=_sample_count(n), half=False, dtype=_frequency_dtype(dtype))
 
 
+@with_device
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """Return the frequencies of the elements of a real transform of ``n`` values with spacing ``d``.
 
@@ -330,9 +330,7 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
     >>> print(jnp.fft.rfftfreq(4, 0.5))
     [0.  0.5 1. ]
     """
-    return _to_device(
-        _frequencies(_require_real_spacing(d), n=_sample_count(n), half=True, dtype=_frequency_dtype(dtype)), device
-    )
+    return _frequencies(_require_real_spacing(d), n=_sample_count(n), half=True, dtype=_frequency_dtype(dtype))
 
 
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
@@ -377,10 +375,6 @@ def _require_real_spacing(d: Any) -> Any:
 
 def _frequency_dtype(dtype: Any) -> np.dtype[Any]:
     return resolve_requested_dtype(float if dtype is None else dtype)
-
-
-def _to_device(array: Any, device: Any) -> Any:
-    return array if device is None or isinstance(array, TracerBase) else put_on_device(array, array.aval, device)
 
 
 @jit_wrapped("n", "half", "dtype")

@@ -40,15 +40,20 @@ def jit_wrapped(*static: str) -> Callable[[F], F]:
                     if kwargs.get(name) is not None:
                         kwargs[name] = resolve_requested_dtype(kwargs[name])
             if compiled is None:
-                compiled = jit_function(function, JitOptions(static_argnames=static, normalized=True))
-            try:
-                return compiled(*args, **kwargs)
-            except ValueError as error:
-                if str(error).startswith("Non-hashable static"):
-                    raise _non_hashable_static_error(function, static, args, kwargs) from None
-                raise
+                compiled = compile_function()
+            return compiled(*args, **kwargs)
 
-        return cache_trace(function, call_compiled)
+        def compile_function() -> Callable[..., Any]:
+            jitted: F = jit_function(function, JitOptions(static_argnames=static, normalized=True))
+            return jitted
+
+        def explain_error(error: BaseException, args: Any, kwargs: Any) -> BaseException:
+            if isinstance(error, ValueError) and str(error).startswith("Non-hashable static"):
+                return _non_hashable_static_error(function, static, args, kwargs)
+            return error
+
+        make_eager = (lambda: call_compiled) if dtypes else compile_function
+        return cache_trace(function, make_eager, explain_error)
 
     return decorate
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.requested_dtypes import resolve_requested_dtype
+from ..lax.device_argument import with_device
 from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq, ge
@@ -23,6 +24,7 @@ from .jit_wrapped import jit_wrapped
 from .promotion import as_dtype
 
 
+@with_device
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
     """Return a matrix with ones on diagonal ``k`` and zeros elsewhere.
 

@@ -163,7 +163,7 @@ def _transpose(self: Any, *axes: Any) -> Any:
 def _astype(self: Any, dtype: Any, copy: Any = False, device: Any = None) -> Any:
     if copy.__class__ is not bool:
         bool(copy)  # raises the error for an array of several elements
-    return creation.astype(self, dtype)
+    return creation.astype(self, dtype, device=device)
 
 
 def _clip(self: Any, min: Any = None, max: Any = None) -> Any:

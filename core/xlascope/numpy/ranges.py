@@ -11,6 +11,7 @@ from ..dtypes import dtype_kind
 from ..errors import TracerIntegerConversionError
 from ..ir.avals import make_aval
 from ..ir.requested_dtypes import resolve_requested_dtype
+from ..lax.device_argument import with_device
 from ..operations import exponentials
 from ..operations.arithmetic import add, div, mul, sign, sub
 from ..operations.bits import bitwise_and
@@ -37,6 +38,7 @@ from .promotion import as_dtype, broadcast_shape, common_dtype, promote_dtypes_i
 
 
 @with_out_sharding
+@with_device
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
     """Return start, start + step, … below stop; with one argument, 0, 1, … below it.
 
@@ -77,6 +79,7 @@ def _traced_size_error(name: str, x: TracerBase, is_window: bool) -> Exception:
     return TracerIntegerConversionError(compose_message(problem, fix))
 
 
+@with_device
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,

@@ -386,17 +386,18 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     """
     if out is not None:
         raise reject_out("argmax")
-    return _arg_reduce(reductions.argmax, a, axis, bool(keepdims), "argmax")
+    return _arg_reduce(a, find=reductions.argmax, axis=to_static_axis(axis), keepdims=bool(keepdims), name="argmax")
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the index of the first smallest element along an axis, or in the flattened array (None)."""
     if out is not None:
         raise reject_out("argmin")
-    return _arg_reduce(reductions.argmin, a, axis, bool(keepdims), "argmin")
+    return _arg_reduce(a, find=reductions.argmin, axis=to_static_axis(axis), keepdims=bool(keepdims), name="argmin")
 
 
-def _arg_reduce(find: Any, x: Any, axis: int | None, keepdims: bool, name: str) -> Any:
+@jit_wrapped("find", "axis", "keepdims", "name")
+def _arg_reduce(x: Any, find: Any, axis: Any, keepdims: bool, name: str) -> Any:
     """Return the index that ``find`` gives along an axis, or in the flattened array (None).
 
     Raises ValueError if there are no elements; ``name`` is the calling function.
@@ -421,17 +422,20 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     """
     if out is not None:
         raise reject_out("cumsum")
-    return _cumulative(cumulative.cumsum, a, axis, dtype)
+    requested = None if dtype is None else resolve_requested_dtype(dtype)
+    return _cumulative(a, run=cumulative.cumsum, axis=to_static_axis(axis), dtype=requested)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Return the cumulative product along an axis, or of the flattened array (None)."""
     if out is not None:
         raise reject_out("cumprod")
-    return _cumulative(cumulative.cumprod, a, axis, dtype)
+    requested = None if dtype is None else resolve_requested_dtype(dtype)
+    return _cumulative(a, run=cumulative.cumprod, axis=to_static_axis(axis), dtype=requested)
 
 
-def _cumulative(run: Any, x: Any, axis: int | None, dtype: Any) -> Any:
+@jit_wrapped("run", "axis", "dtype")
+def _cumulative(x: Any, run: Any, axis: Any, dtype: Any) -> Any:
     """Apply the cumulative function ``run`` along an axis (None: of the flattened array).
 
     ``dtype`` is the requested dtype, or None for that of ``x``, in which booleans become integers.
@@ -440,13 +444,7 @@ def _cumulative(run: Any, x: Any, axis: int | None, dtype: Any) -> Any:
         x, axis = ravel(x), 0 if axis is None else axis
     axis = axis_of(axis, len(shape_of(x)))
     x_dtype = aval_of(x).dtype
-    target = (
-        resolve_requested_dtype(dtype)
-        if dtype is not None
-        else to_canonical_dtype(int)
-        if dtype_kind(x_dtype) == "b"
-        else x_dtype
-    )
+    target = dtype if dtype is not None else to_canonical_dtype(int) if dtype_kind(x_dtype) == "b" else x_dtype
     if dtype_kind(target) == "b":  # a boolean sum is any, a boolean product all
         return logic.to_bool(run(as_dtype(logic.to_bool(x), np.dtype("int32")), axis))
     return run(as_dtype(x, target), axis)

@@ -121,6 +121,7 @@ def cbrt(x: Any, /) -> Any:
 
 
 @add_ufunc_attributes(2, -math.inf)
+@jit_wrapped()
 def logaddexp(x: Any, y: Any, /) -> Any:
     """Return log(exp(x) + exp(y)), without overflow.
 

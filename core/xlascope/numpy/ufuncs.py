@@ -352,6 +352,7 @@ def trunc(x: Any) -> Any:
 fix = trunc
 
 
+@jit_wrapped()
 def rint(x: Any, /) -> Any:
     """Return the nearest integer, halves to even; for complex values, of both parts."""
     return _round_half_even(as_dtype(x, to_canonical_dtype(float)) if dtype_kind(_dtype_of(x)) in "biu" else x)

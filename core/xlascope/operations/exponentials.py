@@ -35,7 +35,7 @@ class Exp(Accurate, name="exp"):
 
 def exp(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return ``e`` to the power ``x``, with the requested ``accuracy``."""
-    return bind_inexact(Exp.with_accuracy(accuracy), x)
+    return bind_inexact(Exp.instance if accuracy is None else Exp.with_accuracy(accuracy), x)
 
 
 class Exp2(Accurate, name="exp2"):
@@ -55,7 +55,7 @@ class Exp2(Accurate, name="exp2"):
 
 def exp2(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return 2 to the power ``x``, with the requested ``accuracy``."""
-    return bind_inexact(Exp2.with_accuracy(accuracy), x)
+    return bind_inexact(Exp2.instance if accuracy is None else Exp2.with_accuracy(accuracy), x)
 
 
 class Expm1(Accurate, name="expm1"):
@@ -70,7 +70,7 @@ class Expm1(Accurate, name="expm1"):
 
 def expm1(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return ``e`` to the power ``x``, minus one, accurate near zero, elsewhere with the requested ``accuracy``."""
-    return bind_inexact(Expm1.with_accuracy(accuracy), x)
+    return bind_inexact(Expm1.instance if accuracy is None else Expm1.with_accuracy(accuracy), x)
 
 
 class Log(Accurate, name="log"):
@@ -89,7 +89,7 @@ def log(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     >>> print(lax.log(2))
     0.6931472
     """
-    return bind_inexact(Log.with_accuracy(accuracy), x)
+    return bind_inexact(Log.instance if accuracy is None else Log.with_accuracy(accuracy), x)
 
 
 class Log1p(Accurate, name="log1p"):
@@ -103,7 +103,7 @@ class Log1p(Accurate, name="log1p"):
 
 def log1p(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return the natural logarithm of 1 + x, accurate near zero, elsewhere with the requested ``accuracy``."""
-    return bind_inexact(Log1p.with_accuracy(accuracy), x)
+    return bind_inexact(Log1p.instance if accuracy is None else Log1p.with_accuracy(accuracy), x)
 
 
 class Logistic(Accurate, name="logistic"):
@@ -118,7 +118,7 @@ class Logistic(Accurate, name="logistic"):
 
 def logistic(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return the sigmoid 1 / (1 + e^-x), with the requested ``accuracy``."""
-    return bind_inexact(Logistic.with_accuracy(accuracy), x)
+    return bind_inexact(Logistic.instance if accuracy is None else Logistic.with_accuracy(accuracy), x)
 
 
 class Sqrt(Accurate, name="sqrt"):
@@ -133,7 +133,7 @@ class Sqrt(Accurate, name="sqrt"):
 
 def sqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return the square root, with the requested ``accuracy``."""
-    return bind_inexact(Sqrt.with_accuracy(accuracy), x)
+    return bind_inexact(Sqrt.instance if accuracy is None else Sqrt.with_accuracy(accuracy), x)
 
 
 class Rsqrt(Accurate, name="rsqrt"):
@@ -153,7 +153,7 @@ def rsqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     >>> print(lax.rsqrt(4.0))
     0.5
     """
-    return bind_inexact(Rsqrt.with_accuracy(accuracy), x)
+    return bind_inexact(Rsqrt.instance if accuracy is None else Rsqrt.with_accuracy(accuracy), x)
 
 
 class Cbrt(Accurate, name="cbrt"):
@@ -168,7 +168,7 @@ class Cbrt(Accurate, name="cbrt"):
 
 def cbrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return the cube root, with the requested ``accuracy``."""
-    return bind_inexact(Cbrt.with_accuracy(accuracy), x)
+    return bind_inexact(Cbrt.instance if accuracy is None else Cbrt.with_accuracy(accuracy), x)
 
 
 class Pow(Binary, name="pow"):

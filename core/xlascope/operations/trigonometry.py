@@ -37,7 +37,7 @@ class Sin(Accurate, name="sin"):
 
 def sin(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return the sine, with the requested ``accuracy``."""
-    return bind_inexact(Sin.with_accuracy(accuracy), x)
+    return bind_inexact(Sin.instance if accuracy is None else Sin.with_accuracy(accuracy), x)
 
 
 class Cos(Accurate, name="cos"):
@@ -111,7 +111,7 @@ def _complex_cosine(builder: Any, x: Any, aval: ShapedArray) -> Any:
 
 def cos(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return the cosine, with the requested ``accuracy``."""
-    return bind_inexact(Cos.with_accuracy(accuracy), x)
+    return bind_inexact(Cos.instance if accuracy is None else Cos.with_accuracy(accuracy), x)
 
 
 class Tan(Accurate, name="tan"):
@@ -126,7 +126,7 @@ class Tan(Accurate, name="tan"):
 
 def tan(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return the tangent, with the requested ``accuracy``."""
-    return bind_inexact(Tan.with_accuracy(accuracy), x)
+    return bind_inexact(Tan.instance if accuracy is None else Tan.with_accuracy(accuracy), x)
 
 
 class Asin(Unary, name="asin"):
@@ -236,7 +236,7 @@ class Tanh(Accurate, name="tanh"):
 
 def tanh(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
     """Return the hyperbolic tangent, with the requested ``accuracy``."""
-    return bind_inexact(Tanh.with_accuracy(accuracy), x)
+    return bind_inexact(Tanh.instance if accuracy is None else Tanh.with_accuracy(accuracy), x)
 
 
 class Asinh(Unary, name="asinh"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import jit
+from ..control.jit.jit_function import jit_normalized
 from ..numpy.axes import whole_number
 from ..operations.arithmetic import abs
 from ..operations.out_shardings import with_out_sharding
@@ -45,7 +45,7 @@ def ball(key: Any, d: int, p: Any = 2, shape: Shape = (), dtype: Any = float) ->
     return _ball(check_key(key, "ball"), p, shape_of(sizes, "ball"), require_float_dtype(dtype, "ball"))
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _generalized_normal(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return _generalized_normal_values(key, p, shape, dtype)
 
@@ -57,7 +57,7 @@ def _generalized_normal_values(key: Any, p: Any, shape: tuple[int, ...], dtype: 
     return rademacher_values(of_side, shape, dtype) * size
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _ball(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     of_direction, of_length = split_key(key, 2)
     last = len(shape) - 1

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..api import jit
 from ..control.flow.loop_api import while_loop
+from ..control.jit.jit_function import jit_normalized
 from ..dtypes import finfo, is_floating, to_canonical_dtype
 from ..operations.arithmetic import abs
 from ..operations.comparisons import eq, ge, gt, le, lt, ne
@@ -44,7 +44,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Shape | None = None, dtype: Any = 
     return _binomial(check_key(key, "binomial"), n, p, sizes, real)
 
 
-@jit(static_argnums=(3, 4))
+@jit_normalized((3, 4))
 def _binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     p_dtype = aval_of(p).dtype
     draw_dtype = p_dtype if is_floating(p_dtype) else to_canonical_dtype(float)  # independent of the result's dtype

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from ..api import jit
+from ..control.jit.jit_function import jit_normalized
 from ..dtypes import is_floating
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations import arithmetic, complex_numbers, extremes
@@ -113,7 +113,7 @@ def laplace(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 # Traced bodies ------------------------------------------------------------------------------------------------------
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minval: Any, maxval: Any) -> Any:
     return uniform_values(key, shape, dtype, minval, maxval)
 
@@ -135,7 +135,7 @@ def _unit_interval(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> An
     return sub(number, 1.0)
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     if dtype.kind != "c":
         return normal_values(key, shape, dtype)
@@ -155,7 +155,7 @@ def normal_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any
     return mul(math.sqrt(2), erf_inv(u))
 
 
-@jit(static_argnums=(3, 4))
+@jit_normalized((3, 4))
 def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     low, high = (convert_parameter(x, shape, dtype, "truncated_normal") for x in (lower, upper))
     root = math.sqrt(2)
@@ -182,12 +182,12 @@ def _adjacent_float(x: Any, *, up: bool) -> Any:
     return select(eq(x, limit), x, adjacent)
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _exponential(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return neg(log1p(neg(uniform_values(key, shape, dtype, 0.0, 1.0))))
 
 
-@jit(static_argnums=(1, 2, 3))
+@jit_normalized((1, 2, 3))
 def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], high: bool) -> Any:
     return gumbel_values(key, shape, dtype, high)
 
@@ -217,7 +217,7 @@ def two_word_uniform_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[An
     return coarse, mul(fine, 2.0 ** -_finfo(dtype).nmant)
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     least = np.array(-1 + _finfo(dtype).epsneg, dtype)[()]
     u = uniform_values(key, shape, dtype, least, 1.0)

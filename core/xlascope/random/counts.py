@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..api import jit
 from ..control.flow.loop_api import scan
+from ..control.jit.jit_function import jit_normalized
 from ..dtypes import is_floating, is_integer, to_canonical_dtype
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..numpy.promotion import common_dtype, to_inexact
@@ -97,7 +97,7 @@ def require_integer_dtype(dtype: Any, user: str) -> np.dtype[Any]:
 # Traced bodies ------------------------------------------------------------------------------------------------------
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _rademacher(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return rademacher_values(key, shape, dtype)
 
@@ -111,7 +111,7 @@ def rademacher_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) ->
     return convert_element_type(up, dtype) * two - unit
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _geometric(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     draw_dtype = aval_of(p).dtype if is_floating(aval_of(p).dtype) else to_canonical_dtype(float)
     u = uniform_values(key, shape, draw_dtype, 0.0, 1.0)
@@ -121,12 +121,12 @@ def _geometric(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -
     )
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _poisson(key: Any, lam: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return poisson_values(key, broadcast_parameter(lam, shape, np.dtype("float32"), "poisson"), dtype)
 
 
-@jit(static_argnums=(3, 4, 5))
+@jit_normalized((3, 4, 5))
 def _multinomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any], unroll: int | bool) -> Any:
     draw_dtype = to_inexact(common_dtype([aval_of(n), aval_of(p)])[0])
     if not is_floating(draw_dtype):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import jit
+from ..control.jit.jit_function import jit_normalized
 from ..dtypes import dtype_kind, finfo
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations.arithmetic import square
@@ -155,53 +155,53 @@ def wald(key: Any, mean: Any, shape: Shape | None = None, dtype: Any = float) ->
 # Traced bodies ------------------------------------------------------------------------------------------------------
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _cauchy(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     u = uniform_values(key, shape, dtype, finfo(dtype).eps, 1.0)
     return tan((u - 0.5) * math.pi)
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _logistic(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     u = uniform_values(key, shape, dtype, finfo(dtype).tiny, 1.0)
     return log(u) - log1p(-u)
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _maxwell(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     x = _normal(key, (*shape, 3), dtype)
     return sqrt(reduce_sum(x * x, (len(shape),)))
 
 
-@jit(static_argnums=(3, 4))
+@jit_normalized((3, 4))
 def _double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     of_length, of_side = split_key(key, 2)
     return rademacher_values(of_side, shape, dtype) * _maxwell(of_length, shape, dtype) * scale + loc
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _pareto(key: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return exp(_exponential(key, shape, dtype) / convert_parameter(b, shape, dtype, "pareto"))
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _rayleigh(key: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     u = uniform_values(key, shape, dtype, 0.0, 1.0)
     return convert_parameter(scale, shape, dtype, "rayleigh") * sqrt(log(u) * -2.0)
 
 
-@jit(static_argnums=(3, 4))
+@jit_normalized((3, 4))
 def _weibull_min(key: Any, scale: Any, concentration: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     u = uniform_values(key, shape, dtype, 0.0, 1.0)
     return (-log1p(-u)) ** (1.0 / concentration) * scale
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _lognormal(key: Any, sigma: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return exp(_normal(key, shape, dtype) * convert_parameter(sigma, shape, dtype, "lognormal"))
 
 
-@jit(static_argnums=(4, 5))
+@jit_normalized((4, 5))
 def _triangular(key: Any, low: Any, mode: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     # The inverse of the distribution function, which is a parabola on each side of the mode.
     low, mode, high = (convert_parameter(x, shape, dtype, "triangular") for x in (low, mode, high))
@@ -212,7 +212,7 @@ def _triangular(key: Any, low: Any, mode: Any, high: Any, shape: tuple[int, ...]
     return select(lt(u, below), rising, falling)
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _wald(key: Any, mean: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     # y is distributed as chi-square; x and mean²/x are the two numbers that it may come from.
     of_root, of_choice = split_key(key, 2)

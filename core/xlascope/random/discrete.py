@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import jit
+from ..control.jit.jit_function import jit_normalized
 from ..dtypes import is_floating, is_integer, to_canonical_dtype
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations.arithmetic import add, mul, rem, sub
@@ -118,12 +118,12 @@ def categorical(
 # Traced bodies ------------------------------------------------------------------------------------------------------
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _bits(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return random_bits(key, 8 * dtype.itemsize, shape)
 
 
-@jit(static_argnums=(1, 4))
+@jit_normalized((1, 4))
 def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: np.dtype[Any]) -> Any:
     return randint_values(key, shape, minval, maxval, dtype)
 
@@ -151,7 +151,7 @@ def randint_values(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, d
     return add(low, convert_element_type(offset, dtype))
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _bernoulli(key: Any, p: Any, shape: tuple[int, ...], high: bool) -> Any:
     dtype = aval_of(p).dtype
     if high:
@@ -160,7 +160,7 @@ def _bernoulli(key: Any, p: Any, shape: tuple[int, ...], high: bool) -> Any:
     return lt(uniform_values(key, shape, dtype, 0.0, 1.0), convert_parameter(p, shape, dtype, "bernoulli"))
 
 
-@jit(static_argnums=(2, 3, 4))
+@jit_normalized((2, 3, 4))
 def _categorical(key: Any, logits: Any, axis: int, draws: tuple[int, ...], high: bool) -> Any:
     # The index of the largest of logits + Gumbel noise is distributed as wanted.
     dtype = aval_of(logits).dtype
@@ -169,7 +169,7 @@ def _categorical(key: Any, logits: Any, axis: int, draws: tuple[int, ...], high:
     return argmax(total, len(draws) + axis, to_canonical_dtype(int))
 
 
-@jit(static_argnums=(2, 3, 4))
+@jit_normalized((2, 3, 4))
 def _categorical_without_replacement(key: Any, logits: Any, axis: int, draws: tuple[int, ...], high: bool) -> Any:
     # The indices of the largest values are a sample without replacement.
     aval = aval_of(logits)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..api import jit, vmap
+from ..api import vmap
 from ..control.flow.loop_api import scan, while_loop
+from ..control.jit.jit_function import jit_normalized
 from ..control.rules.custom_jvp import custom_jvp
 from ..control.rules.custom_vmap import custom_vmap
 from ..control.special.gamma import random_gamma_grad
@@ -133,12 +134,12 @@ def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = flo
 # Traced bodies ------------------------------------------------------------------------------------------------------
 
 
-@jit(static_argnums=(2, 3, 4))
+@jit_normalized((2, 3, 4))
 def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: np.dtype[Any], logarithm: bool) -> Any:
     return gamma_values(key, a, shape, dtype, logarithm)
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _chisquare(key: Any, df: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return _chisquare_values(key, convert_parameter(df, shape, dtype, "chisquare"), shape, dtype)
 
@@ -147,7 +148,7 @@ def _chisquare_values(key: Any, df: Any, shape: tuple[int, ...], dtype: np.dtype
     return exp(gamma_values(key, df / 2.0, shape, dtype, True)) * 2.0
 
 
-@jit(static_argnums=(3, 4))
+@jit_normalized((3, 4))
 def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     below, above = split_key(key, 2)
     dfnum, dfden = (convert_parameter(df, shape, dtype, "f") for df in (dfnum, dfden))
@@ -155,14 +156,14 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: np.dtype
     return (x / dfnum) / (y / dfden)
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _t(key: Any, df: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     of_normal, of_gamma = split_key(key, 2)
     half = convert_parameter(df, shape, dtype, "t") / 2.0
     return _normal(of_normal, shape, dtype) * sqrt(half / gamma_values(of_gamma, half, shape, dtype, False))
 
 
-@jit(static_argnums=(3, 4))
+@jit_normalized((3, 4))
 def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     # x / (x + y) for gamma numbers x and y, scaled by the larger of them: no 0 / 0 where both are tiny.
     x, y = (gamma_values(k, p, shape, dtype, True) for k, p in zip(split_key(key, 2), (a, b), strict=True))
@@ -171,7 +172,7 @@ def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
     return x / (x + y)
 
 
-@jit(static_argnums=(2, 3))
+@jit_normalized((2, 3))
 def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     x, last = gamma_values(key, alpha, shape, dtype, True), len(shape) - 1
     x = exp(x - expand_dims(stop_gradient(reduce_max_unless_nan(x, (last,))), (last,)))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
+from ..control.jit.jit_function import jit_normalized
 from ..key_types import KEY_TYPES, KeyType, is_key
 from ..operations.bits import bitwise_xor
 from ..operations.conversion import convert_element_type
@@ -79,7 +80,7 @@ def _threefry_seed(seed: Any) -> Any:
     return concatenate([expand_dims(word, (0,)) for word in threefry_bits.words(seed)], 0)
 
 
-@jit(static_argnums=1)
+@jit_normalized(1)
 def _threefry_split(key: Any, shape: tuple[int, ...]) -> Any:
     if threefry_partitionable.value:
         words = threefry_bits.blocks(key_words(key), shape)
@@ -102,7 +103,7 @@ def _rbg_seed(seed: Any) -> Any:
     return concatenate([_threefry_seed(seed)] * 2, 0)
 
 
-@jit(static_argnums=1)
+@jit_normalized(1)
 def _rbg_split(key: Any, shape: tuple[int, ...]) -> Any:
     pairs = [_threefry_split(half, shape) for half in _threefry_pair(key)]
     return random_wrap(concatenate(pairs, len(shape)), RBG.implementation)
@@ -121,7 +122,7 @@ def _threefry_pair(key: Any) -> list[Any]:
     return [slice_in_dim(words, 0, 2), slice_in_dim(words, 2, 4)]
 
 
-@jit(static_argnums=1)
+@jit_normalized(1)
 def _unsafe_rbg_split(key: Any, shape: tuple[int, ...]) -> Any:
     rows = _ROWS_PER_KEY * math.prod(shape)
     bits = rng_bit_generator(random_unwrap(key), (rows, 4), np.uint32)[1]

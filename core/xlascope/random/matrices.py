@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import jit
+from ..control.jit.jit_function import jit_normalized
 from ..dtypes import dtype_kind
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..numpy.axes import whole_number
@@ -83,7 +83,7 @@ def orthogonal(key: Any, n: int, shape: Shape = (), dtype: Any = float, m: int |
     return _orthogonal(check_key(key, "orthogonal"), sizes, requested)
 
 
-@jit(static_argnums=(3, 4, 5))
+@jit_normalized((3, 4, 5))
 def _multivariate_normal(
     key: Any, mean: Any, cov: Any, shape: tuple[int, ...], dtype: np.dtype[Any], method: str
 ) -> Any:
@@ -98,7 +98,7 @@ def _multivariate_normal(
     return mean + einsum("...ij,...j->...i", root, _normal(key, shape, dtype))
 
 
-@jit(static_argnums=(1, 2))
+@jit_normalized((1, 2))
 def _orthogonal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     # The Q of normal numbers, whose columns get the signs of R's diagonal: LAPACK's choice of signs favours some.
     *before, n, m = shape

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import jit
+from ..control.jit.jit_function import jit_normalized
 from ..dtypes import is_integer, to_canonical_dtype
 from ..numpy.axes import axis_of
 from ..numpy.searching import searchsorted
@@ -100,7 +100,7 @@ def choice(
 # Traced bodies ------------------------------------------------------------------------------------------------------
 
 
-@jit(static_argnums=2)
+@jit_normalized(2)
 def _shuffle(key: Any, x: Any, axis: int) -> Any:
     # Sort by random words; ties keep their order, so enough rounds are made for them not to matter.
     size = aval_of(x).size
@@ -116,12 +116,12 @@ def _random_order(key: Any, count: int) -> Any:
     return _shuffle(key, broadcasted_iota(to_canonical_dtype(int), (count,), 0), 0)
 
 
-@jit(static_argnums=2)
+@jit_normalized(2)
 def _permute_slices(key: Any, x: Any, axis: int) -> Any:
     return _take(x, _random_order(key, aval_of(x).shape[axis]), axis)
 
 
-@jit(static_argnums=(2, 3, 4, 5))
+@jit_normalized((2, 3, 4, 5))
 def _choice_indices(key: Any, p: Any, count: int, shape: tuple[int, ...], replace: bool, high: bool) -> Any:
     """Draw indices below ``count`` with probabilities ``p`` (None: equal ones).
 

@@ -50,6 +50,8 @@ from .time_account import Activity as Activity
 from .time_account import DeviceShare as DeviceShare
 from .time_account import TimeAccount as TimeAccount
 from .time_account import TimePart as TimePart
+from .value_history import ValueCurve as ValueCurve
+from .value_history import ValueHistory as ValueHistory
 from .values import Birth as Birth
 from .values import ProbedValue as ProbedValue
 from .values import ValueReport as ValueReport

@@ -19,6 +19,7 @@ from .scaled import Scaled
 from .script import ScriptRun
 from .time_account import TimeAccount
 from .traits import Trait
+from .value_history import ValueHistory
 from .values import ValueReport
 
 #: Cause of a trace.
@@ -343,4 +344,5 @@ Record = (
     | ScriptRun
     | TimeAccount
     | ValueReport
+    | ValueHistory
 )

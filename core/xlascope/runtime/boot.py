@@ -40,6 +40,7 @@ __all__ = [
     "check_tracer_leaks",
     "checked_calls",
     "checked_traces",
+    "compare_programs",
     "debug_infs",
     "debug_key_reuse",
     "debug_nans",
@@ -182,6 +183,7 @@ debug_nans = _state("debug_nans", False)
 debug_infs = _state("debug_infs", False)
 debug_key_reuse = _state("debug_key_reuse", False)
 no_execution = _state("no_execution", False)
+compare_programs = _state("compare_programs", True)
 keep = _state("keep", "auto", allowed=KEPT)
 reroll = _state("reroll", "auto", allowed=REROLLED)
 

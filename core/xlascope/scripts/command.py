@@ -31,6 +31,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--every", type=_parse_duration, metavar="TIME", help="write them anew while it runs: 60s, 5min, 1h"
     )
+    parser.add_argument(
+        "--values", action="store_true", help="watch loss, gradients and zeros of training steps: where NaN is born"
+    )
     parser.add_argument("--progress", choices=("auto", "line", "plain", "off"), default="auto", help="on stderr")
     parser.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="a module, as in python -m"
@@ -63,7 +66,8 @@ def main(options: argparse.Namespace) -> int:
         print(f"{_NAME}: {error}", file=sys.stderr)
         return 2
     recorder = ScriptRecorder()
-    watcher = ScriptWatcher(info, files, recorder, Progress(recorder, options.progress), options.every)
+    progress = Progress(recorder, options.progress)
+    watcher = ScriptWatcher(info, files, recorder, progress, options.every, values=options.values)
     return _run_watched(script, watcher)
 
 

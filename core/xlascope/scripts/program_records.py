@@ -9,6 +9,8 @@ from ..records.events import Ceilings, Compiled, Executed, Failure, Lowered, Mis
 from ..records.programs import Jaxpr
 from ..records.script import Share
 from ..records.stages import Stages
+from ..records.value_history import ValueHistory
+from ..records.values import ValueReport
 
 #: The maximum number of compilations of one program (for several devices or shardings), of failures, and of reasons for
 #: slow calls.
@@ -35,7 +37,7 @@ class ProgramRecords:
     def receive(self, record: Record) -> bool:
         """Add a record; return whether it is a new trace, lowering or compilation."""
         match record:
-            case Executed() | Ceilings():
+            case Executed() | Ceilings() | ValueHistory() | ValueReport():
                 self.stages.receive(record)
             case Failure() if len(self.failures) < MAX_FAILURES:
                 self.failures.append(record)

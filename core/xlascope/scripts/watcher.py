@@ -40,17 +40,28 @@ MAX_RETRACED_LINES, MAX_LINE_CHARS = 3, 300
 class ScriptWatcher:
     """Watcher of a script: records its programs from :meth:`begin` on, and writes the files in :meth:`finish`.
 
-    ``every`` is the number of seconds after which the files are rewritten (None: only at the end).
+    ``every`` is the number of seconds after which the files are rewritten (None: only at the end). ``values`` says
+    whether the values of training steps are watched as well.
     """
 
     def __init__(
-        self, info: RunInfo, files: OutputFiles, recorder: ScriptRecorder, progress: Progress, every: float | None
+        self,
+        info: RunInfo,
+        files: OutputFiles,
+        recorder: ScriptRecorder,
+        progress: Progress,
+        every: float | None,
+        *,
+        values: bool = False,
     ) -> None:
         self.info = info
         self.files = files
         self.recorder = recorder
         self.progress = progress
         self._every = every
+        self._watches_values = values
+        self._value_watch: Any = None
+        self._value_texts: list[str] = []
         self._process = os.getpid()
         self._signals = Signals(self.finish)
         self._undo: list[Undo] = []
@@ -87,6 +98,8 @@ class ScriptWatcher:
         self.info.end()
         sampler, self._sampler = self._sampler, None
         try:
+            if self._value_watch is not None:
+                self._value_texts += self._value_watch.stop()
             if self._accountant is not None:
                 self._accountant.stop()
             if sampler is not None:
@@ -137,7 +150,8 @@ class ScriptWatcher:
             self.info.notes["nothing was traced, compiled or run"] = None
         page = self._draw_page()
         programs = f"{self.recorder.program_count:,} program{'s' if self.recorder.program_count != 1 else ''}"
-        for text in self._retrace_lines():
+        value_lines = (line for text in self._value_texts for line in text.splitlines())
+        for text in (*self._retrace_lines(), *value_lines):
             self.progress.print_message(text)
         self.progress.print_message(f"{programs} in {self.info.seconds:.3g} s; {page}, {self.files.json}")
 
@@ -209,6 +223,9 @@ class ScriptWatcher:
             self._inspecting = calls.inspecting
             self._sampler = calls.Sampler()
             self._sampler.start()
+            if self._watches_values:
+                self._value_watch = importlib.import_module("xlascope.scripts.value_watch").ValueWatch()
+                self._value_watch.start()
             self._accountant = calls.TimeAccountant(self._sampler.read_calls, self._account_thread)
             self._accountant.start(calls.Moment(*self._began))
             self._ticker = threading.Thread(target=self._tick, name="xlascope-watch", daemon=True)

@@ -8,7 +8,7 @@ from ..ir.avals import ShapedArray
 from ..ir.operation import Operation, Primitive
 from ..xla.arrays import array_members  # noqa: F401  (gives arrays their face)
 from ..xla.execution.call_cache import set_tracer_class
-from ..xla.execution.eager import execute, execute_single
+from ..xla.execution.eager import execute, execute_single, require_live_operands
 from ..xla.system.hooks import HOOKS
 from . import methods  # noqa: F401  (gives arrays and tracers their methods)
 from .operand_coercion import unwrap_operand
@@ -43,9 +43,16 @@ def bind(operation: Operation, *operands: Any) -> list[Any]:
 def bind1(operation: Operation, *operands: Any) -> Any:
     """Apply an operation that has one result, like :func:`bind`, and return the result."""
     trace = STATE.trace
-    if trace is None:
+    if trace is not None:
+        return trace.bind(operation, operands)[0]
+    function = operation.eager_function
+    if function is None:
         return execute_single(operation, operands)
-    return trace.bind(operation, operands)[0]
+    try:  # inlined execute_single, here and below
+        return function(*operands)
+    except ValueError as error:
+        require_live_operands(error, operation, operands)
+        raise
 
 
 def bind_inexact(operation: Operation, x: Any) -> Any:
@@ -53,11 +60,19 @@ def bind_inexact(operation: Operation, x: Any) -> Any:
 
     A Python int is converted to float first.
     """
-    operands = (float(x) if x.__class__ is int else x,)
+    if x.__class__ is int:
+        x = float(x)
     trace = STATE.trace
-    if trace is None:
-        return execute_single(operation, operands)
-    return trace.bind(operation, operands)[0]
+    if trace is not None:
+        return trace.bind(operation, (x,))[0]
+    function = operation.eager_function
+    if function is None:
+        return execute_single(operation, (x,))
+    try:
+        return function(x)
+    except ValueError as error:
+        require_live_operands(error, operation, (x,))
+        raise
 
 
 Primitive.binder = staticmethod(bind)

@@ -64,27 +64,49 @@ class _NotRecordableError(Exception):
     """Error for a result of a type that a recorded trace cannot return."""
 
 
-def cache_trace(function: F, eager: Callable[..., Any] | None = None) -> F:
+def _raise_filtered(error: BaseException) -> None:
+    """Raise an error in place of the current one, without the library's frames."""
+    try:
+        raise error from None
+    except BaseException as raised:
+        filter_traceback(raised)
+        raise
+
+
+def _return_error(error: BaseException, args: Any, kwargs: Any) -> BaseException:
+    return error
+
+
+def cache_trace(
+    function: F,
+    make_eager: Callable[[], Callable[..., Any]] | None = None,
+    explain_error: Callable[[BaseException, Any, Any], BaseException] = _return_error,
+) -> F:
     """Decorate a function so that its recorded operations are replayed under a trace, instead of running it.
 
     The function must use the types of its arrays alone, and return an array, or a tuple or list of arrays. It
     runs on the first two calls for each kind of arguments (the second time to be recorded), for arguments of
-    other types (NumPy arrays, objects with ``__jax_array__``), and when it raises. Outside of any trace,
-    ``eager``, if given, is called in its place.
+    other types (NumPy arrays, objects with ``__jax_array__``), and when it raises. Outside of any trace, what
+    ``make_eager`` returns, if given, is called in its place. ``explain_error(error, args, kwargs)`` returns the error
+    to raise for one that a call raised.
     """
     traces: FastLRUCache[Any, _CachedTrace] = FastLRUCache(_TRACES_GENERATION_SIZE)
     met_keys: FastLRUCache[Any, bool] = FastLRUCache(_TRACES_GENERATION_SIZE)
-    outside = function if eager is None else eager
+    outside: Callable[..., Any] | None = function if make_eager is None else None
     is_public = not function.__name__.startswith("_")  # others get the operands of a public function
 
     @functools.wraps(function)
     def call_cached(*args: Any, **kwargs: Any) -> Any:
+        nonlocal outside
         settings = trace_settings.value
         if settings and is_public and is_called_by_library():
             return _call_with_library_promotion(call_cached, args, kwargs)
         trace = STATE.trace
         try:
             if trace is None:
+                if outside is None:
+                    assert make_eager is not None
+                    outside = make_eager()
                 return outside(*args, **kwargs)
             arrays: list[Any] = []
             kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # inlined find_trace key
@@ -108,6 +130,9 @@ def cache_trace(function: F, eager: Callable[..., Any] | None = None) -> F:
             trace.emit(recorded.steps, values, recorded.used_operands)
             return values[result_index] if sequence is None else sequence([values[i] for i in recorded.result_indices])
         except BaseException as error:
+            explained = explain_error(error, args, kwargs)
+            if explained is not error:
+                _raise_filtered(explained)
             filter_traceback(error)
             raise
 

@@ -62,6 +62,9 @@ class KernelRuns:
         """Flatten a result with jax's pytree registry."""
         return list(tree_util.tree_leaves(out))
 
+    def argument_holder(self) -> None:
+        """Return None: the values of these programs are not known, so no arguments are held."""
+
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return the labels of modules, which jax names by their functions alone."""
         return module_labels(self.live_executables.all_programs())

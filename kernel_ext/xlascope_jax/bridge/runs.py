@@ -51,6 +51,9 @@ class JaxRuns(KernelRuns):
             *(ensure_compiled_record(entry, executable) for executable in entry.executables),
         ]
 
+    def argument_holder(self) -> None:
+        """Return None: the values of these programs are not known, so no arguments are held."""
+
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return the labels of the modules of all programs."""
         return {**super().labels(), **module_labels(self._programs.all_programs())}

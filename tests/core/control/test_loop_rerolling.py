@@ -182,6 +182,21 @@ def test_what_is_worth_it(name):
     assert bool(loops_of(reroll_program(program, "always"))) == for_compiling
 
 
+@pytest.mark.parametrize("mode", ["auto", "always"])
+def test_what_is_not_looked_into_would_not_be_worth_it(mode):
+    rule, loops = program_rerolling._RULES[mode], []
+    thorough = RerollRule(rule.is_worth, rule.min_saved_equations)
+    programs = [(many_steps, (X[:n, :n], X[:n, :n])) for n in (1, 4, 8, 16, 32, 48, 64, 96)]
+    programs += [(elementwise, (jnp.ones(n),)) for n in (1, 10_000, 100_000, 1_000_000)]
+    programs += [(steps_of_layers, ([X[:n, :n]] * k, X[:n, :n])) for n in (16, 128) for k in (2, 5)]
+    programs += [(many_layers, ([X] * k, X)) for k in (60, 140, 160)]
+    for function, arguments in programs:
+        program = traced(function, *xs.tree_util.tree_map(lambda x: x + 0, arguments))
+        loops.append(loops_of(reroll_by_rule(thorough, program)))
+        assert loops_of(reroll_program(program, mode)) == loops[-1]
+    assert any(loops) and not all(loops)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_states_that_are_joined_are_not_taken_one_by_one(axis):
     def states(w, x):

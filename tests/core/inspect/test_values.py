@@ -176,6 +176,41 @@ def test_statistics_are_those_of_numpy() -> None:
     assert dict(stats.exponents) == {-127: 1, -1: 1, 1: 2}
 
 
+def measured(x: Any) -> Any:
+    """Return the statistics of an operand as a twin measures them."""
+    function = jnp.sin if x.dtype.kind == "f" else lambda x: x * x
+    found = run_statistics(trace_call(function, (x,), {}), None, "nan").values
+    return next(value.statistics for value in found if value.position == "operand")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "float8_e5m2", "float8_e4m3fn"])
+def test_statistics_of_each_dtype(dtype: str) -> None:
+    kind = jnp.dtype(dtype)
+    numbers = np.array([0.0, -0.0, 1.5, -2.0, 3.0, -0.25, np.nan, 0.0], np.float64)
+    with xs.enable_x64(True):
+        stats = measured(jnp.asarray(numbers.astype(kind)))
+    counts = (stats.elements, stats.zeros, stats.subnormals, stats.nans, stats.infs, stats.negatives)
+    assert counts == (8, 3, 0, 1, 0, 2) and (stats.minimum, stats.maximum) == (-2.0, 3.0)
+    assert stats.mean == pytest.approx(2.25 / 7) and dict(stats.exponents) == {-2: 1, 0: 1, 1: 2}
+
+
+@pytest.mark.parametrize("numbers", [[np.nan, np.nan], [np.inf, -np.inf], [np.nan], [-np.inf, np.nan]])
+def test_statistics_without_a_finite_element(numbers: list[float]) -> None:
+    stats = measured(np.float32(numbers))
+    assert stats.minimum is stats.maximum is stats.mean is stats.root_mean_square is None
+    assert (stats.nans, stats.infs) == (np.isnan(numbers).sum(), np.isinf(numbers).sum())
+
+
+def test_statistics_of_many_elements_and_extreme_ones() -> None:
+    x = np.random.default_rng(0).standard_normal(300_001).astype(np.float32)
+    x[:4] = -3e38, 3e38, 1e-42, -1e-42
+    stats = measured(x)
+    assert (stats.minimum, stats.maximum) == (float(x.min()), float(x.max()))
+    assert (stats.subnormals, stats.negatives) == (2, (x < 0).sum())
+    assert stats.root_mean_square == pytest.approx(np.sqrt((x.astype(np.float64) ** 2).mean()))
+    assert sum(count for _, count in stats.exponents) == len(x[::8])
+
+
 @pytest.mark.parametrize("size", [1, 7, 1000, 100_000])
 def test_one_nan_anywhere_is_found(size: int) -> None:
     x = np.ones(size, np.float32)

@@ -253,6 +253,52 @@ def extremes_of_nan(lib, dtype):
     return [[np.isnan(np.asarray(program(x), "float32")).any() for x in arrays] for program in found]
 
 
+#: Functions that create arrays of eight elements along the first axis, where `device` says.
+CREATED = {
+    "zeros": lambda jnp, device: jnp.zeros((8,), device=device),
+    "ones": lambda jnp, device: jnp.ones((8, 2), "bfloat16", device=device),
+    "empty": lambda jnp, device: jnp.empty(8, device=device),
+    "full": lambda jnp, device: jnp.full((8,), 2.0, device=device),
+    "full of a row": lambda jnp, device: jnp.full((8, 2), np.arange(2.0), device=device),
+    "zeros_like": lambda jnp, device: jnp.zeros_like(A, device=device),
+    "ones_like": lambda jnp, device: jnp.ones_like(jnp.asarray(A), device=device),
+    "full_like": lambda jnp, device: jnp.full_like(A, 3, int, device=device),
+    "arange": lambda jnp, device: jnp.arange(8, device=device),
+    "arange from 1": lambda jnp, device: jnp.arange(1, 9, device=device),
+    "linspace": lambda jnp, device: jnp.linspace(0, 1, 8, device=device),
+    "eye": lambda jnp, device: jnp.eye(8, device=device),
+    "astype": lambda jnp, device: jnp.ones(8).astype(int, device=device),
+    "array": lambda jnp, device: jnp.array(A, device=device),
+    "asarray": lambda jnp, device: jnp.asarray([1.0] * 8, device=device),
+    "fftfreq": lambda jnp, device: jnp.fft.fftfreq(8, device=device),
+}
+
+
+def created_there(lib):
+    """The functions whose arrays lie elsewhere than `device` says, or have other values; and under jit."""
+    jnp, over = lib.numpy, mesh(lib, (8,), ("i",))
+    there = {
+        "a device": (lib.devices()[3], {3}),
+        "a sharding": (lib.sharding.NamedSharding(over, lib.sharding.PartitionSpec("i")), set(range(8))),
+        "a single sharding": (lib.sharding.SingleDeviceSharding(lib.devices()[5]), {5}),
+    }
+    wrong = []
+    for name, create in CREATED.items():
+        usual = np.asarray(create(jnp, None), "float32")
+        for where, (device, ids) in there.items():
+            for attempt in ("first", "second"):
+                x = create(jnp, device)
+                if {one.id for one in x.devices()} != ids or not x.committed:
+                    wrong.append((name, where, attempt))
+                if not np.array_equal(np.asarray(x, "float32"), usual):
+                    wrong.append((name, where, attempt, "values"))
+            jitted = lib.jit(lambda create=create, device=device: create(jnp, device) + 0)()
+            if not np.allclose(np.asarray(jitted, "float32"), usual):
+                wrong.append((name, where, "jit"))
+    return np.array(wrong)
+
+
+ALONE["arrays are created where device says"] = created_there, np.array([])
 for dtype in ("float32", "bfloat16"):
     ALONE[f"extremes of {dtype} over devices are NaN"] = (
         lambda lib, dtype=dtype: extremes_of_nan(lib, dtype),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.core.scripts.running import PROGRAM, Place, ended, share_of_step, when_it_says
 
-from xlascope.records import Compiled, Executed, Failure, TimeAccount, Traced
+from xlascope.records import Compiled, Executed, Failure, TimeAccount, Traced, ValueHistory, ValueReport
 
 pytestmark = pytest.mark.live
 
@@ -235,3 +235,30 @@ def test_a_script_of_jax(place: Place) -> None:
     assert step.calls == 200 and step.kept and any(each.startswith("jax ") for each in run.versions)
     traced = next(each for each in place.records() if isinstance(each, Traced) and each.function == "step")
     assert "tanh" in {each.operation for each in traced.jaxpr.walk()}
+
+
+TRAINING = """
+import xlascope as xs, xlascope.numpy as jnp
+@xs.jit
+def update(w, x):
+    loss, gradient = xs.value_and_grad(lambda w: ((x @ w) ** 2).mean())(w)
+    return w - 0.01 * gradient, loss
+w = jnp.eye(8)
+for number in range(40):
+    w, loss = update(w, jnp.ones((4, 8)) * (1e30 if number >= 30 else 1.0))
+"""
+
+
+def test_values_of_a_training_step(place: Place) -> None:
+    outcome = place.watch("--values", place.write(TRAINING))
+    assert outcome.status == 0
+    assert "xlascope: update: 40 calls" in outcome.said and "wrong from step 30 on" in outcome.said
+    history = next(record for record in place.records() if isinstance(record, ValueHistory))
+    assert (history.calls, history.bad_step) == (40, 30)
+    assert any(isinstance(record, ValueReport) for record in place.records())
+    shown = place.run("-m", "xlascope", "show", "train.xlascope.json").output
+    assert "update: 40 calls" in shown and "exceeds the largest float32" in shown
+
+
+def test_values_without_a_training_step(place: Place) -> None:
+    assert place.watch("--values", place.write(PROGRAM)).status == 0

@@ -19,6 +19,7 @@ from xlascope.xla.lowering.module_lowering import lower
 from xlascope.xla.materialization import disable_passes
 from xlascope.xla.materialization.fusion_model import simulate_fusion
 from xlascope.xla.materialization.graph import build_graphs, full_op_name
+from xlascope.xla.materialization.log_reader import build_graphs_from_log
 
 
 @pytest.fixture(autouse=True)
@@ -279,6 +280,40 @@ def test_kernels_of_each_equation_are_those_of_xla(name):
     right = sum(abs(real[path] - predicted[path]) <= 0.2 * real[path] for path in both)
     assert len(both) >= 0.9 * len(real)
     assert right >= part * len(both)
+
+
+LOGGED = {
+    **{name: program for name, (program, _) in PREDICTED.items()},
+    "layers in a loop": programs.layers_in_a_loop(3),
+    "layers of a branch": programs.layers_of_a_branch(3),
+    "checkpointed": programs.checkpointed(3),
+    "a barrier": (lambda x: lax.optimization_barrier((jnp.sin(x), x))[0] * 2, (np.ones(3, np.float32),)),
+    "a call of Python": (lambda x: xs.pure_callback(np.sin, x, x) + 1, (np.ones(3, np.float32),)),
+    "whole numbers of four bits": (lambda x: x * 2 + x, (jnp.ones(3, jnp.int4),)),
+    "random numbers": (lambda key: xs.random.normal(xs.random.split(key)[0], (3,)), (xs.random.key(0),)),
+    "two results": (lambda x: lax.top_k(x, 2)[0] + lax.sort(x)[:2], (np.ones(5, np.float32),)),
+}
+
+
+@pytest.mark.parametrize("name", LOGGED)
+def test_graphs_from_the_log_are_those_of_the_module(name):
+    function, arguments = LOGGED[name]
+    lowered = lower(xs.make_jaxpr(function)(*arguments), "logged", with_log=True)
+    read, logged = build_graphs(lowered.module), build_graphs_from_log(lowered.module, lowered.log)
+    assert [describe_graph(graph) for graph in logged] == [describe_graph(graph) for graph in read]
+
+
+def describe_graph(graph):
+    names = [None if each is None else full_op_name(each) for each in graph.defining_ops]
+    return graph.in_loop, graph.kind, graph.size, graph.operands, graph.nanoseconds, names, graph.results
+
+
+def test_a_log_that_misses_an_operation_is_not_read():
+    lowered = lower(xs.make_jaxpr(lambda x: jnp.sin(x) * 2 + x)(np.ones(3, np.float32)), "missing", with_log=True)
+    entries = lowered.log.functions["main"].entries
+    assert build_graphs_from_log(lowered.module, lowered.log) is not None
+    del entries[[name for name, *_ in entries].index("stablehlo.sine")]
+    assert build_graphs_from_log(lowered.module, lowered.log) is None
 
 
 def test_a_quotient_by_a_reduction_over_one_number_is_looked_at():

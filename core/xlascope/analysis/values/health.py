@@ -92,7 +92,7 @@ def _find_births(births: Sequence[Birth]) -> Iterator[Finding]:
         if is_half:
             action = "scale the loss or the values down, or compute this in float32 (bfloat16 has float32's range)"
         if birth.is_argument:
-            action = "look at where that argument was made: its program is another one"
+            action = "look at where that argument was made; in a loop xlascope.watch_values finds the step"
         where = "".join(f" in iteration {number}" for number in birth.iterations[-1:])
         yield _make_finding(rule, f"{birth.sentence}{where}", action, 1.0, birth.source, birth.path or None)
 
@@ -178,7 +178,7 @@ def _find_dead_units(flow: ValueFlow) -> Iterator[Finding]:
     """Find a relu whose results are nearly all zero."""
     for value in _results(flow):
         stats, equation = value.statistics, flow.places[value.path].equation
-        if stats is None or not _is_relu(equation) or stats.elements < 2:
+        if stats is None or not is_relu(equation) or stats.elements < 2:
             continue
         share = stats.zeros / stats.elements
         if share >= MIN_DEAD_SHARE:
@@ -193,7 +193,8 @@ def _find_dead_units(flow: ValueFlow) -> Iterator[Finding]:
             )
 
 
-def _is_relu(equation: Equation) -> bool:
+def is_relu(equation: Equation) -> bool:
+    """Return whether an equation is a relu: a maximum with 0."""
     is_zero = any(text.partition(":")[0] in ("0", "0.0") for text in equation.inputs)
     return equation.operation == "max" and equation.role == "forward" and is_zero
 
@@ -249,7 +250,7 @@ def interesting_equations(jaxpr: Jaxpr) -> Iterable[EquationPath]:
     for equation in jaxpr.walk():
         is_product = equation.operation in ("dot_general", "conv_general_dilated")
         is_quotient = equation.operation == "div" and equation.role == "forward"
-        if is_product or is_quotient or _is_relu(equation) or _is_half_precision_gradient(jaxpr, equation):
+        if is_product or is_quotient or is_relu(equation) or _is_half_precision_gradient(jaxpr, equation):
             yield equation.path
 
 

@@ -26,6 +26,19 @@ _log = logging.getLogger("xlascope.jit")
 #: may wait for the results in another thread, and has to release them then.
 dispatch_listeners: list[Callable[[int, Any], None]] = []
 
+#: Listeners that get the Python side of a jitted function and the positional and keyword arguments of each call that
+#: came through Python, on its thread and just before it runs: donated arguments still have their memory.
+call_listeners: list[Callable[[Any, tuple[Any, ...], dict[str, Any]], None]] = []
+
+
+def notify_call(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Call each call listener with the Python side and the arguments of a call; exceptions of listeners are logged."""
+    for listener in tuple(call_listeners):
+        try:
+            listener(jitted, args, kwargs)
+        except Exception:
+            _log.exception("announcing a call failed")
+
 
 def notify_dispatch(number: int, out: Any) -> None:
     """Call each dispatch listener with a program's number and a call's results; exceptions of listeners are logged."""

@@ -6,7 +6,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ...runtime.boot import disable_jit
 from ...trace.source import here
@@ -15,6 +15,8 @@ from ...xla.execution.call_cache import make_pjit
 from .arguments import JitOptions, complete_options
 from .jitted import Jitted
 from .stages import Lowered, Traced
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @api_boundary
@@ -38,6 +40,21 @@ def jit_function(function: Callable[..., Any], options: JitOptions) -> Any:
     wrapped.eval_shape, wrapped.clear_cache = methods.eval_shape, methods.clear_cache
     wrapped.__reduce_ex__ = methods.reduce
     return wrapped
+
+
+def jit_normalized(static_argnums: int | tuple[int, ...]) -> Callable[[F], F]:
+    """Return a decorator that jits a function of this package, whose static values are normalized.
+
+    Equal static values have to be interchangeable, such as shapes of Python integers: then jaxlib repeats calls with
+    tuples on its own. See :class:`~.arguments.JitOptions`.
+    """
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+
+    def decorate(function: F) -> F:
+        jitted: F = jit_function(function, JitOptions(static_argnums=numbers, normalized=True))
+        return jitted
+
+    return decorate
 
 
 class _UncompiledCall:

@@ -30,9 +30,11 @@ from .arguments import CallArguments, JitOptions, avals_of, donation_mask, merge
 from .cache_miss_reasons import explain_cache_miss, operand_kinds
 from .donation import warn_of_unusable_donations
 from .events import (
+    call_listeners,
     call_span,
     dispatch_listeners,
     has_listeners,
+    notify_call,
     notify_dispatch,
     report_cache_miss,
     report_trace,
@@ -58,6 +60,10 @@ class Jitted:
         self.function = function
         self.options = options
         self.name = name_of(function)
+        #: Whether the next call is sent through Python on purpose, which is no miss of jaxlib's call cache to report.
+        self.expects_miss = False
+        #: Whether jaxlib may repeat calls in C++; where each call is watched it may not.
+        self.may_repeat = True
         self.traces = get_traces(function, options)
         statics = (options.static_argnums or options.static_argnames) and not options.normalized
         self.static_arg_cache = StaticArgCache(self) if statics else None
@@ -87,10 +93,12 @@ class Jitted:
         if is_new and (self.options.donate_argnums or self.options.donate_argnames):
             warn_of_unusable_donations(program, self.donation_mask(arguments))
         executable, operands = self.executable(traced, arguments, avals)
-        repeatable = self.options.device is None and not executable.compilation.calls_python
+        repeatable = self.may_repeat and self.options.device is None and not executable.compilation.calls_python
         is_pending = executable.is_optimization_pending
         if not is_pending:
             self._note_kinds(traced, arguments, is_new, repeatable)
+        if call_listeners:
+            notify_call(self, args, kwargs)
         if watchers:
             records.publish(records.Started(traced.number, self.name, "run", time.time()))
         with call_span(self.function, traced.number, self.name):
@@ -242,7 +250,8 @@ class Jitted:
         ``new`` says that the call was traced just now, ``repeatable`` that jaxlib can repeat it without Python.
         """
         kinds = operand_kinds(arguments.operands)
-        if not new and traced.kinds and has_listeners():
+        is_expected, self.expects_miss = self.expects_miss or not self.may_repeat, False
+        if not new and traced.kinds and not is_expected and has_listeners():
             names = functools.partial(self.argument_names, arguments)
             reason = explain_cache_miss(traced.kinds, kinds, names, repeatable)
             report_cache_miss(

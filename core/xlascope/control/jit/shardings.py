@@ -9,7 +9,7 @@ from ... import tree
 from ...ir.avals import ShapedArray
 from ...operations.sharding_constraints import ShardingConstraint
 from ...trace.bind import bind1
-from ...trace.source import here
+from ...trace.source import compose_message, here
 from ...xla.arrays.key_array import to_physical
 from ...xla.devices.array_patching import is_xlascope_array
 from ...xla.devices.backend import ArrayImpl
@@ -188,8 +188,32 @@ def _operand_shardings(function: Any, arguments: CallArguments, in_shardings: Re
                 f"argument {argument} of {name_of(function)} lies as {actual}, and in_shardings says {target}{here()}: "
                 "move it with device_put first, or leave it out of in_shardings (None)"
             )
+        if not isinstance(actual, MultiDeviceSharding) and _is_split_among_processes(target):
+            argument = operand_names(function, arguments.structure)[i]
+            raise ValueError(_explain_unshared(f"argument {argument} of {name_of(function)}", x, target))
         shardings.append(target if target is not None else actual)
     return shardings
+
+
+def _is_split_among_processes(sharding: Any) -> bool:
+    return (
+        isinstance(sharding, MultiDeviceSharding)
+        and not sharding.is_fully_replicated
+        and not sharding.is_fully_addressable
+    )
+
+
+def _explain_unshared(argument: str, x: Any, sharding: Any) -> str:
+    """Return the message for a value of one process that in_shardings split among several.
+
+    Each process would cut its part from a value of its own, and nothing says that these are equal.
+    """
+    problem = f"{argument} is a value of this process alone ({type(x).__name__}), and in_shardings says {sharding}."
+    fix = (
+        "Make an array of all processes first: make_array_from_process_local_data(sharding, x) of the part that this "
+        "process has, or device_put(x, sharding) of a value that is equal in all processes."
+    )
+    return compose_message(problem, fix)
 
 
 def _is_equivalent(actual: Any, requested: Any, rank: int) -> bool:

@@ -7,10 +7,14 @@ several repeats into one kernel. Rates are those of the cost model for materiali
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from ...ir.avals import ShapedArray
-from ...ir.jaxpr import ClosedJaxpr, Literal
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ...ir.operation import Operation
 from ...records.traits import Trait
 from ...xla.materialization.cost_model import (
@@ -23,6 +27,7 @@ from ...xla.materialization.cost_model import (
 from ..programs.call import CallOperation
 from .loop_ir import CarriedValue, Loop, RepeatResult, bytes_of
 from .normalized_steps import RerollStep
+from .repeated_regions import RepeatedRegion
 from .value_stacks import NewStack, StackRead, Stacks
 
 #: Minimum number of equations that a loop saves, and minimum fraction of the program's equations.
@@ -41,6 +46,10 @@ _COPY_NS_PER_BYTE = 0.12
 _MIN_CARRIED_BYTES, _MIN_CARRIED_BYTES_BESIDE_LOOPS = 1024, 4096
 #: Nanoseconds of the loop counter per repeat.
 _COUNTER_NS_PER_REPEAT = 300.0
+#: Relative difference between two sums of the same times in different orders, at most.
+_MAX_ROUNDING_FRACTION = 1e-6
+#: Two repeats of a profitable loop take at least this time.
+_MIN_PROFITABLE_TIME = 2 * _COUNTER_NS_PER_REPEAT / _MAX_ADDED_TIME_FRACTION * (1 - _MAX_ROUNDING_FRACTION)
 #: Nanoseconds per element, by trait of the operation, if it is not CHEAP.
 _ELEMENT_NS_BY_TRAIT = {Trait.DIVIDES: 0.15, Trait.TRANSCENDENTAL: 0.6}
 
@@ -83,6 +92,57 @@ def is_profitable(loop: Loop, context: LoopContext, steps: Sequence[RerollStep],
             bytes_of(carry.init.aval) for carry in loop.carries
         )
     return added_time <= _MAX_ADDED_TIME_FRACTION * repeat_time
+
+
+class RegionCosts:
+    """Number of equations and estimated time of the repeats of any region of steps.
+
+    ``weights`` are the numbers of equations of the ``steps``, ``kinds`` has equal numbers for steps that are alike.
+    """
+
+    def __init__(self, steps: Sequence[RerollStep], weights: Sequence[int], kinds: Sequence[int]) -> None:
+        self._steps, self._kinds = steps, kinds
+        self._weights = np.concatenate(([0], np.cumsum(weights)))
+
+    @functools.cached_property
+    def _times(self) -> np.ndarray:
+        """Return the sums of time and kernels of all steps before a step, a row for each step and one for the end."""
+        estimates: dict[int, tuple[float, int]] = {}
+        for kind, step in zip(self._kinds, self._steps, strict=True):
+            if kind not in estimates:
+                estimates[kind] = estimate_time([step])
+        return np.concatenate(([(0.0, 0.0)], np.cumsum([estimates[kind] for kind in self._kinds], axis=0)))
+
+    def may_save_compile_time(self, region: RepeatedRegion) -> bool:
+        """Return False if no loop in the region saves enough of the program's equations."""
+        weight = int(self._weights[region.begin + region.period] - self._weights[region.begin])
+        saved = (region.repeats - 1) * weight - _LOOP_COST_EQUATIONS
+        return saved >= max(_MIN_SAVED_EQUATIONS, _MIN_SAVED_FRACTION * int(self._weights[-1]))
+
+    def may_be_profitable(self, region: RepeatedRegion) -> bool:
+        """Return False if no loop in the region is profitable, even if it copies nothing."""
+        if not self.may_save_compile_time(region):
+            return False
+        time, kernels = self._times[region.begin + region.period] - self._times[region.begin]
+        added_time = _COUNTER_NS_PER_REPEAT + (0.0 if round(kernels) else LAUNCH_NANOSECONDS)
+        return bool(added_time <= _MAX_ADDED_TIME_FRACTION * time * (1 + _MAX_ROUNDING_FRACTION))
+
+
+def may_have_profitable_loops(jaxpr: Jaxpr) -> bool:
+    """Return False if a program takes too little time for two repeats of a profitable loop."""
+    estimates: dict[Any, float] = {}
+    total = 0.0
+    for operation, inputs, outputs, *_ in jaxpr.raw:
+        key = id(operation), *[id(x.aval) for x in inputs]
+        time = estimates.get(key)
+        if time is None:
+            time = estimates[key] = _estimate_operation(operation, [x.aval for x in inputs], [v.aval for v in outputs])[
+                0
+            ]
+        total += time
+        if total >= _MIN_PROFITABLE_TIME:
+            return True
+    return False
 
 
 def _serial_steps(loop: Loop) -> list[bool]:

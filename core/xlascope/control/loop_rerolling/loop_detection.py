@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...ir.jaxpr import Atom, Literal
 from .loop_ir import CarriedValue, Invariant, Loop, LoopCarry, Operand, RepeatResult, Varying, bytes_of
-from .normalized_steps import RerollStep, has_barriers, literal_key
+from .normalized_steps import OperationTable, RerollStep, literal_key
 from .repeated_regions import RepeatedRegion, RepeatedRegions
 
 #: Maximum number of positions that are tried as the begin of a repeat, those that carry the fewest bytes first.
@@ -18,10 +19,41 @@ _MAX_CANDIDATE_BEGINS = 6
 _MAX_PARTS = 64
 #: Maximum distance, in repeats, between a value and its use.
 _MAX_REPEAT_DISTANCE = 2
-_OUTSIDE = (-1, 0, 0)
+#: Origin of an operand that no step of the loop computes, or none of the last repeats: the index of no origin.
+_OUTSIDE_INDEX = -1
 
-#: Map from the id of a value to the step that computes it and the index among its results.
-ProducerIndex = Mapping[int, tuple[int, int]]
+
+class RegionTest(Protocol):
+    """Test whether a loop in a region may be worth it, whatever passes between its repeats."""
+
+    def __call__(self, region: RepeatedRegion, kinds: Sequence[int]) -> bool:
+        """Return False if no loop in ``region`` is worth it; ``kinds`` has equal numbers for steps that are alike."""
+
+
+class OperandTable:
+    """Where the operands of all steps come from, as arrays.
+
+    ``codes`` has for each operand of each step the step that computes it times ``width`` plus the index of the result,
+    or -1 if none does; ``offsets`` says where those of a step begin. ``producer_codes`` has the same by value's id.
+    """
+
+    def __init__(self, steps: Sequence[RerollStep]) -> None:
+        self.width = max((len(step.outputs) for step in steps), default=1) or 1
+        self.producer_codes: dict[int, int] = {
+            id(v): number * self.width + i for number, step in enumerate(steps) for i, v in enumerate(step.outputs)
+        }
+        self._steps = steps
+
+    @functools.cached_property
+    def offsets(self) -> np.ndarray:
+        """Return the index of the first operand of each step, and the number of all operands."""
+        return np.concatenate(([0], np.cumsum([len(step.inputs) for step in self._steps])))
+
+    @functools.cached_property
+    def codes(self) -> np.ndarray:
+        """Return the origins of all operands."""
+        get = self.producer_codes.get  # a literal has another id than any result
+        return np.array([get(id(x), -1) for step in self._steps for x in step.inputs], np.int64)
 
 
 def find_loops(
@@ -30,25 +62,24 @@ def find_loops(
     is_worth: Callable[[Loop], bool],
     weights: Sequence[int],
     min_saved: int,
+    may_be_worth: RegionTest,
+    operations: OperationTable,
 ) -> list[Loop]:
     """Return the loops that steps can become and that pass ``is_worth``, in order, without overlaps.
 
     ``results`` are the program's results, ``weights`` the number of equations of each step. Each loop saves at least
-    ``min_saved`` equations.
+    ``min_saved`` equations. Regions that fail ``may_be_worth`` are not looked into.
+    ``operations`` are those of the steps.
     """
     before = np.concatenate(([0], np.cumsum(weights)))
-    producers = {id(v): (number, i) for number, step in enumerate(steps) for i, v in enumerate(step.outputs)}
-    last_used = _last_uses(steps, results)
-    barriers: dict[int, bool] = {}
-    kinds = [_step_kind(step, number, barriers) for number, step in enumerate(steps)]
-    outside_inputs = [
-        [id(x) for x in step.inputs if x.__class__ is not Literal and id(x) not in producers] for step in steps
-    ]
+    table = OperandTable(steps)
+    kinds = _number_kinds(steps, operations)
     #: Equal by operation alone; and by operation and program operands, as repeated layers are.
     region_finders = (
         RepeatedRegions(kinds),
-        RepeatedRegions([(kind, *ids) for kind, ids in zip(kinds, outside_inputs, strict=True)]),
+        RepeatedRegions(_number_kinds_with_operands(steps, kinds, table)),
     )
+    last_used: dict[int, int] = {}
     detected: list[Loop] = []
     parts = [(0, len(steps))]
     for _ in range(_MAX_PARTS):
@@ -66,7 +97,10 @@ def find_loops(
         candidates = [
             region for region in candidates if before[region.end - region.period] - before[region.begin] >= min_saved
         ]
-        loops = (_loop_in(steps, producers, last_used, stretch) for stretch in candidates)
+        promising = [region for region in candidates if may_be_worth(region, kinds)]
+        if promising and not last_used:
+            last_used = _last_uses(steps, results)
+        loops = (_loop_in(steps, table, last_used, region) for region in promising)
         loop = next((loop for loop in loops if loop is not None and is_worth(loop)), None)
         if loop is not None:
             detected.append(loop)
@@ -77,14 +111,14 @@ def find_loops(
 
 
 def _loop_in(
-    steps: Sequence[RerollStep], producers: ProducerIndex, last_used: Mapping[int, int], stretch: RepeatedRegion
+    steps: Sequence[RerollStep], table: OperandTable, last_used: Mapping[int, int], region: RepeatedRegion
 ) -> Loop | None:
     """Return the longest loop in a repeated region; None if there is none.
 
-    Of equally long loops it is the one that carries the fewest bytes. ``producers`` says which step computes a value,
-    ``last_used`` which step uses it last, both by the value's id; ``stretch`` is the region.
+    Of equally long loops it is the one that carries the fewest bytes. ``last_used`` says which step uses a value last,
+    by the value's id.
     """
-    loops = [_loop_at(steps, producers, begin, stretch) for begin in _candidate_begins(steps, last_used, stretch)]
+    loops = [_loop_at(steps, table, begin, region) for begin in _candidate_begins(steps, last_used, region)]
     return max(
         filter(None, loops),
         key=lambda loop: (loop.repeats, -sum(bytes_of(x.init.aval) for x in loop.carries)),
@@ -92,15 +126,22 @@ def _loop_in(
     )
 
 
-def _step_kind(step: RerollStep, number: int, barriers: dict[int, bool]) -> Any:
-    """Return a key that is equal for steps that may be the same step of a loop's body.
+def _number_kinds(steps: Sequence[RerollStep], operations: OperationTable) -> list[int]:
+    """Return a number for each step, equal for steps that may be the same step of a loop's body."""
+    numbers: dict[Any, int] = {}
+    kinds = []
+    for step in steps:
+        facts = operations.get(id(step.operation)) or operations.add(step.operation)
+        kind = step.number if facts.is_unique else (facts.number, *[id(x.aval) for x in step.inputs])
+        kinds.append(numbers.setdefault(kind, len(numbers)))
+    return kinds
 
-    ``number`` is the step's index, ``barriers`` a cache of :func:`has_barriers`. Steps with effects or barriers equal
-    only themselves: XLA's CPU compiler removes barriers in loops from programs with small loops.
-    """
-    if step.operation.effects or has_barriers(step.operation, barriers):
-        return number
-    return step.operation, *(id(x.aval) for x in step.inputs)
+
+def _number_kinds_with_operands(steps: Sequence[RerollStep], kinds: Sequence[int], table: OperandTable) -> list[Any]:
+    """Return a value for each step, equal for steps of equal ``kinds`` that take the same operands of the program."""
+    producers = table.producer_codes
+    outside = [[id(x) for x in step.inputs if id(x) not in producers and x.__class__ is not Literal] for step in steps]
+    return [(kind, *ids) if ids else kind for kind, ids in zip(kinds, outside, strict=True)]
 
 
 def _last_uses(steps: Sequence[RerollStep], results: Sequence[Atom]) -> dict[int, int]:
@@ -130,64 +171,55 @@ def _candidate_begins(steps: Sequence[RerollStep], last_used: Mapping[int, int],
     return [begin + int(offset) for offset in np.argsort(costs, kind="stable")[:_MAX_CANDIDATE_BEGINS]]
 
 
-def _loop_at(steps: Sequence[RerollStep], producers: ProducerIndex, begin: int, stretch: RepeatedRegion) -> Loop | None:
-    """Return the longest loop whose repeats begin at step ``begin`` plus whole periods; None if there is none.
-
-    ``producers`` says which step computes a value, by the value's id; ``stretch`` is the region with the period.
-    """
-    period = stretch.period
-    rows, reach = [], []
-    for repeat in range((stretch.end - begin) // period):
-        row, far = _operand_origins(steps, producers, begin, period, repeat)
-        rows.append(row)
-        reach.append(far)
-    first, last = _longest_alike(rows, reach)
+def _loop_at(steps: Sequence[RerollStep], table: OperandTable, begin: int, region: RepeatedRegion) -> Loop | None:
+    """Return the longest loop whose repeats begin at step ``begin`` plus whole periods; None if there is none."""
+    period = region.period
+    origins, reach = _operand_origins(table, begin, period, (region.end - begin) // period)
+    first, last = _longest_alike(origins, reach, period * table.width)
     if last - first < 2:
         return None
-    return _build_loop(steps, begin + first * period, period, last - first, rows[last - 1])
+    return _build_loop(steps, table, begin + first * period, period, last - first, origins[last - 1].tolist())
 
 
-def _operand_origins(
-    steps: Sequence[RerollStep], producers: ProducerIndex, begin: int, period: int, repeat: int
-) -> tuple[list[tuple[int, int, int]], int]:
-    """Return the origins of the operands of a repeat's steps, and the last repeat that is too far back for one of them.
+def _operand_origins(table: OperandTable, begin: int, period: int, repeats: int) -> tuple[np.ndarray, list[int]]:
+    """Return the origins of the operands of each repeat's steps, and the last repeat that is too far back for each.
 
-    An origin is (distance in repeats, index of the step in its repeat, index of the result), or ``_OUTSIDE``. Repeat
-    ``repeat`` begins at step ``begin + repeat * period``. A value from more than a few repeats ago counts as outside;
-    if there is none, the second number is -1.
+    An origin is the distance in repeats times the period plus the index of the step in its repeat, times the table's
+    width, plus the index of the result; or -1 for outside. The first repeat begins at step ``begin``. A value from more
+    than a few repeats ago counts as outside; for a repeat without one the last repeat is -1.
     """
-    start = begin + repeat * period
-    row, far = [], -1
-    for step in steps[start : start + period]:
-        for x in step.inputs:
-            producer = None if x.__class__ is Literal else producers.get(id(x))
-            if producer is None or producer[0] < begin:
-                row.append(_OUTSIDE)
-                continue
-            number, step_index = divmod(producer[0] - begin, period)
-            before = repeat - number
-            if before > _MAX_REPEAT_DISTANCE:
-                far = max(far, number)
-                row.append(_OUTSIDE)
-            else:
-                row.append((before, step_index, producer[1]))
-    return row, far
+    offsets, width = table.offsets, table.width
+    codes = table.codes[offsets[begin] : offsets[begin + repeats * period]].reshape(repeats, -1)
+    relative = codes - begin * width  # negative outside
+    numbers, indices = np.divmod(relative, period * width)
+    distances = np.arange(repeats)[:, None] - numbers
+    is_inside = relative >= 0
+    is_far = is_inside & (distances > _MAX_REPEAT_DISTANCE)
+    reach = np.where(is_far, numbers, -1).max(axis=1, initial=-1)
+    origins = np.where(is_inside & ~is_far, distances * (period * width) + indices, _OUTSIDE_INDEX)
+    return origins, reach.tolist()
 
 
-def _longest_alike(rows: Sequence[Sequence[tuple[int, int, int]]], reach: Sequence[int]) -> tuple[int, int]:
+def _longest_alike(origins: np.ndarray, reach: Sequence[int], stride: int) -> tuple[int, int]:
     """Return the longest range (first, end) of repeats with equal origins.
 
-    ``rows`` are the origins of each repeat, ``reach`` the last repeat that each takes as outside (see
-    :func:`_operand_origins`). The first repeats may take from outside the values that later ones take from previous
-    repeats.
+    ``origins`` are those of each repeat, ``reach`` the last repeat that each takes as outside (see
+    :func:`_operand_origins`). ``stride`` is the difference of origins one repeat apart. The first repeats may take from
+    outside the values that later ones take from previous repeats.
     """
+    rows = [row.tobytes() for row in origins]
     best, first = (0, 0), 0
     while first < len(rows):
         last = first + 1
         while last < len(rows) and rows[last] == rows[first] and reach[last] < first:
             last += 1
         begin = first
-        while begin and _may_begin(rows[begin - 1 : first], rows[first]) and max(reach[begin - 1 : last]) < begin - 1:
+        while (
+            begin
+            and first - begin < _MAX_REPEAT_DISTANCE
+            and _may_begin(origins[begin - 1 : first], origins[first], stride)
+            and max(reach[begin - 1 : last]) < begin - 1
+        ):
             begin -= 1
         if last - begin > best[1] - best[0]:
             best = begin, last
@@ -195,60 +227,56 @@ def _longest_alike(rows: Sequence[Sequence[tuple[int, int, int]]], reach: Sequen
     return best
 
 
-def _may_begin(rows: Sequence[Sequence[tuple[int, int, int]]], expected_row: Sequence[tuple[int, int, int]]) -> bool:
-    """Return whether repeats with operands of origins ``rows`` may be the first ones of a loop.
+def _may_begin(origins: np.ndarray, expected: np.ndarray, stride: int) -> bool:
+    """Return whether repeats with operands of these origins may be the first ones of a loop.
 
-    ``expected_row`` are the origins in all later repeats. In the first ones they may differ only where the later
+    ``expected`` are the origins in all later repeats. In the first ones they may differ only where the later
     repeats take a value from an earlier repeat that does not exist yet; there a value from outside takes its place. See
-    :func:`_operand_origins`.
+    :func:`_longest_alike` for the parameters.
     """
-    return len(rows) <= _MAX_REPEAT_DISTANCE and all(
-        origin == expected or (expected[0] > repeat and not 0 <= origin[0] <= repeat)
-        for repeat, row in enumerate(rows)
-        for origin, expected in zip(row, expected_row, strict=True)
-    )
+    repeats = np.arange(len(origins))[:, None]
+    distances = origins // stride
+    is_missing = (expected // stride > repeats) & ~((distances >= 0) & (distances <= repeats))
+    return bool(((origins == expected) | is_missing).all())
 
 
 def _build_loop(
-    steps: Sequence[RerollStep], begin: int, period: int, count: int, row: Sequence[tuple[int, int, int]]
+    steps: Sequence[RerollStep], table: OperandTable, begin: int, period: int, count: int, origins: Sequence[int]
 ) -> Loop | None:
     """Return the loop of ``count`` equal repeats of ``period`` steps from step ``begin`` on.
 
-    ``row`` are the origins of the operands in the last repeat. Returns None if a carried value has several types.
+    ``origins`` are those of the operands in the last repeat. Returns None if a carried value has several types.
     """
     loop = Loop(begin, period, count, [], [], [], [])
     operand_by_key: dict[Any, Operand] = {}
-    origins = iter(row)
-    repeats = [loop.steps_of_repeat(steps, repeat) for repeat in range(count)]
+    origin_of_next = iter(origins)
+    first_repeat = loop.steps_of_repeat(steps, 0)
     for step_index in range(period):
         operands: list[Operand] = []
-        for operand_index in range(len(repeats[0][step_index].inputs)):
-            values = [repeat[step_index].inputs[operand_index] for repeat in repeats]
-            origin = next(origins)
-            if origin[0] > 0 and repeats[0][origin[1]].outputs[origin[2]].aval is not values[0].aval:
-                return None
-            operand = _classify_operand(loop, operand_by_key, origin, values)
-            operands.append(operand)
+        for operand_index in range(len(first_repeat[step_index].inputs)):
+            code, result = divmod(next(origin_of_next), table.width)
+            distance, source = divmod(code, period)
+            if code < 0:
+                values = [steps[begin + r * period + step_index].inputs[operand_index] for r in range(count)]
+                operands.append(_outside_operand(loop, operand_by_key, values))
+            elif distance == 0:
+                operands.append(RepeatResult(source, result))
+            else:
+                values = [steps[begin + r * period + step_index].inputs[operand_index] for r in range(distance)]
+                if first_repeat[source].outputs[result].aval is not values[0].aval:
+                    return None
+                operands.append(_carry_operand(loop, operand_by_key, RepeatResult(source, result), values))
         loop.operands.append(operands)
     return loop
 
 
-def _classify_operand(
-    loop: Loop, operand_by_key: dict[Any, Operand], origin: tuple[int, int, int], values: Sequence[Atom]
-) -> Operand:
-    """Return what an operand of a repeat's step becomes in the loop; register it with the loop if it is new.
+def _outside_operand(loop: Loop, operand_by_key: dict[Any, Operand], values: Sequence[Atom]) -> Operand:
+    """Return what an operand from outside of a loop becomes in it; register it with the loop if it is new.
 
-    It is a result of the same repeat (RepeatResult) or of an earlier one (CarriedValue); from outside of the loop, a
-    value that is equal in all repeats (Invariant, or the Literal itself) or that differs (Varying). ``origin`` is
-    (distance in repeats, index of the step in its repeat, index of the result), with distance -1 for outside.
-    ``values`` are the operand's values, one for each repeat. ``operand_by_key`` has the operands already registered, by
-    keys that identify their values, and is added to.
+    A value that is equal in all repeats is an Invariant, or the Literal itself, and others are Varying. ``values``
+    are the operand's values, one for each repeat. ``operand_by_key`` has the operands already registered, by keys that
+    identify their values, and is added to.
     """
-    before, step, result = origin
-    if before == 0:
-        return RepeatResult(step, result)
-    if before > 0:
-        return _carry_operand(loop, operand_by_key, RepeatResult(step, result), values[:before])
     keys = tuple(map(_key, values))
     if len(set(keys)) == 1:
         if isinstance(values[0], Literal):

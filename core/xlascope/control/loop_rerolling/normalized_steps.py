@@ -17,6 +17,7 @@ from ...records.traits import Trait
 
 #: Operations that must not be merged: barriers, and operations with fresh randomness.
 _NOT_MERGEABLE = frozenset({OptimizationBarrier, RngUniform})
+_RESHAPES = frozenset({Squeeze, Reshape})
 
 
 def has_barriers(operation: Operation, cache: dict[int, bool]) -> bool:
@@ -32,6 +33,42 @@ def has_barriers(operation: Operation, cache: dict[int, bool]) -> bool:
             has_barriers(inner_operation, cache) for inner_operation in inner
         )
     return cache[id(operation)]
+
+
+class OperationFacts(NamedTuple):
+    """Facts about an operation: a number that equal operations share, and whether its equations can be merged.
+
+    ``has_effects`` says whether it has effects, and ``is_unique`` whether each of its steps equals only itself: steps
+    with effects, and with barriers, since XLA's CPU compiler removes barriers in loops from programs with small loops.
+    """
+
+    number: int
+    has_effects: bool
+    can_merge: bool
+    is_unique: bool
+
+
+class OperationTable(dict[int, OperationFacts]):
+    """Facts about the operations of one program, by their identity: hashing an operation costs more than all else.
+
+    The program keeps the operations alive.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers: dict[Operation, int] = {}
+        self._barriers: dict[int, bool] = {}
+
+    def add(self, operation: Operation) -> OperationFacts:
+        """Return the facts about an operation that is not there yet, and store them."""
+        has_effects = bool(operation.effects)
+        facts = self[id(operation)] = OperationFacts(
+            self._numbers.setdefault(operation, len(self._numbers)),
+            has_effects,
+            not has_effects and operation.__class__ not in _NOT_MERGEABLE,
+            has_effects or has_barriers(operation, self._barriers),
+        )
+        return facts
 
 
 class RerollStep(NamedTuple):
@@ -52,10 +89,14 @@ class RerollStep(NamedTuple):
 
 
 class NormalizedSteps(NamedTuple):
-    """The equations of a program as steps in a new order, and the program's results."""
+    """The equations of a program as steps in a new order, and the program's results.
+
+    ``operations`` has facts about the operations of all steps.
+    """
 
     steps: list[RerollStep]
     results: list[Atom]
+    operations: OperationTable
 
 
 def literal_key(x: Literal) -> Any:
@@ -69,36 +110,37 @@ def normalize_steps(jaxpr: Jaxpr) -> NormalizedSteps:
     Unused equations are dropped and equal ones merged. Steps that do not differ between repeats, and slices of one
     array, come first.
     """
-    merged, names = _merge_duplicates(jaxpr)
+    operations = OperationTable()
+    merged, names = _merge_duplicates(jaxpr, operations)
     early, late = _hoist(merged, [*jaxpr.constvars, *jaxpr.invars])
-    return NormalizedSteps([*early, *late], [x if isinstance(x, Literal) else names.get(x, x) for x in jaxpr.outvars])
+    results = [x if isinstance(x, Literal) else names.get(x, x) for x in jaxpr.outvars]
+    return NormalizedSteps([*early, *late], results, operations)
 
 
-def _merge_duplicates(jaxpr: Jaxpr) -> tuple[list[RerollStep], dict[Var, Var]]:
+def _merge_duplicates(jaxpr: Jaxpr, operations: OperationTable) -> tuple[list[RerollStep], dict[Var, Var]]:
     """Return the needed equations as steps, with duplicates merged, and the replacements of variables.
 
     The replacements map each result of a dropped duplicate to that of the step that stands for it.
     """
-    needed = _find_needed(jaxpr)
     merged: list[RerollStep] = []
     position_by_key: dict[Any, int] = {}
     replacements: dict[Any, Any] = {}
-    literals: dict[int, Any] = {}
-    for number, (operation, raw_inputs, outputs, code, lasti, origin) in enumerate(jaxpr.raw):
-        if not needed[number]:
-            continue
-        inputs = []
-        key: list[Any] = [operation]
-        for x in raw_inputs:
-            if x.__class__ is Literal:
-                if id(x) not in literals:
-                    literals[id(x)] = literal_key(x)
-                key.append(literals[id(x)])
-            else:
-                x = replacements.get(x, x)
+    literal_keys: dict[int, Any] = {}
+    for number in _find_needed(jaxpr, operations):
+        operation, inputs, outputs, code, lasti, origin = jaxpr.raw[number]
+        if replacements:
+            inputs = [x if x.__class__ is Literal else replacements.get(x, x) for x in inputs]
+        facts = operations[id(operation)]
+        key: list[Any] = [facts.number]
+        for x in inputs:
+            if x.__class__ is not Literal:
                 key.append(id(x))
-            inputs.append(x)
-        if not operation.effects and operation.__class__ not in _NOT_MERGEABLE:
+                continue
+            literal = literal_keys.get(id(x))
+            if literal is None:
+                literal = literal_keys[id(x)] = literal_key(x)
+            key.append(literal)
+        if facts.can_merge:
             position = position_by_key.setdefault(tuple(key), len(merged))
             if position < len(merged):
                 replacements.update(zip(outputs, merged[position].outputs, strict=True))
@@ -108,16 +150,18 @@ def _merge_duplicates(jaxpr: Jaxpr) -> tuple[list[RerollStep], dict[Var, Var]]:
     return merged, replacements
 
 
-def _find_needed(jaxpr: Jaxpr) -> list[bool]:
-    """Return a mask of the equations that have effects or that results depend on."""
-    used = {id(x) for x in jaxpr.outvars}
-    needed_flags = []
-    for operation, inputs, outputs, *_ in reversed(jaxpr.raw):
-        needed = any(id(v) in used for v in outputs) or bool(operation.effects)
-        if needed:
+def _find_needed(jaxpr: Jaxpr, operations: OperationTable) -> list[int]:
+    """Return the indices of the equations that have effects or that results depend on; fill in ``operations``."""
+    used = set(map(id, jaxpr.outvars))
+    needed = []
+    for number in range(len(jaxpr.raw) - 1, -1, -1):
+        operation, inputs, outputs, *_ = jaxpr.raw[number]
+        facts = operations.get(id(operation)) or operations.add(operation)
+        is_used = id(outputs[0]) in used if len(outputs) == 1 else not used.isdisjoint(map(id, outputs))
+        if is_used or facts.has_effects:
             used.update(map(id, inputs))
-        needed_flags.append(needed)
-    return needed_flags[::-1]
+            needed.append(number)
+    return needed[::-1]
 
 
 def _hoist(steps: Sequence[RerollStep], inputs: Sequence[Var]) -> tuple[list[RerollStep], list[RerollStep]]:
@@ -128,18 +172,19 @@ def _hoist(steps: Sequence[RerollStep], inputs: Sequence[Var]) -> tuple[list[Rer
     """
     slices: dict[int, int] = defaultdict(int)
     for step in steps:
-        if isinstance(step.operation, Slice):
+        if step.operation.__class__ is Slice:
             slices[id(step.inputs[0])] += 1
-    available = {id(v) for v in inputs}
+    available = set(map(id, inputs))
     slice_ids: set[int] = set()  # slices, and reshaped slices
     early: list[RerollStep] = []
     late: list[RerollStep] = []
     for step in steps:
-        source = id(step.inputs[0]) if step.inputs else 0
-        is_slice = isinstance(step.operation, Slice) and slices[source] > 1
-        is_slice = is_slice or (isinstance(step.operation, Squeeze | Reshape) and source in slice_ids)
-        is_early = is_slice or step.copies > 1
-        if is_early and all(x.__class__ is Literal or id(x) in available for x in step.inputs):
+        operation_class = step.operation.__class__
+        if operation_class is Slice:
+            is_slice = slices[id(step.inputs[0])] > 1
+        else:
+            is_slice = operation_class in _RESHAPES and id(step.inputs[0]) in slice_ids
+        if (is_slice or step.copies > 1) and all(x.__class__ is Literal or id(x) in available for x in step.inputs):
             available.update(map(id, step.outputs))
             if is_slice:
                 slice_ids.update(map(id, step.outputs))

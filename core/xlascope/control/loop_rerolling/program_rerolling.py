@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ...ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, RawEquation
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr, RawEquation
+from ...ir.operation import Operation
 from ...xla.compilation.reroll_policy import RerollPolicy
 from ..flow.scan_op import Scan
 from ..programs.call import CallOperation
-from .cost_model import MIN_REMOVED_EQUATIONS, LoopContext, count_equations, is_profitable, saves_compile_time
+from .cost_model import (
+    MIN_REMOVED_EQUATIONS,
+    LoopContext,
+    RegionCosts,
+    count_equations,
+    is_profitable,
+    may_have_profitable_loops,
+    saves_compile_time,
+)
 from .loop_detection import find_loops
 from .loop_ir import Loop
 from .normalized_steps import NormalizedSteps, RerollStep, normalize_steps
 from .reordering import group_large_calls
+from .repeated_regions import RepeatedRegion
 from .rewrite import rewrite_with_loops
 from .value_stacks import Stacks
 
@@ -25,16 +35,20 @@ class RerollRule(NamedTuple):
     """Rule that selects the repeats that become loops.
 
     ``is_worth(loop, context, steps, program_weight)`` decides about one loop (see
-    :func:`~.cost_model.is_profitable`); a loop saves at least ``min_saved_equations``.
+    :func:`~.cost_model.is_profitable`); a loop saves at least ``min_saved_equations``. ``may_be_worth(costs, region)``
+    and ``may_have_loops(jaxpr)`` are False only if ``is_worth`` is for each loop in the region or in the program, and
+    cost less.
     """
 
     is_worth: Callable[[Loop, LoopContext, Sequence[RerollStep], int], bool]
     min_saved_equations: int = 0
+    may_be_worth: Callable[[RegionCosts, RepeatedRegion], bool] = lambda costs, region: True
+    may_have_loops: Callable[[Jaxpr], bool] = lambda jaxpr: True
 
 
 _RULES = {
-    "auto": RerollRule(is_profitable, MIN_REMOVED_EQUATIONS),
-    "always": RerollRule(saves_compile_time, MIN_REMOVED_EQUATIONS),
+    "auto": RerollRule(is_profitable, MIN_REMOVED_EQUATIONS, RegionCosts.may_be_profitable, may_have_profitable_loops),
+    "always": RerollRule(saves_compile_time, MIN_REMOVED_EQUATIONS, RegionCosts.may_save_compile_time),
 }
 
 
@@ -89,32 +103,54 @@ def _reroll_jaxpr(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     """
     if not _MIN_EQUATIONS <= len(jaxpr.raw) <= _MAX_EQUATIONS:
         return jaxpr
+    weights = _Weights()
+    if sum([weights.of(equation[0]) for equation in jaxpr.raw]) < rule.min_saved_equations:
+        return jaxpr
+    if not rule.may_have_loops(jaxpr):
+        return jaxpr
     input_ids = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
     normalized = normalize_steps(jaxpr)
     orders = normalized.steps, group_large_calls(normalized.steps)
-    plans = [_LoopPlan(steps, normalized.results, input_ids, rule) for steps in orders if steps is not None]
+    plans = [
+        _LoopPlan(normalized._replace(steps=steps), input_ids, rule, weights) for steps in orders if steps is not None
+    ]
     best = max(plans, key=lambda plan: plan.saved_equations)
-    return (
-        rewrite_with_loops(jaxpr, NormalizedSteps(best.steps, normalized.results), best.stacks)
-        if best.stacks.loops
-        else jaxpr
-    )
+    return rewrite_with_loops(jaxpr, normalized._replace(steps=best.steps), best.stacks) if best.stacks.loops else jaxpr
+
+
+class _Weights(dict[int, int]):
+    """Numbers of equations of operations, by the identity of the operations, which the program keeps alive."""
+
+    def of(self, operation: Operation) -> int:
+        """Return the number of equations of an operation."""
+        weight = self.get(id(operation))
+        if weight is None:
+            weight = self[id(operation)] = count_equations(operation)
+        return weight
 
 
 class _LoopPlan:
     """Loops that a rule selects for one order of steps, and the stacks that they need.
 
-    ``results`` are the program's results, ``input_ids`` the ids of its constants and operands.
+    ``normalized`` has the steps and the program's results, ``input_ids`` are the ids of its constants and operands, and
+    ``weights`` the numbers of equations of its operations.
     """
 
     def __init__(
-        self, steps: list[RerollStep], results: Sequence[Atom], input_ids: frozenset[int], rule: RerollRule
+        self, normalized: NormalizedSteps, input_ids: frozenset[int], rule: RerollRule, weights: _Weights
     ) -> None:
-        self.steps, self.results, self.rule = steps, results, rule
-        self.weights = [count_equations(step.operation) for step in steps]
+        self.steps, self.results, self.rule = normalized.steps, normalized.results, rule
+        self.weights = [weights.of(step.operation) for step in self.steps]
         self.total_weight = sum(self.weights)
+        self.costs: RegionCosts | None = None
         loops = find_loops(
-            steps, results, lambda loop: self._is_worth(loop, input_ids), self.weights, rule.min_saved_equations
+            self.steps,
+            self.results,
+            lambda loop: self._is_worth(loop, input_ids),
+            self.weights,
+            rule.min_saved_equations,
+            self._may_be_worth,
+            normalized.operations,
         )
         self.stacks = self._select_stacks(loops)
 
@@ -127,11 +163,18 @@ class _LoopPlan:
     def _is_worth(self, loop: Loop, context: LoopContext) -> bool:
         return self.rule.is_worth(loop, context, self.steps, self.total_weight)
 
+    def _may_be_worth(self, region: RepeatedRegion, kinds: Sequence[int]) -> bool:
+        if self.costs is None:
+            self.costs = RegionCosts(self.steps, self.weights, kinds)
+        return self.rule.may_be_worth(self.costs, region)
+
     def _select_stacks(self, loops: list[Loop]) -> Stacks:
         """Return the stacks of those ``loops`` that are worth it with these stacks.
 
         Stacks depend on all loops, so they are built anew after loops are rejected.
         """
+        if not loops:
+            return Stacks([], [], [])
         while True:
             stacks = Stacks(self.steps, self.results, loops)
             worthwhile = [loop for index, loop in enumerate(loops) if self._is_worth(loop, (index, stacks))]

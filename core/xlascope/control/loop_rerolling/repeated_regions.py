@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,39 +55,59 @@ class RepeatedRegions:
 
     def __init__(self, elements: Sequence[Hashable]) -> None:
         numbers: dict[Hashable, int] = {}
-        self._sequence = np.array([numbers.setdefault(element, len(numbers)) for element in elements], np.int64)
-        self._periods = _candidate_periods(self._sequence)
+        sequence = np.array([numbers.setdefault(element, len(numbers)) for element in elements], np.int64)
+        self._runs = _find_runs(sequence, _candidate_periods(sequence))
 
     def longest(self, begin: int, end: int) -> RepeatedRegion | None:
         """Return the region within ``[begin, end)`` with the most repeated elements; None if nothing repeats.
 
         Of equally good ones it is the one with the shortest period.
         """
-        runs = (region for period in self._periods for region in _find_runs(self._sequence, begin, end, period))
-        return max(runs, key=lambda region: (region.saved_count, -region.period, -region.begin), default=None)
+        periods, firsts, lasts = self._runs
+        firsts, lasts = np.maximum(firsts, begin), np.minimum(lasts, end - periods)
+        saved = (lasts - firsts) // periods * periods
+        best = saved.max(initial=0)
+        if best <= 0:
+            return None
+        candidates = np.flatnonzero(saved == best)
+        _, first, last, period = min(
+            (int(periods[i]), int(firsts[i]), int(lasts[i]), int(periods[i])) for i in candidates
+        )
+        return RepeatedRegion(first, last + period, period)
 
 
 def _candidate_periods(sequence: np.ndarray) -> list[int]:
-    """Return the most frequent distances between equal elements, the most frequent first."""
-    positions_by_number: dict[int, list[int]] = defaultdict(list)
-    for position, number in enumerate(sequence.tolist()):
-        positions_by_number[number].append(position)
-    counts: Counter[int] = Counter()
-    for positions in positions_by_number.values():
-        for ahead in range(1, _MAX_COMPARED_OCCURRENCES + 1):
-            counts.update(b - a for a, b in zip(positions, positions[ahead:], strict=False))
-    return [period for period, _ in counts.most_common(_MAX_PERIODS)]
+    """Return the most frequent distances between equal elements, the most frequent first.
+
+    ``sequence`` has a number for each element, in the order in which they appear first. Of equally frequent distances
+    the one between the earlier elements comes first.
+    """
+    order = np.argsort(sequence, kind="stable")
+    numbers = sequence[order]
+    distances, ranks = [], []
+    for ahead in range(1, _MAX_COMPARED_OCCURRENCES + 1):
+        is_same = np.flatnonzero(numbers[:-ahead] == numbers[ahead:])
+        distances.append(order[is_same + ahead] - order[is_same])
+        ranks.append((numbers[is_same] * _MAX_COMPARED_OCCURRENCES + ahead) * len(sequence) + is_same)
+    all_distances = np.concatenate(distances)
+    by_rank = np.argsort(np.concatenate(ranks), kind="stable")
+    periods, first_ranks, counts = np.unique(all_distances[by_rank], return_index=True, return_counts=True)
+    most_frequent = np.lexsort((first_ranks, -counts))[:_MAX_PERIODS]
+    return [int(period) for period in periods[most_frequent]]
 
 
-def _find_runs(sequence: np.ndarray, begin: int, end: int, period: int) -> Iterator[RepeatedRegion]:
-    """Yield the regions within ``[begin, end)`` that repeat with ``period`` at least twice.
+def _find_runs(sequence: np.ndarray, periods: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the periods, begins and ends of all runs of elements that recur after a period, as long as it or longer.
 
     ``sequence`` has a number for each element; equal elements have equal numbers.
     """
-    if end - begin < 2 * period:
-        return
-    is_equal = sequence[begin : end - period] == sequence[begin + period : end]
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], is_equal.view(np.int8), [0]))))
-    for first, last in edges.reshape(-1, 2).tolist():
-        if last - first >= period:
-            yield RepeatedRegion(begin + first, begin + last + period, period)
+    runs = [np.empty((0, 3), np.int64)]
+    for period in periods:
+        is_equal = np.zeros(len(sequence) - period + 2, np.int8)
+        np.equal(sequence[:-period], sequence[period:], out=is_equal[1:-1].view(np.bool_))
+        edges = np.flatnonzero(np.diff(is_equal)).reshape(-1, 2)
+        edges = edges[edges[:, 1] - edges[:, 0] >= period]
+        if len(edges):
+            runs.append(np.column_stack((np.full(len(edges), period), edges)))
+    every = np.concatenate(runs)
+    return every[:, 0], every[:, 1], every[:, 2]

@@ -12,8 +12,10 @@ from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.values import aval_of
 from ...xla.arrays.transfers import put_on_device
+from ...xla.execution.eager import execute_single
 from ...xla.sharding.meshes import PartitionSpec
 from ...xla.sharding.named_shardings import MultiDeviceSharding, NamedSharding
+from ...xla.system.hooks import HOOKS
 from ..jit.shardings import resolve_sharding
 from ..programs.tree_prefixes import broadcast_prefix_leaves
 
@@ -43,3 +45,11 @@ def _constrain(x: Any, sharding_or_spec: Any) -> Any:
             unwrap_operand(x), aval_of(x), sharding if isinstance(sharding, MultiDeviceSharding) else sharding._device
         )
     return bind1(ShardingConstraint(sharding), x) if isinstance(sharding, NamedSharding) else x
+
+
+def _reshard(x: Any, sharding: NamedSharding) -> Any:
+    """Return an array of several processes with another sharding, by a program that all of them run."""
+    return execute_single(ShardingConstraint(sharding), [x])
+
+
+HOOKS.reshard = _reshard

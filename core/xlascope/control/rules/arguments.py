@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -119,11 +120,22 @@ def _collect_nondiff_tracers(arguments: RuleArguments) -> RuleArguments:
     return arguments._replace(traced=tuple(traced), traced_places=tuple(tracer_positions)) if traced else arguments
 
 
+#: Signatures of functions that wrap others: inspecting one takes ten times as long as a call of a compiled function.
+_signatures: weakref.WeakKeyDictionary[Any, inspect.Signature] = weakref.WeakKeyDictionary()
+
+
 def _signature_or_none(function: Callable[..., Any]) -> inspect.Signature | None:
+    is_wrapper = inspect.isfunction(function) and hasattr(function, "__wrapped__")
+    signature = _signatures.get(function) if is_wrapper else None
+    if signature is not None:
+        return signature
     try:
-        return inspect.signature(function)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         return None
+    if is_wrapper:
+        _signatures[function] = signature
+    return signature
 
 
 def _positional_count(function: Callable[..., Any]) -> int:

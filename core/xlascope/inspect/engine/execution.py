@@ -12,8 +12,9 @@ from ...control.jit.events import dispatch_listeners
 from ...control.jit.retrace_reasons import is_of_library
 from ...control.jit.trace_cache import iterate_traces
 from ...ir.jaxpr import ClosedJaxpr
-from ...runtime.boot import post_hook, watch_calls
 from ..running.engines import CallHook, DispatchListener, WatchedProgram, sort_shapes
+from .call_hooks import sampler_hook, set_sampler_hook
+from .held_arguments import EngineArgumentHolder
 from .traced_calls import cache_record, executables_of, jitted_of, rebuild_records, traces_of
 
 #: Names of xlascope's modules are unique in the process.
@@ -27,12 +28,11 @@ class JitExecutionEngine:
 
     def hook(self) -> CallHook | None:
         """Return the function that jaxlib calls after each jitted call (xlascope's global state), or None."""
-        hook: CallHook | None = post_hook.get_global()
-        return hook
+        return sampler_hook()
 
     def set_hook(self, hook: CallHook | None) -> None:
         """Set the hook; a hook of jax in the same process is called as well."""
-        watch_calls(hook)
+        set_sampler_hook(hook)
 
     def key(self, function: Any) -> Any:
         """Return a function that xlascope's ``jit`` created as its own key, None for others."""
@@ -67,6 +67,10 @@ class JitExecutionEngine:
     def leaves(self, out: Any) -> list[Any]:
         """Flatten the results with xlascope's registry."""
         return tree.leaves(out)
+
+    def argument_holder(self) -> EngineArgumentHolder:
+        """Return a new holder of the arguments of the latest calls."""
+        return EngineArgumentHolder()
 
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return no labels, because none are needed."""

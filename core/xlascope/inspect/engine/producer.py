@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ... import records, tree
 from ...analysis.doctor import Copied, Narrowed
+from ...control.jit.jitted import Jitted
 from ...control.jit.program_calls import find_program_call
 from ...ir.avals import ShapeDtypeStruct
 from ...runtime.boot import enable_x64
@@ -25,6 +26,7 @@ from .changes import apply_change
 from .execution import JitExecutionEngine
 from .lowering import lower_for
 from .scaling_plan import ScalingPlan
+from .step_watcher import StepWatcher
 from .traced_calls import InspectedCall, compile_with_records, executables_of, jitted_of, trace_with_record, traces_of
 from .value_runs import compare_with_original, has_bad_results, run_first_pass, run_statistics
 
@@ -47,6 +49,23 @@ class EngineProducer:
     def written_call(self, query: Query) -> WrittenCall | Literal["jitted"]:
         """Return the call as its user wrote it, or that its function is jitted."""
         return "jitted" if jitted_of(query.function) else WrittenCall(*query, tree.map, tree.leaves)
+
+    def step_watcher(
+        self,
+        step: Any,
+        every: int,
+        probe: Callable[[Any, tuple[Any, ...], dict[str, Any]], records.ValueReport],
+        changed: Callable[[], None],
+    ) -> StepWatcher | None:
+        """Return a watcher of a jitted function, which is not started; None for any other function.
+
+        ``step`` may also be the Python side of a jitted function. The other parameters are as for
+        :class:`.StepWatcher`.
+        """
+        jitted = step if isinstance(step, Jitted) else jitted_of(step)
+        if jitted is None:
+            return None
+        return StepWatcher(jitted, every, probe, changed, None if step is jitted else step)
 
     def plan(self, query: Query, mesh: Mapping[str, int | None], specs: Any, growing: Sequence[str]) -> ScalingPlan:
         """Return the plan of a call on devices that are not present; see :class:`ScalingPlan` for the parameters."""

@@ -17,6 +17,7 @@ from ...key_types import is_key
 from ...records import ProbedValue, ValueStatistics
 from ...records.values import Health
 from ...xla.arrays.key_array import KeyArray
+from ...xla.execution.executables import Executable
 from ...xla.materialization import BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS, disable_passes
 from ..program import ComparedOutputs, ProbedRun
 from .traced_calls import InspectedCall
@@ -138,6 +139,16 @@ def _relative_difference(first: Any, second: Any) -> float:
 
 def _run(call: InspectedCall, twin: Twin) -> tuple[float, list[Any], list[Any]]:
     """Run a twin once or, if that is short and has no effects, twice; return seconds, results and state."""
+    executable = twin_executable(call, twin)
+    operands = call.put_operands(executable)
+    runs = 1 if calls_python(call.traced.program.effects) else MAX_RUNS
+    seconds, results = _time_runs(lambda: executable(operands, call.avals), runs)
+    count = len(call.traced.program.jaxpr.outvars)
+    return seconds, results[:count], results[count:]
+
+
+def twin_executable(call: InspectedCall, twin: Twin) -> Executable:
+    """Return the executable of a twin, compiled if necessary: it donates nothing and keeps its barriers."""
     traced = call.traced._replace(program=twin.program, number=records.next_program())
     options = call.jitted.options
     flags = options.compile.flags
@@ -146,12 +157,7 @@ def _run(call: InspectedCall, twin: Twin) -> tuple[float, list[Any], list[Any]]:
     options = options._replace(donate_argnums=(), donate_argnames=(), out_shardings=None)
     options = options.with_compile_options(flags=flags, keep="off", reroll="off")
     twin_call = call._replace(traced=traced, jitted=jit_function(call.jitted.function, options)._jitted)
-    executable = twin_call.executable()
-    operands = twin_call.put_operands(executable)
-    runs = 1 if calls_python(call.traced.program.effects) else MAX_RUNS
-    seconds, results = _time_runs(lambda: executable(operands, call.avals), runs)
-    count = len(call.traced.program.jaxpr.outvars)
-    return seconds, results[:count], results[count:]
+    return twin_call.executable()
 
 
 def _time_runs(run: Callable[[], list[Any]], most: int) -> tuple[float, list[Any]]:

@@ -38,7 +38,7 @@ from ...trace.values import aval_of
 from ...transforms.evaluate import evaluate
 from ...transforms.staging import stage_with_consts
 from ...xla.sharding.meshes import PartitionSpec
-from .value_probes import Magnitudes, Probe, State, concatenate_states, is_probed
+from .value_probes import Magnitudes, Probe, State, Sums, concatenate_states, is_probed
 
 #: The paths of the equations to probe, relative to a program; None for all.
 Selection = frozenset[EquationPath] | None
@@ -199,7 +199,7 @@ class _TwinInterpreter:
             results = self._apply_shard_map(path, operation, operands)
         else:
             results = bind(operation, *operands)
-        if not self._selects(path) or is_transparent(operation):
+        if not self._selects(path) or (is_transparent(operation) and not isinstance(self.probe, Sums)):
             return results
         return self._probe_equation(path, operands, is_literal, results)
 

@@ -13,6 +13,8 @@ from .engines import CallHook, ExecutionEngine
 _log = logging.getLogger(__name__)
 
 CallListener = Callable[[Any, Any, Any, bool], None]
+#: Returns whether the arguments ``(args, kwargs)`` of the latest call of the function with a key are to be held.
+HoldsArguments = Callable[[Any, Any], bool]
 
 #: Results are passed on after all of the first calls of one function, then after ever rarer ones, and after
 #: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done. Noting
@@ -28,11 +30,14 @@ class CallCounter:
     first call. The counter sees the calls that repeat in C++; those that go through Python (the first of their kind)
     are announced by a ``Started`` record of the stage ``run`` instead. ``on_call`` runs on the calling thread right
     after the call, and must not store the results.
+
+    The arguments of the latest call of each function are held until :meth:`stop` if ``holds(key, arguments)`` says so,
+    which is asked whenever a call is passed on.
     """
 
-    def __init__(self, runs: ExecutionEngine, on_call: CallListener) -> None:
+    def __init__(self, runs: ExecutionEngine, on_call: CallListener, holds: HoldsArguments | None = None) -> None:
         self._runs = runs
-        self._functions = _make_counter(runs.key, on_call)
+        self._functions = _make_counter(runs.key, on_call, holds)
         self._previous: Any = None
         self._on = False
 
@@ -62,6 +67,10 @@ class CallCounter:
         """Return whether calls are counted by this key."""
         return self._functions.is_counted(key)
 
+    def take_arguments(self) -> dict[Any, Any]:
+        """Return the held arguments of the latest calls by the keys of functions, latest last, and release them."""
+        return self._functions.take_arguments()
+
     def ask(self, calls: int) -> None:
         """Pass the results of the next ``calls`` calls to ``on_call``: two in a row give the time of one."""
         self._functions.ask(calls)
@@ -75,6 +84,7 @@ class _CounterFunctions(NamedTuple):
     is_counted: Callable[[Any], bool]
     ask: Callable[[int], None]
     read_without_key: Callable[[], int]
+    take_arguments: Callable[[], dict[Any, Any]]
 
 
 def _notify(on_call: CallListener, function: Any, arguments: Any, out: Any, first: bool) -> None:
@@ -85,12 +95,14 @@ def _notify(on_call: CallListener, function: Any, arguments: Any, out: Any, firs
         _log.exception("telling of a call failed")
 
 
-def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _CounterFunctions:
+def _make_counter(
+    key_of: Callable[[Any], Any], on_call: CallListener, holds: HoldsArguments | None
+) -> _CounterFunctions:
     """Return a new counter: the hook for jaxlib, and the functions that read and control the counts.
 
     The hook runs after every call of every jitted function and has to be fast: two comparisons and one addition for a
     function that is called repeatedly (closure variables are the fastest in Python). ``key_of`` returns the key of a
-    function, None if its calls are not counted.
+    function, None if its calls are not counted. ``holds`` is as for :class:`CallCounter`.
     """
     current: Any = None
     key: Any = None
@@ -101,11 +113,17 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
     counts: dict[Any, int] = {}
     due: dict[Any, int] = {}
     latest: dict[Any, tuple[int, float]] = {}
+    is_holding = False
+    arguments_held: Any = None
+    holding: dict[Any, bool] = {}
+    latest_arguments: dict[Any, Any] = {}
 
     def hook(function: Any, args: Any, kwargs: Any, out: Any) -> None:
-        nonlocal count
+        nonlocal count, arguments_held
         if function is current and count < mark:
             count += 1
+            if is_holding:
+                arguments_held = args, kwargs
         else:
             switch(function, (args, kwargs), out)
 
@@ -120,6 +138,8 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
             counts[before] = counts.get(before, 0) + new_calls
         else:
             without_key += new_calls
+        if holds is not None:
+            store_held(before)
         if key is None:
             return
         first = key not in counts
@@ -129,8 +149,32 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
         if is_due:
             due[key] = calls + 1 if calls < FIRST_REPORTED_CALLS else int(calls * find_growth(key, calls))
         mark = 1 if pending_requests else due[key] - calls
+        if holds is not None:
+            hold(arguments, first or is_requested or is_due)
         if first or is_requested or is_due:
             _notify(on_call, key, arguments, out, first)
+
+    def store_held(before: Any) -> None:
+        nonlocal is_holding, arguments_held
+        if is_holding:
+            latest_arguments.pop(before, None)
+            latest_arguments[before] = arguments_held
+        is_holding, arguments_held = False, None
+
+    def hold(arguments: Any, asks: bool) -> None:
+        nonlocal is_holding, arguments_held
+        assert holds is not None
+        latest_arguments.pop(key, None)  # before the question, which counts what is held
+        if asks or key not in holding:
+            holding[key] = holds(key, arguments)
+        is_holding = holding[key]
+        arguments_held = arguments if is_holding else None
+
+    def take_arguments() -> dict[Any, Any]:
+        store_held(key)
+        arguments_by_key = dict(latest_arguments)
+        latest_arguments.clear()
+        return arguments_by_key
 
     def find_growth(function_key: Any, calls: int) -> float:
         now = time.perf_counter()
@@ -153,4 +197,6 @@ def _make_counter(key_of: Callable[[Any], Any], on_call: CallListener) -> _Count
         nonlocal pending_requests, mark
         pending_requests, mark = calls, 0
 
-    return _CounterFunctions(hook, read_counts, lambda function_key: function_key in counts, ask, read_without_key)
+    return _CounterFunctions(
+        hook, read_counts, lambda function_key: function_key in counts, ask, read_without_key, take_arguments
+    )

@@ -46,6 +46,28 @@ def sort_shapes(arrays: Iterable[Any]) -> list[tuple[int, ...]]:
     return sorted(tuple(shape) for array in arrays if (shape := getattr(array, "shape", ())))
 
 
+class ReplayableCall(NamedTuple):
+    """Call whose arguments were held: a jitted function, its arguments, and the numbers of its programs so far."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    programs: tuple[int, ...]
+
+
+class ArgumentHolder(Protocol):
+    """Holder of the arguments of the latest calls of an engine's functions, from when it is made to ``stop``."""
+
+    def holds(self, key: Any, arguments: Any) -> bool:
+        """Return whether the arguments of the latest call of a function may be held."""
+
+    def stop(self, arguments: Mapping[Any, Any]) -> tuple[list[ReplayableCall], list[str]]:
+        """Return the latest calls that can be made again, latest first, and why others cannot.
+
+        ``arguments`` are those of calls in C++, by the keys of functions, latest last.
+        """
+
+
 class ExecutionEngine(Protocol):
     """Engine in this process whose calls can be counted and whose programs are known by its functions.
 
@@ -81,6 +103,9 @@ class ExecutionEngine(Protocol):
 
     def leaves(self, out: Any) -> list[Any]:
         """Return the arrays among the results of a call."""
+
+    def argument_holder(self) -> ArgumentHolder | None:
+        """Return a new holder of arguments; None if calls of this engine cannot be made again."""
 
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return the unique labels of modules that share a name, by name and XLA's program id."""

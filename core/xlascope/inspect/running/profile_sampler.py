@@ -26,7 +26,15 @@ from ..inspection_scope import inspecting
 from .call_counter import CallCounter
 from .call_gate import CallGate
 from .completion_tracker import CompletionTracker, DispatchedCall
-from .engines import DispatchListener, ExecutionEngine, WatchedProgram, sort_shapes, subscribe
+from .engines import (
+    ArgumentHolder,
+    DispatchListener,
+    ExecutionEngine,
+    ReplayableCall,
+    WatchedProgram,
+    sort_shapes,
+    subscribe,
+)
 from .periods import weighted_quantile
 from .profiler_schedule import ProfilerSchedule
 from .running_programs import RunningPrograms
@@ -66,7 +74,9 @@ class Sampler:
 
     ``emit`` receives the records, on a thread of the sampler's own; before a program's first one also its
     ``Traced`` and ``Compiled``, if it was created before the start. ``first`` is called with each jitted function
-    at its first call, on the calling thread. With ``windows=False`` calls are counted, not timed.
+    at its first call, on the calling thread. With ``windows=False`` calls are counted, not timed. With
+    ``holds_arguments`` the arguments of each function's latest call are held, where they are small
+    (:meth:`take_calls`).
     """
 
     def __init__(
@@ -75,10 +85,15 @@ class Sampler:
         emit: Emit = records.publish,
         first: Callable[[Any], None] | None = None,
         windows: bool = True,
+        holds_arguments: bool = False,
     ) -> None:
         self._emit = emit
         self._first = first
         self._windows = windows
+        self._holds_arguments = holds_arguments
+        self._holders: dict[ExecutionEngine, ArgumentHolder] = {}
+        self._held_calls: list[ReplayableCall] = []
+        self._reasons: list[str] = []
         self._watched: dict[ExecutionEngine, tuple[CallCounter, DispatchListener]] = {}
         self._completions = CompletionTracker(self._on_completion)
         self._gate = CallGate()
@@ -111,6 +126,7 @@ class Sampler:
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
+        self._stop_holding()
         for watched_engine, (counter, listener) in self._watched.items():
             counter.stop()
             if listener in watched_engine.dispatched:
@@ -143,11 +159,31 @@ class Sampler:
         seconds = {number: weighted_quantile(tally.call_seconds, 0.5) for number, tally in tallies if tally.observed}
         return CallTotals(by_engine, without_key, seconds)
 
+    def take_calls(self) -> tuple[list[ReplayableCall], list[str]]:
+        """Return the latest calls whose arguments were held, latest first, and why others were not; release them.
+
+        It ends holding, and so does :meth:`stop`; without ``holds_arguments`` there are none.
+        """
+        self._stop_holding()
+        calls, reasons, self._held_calls, self._reasons = self._held_calls, self._reasons, [], []
+        return calls, reasons
+
+    def _stop_holding(self) -> None:
+        for watched_engine, holder in self._holders.items():
+            replayable, why_not = holder.stop(self._watched[watched_engine][0].take_arguments())
+            self._held_calls += replayable
+            self._reasons += why_not
+        self._holders.clear()
+
     # Watched engines ----------------------------------------------------------------------------------------------
 
     def _watch_engine(self, watched_engine: ExecutionEngine) -> None:
         """Count the calls of one engine, and listen to those that go through Python."""
-        counter = CallCounter(watched_engine, partial(self._on_call, watched_engine))
+        holder = watched_engine.argument_holder() if self._holds_arguments else None
+        if holder is not None:
+            self._holders[watched_engine] = holder
+        on_call = partial(self._on_call, watched_engine)
+        counter = CallCounter(watched_engine, on_call, None if holder is None else holder.holds)
         listener = partial(self._on_dispatch, watched_engine)
         self._watched[watched_engine] = counter, listener
         watched_engine.dispatched.append(listener)

@@ -15,9 +15,19 @@ from ...runtime import jax_coexistence
 from ...runtime.errors import JaxRuntimeError
 from ...runtime.jaxlib_differences import RAW_BUFFER
 from ..devices.array_patching import define_array_member
+from ..devices.backend import ArrayImpl
 from ..devices.jaxlib_types import call_without_importing_jax
+from ..processes.job import raise_if_lost
 from ..sharding.named_shardings import first_device
-from ..sharding.sharded_arrays import Shard, addressable_shards, array_sharding, gather_shards, is_multi_device
+from ..sharding.sharded_arrays import (
+    Shard,
+    addressable_shards,
+    array_sharding,
+    far_array_error,
+    gather_shards,
+    is_local,
+    is_multi_device,
+)
 from .bitcast import bitcast_to_uint
 from .dlpack import buffer_address, cuda_interface, dlpack_device_of, to_dlpack_capsule
 from .runtime_errors import deleted_error, is_out_of_memory, late_memory_error
@@ -43,9 +53,12 @@ def _host_value(self: Any) -> np.ndarray[Any, Any]:
 def _fetch_to_host(self: Any) -> np.ndarray[Any, Any]:
     if self.is_deleted():
         raise deleted_error(self)
+    if not is_local(self._sharding._device):
+        raise far_array_error(self)
     try:
         self.block_until_ready()
     except JaxRuntimeError as error:  # the computation of the array failed; jaxlib's copy would abort the process then
+        raise_if_lost(error)
         raise (late_memory_error(error, self) if is_out_of_memory(error) else error) from None
     return (_host_view if _is_on_cpu(self) else copy_to_host)(self)
 
@@ -114,10 +127,32 @@ def _to_index(self: Any) -> int:
 def _to_repr(self: Any) -> str:
     if self.is_deleted():
         return f"Array(<deleted>, {self.aval.str_short()})"
+    if not _can_be_fetched(self):
+        return f"Array(shape={self.aval.shape}, dtype={self.aval.dtype.name})"
     weak = ", weak_type=True" if self.aval.weak_type else ""
     end = f", dtype={self.aval.dtype.name}{weak})"
     body = np.array2string(_host_value(self), separator=", ", prefix="Array(")
     return f"Array({body}{end}"
+
+
+def watch_waits() -> None:
+    """Let waits for arrays say which process is gone if that is why they fail; called once several processes are."""
+    wait = ArrayImpl.block_until_ready
+
+    def block_until_ready(self: Any) -> Any:
+        try:
+            return wait(self)
+        except JaxRuntimeError as error:
+            raise_if_lost(error)
+            raise
+
+    define_array_member("block_until_ready", block_until_ready)
+
+
+def _can_be_fetched(self: Any) -> bool:
+    """Return whether this process has all elements of an array."""
+    sharding = array_sharding(self) if is_multi_device(self) else self._sharding
+    return bool(sharding.is_fully_addressable or (sharding.is_fully_replicated and self.addressable_shards))
 
 
 def _contains(self: Any, value: Any) -> bool:
@@ -184,7 +219,7 @@ _ARRAY_MEMBERS = {
     "addressable_shards": property(addressable_shards),
     "global_shards": property(_global_shards),
     "is_fully_addressable": property(
-        lambda self: not is_multi_device(self) or array_sharding(self).is_fully_addressable
+        lambda self: (array_sharding(self) if is_multi_device(self) else self._sharding).is_fully_addressable
     ),
     "is_fully_replicated": property(lambda self: not is_multi_device(self) or array_sharding(self).is_fully_replicated),
     "addressable_data": _addressable_data,

@@ -65,6 +65,8 @@ def _put_on_several_devices(x: Any, aval: ShapedArray, sharding: MultiDeviceShar
             return x
         if array_sharding(x).is_equivalent_to(sharding, rank):
             return x._rewrap_with_aval_and_sharding(aval_with_sharding(aval, sharding), ranked_sharding(sharding, rank))
+        if not array_sharding(x).is_fully_addressable and HOOKS.reshard is not None:
+            return HOOKS.reshard(x, sharding)
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
     return shard_array(value.astype(aval.dtype, copy=False), aval, sharding)
 

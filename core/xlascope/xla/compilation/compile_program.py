@@ -31,9 +31,11 @@ from ..materialization import Materialization, disable_passes, is_size_analyzabl
 from ..mlir.builder import bytecode, bytecode_without_name, copy_to_new_context
 from ..sharding.named_shardings import MultiDeviceSharding
 from ..sharding.partitions import Partition, is_even, result_shardings, set_partition, sharding_descriptions
+from ..system.collection_pause import pause_collection
 from ..system.logs import log_compilation
 from .compile_request import CompileRequest, Flags
 from .executable_record import cost_analysis, describe_executable, memory_stats
+from .program_agreement import require_agreement
 from .reroll_policy import reroll_repeats
 
 _module_counter = itertools.count(1)
@@ -207,7 +209,7 @@ def lower_program(request: CompileRequest, platform: str) -> LoweredProgram:
     began = _publish_start(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
     try:
-        with stage_span("lower", number, name):
+        with stage_span("lower", number, name), pause_collection():
             lowered, materialization = lower_with_materialization(request, module, platform)
     except ir.MLIRError as error:
         raise compilation_error(error, program, platform) from None
@@ -233,6 +235,7 @@ def lower_with_materialization(
     rerolled = reroll_repeats(program, reroll, platform) if partition is None else program
     if platform != "cpu":
         policy = "off"
+    use_model = policy == "auto" and partition is None
     lowered = lower(
         rerolled,
         module,
@@ -241,13 +244,17 @@ def lower_with_materialization(
         platform=platform,
         partition=partition,
         requests=policy if callable(policy) else None,
+        with_log=use_model,
     )
-    lowered = lowered._replace(has_rerolled_loops=rerolled is not program)
+    log, lowered = lowered.log, lowered._replace(has_rerolled_loops=rerolled is not program, log=None)
     if policy == "off":
         return lowered, Materialization()
-    use_model = policy == "auto" and partition is None and is_size_analyzable(lowered.operations)
     return lowered, materialize(
-        lowered.module, lowered.requested_values, use_model=use_model, has_barriers=bool(lowered.has_barriers)
+        lowered.module,
+        lowered.requested_values,
+        use_model=use_model and is_size_analyzable(lowered.operations),
+        has_barriers=bool(lowered.has_barriers),
+        log=log,
     )
 
 
@@ -259,11 +266,13 @@ def compile_lowered(
     ``replacement`` is given by tiered compilation, which compiles the program quickly here and with all optimizations
     on another thread: it stands for that other version, and is stored in the result. Such a quick executable is
     neither loaded from the persistent cache nor stored in it. Raises CompilationError when XLA refuses the program,
-    OutOfMemoryError when its results, or what XLA computes ahead, do not fit into memory, and XLA's own error for an
-    unknown flag.
+    OutOfMemoryError when its results, or what XLA computes ahead, do not fit into memory, ProgramMismatchError when
+    other processes are about to run another program in its place, and XLA's own error for an unknown flag.
     """
     require_memory(program.program, program.request.donated, device)
     name, kept_operands = program.name, program.lowered_module.kept_operands
+    make_options = functools.partial(_compile_options, program, device)
+    require_agreement(name, program.lowered_module.module, make_options, program.devices(device))
     began, clock = _publish_start(program.number, name, "compile")
     try:
         with stage_span("compile", program.number, name):

@@ -77,11 +77,16 @@ def devices(backend: str | None = None) -> list[Any]:
 
 @bootstrap.api_boundary
 def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
-    """Return the devices of this process on a platform (``backend`` None: the default one).
+    """Return the devices of a process on a platform (``backend`` None: the default one).
 
-    ``process_index`` is ignored.
+    ``process_index`` is the number of the process, None for this one. Raises ValueError if there is no such process.
     """
-    return list(client(backend).local_devices())
+    if process_index is None:
+        return list(client(backend).local_devices())
+    of_process = [device for device in devices(backend) if device.process_index == process_index]
+    if not of_process:
+        raise ValueError(f"local_devices: there is no process {process_index}; there are {process_indices(backend)}")
+    return of_process
 
 
 def devices_list(devices: tuple[Any, ...]) -> Any:

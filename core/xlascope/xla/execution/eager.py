@@ -43,18 +43,18 @@ def execute(operation: Operation, operands: Sequence[Any]) -> list[Any]:
 
 def execute_single(operation: Operation, operands: Sequence[Any]) -> Any:
     """Execute one operation like :func:`execute`, but return the bare result when there is just one."""
-    function = _compiled_ops.get(operation)
-    if function is None:
-        function = _compiled_op(operation)
+    function = operation.eager_function or _compiled_ops.get(operation) or _compiled_op(operation)
     try:
         return function(*operands)
-    except ValueError as error:  # also from a call that jaxlib repeats in C++ with a deleted operand
-        if error.__class__ is ValueError:
-            _require_live_operands(operation, operands)
+    except ValueError as error:
+        require_live_operands(error, operation, operands)
         raise
 
 
-def _require_live_operands(operation: Operation, operands: Sequence[Any]) -> None:
+def require_live_operands(error: ValueError, operation: Operation, operands: Sequence[Any]) -> None:
+    """Raise RuntimeError if an operand is deleted and ``error`` may be jaxlib's, also from a call repeated in C++."""
+    if error.__class__ is not ValueError:
+        return
     for index, x in enumerate(operands):
         if isinstance(x, (ArrayImpl, KeyArray)) and x.is_deleted():
             raise deleted_error(x, f"operand {index} of {operation.name}") from None
@@ -76,7 +76,11 @@ def _compiled_op(operation: Operation) -> Any:
     # an operation that just wraps a program is compiled by that program: its rules may be new objects at each call
     key = operation if operation.as_single_program() is None else "alone"
     function = cache.get(key) or cache.promote(key)
-    return cache.insert(key, _compile_on_demand(operation)) if function is None else function
+    if function is None:
+        function = cache.insert(key, _compile_on_demand(operation))
+    if not operation.parametrized and operation.memo is not None and cache is _compiled_ops:
+        object.__setattr__(operation, "eager_function", function)  # as many as there are such classes
+    return function
 
 
 def _compile_on_demand(operation: Operation) -> Any:

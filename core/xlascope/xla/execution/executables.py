@@ -30,6 +30,7 @@ from ..devices.array_patching import is_jax_array
 from ..devices.backend import ArrayImpl
 from ..lowering.callbacks import run_and_wait
 from ..mlir.builder import TOKEN
+from ..processes.job import raise_if_lost
 from ..sharding.named_shardings import MultiDeviceSharding, aval_with_sharding, ranked_sharding
 from ..sharding.single_device import single_device_sharding
 from ..system.hooks import HOOKS
@@ -143,8 +144,9 @@ class Executable:
             record_donations(self.jaxpr, self.donated_operands)
         try:
             results = self._execute(operands, avals)
-        except JaxRuntimeError as error:
+        except (JaxRuntimeError, ValueError) as error:
             if not is_out_of_memory(error):
+                raise_if_lost(error)
                 raise
             device = self.compilation.device
             raise memory_error(error, self.jaxpr, self.compilation.executable, device) from None
@@ -173,6 +175,13 @@ class Executable:
         return wrap_key_results(results, self.out_avals) if self.returns_keys else results
 
     @property
+    def _reports_lost_processes(self) -> bool:
+        """Return whether a call fails when another process is gone: collectives on CPUs may run within the call."""
+        partition = self.compilation.partition
+        is_on_cpu = self.compilation.device.platform == "cpu"
+        return partition is not None and is_on_cpu and not partition.replicated_sharding.is_fully_addressable
+
+    @property
     def is_optimization_pending(self) -> bool:
         """Return whether this version was compiled quickly and an optimized one is being compiled."""
         better = self.compilation.replacement
@@ -183,9 +192,12 @@ class Executable:
 
         ``out_tree`` is the treedef of the results, ``operands`` are those of the call, flat and without constants.
         None is returned for a program that calls Python, while an optimized version is pending, where the results are
-        checked, and for operands that jaxlib would convert by jax's settings.
+        checked, for operands that jaxlib would convert by jax's settings, and for a program of several processes whose
+        call fails when one of them is gone.
         """
         if self.compilation.calls_python or self.is_optimization_pending or not _can_use_fastpath(operands):
+            return None
+        if self._reports_lost_processes:
             return None
         if checked_calls.value and calls_are_checked():
             return None

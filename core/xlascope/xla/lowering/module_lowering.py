@@ -34,6 +34,7 @@ from ..mlir.builder import (
     tensor_type,
 )
 from ..mlir.narrow_types import CARRIERS, wrap_in_carrier
+from ..mlir.operation_log import LoggedBlock, ModuleLog
 from ..sharding.meshes import PartitionSpec, axis_names_of
 from ..sharding.named_shardings import NamedSharding
 from ..sharding.partitions import Partition, axis_text, mesh_text, sharding_text
@@ -54,7 +55,8 @@ class LoweredModule(NamedTuple):
     ``operations`` is the number of equations written. ``requested_values`` are the values whose materialization was
     requested; ``has_barriers`` says whether the program has barriers, ``has_rerolled_loops`` whether repeated regions
     became loops in it, and ``returns_token`` whether it has one more result, the token of its calls of Python.
-    ``failure`` stores the exceptions of these if several devices share the program.
+    ``failure`` stores the exceptions of these if several devices share the program. ``log`` has the operations, if they
+    were logged.
     """
 
     module: Any
@@ -66,6 +68,7 @@ class LoweredModule(NamedTuple):
     has_rerolled_loops: bool = False
     returns_token: bool = False
     failure: SharedFailure | None = None
+    log: ModuleLog | None = None
 
 
 #: Returns whether to materialize the results of an operation on operands of these types.
@@ -81,13 +84,14 @@ def lower(
     platform: str = "cpu",
     partition: Partition | None = None,
     requests: RequestsMaterialization | None = None,
+    with_log: bool = False,
 ) -> LoweredModule:
     """Lower a program to a StableHLO module, with its constants as leading arguments.
 
     Operands that no equation uses are dropped unless ``keep_unused``; ``donated`` says for each operand (without
     constants) whether its memory may be reused. A ``partition`` has the operands' shardings, and its devices share the
     program. ``requests`` gets each operation with the types of its operands, and returns whether its results are among
-    the ``requested_values``.
+    the ``requested_values``. ``with_log`` logs the operations for those who read them.
     """
     jaxpr = program.jaxpr
     variables = [*jaxpr.constvars, *jaxpr.invars]
@@ -96,6 +100,7 @@ def lower(
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(module_name)
         lowering = _ModuleLowering(module, jaxpr, platform, partition, requests)
+        lowering.log = ModuleLog({}) if with_log else None
         parameters = [v for v, is_kept in zip(variables, used, strict=True) if is_kept]
         function = lowering.write_function(
             "main", parameters, jaxpr, f"jit({_sanitize_name(jaxpr.name)})/", public=True
@@ -128,7 +133,15 @@ def lower(
         lowering.failure,
     )
     return LoweredModule(
-        module, used, operations, callbacks, requested, barriers, returns_token=gives_token, failure=failure
+        module,
+        used,
+        operations,
+        callbacks,
+        requested,
+        barriers,
+        returns_token=gives_token,
+        failure=failure,
+        log=lowering.log,
     )
 
 
@@ -189,6 +202,7 @@ class _ModuleLowering:
         self.returns_token = False
         self.failure = None if partition is None else SharedFailure()
         self.operations = 0
+        self.log: ModuleLog | None = None
 
     @functools.cached_property
     def first_device_symbol(self) -> str:
@@ -241,11 +255,15 @@ class _ModuleLowering:
         block = function.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
         with ir.InsertionPoint(block):
             builder = _FunctionBuilder(self, prefix, manual)
-            environment = dict(zip(parameters, block.arguments, strict=not with_token))
+            block_arguments = list(block.arguments)
+            if self.log is not None:
+                logged = self.log.functions[symbol] = LoggedBlock(block_arguments, [], [])
+                builder.log = logged.entries
+            environment = dict(zip(parameters, block_arguments, strict=not with_token))
             if public:
                 environment = {v: builder.unpack(value, v.aval) for v, value in environment.items()}
             if with_token:
-                builder.token = block.arguments[len(parameters)]
+                builder.token = block_arguments[len(parameters)]
             outputs = self.equations(builder, jaxpr, environment)
             if public:
                 outputs = [builder.pack(y, v.aval) for v, y in zip(jaxpr.outvars, outputs, strict=True)]
@@ -257,6 +275,8 @@ class _ModuleLowering:
                 with_token_type = ir.FunctionType.get(types, [*results, tensor_type(TOKEN)])
                 function.attributes["function_type"] = ir.TypeAttr.get(with_token_type)
             ir.Operation.create("func.return", operands=outputs)
+            if self.log is not None:
+                logged.returned.extend(outputs)
         return function
 
     def equations(self, builder: _FunctionBuilder, jaxpr: Jaxpr, environment: dict[Any, Any]) -> list[Any]:
@@ -323,18 +343,15 @@ class _ModuleLowering:
         self,
         body: ClosedJaxpr,
         operands: Sequence[Any],
-        scope: str,
-        line: tuple[Any, int],
         index: int,
-        insertion: Any,
-        manual: Any = None,
+        builder: _FunctionBuilder,
     ) -> list[Any]:
         """Call a body as a function, which is written at the first call, and return the values of its results.
 
-        The body is the ``index``-th of an equation, which has the path ``scope`` and the bytecode instruction ``line``
-        (code object and offset). ``operands`` may have the token as an additional last one; then the last result is
-        the token. ``insertion`` is where the call goes, ``manual`` the :class:`.ManualMesh` inside of ``shard_map``.
+        The body is the ``index``-th of the equation that ``builder`` writes. ``operands`` may have the token as an
+        additional last one; then the last result is the token.
         """
+        scope, (_, _, _, code, lasti, _), manual = builder.scope_name, builder.equation, builder.manual
         symbol = self.bodies.get((id(body), index, manual))
         if symbol is None:
             symbol = self.bodies[id(body), index, manual] = self.fresh_symbol(body.name or "body")
@@ -347,10 +364,10 @@ class _ModuleLowering:
             results=results,
             operands=operands,
             attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)},
-            loc=ir.Location.name(f"{scope}/jit({symbol})", self.mlir_location(*line)),
-            ip=insertion,
+            loc=ir.Location.name(f"{scope}/jit({symbol})", self.mlir_location(code, lasti)),
+            ip=builder.insertion,
         )
-        return list(call.results)
+        return builder.log_operation("func.call", operands, call)
 
     def fresh_symbol(self, name: str) -> str:
         """Return a symbol like ``name`` that the module does not have yet, and take it."""
@@ -427,13 +444,12 @@ class _FunctionBuilder(Builder):
         return self.platform == "cpu" and self.lowering.draw_count > _MAX_INLINED_DRAWS
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
-        _, _, _, code, lasti, _ = self.equation
         with_token = self.needs_token(body.effects)
         if self.is_inlining and not with_token:
             return self.write_body(body, operands, index)
         if with_token:
             operands = [*operands, self.current_token()]
-        results = self.lowering.call(body, operands, self.scope_name, (code, lasti), index, self.insertion, self.manual)
+        results = self.lowering.call(body, operands, index, self)
         if with_token:
             self.token = results.pop()
         return results
@@ -473,13 +489,13 @@ class _FunctionBuilder(Builder):
             loc=ir.Location.name(scope, self.lowering.mlir_location(code, lasti)),
             ip=self.insertion,
         )
-        return list(composite.results)
+        return self.log_operation("stablehlo.composite", operands, composite)
 
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         # The same names as XLA gives to a call's operations when it inlines the call.
         prefix = f"{self.scope_name}/jit({body.name or 'body'})/{body_prefix(index)}"
         inner = _FunctionBuilder(self.lowering, prefix, self.manual)
-        inner.insertion, inner.is_inlining = self.insertion, True
+        inner.insertion, inner.is_inlining, inner.log = self.insertion, True, self.log
         environment = dict(zip(body.jaxpr.invars, operands, strict=True))
         return self.lowering.equations(inner, body.jaxpr, environment)
 

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
+from ..mlir.operation_log import ModuleLog
 from .barrier_preservation import has_small_loops, passes_to_disable
 from .graph import build_graphs, full_op_name
+from .log_reader import build_graphs_from_log
 from .selection import select_values
 
 #: XLA's option that names passes to disable.
@@ -51,27 +53,36 @@ def is_size_analyzable(operations: int) -> bool:
     return MIN_OPERATIONS <= operations <= MAX_OPERATIONS
 
 
-def materialize(module: Any, requested: Sequence[Any] = (), *, use_model: bool, has_barriers: bool) -> Materialization:
+def materialize(
+    module: Any,
+    requested: Sequence[Any] = (),
+    *,
+    use_model: bool,
+    has_barriers: bool,
+    log: ModuleLog | None = None,
+) -> Materialization:
     """Materialize values of a module: those requested, and those that the cost model selects.
 
     ``module`` is StableHLO and is changed in place. ``requested`` are values of it to materialize whatever the cost
     model says, ``use_model`` asks that for more, and ``has_barriers`` says that the module has barriers already, which
-    have to survive too. Returns the values, and the XLA passes to disable. Nothing is reported as materialized where
-    barriers cannot survive.
+    have to survive too. ``log`` has the module's operations if they were logged. Returns the values, and the XLA passes
+    to disable. Nothing is reported as materialized where barriers cannot survive.
     """
-    values = _insert_barriers(module, requested, use_model) if use_model or requested else ()
+    values = _insert_barriers(module, requested, use_model, log) if use_model or requested else ()
     passes = passes_to_disable(module) if values or has_barriers else ()
     return Materialization(values, passes) if passes else Materialization()
 
 
-def _insert_barriers(module: Any, requested: Sequence[Any], use_model: bool) -> tuple[MaterializedValue, ...]:
+def _insert_barriers(
+    module: Any, requested: Sequence[Any], use_model: bool, log: ModuleLog | None
+) -> tuple[MaterializedValue, ...]:
     """Put a barrier behind each value that is requested or selected by the cost model, and return those values.
 
     ``requested`` are values of the module, ``use_model`` asks the cost model. The module is changed in place.
     """
     barrier_values: dict[Any, None] = dict.fromkeys(value for value in requested if isinstance(value, ir.OpResult))
     values: list[MaterializedValue] = []
-    graphs = build_graphs(module)
+    graphs = (build_graphs_from_log(module, log) if log is not None else None) or build_graphs(module)
     loops_too = use_model and any(graph.in_loop for graph in graphs) and not has_small_loops(module)
     for graph in graphs:
         selected: Mapping[int, int] = select_values(graph) if use_model and (loops_too or not graph.in_loop) else {}

@@ -12,16 +12,23 @@ their order (``operand_layouts``); XLA's other simplifications, and the layouts 
 from __future__ import annotations
 
 from collections.abc import Set
-from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from .cost_model import DATA_MOVEMENT_OPS, LIBRARY_FUSIBLE_OPS, REUSING_OPS
+from .cost_model import LIBRARY_FUSIBLE_OPS
 from .globally_unfusible import compute_globally_unfusible
-from .graph import BARRIER, LIBRARY_REDUCE, PARAMETER, ValueGraph
+from .graph import (
+    ALWAYS_FUSED,
+    BARRIER,
+    FUSED_INTO_SEVERAL,
+    FUSED_REDUCTION,
+    LIBRARY_REDUCE,
+    NEVER_FUSED,
+    PARAMETER,
+    ValueGraph,
+)
 
 #: A kernel computes a value at no more than this many indices, and fuses about this many reductions.
 _MAX_INDICES_PER_VALUE, _MAX_REDUCTIONS_PER_KERNEL = 15, 5
-_MAX_CONCATENATED_OPERANDS = 8
 _OPS_WITHOUT_KERNEL = frozenset({PARAMETER, BARRIER, "constant"})
 
 
@@ -53,20 +60,30 @@ class _FusionSimulation:
     def __init__(self, graph: ValueGraph, materialized: Set[int]) -> None:
         self.graph = graph
         #: The number of kernels, and of values outside of them, that read a value.
-        self.readers = [len(users) + (number in graph.results) for number, users in enumerate(graph.users)]
+        self.readers = [len(users) for users in graph.users]
+        for number in graph.results:
+            self.readers[number] += 1
         self.materialized = materialized
-        self.unfusible = compute_globally_unfusible(graph, materialized, self.readers) | materialized
+        unfusible = compute_globally_unfusible(graph, materialized, self.readers) | materialized
+        #: How each value is fused into its users in this simulation.
+        self.rules = graph.rules.copy()
+        for number in unfusible:
+            self.rules[number] = NEVER_FUSED
+        #: By value, 1 if the kernel that is being built needs it and has not decided about it.
+        self.pending = bytearray(len(graph))
 
     def build_kernels(self) -> list[ModeledKernel]:
         """Return the kernels of the computation, the last one first; a simulation is used once."""
-        graph, readers, modeled_kernels = self.graph, self.readers, []
+        graph, readers, kinds, modeled_kernels = self.graph, self.readers, self.graph.kind, []
         for root in range(len(graph) - 1, -1, -1):
-            if graph.kind[root] in _OPS_WITHOUT_KERNEL:
+            if readers[root] < 0:
+                continue
+            if kinds[root] in _OPS_WITHOUT_KERNEL:
                 if not readers[root]:
                     self._drop_unused(root)
-            elif readers[root] > 0:
+            elif readers[root]:
                 modeled_kernels.append(self._build_kernel(root))
-            elif readers[root] == 0:
+            else:
                 self._drop_unused(root)
         return modeled_kernels
 
@@ -80,103 +97,137 @@ class _FusionSimulation:
 
         The numbers of readers are updated: a value that all of its readers have fused is not needed in memory.
         """
-        graph, readers = self.graph, self.readers
-        kernel: _FusionKernel | _LibraryReduceKernel
-        unfusible: Set[int]
+        graph = self.graph
         if graph.is_fusible[root]:
-            kernel, unfusible = _FusionKernel(graph, root), self.unfusible
-        elif graph.kind[root] == LIBRARY_REDUCE:
-            kernel, unfusible = _LibraryReduceKernel(graph, root), self.materialized
-        else:
-            return ModeledKernel(root, [root], list(graph.operands[root]))
-        pending = [-operand for operand in graph.operands[root]]
-        heapify(pending)
-        visited = set(graph.operands[root])
-        read = []
-        while pending:
-            number = -heappop(pending)
-            if number in unfusible or not kernel.can_fuse(number, readers[number]):
+            return self._build_fusion(root)
+        if graph.kind[root] == LIBRARY_REDUCE:
+            return self._build_library_reduce(root)
+        return ModeledKernel(root, [root], list(graph.operands[root]))
+
+    def _build_fusion(self, root: int) -> ModeledKernel:
+        """Build a kernel that fuses values into a loop over the elements of ``root``.
+
+        Each value belongs to a group of :class:`_IndexGroups`. This loop runs for each value of each kernel.
+        """
+        graph, readers, rules, pending = self.graph, self.readers, self.rules, self.pending
+        all_operands, moves_data, reuses = graph.operands, graph.moves_data, graph.reuses_operands
+        groups = _IndexGroups()
+        counts = groups.counts
+        #: By value, the group of users that index it.
+        group_of: dict[int, int] = {}
+        #: Values that are used several times for one element of the root.
+        reused: set[int] = set()
+        reductions = int(graph.kind[root] == "reduce")
+        computed, read = [root], []
+        for operand in all_operands[root]:
+            group_of[operand] = 0
+            pending[operand] = 1
+        if reuses[root]:
+            reused.update(all_operands[root])
+        number = root
+        while (number := pending.rfind(1, 0, number)) >= 0:
+            pending[number] = 0
+            rule, count = rules[number], readers[number]
+            if rule and rule != ALWAYS_FUSED:
+                can_fuse = counts[group_of[number]] <= _MAX_INDICES_PER_VALUE and (
+                    rule == FUSED_INTO_SEVERAL or (count <= 1 and number not in reused)
+                )
+                if can_fuse and rule == FUSED_REDUCTION:
+                    can_fuse = reductions <= _MAX_REDUCTIONS_PER_KERNEL
+                    reductions += can_fuse
+            else:
+                can_fuse = rule == ALWAYS_FUSED
+            if not can_fuse:
                 read.append(number)
                 continue
-            kernel.fuse(number)
+            computed.append(number)
+            operands = all_operands[number]
+            if not operands:
+                readers[number] = count - 1 or -1
+                continue
+            group = groups.add(number, group_of[number]) if moves_data[number] else group_of[number]
+            is_consumed = count == 1
+            readers[number] = -1 if is_consumed else count - 1  # -1: the value exists inside of kernels only
+            for operand in operands:
+                other = group_of.get(operand)
+                if other is None:
+                    group_of[operand] = group
+                    pending[operand] = 1
+                    readers[operand] += 1 - is_consumed
+                else:
+                    readers[operand] -= is_consumed
+                    if other != group:
+                        group_of[operand] = groups.union(other, group)
+            if reuses[number] or (reused and number in reused):
+                reused.update(operands)
+        return ModeledKernel(root, computed, read)
+
+    def _build_library_reduce(self, root: int) -> ModeledKernel:
+        """Build the kernel of a reduction that a library carries out, with what is computed for it alone."""
+        graph, readers, pending = self.graph, self.readers, self.pending
+        visited = set(graph.operands[root])
+        computed, read = [root], []
+        for operand in visited:
+            pending[operand] = 1
+        number = root
+        while (number := pending.rfind(1, 0, number)) >= 0:
+            pending[number] = 0
+            if number in self.materialized or not self._can_fuse_into_library(number):
+                read.append(number)
+                continue
+            computed.append(number)
             readers[number] -= 1
             is_consumed = readers[number] == 0
             if is_consumed:
-                readers[number] = -1  # the value exists inside of kernels only, and reads nothing itself any more
+                readers[number] = -1
             for operand in graph.operands[number]:
                 if operand in visited:
                     readers[operand] -= is_consumed
                 else:
                     visited.add(operand)
-                    heappush(pending, -operand)
+                    pending[operand] = 1
                     readers[operand] += 1 - is_consumed
-        return ModeledKernel(root, kernel.computed, read)
+        return ModeledKernel(root, computed, read)
 
-
-class _FusionKernel:
-    """Kernel that fuses values into a loop over the elements of its root, while it is being built.
-
-    ``computed`` has the values so far, and ``indices`` at how many indices each is computed for one element.
-    """
-
-    def __init__(self, graph: ValueGraph, root: int) -> None:
-        self.graph = graph
-        self.computed: list[int] = []
-        self.reductions = 0
-        #: Values that are used several times for one element of the root.
-        self.reused: set[int] = set()
-        #: By value, its users that index it independently, and the number of indices at which it is computed.
-        self.indexed_by: dict[int, set[int]] = {root: {root}}
-        self.indices: dict[int, int] = {}
-        self.fuse(root)
-
-    def can_fuse(self, number: int, readers: int) -> bool:
-        """Return whether XLA would compute value ``number``, which ``readers`` kernels read, in this kernel."""
-        graph, kind = self.graph, self.graph.kind[number]
-        if not graph.is_fusible[number]:
-            return False
-        if kind == "constant":
-            return graph.size[number].rank == 0
-        if graph.is_expensive[number] and (readers > 1 or number in self.reused):
-            return False
-        if kind == "reduce" and self.reductions > _MAX_REDUCTIONS_PER_KERNEL:
-            return False
-        if kind == "concatenate" and len(graph.operands[number]) > _MAX_CONCATENATED_OPERANDS:
-            return False
-        return kind == "broadcast_in_dim" or self._count_indices(number) <= _MAX_INDICES_PER_VALUE
-
-    def fuse(self, number: int) -> None:
-        """Add value ``number`` to those that this kernel computes."""
-        graph, kind = self.graph, self.graph.kind[number]
-        self.indices[number] = self._count_indices(number) if self.computed else 1
-        self.computed.append(number)
-        self.reductions += kind == "reduce"
-        operands = graph.operands[number]
-        indexing_users = {number} if kind in DATA_MOVEMENT_OPS else self.indexed_by[number]
-        for operand in operands:
-            self.indexed_by.setdefault(operand, set()).update(indexing_users)
-        if number in self.reused or kind in REUSING_OPS:
-            self.reused.update(operands)
-
-    def _count_indices(self, number: int) -> int:
-        return sum(self.indices[user] for user in self.indexed_by[number])
-
-
-class _LibraryReduceKernel:
-    """Reduction that a library carries out, while it is being built, with what is computed for it alone."""
-
-    def __init__(self, graph: ValueGraph, root: int) -> None:
-        self.graph = graph
-        self.computed = [root]
-
-    def can_fuse(self, number: int, readers: int) -> bool:
-        """Return whether value ``number`` is computed in this kernel; ``readers`` is not used."""
+    def _can_fuse_into_library(self, number: int) -> bool:
+        """Return whether a library that reduces computes value ``number``."""
         graph, kind = self.graph, self.graph.kind[number]
         if kind == "constant":
             return graph.size[number].rank == 0
         has_single_use = len(graph.users[number]) == 1 and number not in graph.results
         return kind == "broadcast_in_dim" or (has_single_use and kind in LIBRARY_FUSIBLE_OPS)
 
-    def fuse(self, number: int) -> None:
-        """Add value ``number`` to those that this kernel computes."""
-        self.computed.append(number)
+
+class _IndexGroups:
+    """Sets of users that index values independently, by number, while one kernel is being built.
+
+    ``counts`` has for each set at how many indices a value is computed for one element of the root if these users need
+    it. Set 0 has the root alone. Most values of a kernel have the same set, so sets are compared by number.
+    """
+
+    def __init__(self) -> None:
+        self.counts = [1]
+        self._members = [frozenset((-1,))]
+        self._indices = {-1: 1}
+        self._numbers: dict[frozenset[int], int] = {}
+        self._unions: dict[tuple[int, int], int] = {}
+
+    def add(self, user: int, group: int) -> int:
+        """Return the set with ``user`` alone, which is computed at as many indices as ``group`` has."""
+        self._indices[user] = self.counts[group]
+        self.counts.append(self.counts[group])
+        self._members.append(frozenset((user,)))
+        return len(self.counts) - 1
+
+    def union(self, a: int, b: int) -> int:
+        """Return the union of two sets."""
+        union = self._unions.get((a, b))
+        if union is None:
+            members = self._members[a] | self._members[b]
+            union = self._numbers.get(members, -1)
+            if union < 0:
+                union = self._numbers[members] = len(self.counts)
+                self.counts.append(sum(map(self._indices.__getitem__, members)))
+                self._members.append(members)
+            self._unions[a, b] = union
+        return union

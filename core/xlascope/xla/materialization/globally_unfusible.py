@@ -10,15 +10,13 @@ from collections.abc import Sequence, Set
 from .cost_model import REUSING_OPS
 from .graph import ValueGraph
 
-_SMALL_OPS = frozenset({"broadcast_in_dim", "constant", "iota"})
-
 
 def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], readers: Sequence[int]) -> set[int]:
     """Return the values that XLA leaves in memory for all of their users, since some user cannot fuse them.
 
     ``materialized`` are the values behind barriers, ``readers`` has for each value the number of kernels that read it.
     """
-    candidates = [number for number in range(len(graph) - 1, -1, -1) if _reads_more_than_it_writes(graph, number)]
+    candidates = graph.reads_more_than_it_writes
     if not candidates:
         return set()
     paths = _FusionPaths(graph, materialized, readers)
@@ -28,17 +26,6 @@ def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], reader
         ):
             paths.unfusible.add(number)
     return paths.unfusible
-
-
-def _reads_more_than_it_writes(graph: ValueGraph, number: int) -> bool:
-    """Return whether a value has several operands of at least its rank, and they have more elements than it has."""
-    operands = graph.operands[number]
-    if len(operands) < 2 or not graph.is_fusible[number]:
-        return False
-    elements, _, rank = graph.size[number]
-    if sum(graph.kind[x] not in _SMALL_OPS and graph.size[x].rank >= rank for x in operands) < 2:
-        return False
-    return sum(graph.size[x].elements for x in operands) > elements
 
 
 class _FusionPaths:
@@ -51,16 +38,11 @@ class _FusionPaths:
         self.graph, self.materialized, self.readers = graph, materialized, readers
         self.unfusible: set[int] = set()
         self.can_fuse_between: dict[tuple[int, int], bool] = {}
-        #: By value, what it depends on, as a bit set; itself included.
-        self.dependencies: list[int] = []
-        for number, operands in enumerate(graph.operands):
-            bits = 1 << number
-            for operand in operands:
-                bits |= self.dependencies[operand]
-            self.dependencies.append(bits)
 
     def can_fuse_on_all_paths(self, producer: int, consumer: int) -> bool:
         """Return whether each step on every path from ``producer`` to ``consumer`` can be fused into the next."""
+        if len(self.graph.users[producer]) == 1:  # the only path
+            return self._can_fuse(producer, consumer)
         answers, pending = self.can_fuse_between, [consumer]
         answers[producer, producer] = True
         while pending:  # no recursion: paths are as long as programs
@@ -76,9 +58,8 @@ class _FusionPaths:
 
         That is an operand of the consumer whose paths from the producer have not been examined.
         """
-        bit = 1 << producer
         for operand in self.graph.operands[consumer]:
-            if not self.dependencies[operand] & bit:
+            if operand != producer and not self.graph.dependencies.has(operand, producer):
                 continue
             if not self._can_fuse(operand, consumer):
                 return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +12,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from .cost_model import (
     CHEAP_OP_NANOSECONDS,
+    DATA_MOVEMENT_OPS,
     EXPENSIVE_OPS,
     FREE_OPS,
     FUSIBLE_OPS,
@@ -17,6 +20,7 @@ from .cost_model import (
     MIN_LIBRARY_REDUCE_ELEMENTS,
     MULTIPLY_ADD_NANOSECONDS,
     OP_NANOSECONDS,
+    REUSING_OPS,
 )
 from .operand_layouts import LayoutChange, operand_layout_changes
 
@@ -27,6 +31,10 @@ BARRIER = "barrier"
 #: A reduction that a library carries out.
 LIBRARY_REDUCE = "library_reduce"
 
+#: How a value is fused into kernels that need it: not at all, always, or if it is computed at few enough indices, into
+#: several kernels, into a single one only, or as a reduction, of which a kernel has a limited number as well.
+NEVER_FUSED, ALWAYS_FUSED, FUSED_INTO_SEVERAL, FUSED_INTO_ONE, FUSED_REDUCTION = range(5)
+_MAX_CONCATENATED_OPERANDS = 8
 
 #: Operations that call a function, and the attribute that names it.
 CALLEE_ATTRIBUTES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
@@ -52,24 +60,20 @@ class ValueGraph:
 
     A value is a number, the index of its facts in the graph's lists: ``kind`` has its operation's name, ``size`` its
     size, ``operands`` and ``users`` other values, ``nanoseconds`` its cost. ``results`` are the values that the
-    computation returns.
+    computation returns. What follows from these facts is derived once all values are there.
     """
 
     def __init__(self, module: Any, in_loop: bool) -> None:
         self.module = module  # keeps the values in it alive
         #: True for the body of a loop and what is nested in it.
         self.in_loop = in_loop
-        #: The operation, by StableHLO's name.
+        #: The operation, by StableHLO's name without the dialect.
         self.kind: list[str] = []
         self.size: list[ValueSize] = []
-        #: The operands, each once, and the users of the value.
+        #: The operands, each once.
         self.operands: list[tuple[int, ...]] = []
-        self.users: list[list[int]] = []
         #: Nanoseconds to compute it once from its operands, in memory or not.
         self.nanoseconds: list[float] = []
-        #: Whether it can be fused into its users, and whether into a single user only.
-        self.is_fusible: list[bool] = []
-        self.is_expensive: list[bool] = []
         #: Where a barrier can be placed; None where none can.
         self.defining_ops: list[DefiningOp | None] = []
         #: Operands that products want in another order or shape, by the original value and the change.
@@ -81,33 +85,117 @@ class ValueGraph:
         return len(self.kind)
 
     def add(
-        self,
-        op_name: str,
-        size: ValueSize,
-        operands: Sequence[int],
-        work: float,
-        expensive: bool,
-        defining_op: DefiningOp | None,
+        self, op_name: str, size: ValueSize, operands: Sequence[int], work: float, defining_op: DefiningOp | None
     ) -> int:
         """Add a value and return its number.
 
         ``op_name`` is StableHLO's name of the operation without the dialect, ``work`` the nanoseconds to compute the
-        value once. ``expensive`` says that XLA fuses it into a single user only, ``defining_op`` where a barrier can
-        be placed (None: nowhere).
+        value once. ``defining_op`` says where a barrier can be placed (None: nowhere).
         """
         number = len(self.kind)
-        distinct = tuple(dict.fromkeys(operands))
         self.kind.append(op_name)
         self.size.append(size)
-        self.operands.append(distinct)
-        self.users.append([])
+        self.operands.append(tuple(operands) if len(operands) < 2 else tuple(dict.fromkeys(operands)))
         self.nanoseconds.append(work)
-        self.is_fusible.append(op_name in FUSIBLE_OPS)
-        self.is_expensive.append(expensive)
         self.defining_ops.append(defining_op)
-        for operand in distinct:
-            self.users[operand].append(number)
         return number
+
+    @functools.cached_property
+    def users(self) -> list[list[int]]:
+        """Return the values that use each value."""
+        users: list[list[int]] = [[] for _ in self.kind]
+        for number, operands in enumerate(self.operands):
+            for operand in operands:
+                users[operand].append(number)
+        return users
+
+    @functools.cached_property
+    def is_fusible(self) -> list[bool]:
+        """Return for each value whether it can be fused into its users."""
+        return [op_name in FUSIBLE_OPS for op_name in self.kind]
+
+    @functools.cached_property
+    def is_expensive(self) -> list[bool]:
+        """Return for each value whether it is fused into a single user only."""
+        return [op_name in EXPENSIVE_OPS for op_name in self.kind]
+
+    @functools.cached_property
+    def moves_data(self) -> list[bool]:
+        """Return for each value whether its elements are at other indices than its operands' elements."""
+        return [op_name in DATA_MOVEMENT_OPS for op_name in self.kind]
+
+    @functools.cached_property
+    def reuses_operands(self) -> list[bool]:
+        """Return for each value whether it uses an element of its operand several times."""
+        return [op_name in REUSING_OPS for op_name in self.kind]
+
+    @functools.cached_property
+    def rules(self) -> list[int]:
+        """Return how each value is fused into its users: ``NEVER_FUSED``, …."""
+        rules = [_FUSION_RULES.get(op_name, NEVER_FUSED) for op_name in self.kind]
+        for number, op_name in enumerate(self.kind):
+            if (op_name == "constant" and self.size[number].rank) or (
+                op_name == "concatenate" and len(self.operands[number]) > _MAX_CONCATENATED_OPERANDS
+            ):
+                rules[number] = NEVER_FUSED
+        return rules
+
+    @functools.cached_property
+    def reads_more_than_it_writes(self) -> list[int]:
+        """Return the fusible values with operands of at least their rank that have more elements, the last first."""
+        is_fusible = self.is_fusible
+        several = [n for n, operands in enumerate(self.operands) if len(operands) > 1 and is_fusible[n]]
+        return [number for number in reversed(several) if self._reads_more_than_it_writes(number)]
+
+    def _reads_more_than_it_writes(self, number: int) -> bool:
+        """Return whether several operands of a value have at least its rank, and all have more elements than it."""
+        sizes, operands = self.size, self.operands[number]
+        elements, _, rank = sizes[number]
+        if sum([sizes[x][0] for x in operands]) <= elements:
+            return False
+        return sum([sizes[x][2] >= rank and self.kind[x] not in _SMALL_OPS for x in operands]) >= 2
+
+    @functools.cached_property
+    def dependencies(self) -> Dependencies:
+        """Return what each value depends on."""
+        return Dependencies(self)
+
+
+class Dependencies:
+    """What each value of a graph depends on, of the values that are still used there or later.
+
+    These are bit sets. Each begins at the first value that is still used, so that they stay small in long programs.
+    """
+
+    def __init__(self, graph: ValueGraph) -> None:
+        self._bits: list[int] = []
+        self._begins: list[int] = []
+        last_users = [users[-1] if users else -1 for users in graph.users]
+        begin = 0
+        for number, operands in enumerate(graph.operands):
+            while begin < number and last_users[begin] < number:
+                begin += 1
+            bits = 1 << (number - begin)
+            for operand in operands:
+                bits |= self._bits[operand] >> (begin - self._begins[operand])
+            self._bits.append(bits)
+            self._begins.append(begin)
+
+    def has(self, number: int, producer: int) -> bool:
+        """Return whether value ``number`` depends on ``producer``, which a later value than that uses."""
+        offset = producer - self._begins[number]
+        return offset >= 0 and bool(self._bits[number] >> offset & 1)
+
+
+#: Values that are small, or are computed from something small.
+_SMALL_OPS = frozenset({"broadcast_in_dim", "constant", "iota"})
+_FUSION_RULES = {
+    **dict.fromkeys(FUSIBLE_OPS, FUSED_INTO_SEVERAL),
+    **dict.fromkeys(EXPENSIVE_OPS, FUSED_INTO_ONE),
+    "reduce": FUSED_REDUCTION,
+    "constant": ALWAYS_FUSED,
+    "broadcast_in_dim": ALWAYS_FUSED,
+}
 
 
 def build_graphs(module: Any) -> list[ValueGraph]:
@@ -115,23 +203,28 @@ def build_graphs(module: Any) -> list[ValueGraph]:
 
     The main function comes first. Calls are inlined.
     """
-    reader = _ModuleReader(module)
+    reader = ModuleReader(module)
     reader.read_computation(reader.functions["main"].regions[0].blocks[0], "", in_loop=False)
     return reader.graphs
 
 
-class _ModuleReader:
+class ModuleReader:
     """Reader of one StableHLO module, which collects the graphs of its computations in ``graphs``."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self.functions = {
+        self.sizes: dict[Any, ValueSize] = {}
+        self.products: dict[Any, tuple[Sequence[Sequence[LayoutChange]], int]] = {}
+        self.graphs: list[ValueGraph] = []
+
+    @functools.cached_property
+    def functions(self) -> dict[str, Any]:
+        """Return the module's functions by symbol."""
+        return {
             view.operation.attributes["sym_name"].value: view.operation
-            for view in module.body.operations
+            for view in self.module.body.operations
             if view.operation.name == "func.func"
         }
-        self.sizes: dict[Any, ValueSize] = {}
-        self.graphs: list[ValueGraph] = []
 
     def size(self, value: Any) -> ValueSize:
         mlir_type = value.type
@@ -152,7 +245,7 @@ class _ModuleReader:
         graph.results.update(self.read_block(graph, block, arguments, prefix))
 
     def add_in_memory(self, graph: ValueGraph, value: Any, *operands: int) -> int:
-        return graph.add(BARRIER if operands else PARAMETER, self.size(value), operands, 0.0, False, None)
+        return graph.add(BARRIER if operands else PARAMETER, self.size(value), operands, 0.0, None)
 
     def read_block(self, graph: ValueGraph, block: Any, arguments: Sequence[int], prefix: str | None) -> list[int]:
         """Add a block's operations to a graph, calls inlined, and return the numbers of its results.
@@ -178,7 +271,7 @@ class _ModuleReader:
             elif name == "stablehlo.optimization_barrier":
                 values.update((x, self.add_in_memory(graph, x, n)) for x, n in zip(results, operands, strict=True))
             elif results:
-                for region in operation.regions if name in _CONTROL_FLOW_OPS else ():
+                for region in operation.regions if name in CONTROL_FLOW_OPS else ():
                     for inner_block in region.blocks:
                         in_loop = graph.in_loop or name == "stablehlo.while"
                         self.read_computation(inner_block, prefix or "", in_loop=in_loop)
@@ -188,12 +281,16 @@ class _ModuleReader:
         return operands
 
     def inline_call(self, graph: ValueGraph, operation: Any, operands: Sequence[int], prefix: str | None) -> list[int]:
-        body = self.functions[operation.attributes[CALLEE_ATTRIBUTES[operation.name]].value]
+        symbol = operation.attributes[CALLEE_ATTRIBUTES[operation.name]].value
         name = _local_op_name(operation)
         scope = None if prefix is None or _REMAT_SCOPE in name else f"{prefix}{name}/"
         if scope is not None and operation.name == "stablehlo.composite":  # names inside of a composite are complete
             scope = ""
-        return self.read_block(graph, body.regions[0].blocks[0], operands, scope)
+        return self.inline_function(graph, symbol, operands, scope)
+
+    def inline_function(self, graph: ValueGraph, symbol: str, operands: Sequence[int], prefix: str | None) -> list[int]:
+        """Add the operations of a function to a graph and return the numbers of its results."""
+        return self.read_block(graph, self.functions[symbol].regions[0].blocks[0], operands, prefix)
 
     def value(
         self, graph: ValueGraph, operation: Any, operands: Sequence[int], results: Sequence[Any], prefix: str | None
@@ -203,25 +300,37 @@ class _ModuleReader:
         ``operands`` are numbers and ``results`` values of the module; ``prefix`` is that of :meth:`read_block`.
         """
         size, op_name = self.size(results[0]), operation.name.partition(".")[2]
-        expensive = op_name in EXPENSIVE_OPS
         if len(results) > 1:
             op_name += "s"
         elif op_name == "reduce" and graph.size[operands[0]].elements == size.elements:
-            op_name, expensive, operands = "reshape", False, operands[:1]  # the initial value changes nothing
+            op_name, operands = "reshape", operands[:1]  # the initial value changes nothing
         elif op_name == "divide" and _is_uniform(graph, operands[1]):  # XLA multiplies
-            op_name, expensive = "multiply", False
-        for index, changes in enumerate(operand_layout_changes(operation)):
-            for change in changes:
-                operands = [
-                    *operands[:index],
-                    self.relay_operand(graph, operands[index], change),
-                    *operands[index + 1 :],
-                ]
+            op_name = "multiply"
+        multiplications = 0
+        if op_name in _PRODUCTS:
+            changes_by_operand, multiplications = self.describe_product(operation)
+            operands = list(operands)
+            for index, changes in enumerate(changes_by_operand):
+                for change in changes:
+                    operands[index] = self.relay_operand(graph, operands[index], change)
         defining_op = None if prefix is None or len(results) > 1 else DefiningOp(results[0], prefix)
-        work = _compute_nanoseconds(graph, op_name, operation, operands, size)
+        work = _compute_nanoseconds(graph, op_name, operands, size, multiplications)
         if op_name == "reduce" and _is_library_reduction(operation, graph.size[operands[0]]):
             op_name = LIBRARY_REDUCE
-        return graph.add(op_name, size, operands, work, expensive, defining_op)
+        return graph.add(op_name, size, operands, work, defining_op)
+
+    def describe_product(self, operation: Any) -> tuple[Sequence[Sequence[LayoutChange]], int]:
+        """Return the layout changes of a product's operands, and the multiplications for an element of its result.
+
+        The second number is 0 for a convolution.
+        """
+        types = [x.type for x in operation.operands]
+        key = operation.attributes[_PRODUCTS[operation.name.partition(".")[2]]], *types
+        described = self.products.get(key)
+        if described is None:
+            described = operand_layout_changes(operation), _count_multiplications(operation)
+            self.products[key] = described
+        return described
 
     def relay_operand(self, graph: ValueGraph, number: int, change: LayoutChange) -> int:
         """Return the number of value ``number`` after the layout ``change`` that a product makes to its operand.
@@ -232,34 +341,44 @@ class _ModuleReader:
         if relaid is None:
             op_name, size = change[0], graph.size[number]
             work = 0.0 if op_name in FREE_OPS else size.elements * CHEAP_OP_NANOSECONDS
-            relaid = graph.relaid_operands[number, change] = graph.add(op_name, size, (number,), work, False, None)
+            relaid = graph.relaid_operands[number, change] = graph.add(op_name, size, (number,), work, None)
         return relaid
 
 
 #: Operations whose regions are separate computations; regions of other operations apply to elements.
-_CONTROL_FLOW_OPS = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
+CONTROL_FLOW_OPS = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
 _TERMINATORS = frozenset({"func.return", "stablehlo.return"})
+#: Operations whose attributes or operands decide what they are in a graph, by name: see :meth:`ModuleReader.value`.
+NAMES_WITH_RULES = frozenset({"reduce", "divide", "dot_general", "convolution"})
+#: Products, and the attribute that says which axes are multiplied.
+_PRODUCTS = {"dot_general": "dot_dimension_numbers", "convolution": "dimension_numbers"}
 #: Part of the name of a call whose values the user wants to be rematerialized.
 _REMAT_SCOPE = "/remat2/"
 
 
+def _count_multiplications(operation: Any) -> int:
+    """Return the multiplications of a matrix product for an element of its result; 0 for other operations."""
+    if operation.name != "stablehlo.dot_general":
+        return 0
+    numbers = stablehlo.DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
+    shape = ir.RankedTensorType(operation.operands[0].type).shape
+    return math.prod(shape[axis] for axis in numbers.lhs_contracting_dimensions)
+
+
 def _compute_nanoseconds(
-    graph: ValueGraph, op_name: str, operation: Any, operands: Sequence[int], size: ValueSize
+    graph: ValueGraph, op_name: str, operands: Sequence[int], size: ValueSize, multiplications: int
 ) -> float:
     """Estimate the nanoseconds to compute a value once from its operands.
 
-    ``op_name`` is the name of the operation as fusion sees it, ``size`` that of the result.
+    ``op_name`` is the name of the operation as fusion sees it, ``size`` that of the result. ``multiplications`` are
+    those for an element of a matrix product.
     """
     if op_name in FREE_OPS:
         return 0.0
     if op_name == "reduce":
         return graph.size[operands[0]].elements * CHEAP_OP_NANOSECONDS
     if op_name == "dot_general":
-        numbers = stablehlo.DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
-        shape, multiplications = ir.RankedTensorType(operation.operands[0].type).shape, size.elements
-        for axis in numbers.lhs_contracting_dimensions:
-            multiplications *= shape[axis]
-        return multiplications * MULTIPLY_ADD_NANOSECONDS
+        return size.elements * multiplications * MULTIPLY_ADD_NANOSECONDS
     if op_name == "convolution":
         return size.elements * graph.size[operands[1]].elements ** 0.67 * MULTIPLY_ADD_NANOSECONDS
     return size.elements * OP_NANOSECONDS.get(op_name, CHEAP_OP_NANOSECONDS)
@@ -270,10 +389,11 @@ def _is_library_reduction(reduction: Any, size: ValueSize) -> bool:
 
     ``size`` is that of the operand.
     """
+    if size.elements < MIN_LIBRARY_REDUCE_ELEMENTS:
+        return False
     first, *later_operations = reduction.regions[0].blocks[0].operations
     return (
-        size.elements >= MIN_LIBRARY_REDUCE_ELEMENTS
-        and len(later_operations) == 1
+        len(later_operations) == 1
         and first.operation.name.partition(".")[2] in LIBRARY_REDUCERS
         and "f" in str(ir.RankedTensorType(reduction.results[0].type).element_type)[:2]
     )

@@ -5,6 +5,7 @@ Only programs of which XLA would compute a good part repeatedly are changed.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
@@ -64,13 +65,13 @@ def estimate_kernels(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> Fus
 
 def _is_reshape_only(graph: ValueGraph, kernel: ModeledKernel) -> bool:
     """Return whether a kernel only reshapes what is in memory, so that nothing runs."""
-    return all(graph.kind[value] == "reshape" for value in kernel.computed)
+    return graph.kind[kernel.root] == "reshape" and all(graph.kind[value] == "reshape" for value in kernel.computed)
 
 
 def _kernel_nanoseconds(graph: ValueGraph, kernel: ModeledKernel) -> float:
     """Estimate the nanoseconds of a kernel: launch, computation, reads and writes."""
-    work = sum(graph.nanoseconds[value] for value in kernel.computed)
-    read = sum(graph.size[value].bytes for value in kernel.read)
+    work = sum([graph.nanoseconds[value] for value in kernel.computed])
+    read = sum([graph.size[value].bytes for value in kernel.read])
     return (
         LAUNCH_NANOSECONDS
         + work
@@ -95,8 +96,13 @@ def select_values(graph: ValueGraph) -> Mapping[int, int]:
     saved = 1.0 - after.nanoseconds / before.nanoseconds
     if saved < _MIN_SAVED_TIME_FRACTION or after.written_bytes > _MAX_WRITTEN_BYTES_RATIO * before.written_bytes:
         return {}
-    computed = Counter(value for kernel in kernels for value in kernel.computed)
+    computed = count_computations(kernels)
     return {value: computed[value] for value in sorted(materialized)}
+
+
+def count_computations(kernels: Sequence[ModeledKernel]) -> Counter[int]:
+    """Return the number of kernels that compute each value."""
+    return Counter(itertools.chain.from_iterable(kernel.computed for kernel in kernels))
 
 
 def profitable_values(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> set[int]:
@@ -104,7 +110,7 @@ def profitable_values(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> se
 
     ``kernels`` are those of the computation without materialization.
     """
-    computed = Counter(value for kernel in kernels for value in kernel.computed)
+    computed = count_computations(kernels)
     kernel_roots = {kernel.root for kernel in kernels}
     kernel_roots |= {graph.operands[kernel][0] for kernel in kernel_roots if graph.kind[kernel] == "reshape"}
     gain = _MaterializationGain(graph, kernel_roots, computed)
@@ -125,12 +131,17 @@ def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Counter[
     """
     kernel_counts: dict[int, int] = {}
     kernels_of_value: dict[int, int] = {}  # the kernels that compute a value, as a bit set
+    bits_of_roots: dict[int, int] = {}  # numbered as they are met, so that sets stay small
+
+    def bit_of(root: int) -> int:
+        return bits_of_roots.setdefault(root, 1 << len(bits_of_roots))
+
     for value in sorted(computed, reverse=True):
-        bits, paths = (1 << value, 1) if value in kernel_roots else (0, 0)
+        bits, paths = (bit_of(value), 1) if value in kernel_roots else (0, 0)
         is_single = computed[value] == 1 and value in kernel_roots
         for user in () if is_single else graph.users[value]:
             if user in computed and graph.is_fusible[user]:
-                user_bits = 1 << user if user in kernel_counts else kernels_of_value[user]
+                user_bits = bit_of(user) if user in kernel_counts else kernels_of_value[user]
                 paths += bits | user_bits != bits
                 bits |= user_bits
         kernels_of_value[value] = bits

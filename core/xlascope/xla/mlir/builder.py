@@ -16,6 +16,7 @@ from ...ir.effects import Effects, calls_python
 from ...ir.jaxpr import Literal
 from ...lru_cache import FastLRUCache
 from .narrow_types import CARRIERS, convert_carriers, packed_element_type
+from .operation_log import LogEntry, LoggedBlock, LoggedOperation
 from .stablehlo_reader import new_context
 
 _create = ir.Operation.create
@@ -225,6 +226,8 @@ class Builder:
         self.token: Any = None
         #: The manual axes (``xla/lowering/collectives.ManualMesh``); None outside of ``shard_map``.
         self.manual: Any = None
+        #: The log of the block that is being written; None where nothing reads it.
+        self.log: list[LogEntry] | None = None
         self._types = (_STATE.active or _current_caches()).types
         self._literals: dict[Any, Any] = {}
         self._broadcasts: dict[Any, Any] = {}
@@ -318,9 +321,13 @@ class Builder:
         if len(outputs) == 1:
             aval = outputs[0].aval
             type_ = self._types.get(aval) or tensor_type(aval)
-            return [_create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result]
+            value = _create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result
+            if self.log is not None:
+                self.log.append((name, operands, type_, value))
+            return [value]
         types = [tensor_type(v.aval) for v in outputs]
-        return list(_create(name, types, operands, attributes, None, 0, self.location, self.insertion).results)
+        operation = _create(name, types, operands, attributes, None, 0, self.location, self.insertion)
+        return self.log_operation(name, operands, operation)
 
     def operation(
         self,
@@ -336,7 +343,7 @@ class Builder:
         its regions, which are empty at first.
         """
         types = [tensor_type(aval) for aval in (self.out_avals if results is None else results)]
-        return _create(
+        operation = _create(
             name,
             results=types,
             operands=operands,
@@ -345,25 +352,37 @@ class Builder:
             loc=self.location,
             ip=self.insertion,
         )
+        if self.log is not None:
+            self.log_operation(name, operands, operation)
+        return operation
+
+    def log_operation(self, name: str, operands: Sequence[Any], operation: Any) -> list[Any]:
+        """Log an operation with several results or with regions, and return its results."""
+        results = list(operation.results)
+        if self.log is not None:
+            self.log.append((name, operands, None, LoggedOperation(operation, results, [])))
+        return results
+
+    def _emit_one(
+        self, name: str, operands: Sequence[Any], type_: Any, attributes: dict[str, Any] | None = None
+    ) -> Any:
+        """Emit one operation with one result of an MLIR type, and return its value."""
+        value = _create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result
+        if self.log is not None:
+            self.log.append((name, operands, type_, value))
+        return value
 
     def barrier(self, operands: Sequence[Any]) -> list[Any]:
         """Emit a barrier and return the operands behind it: the compiler computes all of them before it uses any."""
         types = [x.type for x in operands]
         operation = _create("stablehlo.optimization_barrier", types, operands, loc=self.location, ip=self.insertion)
-        return list(operation.results)
+        return self.log_operation("stablehlo.optimization_barrier", operands, operation)
 
     def emit1(
         self, name: str, operands: Sequence[Any], aval: ShapedArray, attributes: dict[str, Any] | None = None
     ) -> Any:
         """Emit one operation with one result, of type ``aval``, and return the value of the result."""
-        return _create(
-            name,
-            results=[tensor_type(aval)],
-            operands=operands,
-            attributes=attributes,
-            loc=self.location,
-            ip=self.insertion,
-        ).result
+        return self._emit_one(name, operands, self._types.get(aval) or tensor_type(aval), attributes)
 
     def pack(self, value: Any, aval: ShapedArray) -> Any:
         """Convert a value of type ``aval`` from its carrier type, if it has one, to its packed type."""
@@ -379,7 +398,7 @@ class Builder:
         return self.unpack(packed, out)
 
     def _convert(self, value: Any, type_: Any, name: str = "stablehlo.convert") -> Any:
-        return _create(name, results=[type_], operands=[value], loc=self.location, ip=self.insertion).result
+        return self._emit_one(name, [value], type_)
 
     def literal(self, x: Any) -> Any:
         """Return the MLIR value of a jaxpr literal; its constant is written once per function."""
@@ -399,13 +418,7 @@ class Builder:
         else:
             cache, key = (_STATE.active or _current_caches()).scalars, (array.tobytes(), aval)
             dense = cache.get(key) or cache.promote(key) or cache.insert(key, self._dense(array, aval))
-        return _create(
-            "stablehlo.constant",
-            results=[tensor_type(aval)],
-            attributes={"value": dense},
-            loc=self.location,
-            ip=self.insertion,
-        ).result
+        return self._emit_one("stablehlo.constant", (), tensor_type(aval), {"value": dense})
 
     def _dense(self, array: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
         """Return the dense attribute for a constant of type ``aval``: a scalar, or an array of its shape.
@@ -585,7 +598,21 @@ class Builder:
         """
         types = [tensor_type(aval) for aval in arguments]
         block = operation.regions[index].blocks.append(*types, arg_locs=[self.location] * len(types))
-        outer = self.insertion
+        outer, outer_log, block_arguments = self.insertion, self.log, list(block.arguments)
+        if outer_log is not None:
+            logged = LoggedBlock(block_arguments, [], [])
+            self._blocks_of(operation).append(logged)
+            self.log = logged.entries
         self.insertion = ir.InsertionPoint(block)
-        _create(end, operands=write(*block.arguments), loc=self.location, ip=self.insertion)
-        self.insertion = outer
+        results = write(*block_arguments)
+        _create(end, operands=results, loc=self.location, ip=self.insertion)
+        if outer_log is not None:
+            logged.returned.extend(results)
+        self.insertion, self.log = outer, outer_log
+
+    def _blocks_of(self, operation: Any) -> list[LoggedBlock]:
+        """Return the logged blocks of an operation of the current block; a list that nothing reads if it has no log."""
+        for *_, logged in reversed(self.log or ()):
+            if isinstance(logged, LoggedOperation) and logged.operation is operation:
+                return logged.blocks
+        return []

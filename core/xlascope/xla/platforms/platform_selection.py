@@ -15,10 +15,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jaxlib import xla_client
+from jaxlib import _jax, xla_client
 
 from ...ir.user_frames import compose_message, user_line, where_text
 from ...runtime import boot
+from ..processes.job import current_membership
+from ..system.worker_thread import run_uninterruptible
 from . import hardware_detection
 from .plugin_discovery import INSTALL_COMMANDS, find_installed
 from .plugin_loader import PluginError, start_plugin
@@ -197,9 +199,24 @@ def _make_cpu_client() -> Any:
     count = boot.num_cpu_devices.value
     if count < 1:
         count = _device_count_in_flags()
-    if count > 1:
+    membership = current_membership()
+    if count > 1 or membership is not None:
         os.environ.setdefault("NPROC", _THREADS_FOR_SEVERAL_DEVICES)
-    return xla_client.make_cpu_client(num_devices=count, asynchronous=True)
+    if membership is None:
+        return xla_client.make_cpu_client(num_devices=count, asynchronous=True)
+    collectives = _jax.make_gloo_tcp_collectives(
+        distributed_client=membership.client, hostname=membership.find_local_address(), interface=None
+    )
+    return run_uninterruptible(
+        lambda: xla_client.make_cpu_client(
+            num_devices=count,
+            asynchronous=True,
+            distributed_client=membership.client,
+            node_id=membership.process_id,
+            num_nodes=membership.num_processes,
+            collectives=collectives,
+        )
+    )
 
 
 def _device_count_in_flags() -> int:

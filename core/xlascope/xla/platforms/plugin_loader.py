@@ -12,6 +12,7 @@ from typing import Any
 
 from jaxlib import _profiler, version, xla_client
 
+from ..processes.job import current_membership
 from . import hardware_detection, plugin_probe
 from .plugin_discovery import Plugin, version_mismatch
 
@@ -78,7 +79,13 @@ def _make_plugin_client(plugin: Plugin, *, shared: bool) -> Any:
     options = dict(xla_client.generate_pjrt_gpu_plugin_options()) if plugin.platform == "gpu" else {}
     if shared and plugin.platform == "gpu":
         options["preallocate"] = False  # jax has most of the memory already
-    plugin_client = xla_client.make_c_api_client(plugin.pjrt_name, options, None)
+    membership = current_membership()
+    if membership is not None and plugin.platform == "gpu":
+        options |= {"node_id": membership.process_id, "num_nodes": membership.num_processes}
+        if membership.device_numbers is not None:
+            options["visible_devices"] = list(membership.device_numbers)
+    coordination_client = None if membership is None else membership.client
+    plugin_client = xla_client.make_c_api_client(plugin.pjrt_name, options, coordination_client)
     if not plugin_client.local_devices():
         raise PluginError("it finds no device")
     return plugin_client

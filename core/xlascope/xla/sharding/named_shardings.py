@@ -28,6 +28,12 @@ _REPLICATED = xla_client.OpSharding.Type.REPLICATED
 Index = tuple[slice, ...]
 
 
+def _is_local(device: Any) -> bool:
+    """Return whether a device belongs to this process; a planned device, which has no client, counts as local."""
+    client = getattr(device, "client", None)
+    return bool(client is None or device.process_index == client.process_index())
+
+
 class MultiDeviceSharding:
     """Base class of shardings over several devices; ``devices`` lists them in the order in which XLA numbers them."""
 
@@ -59,7 +65,7 @@ class MultiDeviceSharding:
     @property
     def addressable_devices(self) -> set[Any]:
         """Return the devices of this process."""
-        return {device for device in self.devices if device.process_index == device.client.process_index()}
+        return {device for device in self.devices if _is_local(device)}
 
     @property
     def is_fully_addressable(self) -> bool:

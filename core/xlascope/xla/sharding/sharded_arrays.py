@@ -10,6 +10,7 @@ import numpy as np
 from jaxlib import _jax
 
 from ...ir.avals import ShapedArray, make_aval
+from ...ir.user_frames import compose_message
 from ..devices.jaxlib_types import call_without_importing_jax, with_aval
 from .named_shardings import Index, MultiDeviceSharding, RankedSharding, aval_with_sharding, ranked_sharding
 
@@ -52,17 +53,32 @@ def gather_shards(x: Any, on_host: Callable[[Any], np.ndarray[Any, Any]]) -> np.
     a device of another process.
     """
     sharding = array_sharding(x)
-    if sharding.is_fully_replicated:
+    if sharding.is_fully_replicated and sharding.addressable_devices:
         return on_host(local_shard_arrays(x)[0])
     if not sharding.is_fully_addressable:
-        raise RuntimeError(
-            f"an array of shape {x.aval.shape} lies on devices of other processes as well: its own parts are in "
-            "x.addressable_shards"
-        )
+        raise far_array_error(x)
     array = np.empty(x.aval.shape, x.aval.dtype)
     for part, index in zip(local_shard_arrays(x), sharding.indices(x.aval.shape), strict=True):
         array[index] = on_host(part)
     return array
+
+
+def far_array_error(x: Any) -> RuntimeError:
+    """Return the error for an array whose elements are needed, and of which some are in other processes."""
+    problem = (
+        f"the elements of an array of type {x.aval.str_short()} are needed, and some lie on devices of other processes."
+    )
+    fix = (
+        "The part of this process is in x.addressable_shards. For the whole array in all processes call "
+        "xlascope.experimental.multihost_utils.process_allgather(x, tiled=True) in all of them, or let the jitted "
+        "function that computes it return it replicated (out_shardings=NamedSharding(mesh, P()))."
+    )
+    return RuntimeError(compose_message(problem, fix))
+
+
+def is_local(device: Any) -> bool:
+    """Return whether a device belongs to this process."""
+    return bool(device.process_index == device.client.process_index())
 
 
 def local_shard_arrays(x: Any) -> list[Any]:
@@ -101,7 +117,8 @@ class Shard:
 def addressable_shards(x: Any) -> list[Shard]:
     """Return the shards of an array that lie on devices of this process."""
     if not is_multi_device(x):
-        return [Shard(x._sharding._device, (slice(None),) * x.ndim, 0, x)]
+        device = x._sharding._device
+        return [Shard(device, (slice(None),) * x.ndim, 0, x)] if is_local(device) else []
     sharding = array_sharding(x)
     local_devices = sharding.addressable_devices
     copies: dict[str, int] = {}

@@ -25,7 +25,7 @@ _SHARDING_MEMBERS = {
     "device_set": property(lambda self: {self._device}),
     "num_devices": property(lambda self: 1),
     "is_fully_replicated": property(lambda self: True),
-    "is_fully_addressable": property(lambda self: True),
+    "is_fully_addressable": property(lambda self: self._device.process_index == self._device.client.process_index()),
     "__eq__": _is_equal,
     "__hash__": lambda self: hash(self._device),
     "__repr__": lambda self: f"SingleDeviceSharding(device={self._device!r})",

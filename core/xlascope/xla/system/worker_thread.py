@@ -142,7 +142,7 @@ def _wait_at_exit() -> None:
         if waiting or computing or not finished:
             _pause_threads_on_terminate()
         if computing or not finished:
-            _skip_destructors()
+            skip_destructors()
     elif not finished:  # without the functions called above the exit has to wait
         for task in tuple(_running_tasks):
             task.wait()
@@ -172,7 +172,7 @@ def _pause_threads_on_terminate() -> None:
         ctypes.CDLL("libstdc++.so.6")._ZSt13set_terminatePFvvE(ctypes.cast(library.pause, ctypes.c_void_p))
 
 
-def _skip_destructors() -> None:
+def skip_destructors() -> None:
     """Let the process exit with its status as soon as Python has ended, before C++ destroys anything."""
     library = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):  # only glibc has it

@@ -217,6 +217,7 @@ function handleStripClick(view, target, add) {
     view.store.accountOpen = !view.store.accountOpen;
     return view.drawStrip();
   }
+  if (handleQueryClick(view.store, target)) return view.setOpen(true);
   if (!target.closest(".xs-why")) return view.setOpen(!view.isOpen);
   view.store.why = true;
   view.setOpen(true);

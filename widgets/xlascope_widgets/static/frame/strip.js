@@ -1,6 +1,7 @@
 // @ts-check
 /** The strip: one line under the running cell with its state. */
 
+import { buildValuesQuestion } from "../cards/values_pane.js";
 import { drawWhyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";
 import { formatInt, formatPercent, formatTime, pluralize, shorten } from "../ground/format.js";
@@ -40,11 +41,18 @@ export function drawStrip(store, open) {
         },
         false,
       ),
+      ...(failure.stage === "results" && store.queries.canAsk("values") ? [drawQuestionOfBirth(store)] : []),
     );
   if (!items.length)
     items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
   return [...items, drawRuns(store), ...drawBusyBars(program), drawAccountBar(store), drawAsides(store, open)];
+}
+
+/** Draw the button that asks where a NaN of the results was born. @param {Store} store */
+function drawQuestionOfBirth(store) {
+  const question = JSON.stringify(buildValuesQuestion(store));
+  return el("button", { class: "xs-diff-button", type: "button", "data-ask": question }, "where was it born?");
 }
 
 /** Return the failures of functions other than the one shown, which reports its own. @param {Store} store */

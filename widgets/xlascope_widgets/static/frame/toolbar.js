@@ -5,7 +5,7 @@ import { drawTargets } from "../compiler/target_tabs.js";
 import { drawGrouping } from "../graph/explorer.js";
 import { el } from "../ground/element.js";
 import { pluralize, shorten } from "../ground/format.js";
-import { HEAT_WORDS, HEATS } from "../program/heat.js";
+import { HEAT_WORDS, listHeats } from "../program/heat.js";
 import { TERMS } from "../program/terms.js";
 import { drawShareMenu } from "./sharing.js";
 /** @typedef {import("../store/store.js").Store} Store */
@@ -17,7 +17,7 @@ export function drawToolbar(store, isFull = false) {
     drawProgramChoice(store),
     drawTargets(store),
     el("span", { class: "xs-muted xs-optional" }, "colour:"),
-    HEATS.map((heat) =>
+    listHeats(store.program).map((heat) =>
       el(
         "button",
         {

@@ -48,7 +48,11 @@ export function drawScene(program, scene, look, visible = () => true) {
       boxes.map((node) => drawBox(program, node, look)),
     ),
     el("g", { class: "xs-hulls" }, drawHulls(program, scene, nodes, look)),
-    el("g", { class: "xs-edges" }, edges.map(drawEdge)),
+    el(
+      "g",
+      { class: "xs-edges" },
+      edges.map((edge) => drawEdge(program, edge)),
+    ),
     el(
       "g",
       { class: "xs-nodes" },
@@ -97,8 +101,9 @@ function getBounds(node) {
   };
 }
 
-/** @param {SceneEdge} edge */
-function drawEdge(edge) {
+/** @param {Program} program @param {SceneEdge} edge */
+function drawEdge(program, edge) {
+  const title = edge.count > 1 ? `${edge.count} values` : program.values.heat?.[edge.from]?.[3];
   return el(
     "path",
     {
@@ -107,7 +112,7 @@ function drawEdge(edge) {
       "data-from": edge.from,
       "data-to": edge.to,
     },
-    edge.count > 1 && el("title", {}, `${edge.count} values`),
+    title && el("title", {}, title),
   );
 }
 

@@ -184,7 +184,7 @@ export interface Heavy extends Partial<Target>, Partial<Findings> {
   sources?: SourceText[];
   files?: string[];
   /** What panes are sent, by their ids. */
-  panes?: Record<string, unknown>;
+  panes?: Record<string, any>;
 }
 
 export interface Failure {

@@ -18,8 +18,8 @@ import { formatBytes, formatFlops, formatTime } from "../ground/format.js";
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("./unpack.js").Equation} Equation */
 
-/** What a colour may mean. */
-export const HEATS = ["pass", "time", "flops", "bytes"];
+/** What a colour may mean; the last three where the values of a call are known. */
+export const HEATS = ["pass", "time", "flops", "bytes", "size", "zeros", "limits"];
 
 const HEAT_STEPS = 5;
 
@@ -28,7 +28,27 @@ export const HEAT_WORDS = {
   time: "little to much time (measured, a kernel's shared by estimated work)",
   flops: "few to many floating-point operations (roofline estimate, steps of loops included)",
   bytes: "few to many bytes read and written (roofline estimate)",
+  size: "small to large values: log2 of root mean square (measured, of one call)",
+  zeros: "few to many zeros (measured, of one call)",
+  limits: "far from to near the dtype’s limits (measured, of one call)",
 };
+
+/** @param {Program|undefined} program @returns {string[]} */
+export const listHeats = (program) => (program?.values.heat ? HEATS : HEATS.slice(0, 4));
+
+/**
+ * Return the step and the words of a colour about values; of a box the highest step inside.
+ * @param {Program} program
+ * @param {Equation} equation
+ * @param {string} heat
+ * @returns {[number|null, string]}
+ */
+function findValueStep(program, { path, bodies, members }, heat) {
+  const at = HEATS.indexOf(heat) - 4;
+  const all = bodies || members ? program.listInside(path) : [path];
+  const known = all.map((inside) => program.values.heat?.[inside]?.[at]).filter((entry) => entry?.[0] != null);
+  return known.reduce((most, entry) => (entry[0] > most[0] ? entry : most), known[0] ?? [null, "not measured"]);
+}
 
 /**
  * Return the number that a heat stands for, or null where it is not known.
@@ -51,6 +71,7 @@ export function getHeat(program, equation, heat) {
  * @param {string} heat
  */
 export function formatHeat(program, equation, heat) {
+  if (HEATS.indexOf(heat) > 3) return findValueStep(program, equation, heat)[1];
   const value = getHeat(program, equation, heat);
   if (value == null) return heat === "pass" ? "" : heat === "time" ? "not measured" : "not known";
   return heat === "time" ? formatTime(value) : heat === "flops" ? formatFlops(value) : formatBytes(value);
@@ -65,6 +86,11 @@ export function formatHeat(program, equation, heat) {
  */
 export function buildHeatScale(program, heat, nodes) {
   if (heat === "pass") return () => null;
+  if (HEATS.indexOf(heat) > 3)
+    return ({ path, inner }) => {
+      const equation = program.at(path);
+      return equation && !inner ? findValueStep(program, equation, heat)[0] : null;
+    };
   const values = new Map();
   for (const node of nodes) {
     const equation = program.at(node.path);

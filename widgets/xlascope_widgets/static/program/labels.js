@@ -26,7 +26,7 @@ export const SUB_LETTER = 6.65;
 export function formatEquation(program, equation) {
   // In a comparison, the sign tells whether the other program has the equation too.
   const sign = program.signs?.get(equation.path);
-  const title = `${countMaterialized(program, equation) ? MATERIALIZED_MARK : ""}${formatTitle(program, equation)}`;
+  const title = `${program.values.born?.includes(equation.path) ? "⚠ " : ""}${countMaterialized(program, equation) ? MATERIALIZED_MARK : ""}${formatTitle(program, equation)}`;
   return { title: sign ? shorten(`${sign} ${title}`, 27) : title, sub: formatSubline(program, equation) };
 }
 
@@ -197,6 +197,8 @@ export function describeEquation(program, path) {
   if (kernels.length > 3) parts.push(`in ${pluralize(kernels.length, "kernel")}`);
   else if (kernels.length) parts.push(`in ${shorten(kernels.map((k) => k.name).join(", "), 60)}`);
   else if (program.heavy.kernels) parts.push("in no kernel (folded away, or its kernel is not known)");
+  const values = program.values.heat?.[path]?.[3];
+  if (values) parts.push(values);
   if (program.materialized.has(path)) parts.push("kept in memory: XLA would compute it again in several kernels");
   parts.push(...describeTime(program, path, kernels));
   if (equation.flops)

@@ -28,6 +28,7 @@ export class Program extends Structure {
   /** @param {Heavy} heavy @param {Light} [light] */
   constructor(heavy, light = createEmptyLight(heavy)) {
     super(heavy.jaxpr);
+    /** @type {Known} */ this.heavy = { ...heavy, jaxpr: this.jaxpr };
     this.number = heavy.number;
     this.function = heavy.function;
     /**
@@ -60,7 +61,6 @@ export class Program extends Structure {
     this.byNames =
       this.equations.size > 0 &&
       [...this.equations.values()].every((equation) => !equation.in.length && !equation.out.length);
-    /** @type {Known} */ this.heavy = { ...heavy, jaxpr: this.jaxpr };
     for (const kernel of heavy.kernels ?? []) this.indexKernel(kernel);
     for (const [name, spec] of Object.entries(heavy.lies ?? {})) {
       const [type, bytes, label] = this.variables.get(name) ?? ["", 0];
@@ -71,6 +71,14 @@ export class Program extends Structure {
     );
     this.light = light;
     this.update(light);
+  }
+
+  /**
+   * Return what is known of the values of a call.
+   * @returns {{card?: import("../ground/element.js").Tree, heat?: Record<string, any>, born?: string[]}}
+   */
+  get values() {
+    return this.heavy.panes?.values ?? {};
   }
 
   /** @param {Kernel} kernel */

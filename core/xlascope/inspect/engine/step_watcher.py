@@ -1,0 +1,334 @@
+"""A watcher of a jitted step: its loss at each call, and at some calls its gradients, by a twin that runs before."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import tree
+from ...analysis.values.watched import WatchedValue
+from ...control.jit.events import call_listeners, dispatch_listeners
+from ...control.jit.jit_function import jit_function
+from ...control.jit.jitted import Jitted
+from ...records import Birth, ValueReport
+from ...xla.arrays.memory_check import available_bytes
+from ...xla.devices.backend import default_device
+from ..inspection_scope import inspecting, inspection
+from ..series import Series
+from .call_hooks import add_listener, remove_listener
+from .held_arguments import MAX_FREE_MEMORY_SHARE
+from .sampled_step import SampledStep
+from .traced_calls import InspectedCall, jitted_of, trace_call
+
+#: The largest share of the loop's time that samples take where no number of calls is given, and the share from which
+#: reading the loss of each call is too much.
+MAX_LOST_SHARE, MAX_LOSS_SHARE = 0.035, 0.01
+#: The numbers of calls whose arguments are held to find the one that went wrong: few more than lie between two losses
+#: that are read, because calls are slower where the memory of earlier ones is not free again.
+MIN_HELD_CALLS, MAX_HELD_CALLS, MAX_LOSS_STRIDE = 3, 66, 64
+#: The largest number of programs of the step whose twins are kept.
+MAX_PROGRAMS = 8
+
+
+class _UnreadLoss(NamedTuple):
+    """Call whose loss is not known yet."""
+
+    step: int
+    loss: Any
+
+
+class _Held(NamedTuple):
+    """Arguments of a call."""
+
+    step: int
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class StepWatcher:
+    """Watcher of the calls of one jitted function on the thread that made it, from :meth:`start` to :meth:`stop`.
+
+    ``every`` is the number of calls between two samples, 0 to choose by their cost. ``probe`` returns the report about
+    the values of a call; it is asked once, about the first call that computes NaN or infinity. ``changed`` is called
+    after samples, losses and that; ``called`` is the jitted function, if it is known already. The calls themselves are
+    the program's own.
+    """
+
+    def __init__(
+        self,
+        jitted: Jitted,
+        every: int,
+        probe: Callable[[Any, tuple[Any, ...], dict[str, Any]], ValueReport],
+        changed: Callable[[], None],
+        called: Any = None,
+    ) -> None:
+        self.jitted, self.every = jitted, every
+        self.sampled_step: SampledStep | None = None
+        self.losses = Series()
+        self.samples: list[tuple[WatchedValue, Series]] = []
+        self.calls = self.sample_count = 0
+        self.compile_seconds = self.twin_seconds = self.lost_seconds = 0.0
+        self.bad_step: int | None = None
+        self.bad_kind = ""
+        self.report: ValueReport | None = None
+        self.notes: dict[str, None] = {}
+        self._probe, self._changed = probe, changed
+        self._thread = threading.get_ident()
+        self._began = self._paused = 0.0
+        self._called: Any = called
+        self._steps: dict[int, SampledStep] = {}
+        self._most_held = 0
+        #: The results of the latest call, unless its loss is read.
+        self._unread_results: Any = None
+        #: The last call whose loss is known to be finite.
+        self._last_good = -1
+        self._pending: deque[_UnreadLoss] = deque(maxlen=1024)
+        self._held: deque[_Held] = deque(maxlen=0)
+        #: The seconds of reading a loss, smoothed, and the number of calls between two that are read.
+        self._read_seconds = 1e-5
+        self._loss_stride = self._since_sample = 1
+        self._is_due = True
+        #: The program of a call that came through Python and is not dispatched yet.
+        self._python_call: int | None = None
+        #: Whether a sample failed: calls are not watched any more.
+        self.is_broken = False
+        self._is_donating = bool(jitted.options.donate_argnums or jitted.options.donate_argnames)
+
+    def start(self) -> None:
+        """Start watching."""
+        self._thread = threading.get_ident()
+        call_listeners.append(self.announce_call)
+        dispatch_listeners.append(self._after_python_call)
+        add_listener(self._after_call)
+        self._began = time.perf_counter()
+        self.jitted.may_repeat = self.every != 1
+        if self._called is not None:
+            self.jitted.expects_miss = True
+            self._called._clear_cache()
+
+    def stop(self) -> None:
+        """Stop watching, and read the losses that are left."""
+        self.jitted.may_repeat = True
+        remove_listener(self._after_call)
+        if self.announce_call in call_listeners:
+            call_listeners.remove(self.announce_call)
+            dispatch_listeners.remove(self._after_python_call)
+        step = self.sampled_step
+        if self._unread_results is not None and step is not None and step.watched.loss is not None:
+            leaves = tree.leaves(self._unread_results)
+            self._pending.append(_UnreadLoss(self.calls - 1, leaves[step.watched.loss]))
+            self._unread_results = None
+        self._read_losses(wait=True)
+        self._end = time.perf_counter()
+        self._held.clear()
+        self._pending.clear()
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Return the seconds of the loop so far, without those of compiling and searching."""
+        return max(getattr(self, "_end", time.perf_counter()) - self._began - self._paused, 1e-9)
+
+    @property
+    def lost_share(self) -> float:
+        """Return the share of the loop's time that watching took, without compiling and searching."""
+        return min(self.lost_seconds / self.elapsed_seconds, 1.0)
+
+    # Before a call that comes through Python ------------------------------------------------------------------------
+
+    def announce_call(self, jitted: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note a call that comes through Python, before it runs; measure it if that is due."""
+        if jitted is not self.jitted or threading.get_ident() != self._thread or inspecting():
+            return
+        if self.is_broken:
+            return
+        try:
+            self._watch(args, kwargs)
+        except Exception:
+            self.is_broken = True
+            self.notes["a sample failed, so only the calls before it were watched: see the log"] = None
+            raise
+
+    def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        with inspection():
+            call = trace_call(self._function(), args, kwargs)
+        self.sampled_step = self._steps.get(call.traced.number)
+        if self.sampled_step is None:
+            self._prepare(call)
+        if self._is_due:
+            self._is_due = False
+            self._sample(call, args, kwargs)
+        self._hold(args, kwargs)
+        self._python_call = call.traced.number
+
+    def _prepare(self, call: InspectedCall) -> None:
+        """Build the twin for the program of a call."""
+        began = time.perf_counter()
+        while len(self._steps) >= MAX_PROGRAMS:
+            del self._steps[next(iter(self._steps))]
+        self.sampled_step = self._steps[call.traced.number] = SampledStep(call)
+        if self.sampled_step.reason:
+            self.notes[self.sampled_step.reason] = None
+        if self.sampled_step.watched.left_out:
+            self.notes[f"{self.sampled_step.watched.left_out} other gradients and relus are not watched"] = None
+        if not self.samples:
+            self.samples = [(value, Series()) for value in self.sampled_step.values]
+        elif [value for value, _ in self.samples] != list(self.sampled_step.values):
+            self.notes["another program of the step has other gradients: curves are of the first one"] = None
+            self.sampled_step.reason = "it has other gradients"
+        self.compile_seconds += self.sampled_step.compile_seconds
+        self._pause(began)
+        self._choose_held(call)
+
+    def _function(self) -> Any:
+        """Return the jitted function; it has been traced, so that this is no new one to whoever explains traces."""
+        return self._called if self._called is not None else jit_function(self.jitted.function, self.jitted.options)
+
+    def _choose_held(self, call: InspectedCall) -> None:
+        """Choose of how many calls the arguments may be held."""
+        size = sum(int(getattr(leaf, "nbytes", 0)) for leaf in call.arguments.operands)
+        room = int(MAX_FREE_MEMORY_SHARE * (available_bytes(default_device()) or 0) // max(size, 1))
+        self._most_held = 0 if self._is_donating else min(room, MAX_HELD_CALLS)
+        if not self._most_held:
+            why = "are donated" if self._is_donating else "take more than 5 % of the free memory"
+            self.notes[f"arguments {why}: where NaN is born is found only at a call that is sampled"] = None
+        self._resize_held()
+
+    def _resize_held(self) -> None:
+        unread = self.calls - self._pending[0].step if self._pending else self._loss_stride
+        count = min(self._most_held, max(unread, self._loss_stride) + MIN_HELD_CALLS)
+        if count > (self._held.maxlen or 0):
+            self._held = deque(self._held, maxlen=count)
+
+    def _sample(self, call: InspectedCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        step = self.sampled_step
+        if step is None or step.reason or self.bad_step is not None:
+            return
+        sample = step.sample(call)
+        self.lost_seconds += sample.seconds
+        self.twin_seconds = sample.seconds
+        self.sample_count += 1
+        self._since_sample = 0
+        for (_, series), number in zip(self.samples, sample.numbers, strict=True):
+            series.append(self.calls, number)
+        if sample.is_bad:
+            self._read_losses(wait=False)
+        if sample.is_bad and self.bad_step is None:
+            self._note_bad(self.calls, [*self._held, _Held(self.calls, args, kwargs)])
+        self._changed()
+
+    def _hold(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self._held.maxlen:
+            self._held.append(_Held(self.calls, args, kwargs))
+
+    # After a call ---------------------------------------------------------------------------------------------------
+
+    def _after_python_call(self, number: int, results: Any) -> None:
+        if number == self._python_call and threading.get_ident() == self._thread:
+            self._python_call = self._unread_results = None
+            self._note_call(results)
+            self._is_due = self._is_due or (self.every == 1 and self.bad_step is None)
+
+    def _after_call(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        if self.is_broken:
+            return
+        if function is not self._called:
+            if jitted_of(function) is not self.jitted:
+                return
+            self._called = function
+        if threading.get_ident() != self._thread or inspecting():
+            return
+        if self._held.maxlen:  # not timed: it frees the arguments of an earlier call, as the loop would have done
+            self._held.append(_Held(self.calls, args, kwargs or {}))
+        began, paused = time.perf_counter(), self._paused
+        reads = self.calls % self._loss_stride == 0
+        self._unread_results = None if reads else out
+        self._note_call(tree.leaves(out) if reads else None)
+        if self.calls == 1:
+            paused = 0.0
+        spent = time.perf_counter() - began - (self._paused - paused)
+        self.lost_seconds += spent
+        if reads:
+            self._read_seconds += 0.1 * (min(spent, 4 * self._read_seconds) - self._read_seconds)
+            share = self._read_seconds * self.calls / self.elapsed_seconds
+            self._loss_stride = min(max(round(share / MAX_LOSS_SHARE), 1), MAX_LOSS_STRIDE)
+            self._resize_held()
+            began = time.perf_counter()
+            self._changed()
+            self.lost_seconds += time.perf_counter() - began
+        if self._is_time():
+            self._is_due = self.jitted.expects_miss = True
+            function._clear_cache()
+
+    def _note_call(self, leaves: Any) -> None:
+        """Count a call, and keep its loss until it is ready."""
+        step = self.sampled_step
+        if leaves is not None and step is not None and step.watched.loss is not None:
+            self._pending.append(_UnreadLoss(self.calls, leaves[step.watched.loss]))
+        if not self.calls:  # the loop's time is that of calls whose program is compiled
+            self._began, self._paused = time.perf_counter() - self.lost_seconds, 0.0
+        self.calls += 1
+        self._since_sample += 1
+        self._read_losses(wait=False)
+        if self._pending:
+            self._resize_held()
+
+    def _is_time(self) -> bool:
+        step = self.sampled_step
+        if step is None or step.reason or self.bad_step is not None or self._is_due:
+            return False
+        if self.every:
+            return self._since_sample >= self.every
+        return self.lost_seconds + 1.2 * self.twin_seconds <= MAX_LOST_SHARE * self.elapsed_seconds
+
+    def _read_losses(self, wait: bool) -> None:
+        while self._pending:
+            step, loss = self._pending[0]
+            if loss.is_deleted():
+                self._pending.popleft()
+                continue
+            if not wait and not loss.is_ready():
+                return
+            self._pending.popleft()
+            number = float(np.asarray(loss))
+            self.losses.append(step, number)
+            if np.isfinite(number):
+                self._last_good = step
+            if not np.isfinite(number) and self.bad_step is None:
+                self._note_bad(step, list(self._held))
+
+    def _note_bad(self, step: int, calls: list[_Held]) -> None:
+        """Note the first call that computes NaN or infinity; find where, among the calls up to it that are held.
+
+        Calls before the last finite loss are good. Of the others the one is bisected whose arguments are finite.
+        """
+        began = time.perf_counter()
+        self.bad_step = step
+        candidates = [call for call in calls if self._last_good <= call.step <= step]
+        low, high = 0, len(candidates)
+        while low < high:
+            middle = (low + high) // 2
+            call = candidates[middle]
+            report = self._probe(self._function(), call.args, call.kwargs)
+            births = [birth for birth in report.births if birth.reaches_results]
+            if births and not births[0].is_argument:
+                self.bad_step, self.report = call.step, report
+                break
+            low, high = (low, middle) if births else (middle + 1, high)
+        self._most_held = 0
+        self._held = deque(maxlen=0)
+        self._pause(began)
+        self._changed()
+
+    def _pause(self, began: float) -> None:
+        self._paused += time.perf_counter() - began
+
+    @property
+    def birth(self) -> Birth | None:
+        """Return the first birth that reached a result of the bad call; None where none was found."""
+        births = () if self.report is None else self.report.births
+        return next((birth for birth in births if birth.reaches_results), None)

@@ -1,0 +1,82 @@
+"""``make bench``: its tables are distinct, what it says of a case follows from the rounds, and one run writes all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from bench import __main__ as bench
+from bench import eager, groups, measured, paired, results
+from bench.sides import side
+
+RATIOS = (0.9, 0.95, 1.0, 1.02, 1.04, 1.05, 1.06, 1.1, 3.0)
+
+
+def found(case: str, *ratios: float) -> paired.Compared:
+    return paired.Compared(case, (1e-3, 2e-3), ratios or RATIOS)
+
+
+def test_the_interval_is_within_the_rounds_and_holds_the_quartiles() -> None:
+    compared = found("a case")
+    assert compared.ratio == 1.04 and compared.interval == (0.95, 1.1)
+    (low, high), (least, most) = compared.quartiles, compared.interval
+    assert least <= low <= compared.ratio <= high <= most
+    assert found("of one round", 1.5).interval == found("of one round", 1.5).quartiles == (1.5, 1.5)
+
+
+@pytest.mark.parametrize(("goal", "failed"), [(None, False), (1.0, False), (0.95, False), (0.94, True)])
+def test_a_case_fails_when_the_lower_end_of_its_interval_exceeds_the_goal(goal: float | None, failed: bool) -> None:
+    assert results.fails(found("a case"), goal) == failed
+    assert ("fails" in results.row(found("a case"), goal)) == failed
+
+
+def test_tables_have_names_and_cases_of_their_own() -> None:
+    names = [group.name for group in groups.GROUPS] + [groups.OWN_SPREAD.name, "fresh"]
+    assert len(set(names)) == len(names)
+    for group in groups.GROUPS:
+        assert group.cases and len(set(group.cases)) == len(group.cases)
+        assert group.goals.keys() <= {*group.cases}
+    assert len(eager.OPERATIONS) >= 90 and len(measured.STEPS) == len(measured.FIRST_CALLS) == 32
+
+
+def test_each_eager_operation_runs() -> None:
+    of = side("xlascope")
+    calls = eager.operations(of)
+    assert set(calls) == set(eager.OPERATIONS)
+    for call in calls.values():
+        of.xs.block_until_ready(call())
+
+
+def test_one_run_writes_all_its_rows_and_nothing_else(tmp_path, monkeypatch, capsys) -> None:
+    asked = []
+
+    def compare(module, cases, environment, rounds, sides):
+        asked.append((module, [side.name for side in sides]))
+        yield from map(found, cases)
+
+    monkeypatch.setattr(bench, "compare", compare)
+    monkeypatch.setattr(bench, "_compare_fresh", lambda case, sides, rounds: found(case))
+    monkeypatch.setattr(bench, "REPORTS", {"a report": lambda: ["| of its own |"]})
+    monkeypatch.setattr(results, "PATH", tmp_path / "RESULTS.md")
+    monkeypatch.setattr(results, "DATA", tmp_path / "results.json")
+    (tmp_path / "RESULTS.md").write_text("| a row of another day |")
+    monkeypatch.setattr("sys.argv", ["bench"])
+    bench.main()
+    text, data = (tmp_path / "RESULTS.md").read_text(), json.loads((tmp_path / "results.json").read_text())
+    assert asked[0] == ("bench.measured", ["xlascope", "xlascope"]) and asked[1][1] == ["xlascope", "jax"]
+    assert "another day" not in text and "| of its own |" in text and "load average" in text
+    cases = {case for group in groups.GROUPS for case in group.cases} | set(groups.FRESH)
+    assert all(f"| {case} |" in text for case in cases)
+    assert {case for table in data["tables"].values() for case in table["cases"]} >= cases
+    assert data["tables"]["lowering"]["cases"]["lower lstm_64"]["fails"]  # 0.95 exceeds 0.5
+    assert "fails: lowering: lower lstm_64" in capsys.readouterr().out
+
+
+def test_names_choose_and_write_nothing(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(bench, "compare", lambda module, cases, *_: map(found, cases))
+    monkeypatch.setattr(results, "PATH", tmp_path / "RESULTS.md")
+    monkeypatch.setattr("sys.argv", ["bench", "unary_sin", "devices"])
+    bench.main()
+    printed = capsys.readouterr().out
+    assert "| unary sin |" in printed and "| psum by pmap |" in printed
+    assert "unary cos" not in printed and "A again" not in printed and not list(tmp_path.iterdir())
