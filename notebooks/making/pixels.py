@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from xlascope_widgets.export import png
+from xlascope_widgets import png
 
 #: Pixels for one unit of a picture, the best first.
 ZOOMS = (1.5, 1.0, 0.8)

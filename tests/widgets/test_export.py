@@ -21,7 +21,7 @@ from xlascope_widgets import Panel, picture
 from xlascope_widgets.export import SUFFIXES, save
 from xlascope_widgets.export.charts import CHARTS, chart, texts_of
 from xlascope_widgets.export.dot import NO_GRAPHVIZ, dot_source
-from xlascope_widgets.export.png import MAX_PIXELS, choose_scale, render_png
+from xlascope_widgets.png import MAX_PIXELS, choose_scale, render_png
 from xlascope_widgets.program_store import ProgramStore
 from xlascope_widgets.static_state import limit_state, make_static_state
 

@@ -3,7 +3,9 @@
 import base64
 import json
 import re
+import sys
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -41,6 +43,17 @@ def test_the_front_end_is_small():
     """Each panel carries the loader; script and style cross once per kernel (see library.py)."""
     assert len(assets.loader_module().encode()) < 2_000
     assert len(assets.browser_module().encode()) + len(assets.style().encode()) < 360_000
+
+
+def test_in_marimo_a_panel_carries_all_code_and_plain_text(samples, monkeypatch):
+    """It finds no other widget there, and the encoder of marimo knows str alone, not our paths."""
+    monkeypatch.setitem(sys.modules, "marimo", SimpleNamespace(running_in_notebook=lambda: True))
+    panel = Panel.of(samples.training_records())
+    assert (panel._esm, panel._css) == (assets.browser_module(), assets.style())
+    (program,) = panel.programs.values()
+    assert {type(path) for kernel in program["kernels"] for path in kernel["eqns"]} == {str}
+    monkeypatch.setitem(sys.modules, "marimo", SimpleNamespace(running_in_notebook=lambda: False))
+    assert Panel.of([])._esm != assets.browser_module()
 
 
 def test_state_is_json(panel):

@@ -21,6 +21,9 @@ WIDGET, PAGE, LOADER = "widget.js", "page.js", "loader.js"
 #: The modules that draw without a browser.
 PICTURES = ("pictures/picture.js", "pictures/compare_picture.js")
 
+#: Constants of one line each, one below the other and equally deep.
+_CONSTANTS = re.compile(r"^( *)const .*;$(?:\n\1const .*;$)+", re.MULTILINE)
+
 STYLES = (
     "graph/graph.css",
     "frame/panel.css",
@@ -76,8 +79,12 @@ def picture_style() -> str:
 
 
 def _minify(script: str) -> str:
-    """Return a script without comments and spaces, and without commas and semicolons before a closing bracket.
+    """Return a script without comments and spaces, and without what the formatter adds at the ends of lines.
 
-    The formatter writes these at the end of a line, and no text or empty statement of ours ends a line with one.
+    These are commas and semicolons before a closing bracket, which no text or empty statement of ours ends a line
+    with. As it ends every other statement that has a value with a semicolon, a brace at the end of a line ends a
+    block, and needs no new line. Constants of one line each, one below the other, become one declaration.
     """
-    return str(rjsmin.jsmin(re.sub(r",(?=\n\s*[)\]}])|;(?=\n\s*\})", "", script)))
+    script = _CONSTANTS.sub(lambda match: re.sub(r";\n *const ", ",", match[0]), script)
+    script = re.sub(r",(?=\n\s*[)\]}])|;(?=\n\s*\})", "", script)
+    return str(rjsmin.jsmin(script)).replace("}\n", "}")

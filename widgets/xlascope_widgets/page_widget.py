@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import anywidget
@@ -23,6 +24,16 @@ def is_unattended() -> bool:
         return False
     content = kernel.get_parent("shell").get("content", {})
     return content.get("allow_stdin") is False
+
+
+def is_marimo() -> bool:
+    """Return whether this runs in a marimo notebook, where a widget does not find another one by its id.
+
+    >>> is_marimo()
+    False
+    """
+    marimo = sys.modules.get("marimo")
+    return marimo is not None and bool(marimo.running_in_notebook())
 
 
 class PageWidget(anywidget.AnyWidget):

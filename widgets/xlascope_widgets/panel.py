@@ -17,9 +17,10 @@ from xlascope.records import Record
 from . import assets
 from .html import fallback_html
 from .library import library, panel_element, reply_on_subshell
-from .page_widget import PageWidget
+from .page_widget import PageWidget, is_marimo
 from .program_store import ProgramStore
 from .queries import Answer, PanelQueries
+from .sharing import SHARE_QUESTION, Sharing
 from .text import clip_text, store_text
 from .update_scheduler import UpdateScheduler
 from .wire import JSON
@@ -74,16 +75,21 @@ class Panel(PageWidget):
     def __init__(self, *, answer: Answer | None = None, **traits: Any) -> None:
         # Before the widget exists for the browser: `super().__init__` sends the first state.
         self._scheduler = UpdateScheduler(self._set_state)
+        traits |= {"questions": [SHARE_QUESTION]}
         if answer is not None:
             traits |= {
-                "questions": list(answer.questions),
+                "questions": [SHARE_QUESTION, *answer.questions],
                 "targets": list(answer.targets),
                 "missing": dict(answer.install_hints),
             }
-        if library().mounted:
+        if is_marimo():  # no library is found there: the panel carries all of the code
+            traits["_esm"], self._css = assets.browser_module(), assets.style()
+        elif library().mounted:
             traits |= PLAIN_MODEL
         super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)
         reply_on_subshell(self)
+        sharing = Sharing(self._scheduler.snapshot, self.send)
+        self.on_msg(lambda _widget, message, _buffers: sharing.receive(message))
         if answer is not None:
             queries = PanelQueries(answer, self._set_answers, self._receive_answer)
             self.on_msg(lambda _widget, message, _buffers: queries.receive(message))
@@ -186,12 +192,16 @@ class Panel(PageWidget):
         self._scheduler.flush()
 
     def _set_answers(self, answers: JSON, findings: JSON | None) -> None:
+        if is_marimo():
+            answers, findings = json.loads(json.dumps([answers, findings]))
         with self.hold_sync():
             self.answers = answers
             if findings is not None:
                 self.findings = findings
 
     def _set_state(self, programs: dict[str, JSON] | None, live: JSON) -> int:
+        if is_marimo():  # its encoder takes paths, which are subclasses of str, for objects
+            programs, live = json.loads(json.dumps([programs, live]))
         # One message for both.
         with self.hold_sync():
             size = 0 if programs is None else self._update_programs(programs)

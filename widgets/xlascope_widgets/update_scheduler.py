@@ -84,12 +84,18 @@ class UpdateScheduler:
 
     def copy_from(self, other: UpdateScheduler) -> None:
         """Show what another scheduler has received so far; :meth:`finish` or the next record sends it."""
-        with other._condition:
-            records = list(other.store.records())
-        store = ProgramStore.of(records)
+        store = other.snapshot()
         with self._condition:
             self.store, self.history, self.title = store, other.history, other.title
             self._dirty = self._grown = True
+
+    def snapshot(self) -> ProgramStore:
+        """Return a store of what has been received so far, to which later records are not added."""
+        with self._condition:
+            if self.store.diff is not None or self.store.scaled:
+                return self.store  # complete: nothing is added to these
+            records = list(self.store.records())
+        return ProgramStore.of(records)
 
     def receive(self, record: Record) -> None:
         """Add a record, from any thread; returns immediately."""

@@ -82,9 +82,11 @@ class Inspection:
     def __repr__(self) -> str:
         return self.text
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> MimeBundle | None:
-        """Return the output of the notebook's renderer; None, which shows the text, without one."""
-        return _renderer(self) if _renderer is not None else None
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> MimeBundle:
+        """Return the output of the notebook's renderer, or the text without one."""
+        bundle = _renderer(self) if _renderer is not None else None
+        # Not None, as IPython permits: marimo shows nothing then.
+        return bundle if bundle is not None else ({"text/plain": self.text}, {})
 
 
 Renderer = Callable[[Inspection], MimeBundle | None]

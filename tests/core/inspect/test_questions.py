@@ -150,7 +150,7 @@ def test_a_renderer_draws_inspections_while_it_is_registered() -> None:
         assert found._repr_mimebundle_() == ({"text/html": "explore"}, {})
     finally:
         assert inspect.register_renderer(before) is not None
-    assert found._repr_mimebundle_() is None
+    assert found._repr_mimebundle_() == ({"text/plain": found.text}, {})
 
 
 def test_errors_of_tracing_come_through() -> None:

@@ -10,11 +10,11 @@ from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 from xlascope.records.store import write_whole
 
+from ..offline_page import page_html
 from ..picture import static_picture
+from ..png import render_png
 from ..program_store import ProgramStore
 from .dot import dot_source, render_pdf
-from .page import page_html
-from .png import render_png
 
 #: The types that can be drawn.
 Shown = Sequence[Record] | Diff

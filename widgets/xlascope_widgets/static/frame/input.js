@@ -12,6 +12,7 @@ import { listCards } from "./cards.js";
 import { compareRun, toggleDiff } from "./edit_comparison.js";
 import { requestPin } from "./library.js";
 import { toggleFullScreen } from "./layout_prefs.js";
+import { closeShareMenu, share } from "./sharing.js";
 import { setMenuOpen } from "./toolbar.js";
 import { handleScriptClick } from "./script_card.js";
 import { handleSideClick, handleSideKey } from "./side_tabs.js";
@@ -24,8 +25,9 @@ export function listen(view) {
   for (const kind of ["keyup", "keypress"]) view.root.addEventListener(kind, (event) => event.stopPropagation());
   view.root.addEventListener("pointerdown", (event) => {
     view.pressed = true;
-    if (!(/** @type {Element} */ (event.target).closest(".xs-menu, .xs-more-tools")))
-      setMenuOpen(view.getPart("xs-head"), false);
+    const target = /** @type {Element} */ (event.target);
+    if (!target.closest(".xs-menu, .xs-more-tools")) setMenuOpen(view.getPart("xs-head"), false);
+    if (!target.closest(".xs-sharing")) closeShareMenu(view);
   });
   view.strip.addEventListener("click", (event) =>
     handleStripClick(view, /** @type {Element} */ (event.target), event.shiftKey),
@@ -155,6 +157,7 @@ function clearSelection(view, target) {
   const search = /** @type {HTMLInputElement} */ (view.getPart("xs-search"));
   if (!view.help.hidden) return toggleHelp(view);
   const head = view.getPart("xs-head");
+  if (closeShareMenu(view)) return;
   if (head.classList.contains("open")) {
     setMenuOpen(head, false);
     /** @type {HTMLElement} */ (head.querySelector(".xs-more-tools")).focus({ preventScroll: true });
@@ -187,6 +190,7 @@ function runCommand(view, target) {
   if (name === "tab") openTab(view, (host) => view.openSecondView(host));
   if (name === "list") view.store.toggleList();
   if (name === "help") toggleHelp(view);
+  if (name.startsWith("share ")) share(view, name.slice(6));
   if (HEATS.includes(name)) view.store.setHeat(/** @type {"pass"} */ (name));
 }
 

@@ -7,6 +7,7 @@ import { el } from "../ground/element.js";
 import { pluralize, shorten } from "../ground/format.js";
 import { HEAT_WORDS, listHeats } from "../program/heat.js";
 import { TERMS } from "../program/terms.js";
+import { drawShareMenu } from "./sharing.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
@@ -72,6 +73,7 @@ function drawMenu(store, isFull) {
       },
       "open in a tab",
     ),
+    store.queries.canAsk("share") && drawShareMenu(),
   ];
 }
 

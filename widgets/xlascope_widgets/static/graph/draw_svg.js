@@ -270,9 +270,11 @@ function drawHulls(program, scene, nodes, { up = 1 }) {
       byKernel.get(kernel.name).push(node);
     }
   const joins = groupEdges(scene);
+  /** The nodes at which a name stands: of two kernels that begin at one, only the first is named. */
+  const named = new Set();
   return [...byKernel]
     .filter(([name, members]) => isHullInformative(program, name, members))
-    .map(([name, members]) => drawHull(program, name, members, joins, up));
+    .map(([name, members]) => drawHull(program, name, members, joins, up, named));
 }
 
 /**
@@ -319,8 +321,9 @@ export function groupEdges(scene) {
  * @param {GraphNode[]} members
  * @param {Map<string, SceneEdge[]>} joins
  * @param {number} up
+ * @param {Set<GraphNode>} named
  */
-function drawHull(program, name, members, joins, up) {
+function drawHull(program, name, members, joins, up, named) {
   const ids = new Set(members.map((node) => node.id));
   const edges = members.flatMap((node) => (joins.get(node.id) ?? []).filter((edge) => ids.has(edge.to)));
   const drawLayer = (/** @type {string} */ kind, /** @type {number} */ pad) => [
@@ -329,13 +332,15 @@ function drawHull(program, name, members, joins, up) {
   ];
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
   const label = shorten(program.getKernelTitle(name), Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
+  const isNamed = pickLabels(up) === "all" && !named.has(first);
+  named.add(first);
   return el(
     "g",
     { class: "xs-hull", "data-kernel": name },
     el("title", {}, `one kernel: ${shorten(name, 120)}`),
     drawLayer("outline", 1),
     drawLayer("inside", 0),
-    pickLabels(up) === "all" &&
+    isNamed &&
       el(
         "text",
         {

@@ -454,8 +454,8 @@ export interface Traits {
 export interface Model {
   get<Name extends keyof Traits>(name: Name): Traits[Name];
   set<Name extends keyof Traits>(name: Name, value: Traits[Name]): void;
-  on(event: string, handler: () => void): void;
-  off(event: string, handler: () => void): void;
+  on(event: string, handler: (message?: any, buffers?: DataView[]) => void): void;
+  off(event: string, handler: (message?: any, buffers?: DataView[]) => void): void;
   save_changes(): void;
   send?(message: object): unknown;
   widget_manager?: { get_model(id: string): Promise<Model | undefined>; kernel?: { id: string } | null };

@@ -210,7 +210,7 @@ function drawDeviceLane(program, device, index, y, { from, to, scale, width, col
   const tree = el(
     "g",
     { class: "xs-lane", "data-device": device.name },
-    drawLaneName(device.name, y),
+    drawLaneName(device.name, y, 10 - Math.min(5, shortenStream(names[0]?.[0] ?? "").length)),
     drawStreamNames(device, names, rows, y),
     drawRule(y + height - 6, width),
     elements,
@@ -256,19 +256,18 @@ function filterStream({ spans, streams = [] }, index) {
   return cached[index];
 }
 
+/** @param {string} name "Stream #13" is #13 */
+const shortenStream = (name) => name.replace(/^(Stream|XLA) /, "");
+
 /**
- * Short names of streams and of the row of copies, left of their rows: "Stream #13" is #13.
+ * Short names of streams and of the row of copies, left of their rows.
  * @param {Device} device
  * @param {[string, number][]} names
  * @param {number} rows
  * @param {number} y
  */
 function drawStreamNames(device, names, rows, y) {
-  /** @type {[string, string, number][]} */ const labels = names.map(([name, row]) => [
-    name.replace(/^(Stream|XLA) /, ""),
-    name,
-    row,
-  ]);
+  /** @type {[string, string, number][]} */ const labels = names.map(([name, row]) => [shortenStream(name), name, row]);
   if (names.length && device.transfers) labels.push(["copies", (device.copied ?? []).join("; "), rows]);
   return labels.map(([short, tip, row]) =>
     el(
@@ -447,9 +446,9 @@ function drawBar(x, y, w, name, attributes, tip, tone, phase = "") {
   ];
 }
 
-/** @param {string} name @param {number} y */
-function drawLaneName(name, y) {
-  return el("text", { class: "xs-lane-name", x: 0, y: y + 13 }, el("title", {}, name), shorten(name, 10));
+/** @param {string} name @param {number} y @param {number} [letters] how many have room */
+function drawLaneName(name, y, letters = 10) {
+  return el("text", { class: "xs-lane-name", x: 0, y: y + 13 }, el("title", {}, name), shorten(name, letters));
 }
 
 /** @param {number} y @param {number} width */

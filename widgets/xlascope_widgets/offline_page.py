@@ -12,11 +12,11 @@ from base64 import b64encode
 from hashlib import sha256
 from html import escape
 
-from .. import assets
-from ..html import image_element
-from ..program_store import ProgramStore
-from ..static_state import limit_state, make_static_state
-from ..text import store_text
+from . import assets
+from .html import image_element
+from .program_store import ProgramStore
+from .static_state import limit_state, make_static_state
+from .text import store_text
 
 #: The maximum number of characters of the programs in a page; beyond it, programs with least time are left out.
 MAX_STATE_CHARS = 8_000_000
