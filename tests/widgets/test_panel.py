@@ -42,7 +42,7 @@ def panel(samples):
 def test_the_front_end_is_small():
     """Each panel carries the loader; script and style cross once per kernel (see library.py)."""
     assert len(assets.loader_module().encode()) < 2_000
-    assert len(assets.browser_module().encode()) + len(assets.style().encode()) < 360_000
+    assert len(assets.browser_module().encode()) + len(assets.style().encode()) < 350_000
 
 
 def test_in_marimo_a_panel_carries_all_code_and_plain_text(samples, monkeypatch):
