@@ -2,6 +2,8 @@
 
 import functools
 import gc
+import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -270,3 +272,30 @@ def test_pauses_of_several_threads_end_together():
 def pause_briefly():
     with pause_collection():
         assert not gc.isenabled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_process_forked_during_a_pause_collects_garbage():
+    """No thread of the child would end the pause, nor release its lock."""
+    forked = threading.Event()
+    paused = threading.Event()
+
+    def hold_pause():
+        with pause_collection():
+            paused.set()
+            forked.wait()
+
+    thread = threading.Thread(target=hold_pause)
+    thread.start()
+    paused.wait()
+    child = os.fork()
+    if not child:
+        is_collecting = gc.isenabled()
+        with pause_collection():
+            is_paused = not gc.isenabled()
+        os._exit(0 if is_collecting and is_paused and gc.isenabled() else 1)
+    forked.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert gc.isenabled()

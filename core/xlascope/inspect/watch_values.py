@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from .. import records
@@ -33,6 +34,7 @@ class watch_values:  # noqa: N801 -- it is called like a function
 
     ``history`` is the :class:`~xlascope.records.ValueHistory` so far, with at most 10,000 points a curve, ``report``
     the :class:`~xlascope.records.ValueReport` of the bad call or None; :meth:`to_json` and :meth:`save` write both.
+    A method that is jitted is watched on all objects.
     Raises TypeError if ``step`` is not jitted by xlascope, ValueError for an invalid ``every``.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -51,9 +53,10 @@ class watch_values:  # noqa: N801 -- it is called like a function
     """
 
     def __init__(self, step: Any, *, every: int | None = None) -> None:
-        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
+        if every is not None and (isinstance(every, bool) or not hasattr(every, "__index__") or index(every) < 1):
             raise ValueError(f"every is a number of calls, 1 or more; got {every!r}")
-        self._new_watcher: StepWatcher | None = get_engine().step_watcher(step, every or 0, _probe, self._publish)
+        number = 0 if every is None else index(every)
+        self._new_watcher: StepWatcher | None = get_engine().step_watcher(step, number, _probe, self._publish)
         if self._new_watcher is None:
             name = getattr(step, "__name__", type(step).__name__)
             raise TypeError(

@@ -1,6 +1,10 @@
 """Values of a training step over its calls: losses, gradients, zeros, and the step at which it goes wrong."""
 
+import functools
+import gc
 import json
+import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +141,94 @@ def test_other_functions_are_left_alone() -> None:
         train(step, 2)
         train(other, 3)
     assert watched.history.calls == 2
+
+
+def test_one_step_twice_at_once() -> None:
+    step = make_step()
+    with xs.watch_values(step, every=1) as outer:
+        train(step, 3)
+        with xs.watch_values(step, every=2) as inner:
+            train(step, 4)
+        train(step, 3)
+    assert (outer.history.calls, outer.history.sampled) == (10, 10)
+    assert (inner.history.calls, inner.history.sampled) == (4, 2)
+
+
+def test_programs_of_one_step_with_other_results() -> None:
+    """Calls that jaxlib repeats do not say which program ran: the loss is found among the results of any."""
+
+    def step(w: Any, full: bool) -> Any:
+        value, gradient = xs.value_and_grad(lambda w: (w**2).sum())(w)
+        return (w - gradient, value, gradient) if full else (value, w)
+
+    jitted = xs.jit(step, static_argnums=1)
+    with xs.watch_values(jitted, every=3) as watched:
+        for number in range(12):
+            jitted(jnp.full(3, float(number)), number % 2 == 0)
+    (loss,) = [curve for curve in watched.history.curves if curve.kind == "loss"]
+    assert watched.history.calls == 12 and loss.numbers == tuple(3.0 * step**2 for step in loss.steps)
+
+
+def test_calls_that_are_never_repeated_in_cpp_are_sampled() -> None:
+    def step(w: Any) -> Any:
+        value, gradient = xs.value_and_grad(lambda w: (w**2).sum())(w)
+        return w - gradient, xs.pure_callback(lambda x: x, xs.ShapeDtypeStruct((), "float32"), value)
+
+    jitted = xs.jit(step)
+    with xs.watch_values(jitted, every=2) as watched:
+        for _ in range(6):
+            jitted(jnp.ones(3))
+    assert watched.history.sampled == 3
+
+
+def test_calls_of_another_thread_do_not_hide_those_of_the_block() -> None:
+    """The other thread's call compiles the step, so that jaxlib repeats the first call of the block's own thread."""
+    step = make_step()
+    with xs.watch_values(step, every=2) as watched:
+        for calls in (2, 3):
+            thread = threading.Thread(target=train, args=(step, calls))
+            thread.start()
+            thread.join()
+            train(step, 6)
+    assert watched.history.calls == 12 and watched.history.sampled >= 5
+
+
+def test_results_are_let_go_where_no_result_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_watcher, "MAX_LOSS_SHARE", 1e-9)
+    step = xs.jit(lambda w: {"w": w - xs.grad(lambda w: (w**2).sum())(w)})
+    with xs.watch_values(step) as watched:
+        for _ in range(12):
+            result = step(jnp.ones(3))
+    reference = weakref.ref(result["w"])
+    del result
+    gc.collect()
+    assert watched.history.calls == 12 and reference() is None
+
+
+def test_arguments_deleted_after_the_call_are_not_looked_at() -> None:
+    step = make_step()
+    with xs.watch_values(step, every=4) as watched:
+        for number in range(10):
+            batch = X * (1e30 if number > 4 else 1.0)
+            step(make_params(), batch, Y)
+            batch.delete()
+    assert watched.history.calls == 10 and watched.history.bad_step is not None
+
+
+def test_methods_partials_and_numpy_integers() -> None:
+    class Model:
+        def train(self, w: Any, rate: Any) -> Any:
+            value, gradient = xs.value_and_grad(lambda w: (w**2).sum())(w)
+            return w - rate * gradient, value
+
+        step = xs.jit(train, static_argnums=0)
+
+    model = Model()
+    for step in (model.step, functools.partial(model.step, rate=0.1)):
+        with xs.watch_values(step, every=np.int64(2)) as watched:
+            for _ in range(4):
+                model.step(jnp.ones(3), 0.1)
+        assert watched.history.calls == 4 and watched.history.sampled == 2
 
 
 def test_two_steps_at_once() -> None:

@@ -62,8 +62,8 @@ class Jitted:
         self.name = name_of(function)
         #: Whether the next call is sent through Python on purpose, which is no miss of jaxlib's call cache to report.
         self.expects_miss = False
-        #: Whether jaxlib may repeat calls in C++; where each call is watched it may not.
-        self.may_repeat = True
+        #: The number of those who watch each call: while there is one, jaxlib may not repeat calls in C++.
+        self.call_watchers = 0
         self.traces = get_traces(function, options)
         statics = (options.static_argnums or options.static_argnames) and not options.normalized
         self.static_arg_cache = StaticArgCache(self) if statics else None
@@ -93,7 +93,7 @@ class Jitted:
         if is_new and (self.options.donate_argnums or self.options.donate_argnames):
             warn_of_unusable_donations(program, self.donation_mask(arguments))
         executable, operands = self.executable(traced, arguments, avals)
-        repeatable = self.may_repeat and self.options.device is None and not executable.compilation.calls_python
+        repeatable = not self.call_watchers and self.options.device is None and not executable.compilation.calls_python
         is_pending = executable.is_optimization_pending
         if not is_pending:
             self._note_kinds(traced, arguments, is_new, repeatable)
@@ -250,7 +250,7 @@ class Jitted:
         ``new`` says that the call was traced just now, ``repeatable`` that jaxlib can repeat it without Python.
         """
         kinds = operand_kinds(arguments.operands)
-        is_expected, self.expects_miss = self.expects_miss or not self.may_repeat, False
+        is_expected, self.expects_miss = self.expects_miss or self.call_watchers > 0, False
         if not new and traced.kinds and not is_expected and has_listeners():
             names = functools.partial(self.argument_names, arguments)
             reason = explain_cache_miss(traced.kinds, kinds, names, repeatable)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -59,9 +61,11 @@ class EngineProducer:
     ) -> StepWatcher | None:
         """Return a watcher of a jitted function, which is not started; None for any other function.
 
-        ``step`` may also be the Python side of a jitted function. The other parameters are as for
-        :class:`.StepWatcher`.
+        ``step`` may also be the Python side of a jitted function, a method that is one, or a partial of one.
+        The other parameters are as for :class:`.StepWatcher`.
         """
+        while isinstance(step, (functools.partial, types.MethodType)):
+            step = step.func if isinstance(step, functools.partial) else step.__func__
         jitted = step if isinstance(step, Jitted) else jitted_of(step)
         if jitted is None:
             return None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +18,15 @@ from ...control.jit.jit_function import jit_function
 from ...control.jit.jitted import Jitted
 from ...records import Birth, ValueReport
 from ...xla.arrays.memory_check import available_bytes
-from ...xla.devices.backend import default_device
+from ...xla.devices.backend import ArrayImpl, default_device
 from ..inspection_scope import inspecting, inspection
 from ..series import Series
 from .call_hooks import add_listener, remove_listener
 from .held_arguments import MAX_FREE_MEMORY_SHARE
 from .sampled_step import SampledStep
 from .traced_calls import InspectedCall, jitted_of, trace_call
+
+_log = logging.getLogger(__name__)
 
 #: The largest share of the loop's time that samples take where no number of calls is given, and the share from which
 #: reading the loss of each call is too much.
@@ -48,6 +51,11 @@ class _Held(NamedTuple):
     step: int
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+
+
+def _is_deleted(call: _Held) -> bool:
+    """Return whether an argument of a call was deleted after it."""
+    return any(isinstance(leaf, ArrayImpl) and leaf.is_deleted() for leaf in tree.leaves((call.args, call.kwargs)))
 
 
 class StepWatcher:
@@ -97,6 +105,8 @@ class StepWatcher:
         self._python_call: int | None = None
         #: Whether a sample failed: calls are not watched any more.
         self.is_broken = False
+        #: Whether this one keeps jaxlib from repeating calls in C++.
+        self._watches_each_call = False
         self._is_donating = bool(jitted.options.donate_argnums or jitted.options.donate_argnames)
 
     def start(self) -> None:
@@ -106,27 +116,28 @@ class StepWatcher:
         dispatch_listeners.append(self._after_python_call)
         add_listener(self._after_call)
         self._began = time.perf_counter()
-        self.jitted.may_repeat = self.every != 1
+        self._watches_each_call = self.every == 1
+        self.jitted.call_watchers += self._watches_each_call
         if self._called is not None:
             self.jitted.expects_miss = True
             self._called._clear_cache()
 
     def stop(self) -> None:
         """Stop watching, and read the losses that are left."""
-        self.jitted.may_repeat = True
+        self.jitted.call_watchers -= self._watches_each_call
+        self._watches_each_call = False
         remove_listener(self._after_call)
         if self.announce_call in call_listeners:
             call_listeners.remove(self.announce_call)
             dispatch_listeners.remove(self._after_python_call)
-        step = self.sampled_step
-        if self._unread_results is not None and step is not None and step.watched.loss is not None:
-            leaves = tree.leaves(self._unread_results)
-            self._pending.append(_UnreadLoss(self.calls - 1, leaves[step.watched.loss]))
-            self._unread_results = None
-        self._read_losses(wait=True)
-        self._end = time.perf_counter()
-        self._held.clear()
-        self._pending.clear()
+        results, self._unread_results = self._unread_results, None
+        try:
+            self._add_loss(self.calls - 1, tree.leaves(results))
+            self._read_losses(wait=True)
+        finally:
+            self._end = time.perf_counter()
+            self._held.clear()
+            self._pending.clear()
 
     @property
     def elapsed_seconds(self) -> float:
@@ -231,11 +242,19 @@ class StepWatcher:
         if number == self._python_call and threading.get_ident() == self._thread:
             self._python_call = self._unread_results = None
             self._note_call(results)
-            self._is_due = self._is_due or (self.every == 1 and self.bad_step is None)
+            self._is_due = self._is_due or self._is_time()
 
     def _after_call(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
         if self.is_broken:
             return
+        try:
+            self._note_repeated_call(function, args, kwargs, out)
+        except Exception:  # it would come out of the user's call
+            self.is_broken = True
+            self.notes["watching failed, so only the calls before that were watched: see the log"] = None
+            _log.exception("watching a call failed")
+
+    def _note_repeated_call(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
         if function is not self._called:
             if jitted_of(function) is not self.jitted:
                 return
@@ -246,7 +265,7 @@ class StepWatcher:
             self._held.append(_Held(self.calls, args, kwargs or {}))
         began, paused = time.perf_counter(), self._paused
         reads = self.calls % self._loss_stride == 0
-        self._unread_results = None if reads else out
+        self._unread_results = None if reads or not self._has_loss() else out
         self._note_call(tree.leaves(out) if reads else None)
         if self.calls == 1:
             paused = 0.0
@@ -260,15 +279,16 @@ class StepWatcher:
             began = time.perf_counter()
             self._changed()
             self.lost_seconds += time.perf_counter() - began
-        if self._is_time():
+        if (
+            self._is_due or self._is_time()
+        ):  # a due sample missed its call if another thread's came through Python first
             self._is_due = self.jitted.expects_miss = True
             function._clear_cache()
 
     def _note_call(self, leaves: Any) -> None:
         """Count a call, and keep its loss until it is ready."""
-        step = self.sampled_step
-        if leaves is not None and step is not None and step.watched.loss is not None:
-            self._pending.append(_UnreadLoss(self.calls, leaves[step.watched.loss]))
+        if leaves is not None:
+            self._add_loss(self.calls, leaves)
         if not self.calls:  # the loop's time is that of calls whose program is compiled
             self._began, self._paused = time.perf_counter() - self.lost_seconds, 0.0
         self.calls += 1
@@ -276,6 +296,22 @@ class StepWatcher:
         self._read_losses(wait=False)
         if self._pending:
             self._resize_held()
+
+    def _has_loss(self) -> bool:
+        """Return whether a result of the step is its loss; of one program it is known whether."""
+        step = self.sampled_step
+        return step is not None and (step.watched.loss is not None or len(self._steps) > 1)
+
+    def _add_loss(self, step: int, leaves: Sequence[Any]) -> None:
+        """Add the loss of a call with these results to the pending ones.
+
+        Which of several programs of the step returned them is not known, so the loss is looked for among the results.
+        """
+        if not self._has_loss():
+            return
+        loss = next((leaf for leaf in leaves if not leaf.shape and "float" in str(leaf.dtype)), None)
+        if loss is not None:
+            self._pending.append(_UnreadLoss(step, loss))
 
     def _is_time(self) -> bool:
         step = self.sampled_step
@@ -294,7 +330,11 @@ class StepWatcher:
             if not wait and not loss.is_ready():
                 return
             self._pending.popleft()
-            number = float(np.asarray(loss))
+            try:
+                number = float(np.asarray(loss))
+            except Exception:  # the call failed: whoever uses its results gets the error
+                self.notes["the losses of calls that failed are missing"] = None
+                continue
             self.losses.append(step, number)
             if np.isfinite(number):
                 self._last_good = step
@@ -308,7 +348,7 @@ class StepWatcher:
         """
         began = time.perf_counter()
         self.bad_step = step
-        candidates = [call for call in calls if self._last_good <= call.step <= step]
+        candidates = [call for call in calls if self._last_good <= call.step <= step and not _is_deleted(call)]
         low, high = 0, len(candidates)
         while low < high:
             middle = (low + high) // 2

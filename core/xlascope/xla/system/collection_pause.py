@@ -7,6 +7,7 @@ quarter of the time in programs of thousands of equations.
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,15 +24,30 @@ def pause_collection() -> Iterator[None]:
     The last one to end, of several threads, resumes collection if it was enabled before the first.
     """
     global _pauses, _resumes
-    with _lock:
-        if not _pauses:
-            _resumes = gc.isenabled()
-            gc.disable()
-        _pauses += 1
-    try:
+    has_begun = False
+    try:  # from the beginning: Ctrl-C may come between any two calls
+        with _lock:
+            if not _pauses:
+                _resumes = gc.isenabled()
+                gc.disable()
+            _pauses += 1
+            has_begun = True
         yield
     finally:
-        with _lock:
-            _pauses -= 1
-            if not _pauses and _resumes:
-                gc.enable()
+        if has_begun:
+            with _lock:
+                _pauses -= 1
+                if not _pauses and _resumes:
+                    gc.enable()
+
+
+def _end_in_child() -> None:
+    """End the pauses in a forked process, which has no thread that would."""
+    global _lock, _pauses
+    _lock = threading.Lock()
+    if _pauses and _resumes:
+        gc.enable()
+    _pauses = 0
+
+
+os.register_at_fork(after_in_child=_end_in_child)
