@@ -48,8 +48,8 @@ class watch_values:  # noqa: N801 -- it is called like a function
     ...         w, loss = step(w, x)
     >>> watched.history.calls, watched.history.sampled, watched.history.bad_step
     (6, 3, None)
-    >>> [(curve.kind, curve.name, len(curve.steps)) for curve in watched.history.curves]
-    [('loss', 'loss', 6), ('gradient', 'w', 3)]
+    >>> [(curve.kind, curve.name) for curve in watched.history.curves]
+    [('loss', 'loss'), ('gradient', 'w')]
     """
 
     def __init__(self, step: Any, *, every: int | None = None) -> None:

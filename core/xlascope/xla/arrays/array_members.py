@@ -53,7 +53,7 @@ def _host_value(self: Any) -> np.ndarray[Any, Any]:
 def _fetch_to_host(self: Any) -> np.ndarray[Any, Any]:
     if self.is_deleted():
         raise deleted_error(self)
-    if not is_local(self._sharding._device):
+    if not is_local(first_device(self._sharding)):
         raise far_array_error(self)
     try:
         self.block_until_ready()

@@ -360,7 +360,7 @@ class Builder:
         """Log an operation with several results or with regions, and return its results."""
         results = list(operation.results)
         if self.log is not None:
-            self.log.append((name, operands, None, LoggedOperation(operation, results, [])))
+            self.log.append((name, operands, None, LoggedOperation(operation, tuple(results), [])))
         return results
 
     def _emit_one(
