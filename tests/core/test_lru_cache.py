@@ -160,6 +160,7 @@ def test_many_modules_are_written_in_several_contexts_and_by_several_threads(mon
 
 #: What stands empty at the top of a module, to be added to, and has no bound of its own: why it needs none.
 GROWING = {
+    "control/rules/arguments._signatures": "weak: wrappers that are alive and have rules",
     "panes/__init__._encoders": "one for each pane",
     "control/jit/donation._already_warned": "ends at 1,000",
     "control/rules/arguments._signatures": "weak: one for each wrapped function, as long as it lives",

@@ -28,7 +28,7 @@ from ..operations.exponentials import exp, log, logistic, rsqrt
 from ..operations.reductions import reduce_max_unless_nan
 from ..operations.rounding import is_finite
 from ..operations.selection import select
-from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, reduce_sum, squeeze
+from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, squeeze
 from ..operations.special import erfc
 from ..operations.tangent_arithmetic import neg
 from ..trace.values import aval_of
@@ -364,7 +364,7 @@ def _constant_maximum(x: Any, axes: tuple[int, ...], where: Any) -> Any:
 
 
 def _sum_keepdims(x: Any, axes: tuple[int, ...]) -> Any:
-    return expand_dims(reduce_sum(x, axes), axes)
+    return expand_dims(reductions.sum_in_float32(x, axes), axes)
 
 
 def _drop_axes(x: Any, axes: tuple[int, ...]) -> Any:

@@ -164,6 +164,17 @@ def _reduce_in_float32(reduce: Any, x: Any, *arguments: Any) -> Any:
     return as_dtype(_reduce(reduce, as_dtype(x, np.dtype("float32")), *arguments), operand_dtype)
 
 
+def sum_in_float32(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the sum of ``x`` along ``axes``; that of a 16-bit floating-point type is computed in float32.
+
+    In bfloat16 a sum of ones ends at 256, unless XLA happens to fuse it with an operation in float32.
+    """
+    dtype = aval_of(x).dtype
+    if not is_floating(dtype) or dtype.itemsize != 2:
+        return reduce_sum(x, axes)
+    return as_dtype(reduce_sum(as_dtype(x, np.dtype("float32")), axes), dtype)
+
+
 def prod(
     a: Any,
     axis: Axis = None,
@@ -370,8 +381,8 @@ def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
         if len(shape_of(w)) != 1 or len(axes) != 1:
             raise ValueError(f"average: weights of shape {shape_of(w)} do not fit shape {shape_of(x)} and axis {axis}")
         w = broadcast_to(reshape(w, [n if i == axes[0] else 1 for i, n in enumerate(shape_of(x))]), shape_of(x))
-    total = keep_reduced_axes(reduce_sum(w, axes), axes, keepdims)
-    return div(keep_reduced_axes(reduce_sum(mul(x, w), axes), axes, keepdims), total), total
+    total = keep_reduced_axes(sum_in_float32(w, axes), axes, keepdims)
+    return div(keep_reduced_axes(sum_in_float32(mul(x, w), axes), axes, keepdims), total), total
 
 
 # Positions and running sums -----------------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..control.jit.jit_function import jit_normalized
 from ..numpy.axes import whole_number
+from ..numpy.reductions import sum_in_float32
 from ..operations.arithmetic import abs
 from ..operations.out_shardings import with_out_sharding
-from ..operations.shapes import expand_dims, reduce_sum
+from ..operations.shapes import expand_dims
 from .continuous import Shape, require_float_dtype
 from .continuous import exponential as _exponential
 from .counts import rademacher_values
@@ -62,5 +63,5 @@ def _ball(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any
     of_direction, of_length = split_key(key, 2)
     last = len(shape) - 1
     x = _generalized_normal_values(of_direction, p, shape, dtype)
-    total = reduce_sum(abs(x) ** p, (last,)) + _exponential(of_length, shape[:-1], dtype)
+    total = sum_in_float32(abs(x) ** p, (last,)) + _exponential(of_length, shape[:-1], dtype)
     return x / expand_dims(total ** (1.0 / p), (last,))

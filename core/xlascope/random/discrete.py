@@ -97,7 +97,7 @@ def categorical(
     aval = aval_of(logits)
     if not -len(aval.shape) <= axis < len(aval.shape):
         raise ValueError(f"random.categorical: logits of shape {aval.shape} have no axis {axis}")
-    axis_number = axis % len(aval.shape)
+    axis_number = int(axis) % len(aval.shape)
     batch = aval.shape[:axis_number] + aval.shape[axis_number + 1 :]
     sizes = batch if shape is None else shape_of(shape, "categorical")
     if sizes[len(sizes) - len(batch) :] != batch:

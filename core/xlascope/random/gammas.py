@@ -20,6 +20,7 @@ from ..control.rules.custom_vmap import custom_vmap
 from ..control.special.gamma import random_gamma_grad
 from ..dtypes import finfo
 from ..key_types import is_key
+from ..numpy.reductions import sum_in_float32
 from ..operations.barriers import stop_gradient
 from ..operations.comparisons import eq, ge, le
 from ..operations.exponentials import exp, log, pow, sqrt
@@ -27,7 +28,7 @@ from ..operations.extremes import max
 from ..operations.out_shardings import with_out_sharding
 from ..operations.reductions import reduce_max_unless_nan
 from ..operations.selection import select
-from ..operations.shapes import broadcast_in_dim, expand_dims, reduce_sum, reshape
+from ..operations.shapes import broadcast_in_dim, expand_dims, reshape
 from ..trace.values import aval_of
 from .continuous import Shape, convert_parameter, require_float_dtype, shape_or_broadcast, uniform_values
 from .continuous import exponential as _exponential
@@ -176,7 +177,7 @@ def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     x, last = gamma_values(key, alpha, shape, dtype, True), len(shape) - 1
     x = exp(x - expand_dims(stop_gradient(reduce_max_unless_nan(x, (last,))), (last,)))
-    return x / expand_dims(reduce_sum(x, (last,)), (last,))
+    return x / expand_dims(sum_in_float32(x, (last,)), (last,))
 
 
 # With XLA's generator ------------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def choice(
     aval = aval_of(a)
     if not aval.shape and not (isinstance(a, (int, np.integer)) or is_integer(aval.dtype)):
         raise TypeError(f"random.choice takes an array or an integer to choose from, got {aval.str_short()}")
-    axis_number = axis % len(aval.shape) if aval.shape else 0
+    axis_number = axis_of(axis, len(aval.shape)) if aval.shape else 0
     count = aval.shape[axis_number] if aval.shape else int(a)
     draws = math.prod(sizes)
     if draws and count <= 0:

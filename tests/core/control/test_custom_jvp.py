@@ -105,6 +105,32 @@ def test_what_does_not_move_has_zeros_of_its_type() -> None:
     assert (seen[1].dtype, seen[2].shape, seen[2].dtype, seen[2].ndim, seen[2].size) == (float0, (2,), np.float32, 1, 2)
 
 
+def scaled_product(x, y=2.0, *, scale=3.0):
+    return x * y * scale
+
+
+@functools.wraps(scaled_product)
+def wrapped_product(*args, **kwargs):
+    return scaled_product(*args, **kwargs)
+
+
+@pytest.mark.parametrize("function", [scaled_product, wrapped_product, functools.partial(scaled_product, scale=3.0)])
+@pytest.mark.parametrize("kind", ["jvp", "vjp"])
+def test_defaults_that_are_given_by_name_only_stay_the_functions_own(kind, function):
+    if kind == "jvp":
+        ruled = xs.custom_jvp(function)
+        ruled.defjvp(lambda primals, tangents: (function(*primals), 7.0 * tangents[0]))
+    else:
+        ruled = xs.custom_vjp(function)
+        ruled.defvjp(lambda x, y: (function(x, y), y), lambda y, cotangent: (7.0 * cotangent, 0.0 * y))
+    for x in (2.0, np.float32(2.0), jnp.float32(2.0)):
+        assert ruled(x) == ruled(x=x) == xs.jit(ruled)(x) == 12.0 and ruled(x, y=5.0) == 30.0
+        assert xs.grad(ruled)(x) == xs.grad(lambda x: ruled(x, y=5.0))(x) == 7.0
+        assert xs.vmap(ruled)(np.full(2, x, np.float32)).tolist() == [12.0, 12.0]
+        with pytest.raises(TypeError, match="scale cannot be given by name"):
+            ruled(x, scale=1.0)
+
+
 def test_arguments_by_name_and_by_default() -> None:
     @xs.custom_jvp
     def f(x, y=3.0):

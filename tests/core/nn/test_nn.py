@@ -7,6 +7,8 @@ import pytest
 from tests.changes_of_jax import made
 
 import xlascope as xs
+import xlascope.numpy as jnp
+from xlascope import nn, random
 
 ACTIVATIONS = Path(__file__).with_name("activations.py")
 KINKS = Path(__file__).with_name("kinks.py")
@@ -75,3 +77,29 @@ def test_a_loss_of_impossible_classes_has_a_gradient():
 
     gradient = np.asarray(xs.grad(loss)(logits))
     assert np.isfinite(gradient).all() and gradient[1, 0] == 0.0
+
+
+SUMS_OF_MANY = {
+    "logsumexp": (lambda ones: nn.logsumexp(ones), 1 + np.log(4096)),
+    "logsumexp of two axes": (lambda ones: nn.logsumexp(ones.reshape(64, 64), (0, 1)), 1 + np.log(4096)),
+    "logsumexp with factors": (lambda ones: nn.logsumexp(ones, b=ones), 1 + np.log(4096)),
+    "logsumexp of some": (lambda ones: nn.logsumexp(ones, where=ones > 0), 1 + np.log(4096)),
+    "scipy's logsumexp": (lambda ones: xs.scipy.special.logsumexp(ones), 1 + np.log(4096)),
+    "log_softmax": (lambda ones: nn.log_softmax(ones)[0], -np.log(4096)),
+    "softmax": (lambda ones: nn.softmax(ones)[0], 1 / 4096),
+    "average": (lambda ones: jnp.average(ones, weights=ones), 1),
+    "sum of weights": (lambda ones: jnp.average(ones, weights=ones, returned=True)[1], 4096),
+    "derivative of logsumexp": (lambda ones: xs.grad(lambda x: nn.logsumexp(x))(ones)[0], 1 / 4096),
+    "vmapped logsumexp": (lambda ones: xs.vmap(lambda x: nn.logsumexp(x))(ones[None])[0], 1 + np.log(4096)),
+    "dirichlet": (lambda ones: random.dirichlet(random.key(0), ones, dtype=ones.dtype).astype("float32").sum(), 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", SUMS_OF_MANY)
+def test_sums_of_many_narrow_numbers_lose_no_terms(name, dtype):
+    """A sum in bfloat16 stops to grow at 256 terms of one, and one in float16 at 2,048."""
+    function, expected = SUMS_OF_MANY[name]
+    ones = jnp.ones(4096, dtype)
+    for call in (function, function, xs.jit(function)):
+        np.testing.assert_allclose(np.asarray(call(ones), np.float64), expected, rtol=0.01)

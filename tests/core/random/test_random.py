@@ -33,6 +33,19 @@ def test_permutations_and_choices_are_of_what_was_given():
     assert len(set(np.asarray(random.choice(KEY, 10, (10,), replace=False)).tolist())) == 10
 
 
+@pytest.mark.parametrize("options", [{}, {"replace": False}, {"p": np.full(3, 1 / 3)}], ids=str)
+def test_the_axis_of_a_choice_is_an_integer_that_there_is(options):
+    x = np.arange(6).reshape(2, 3)
+    expected = np.asarray(random.choice(KEY, x, (2,), axis=1, **options))
+    for axis in (np.int64(1), -1, np.int8(-1)):
+        np.testing.assert_array_equal(random.choice(KEY, x, (2,), axis=axis, **options), expected)
+    for axis in (2, -3):
+        with pytest.raises(ValueError, match=f"axis {axis} is out of bounds"):
+            random.choice(KEY, x, (2,), axis=axis, **options)
+    logits = np.log([[0.2, 0.8], [0.5, 0.5]])
+    np.testing.assert_array_equal(random.categorical(KEY, logits, np.int64(1)), random.categorical(KEY, logits, axis=1))
+
+
 @pytest.mark.parametrize(
     ("sample", "name"),
     [

@@ -79,10 +79,10 @@ def bind_rule_arguments(
         except TypeError as error:
             raise TypeError(f"{name_of(function)}{signature}: {error}{here()}") from None
         bound.apply_defaults()
-        if bound.kwargs:
+        if named := [name for name in bound.kwargs if name in kwargs]:  # defaults of the others are the function's own
             raise TypeError(
                 f"{name_of(function)} has rules of its own, which take arguments by position: "
-                f"{', '.join(bound.kwargs)} cannot be given by name{here()}"
+                f"{', '.join(named)} cannot be given by name{here()}"
             )
         args = bound.args
         nondiff_argnums = sorted(
