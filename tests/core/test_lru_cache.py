@@ -163,7 +163,6 @@ GROWING = {
     "control/rules/arguments._signatures": "weak: wrappers that are alive and have rules",
     "panes/__init__._encoders": "one for each pane",
     "control/jit/donation._already_warned": "ends at 1,000",
-    "control/rules/arguments._signatures": "weak: one for each wrapped function, as long as it lives",
     "control/jit/trace_cache._traces_by_function": "get_or_create: 1,024 functions, as long as they live",
     "control/programs/function_staging._bodies_by_function": "get_or_create: 1,024 functions, as long as they live",
     "control/programs/composite._decompositions": "get_or_create: 256 functions, whose values lead back to them",
