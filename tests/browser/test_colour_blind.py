@@ -41,7 +41,7 @@ def test_phases_have_textures_of_their_own(new_page, found, compiled, theme):  #
     page = new_page(1440, 1600)
     judged = Judged(page)
     judged.show(state_of_all(found, compiled), theme)
-    page.add_style_tag(content=".xs-lanebar {width: 400px !important}")  # shares as wide as in a busy strip
+    page.add_style_tag(content=".xs-lanebar {width: 1200px !important; flex: none}")  # small shares are wide as well
     devices = page.context.new_cdp_session(page)
     alike = []
     for kind in ("achromatopsia", "deuteranopia"):
