@@ -76,7 +76,8 @@ def _size_step(value: ProbedValue, bounds: tuple[float, float]) -> list[Any]:
     if log is None:
         return [0, "all 0"]
     step = int((log - low) / (high - low) * STEPS) if high > low else STEPS // 2
-    return [min(STEPS - 1, step), f"{'at most ' if value.statistics is None else ''}2^{log:.1f}"]
+    power = f"2^{round(log, 1) + 0.0:.1f}"  # + 0.0 makes 0.0 of -0.0
+    return [min(STEPS - 1, step), power if value.statistics is not None else f"at most {power}"]
 
 
 def _zeros_step(stats: ValueStatistics | None) -> list[Any]:
@@ -98,7 +99,7 @@ def _limits_step(value: ProbedValue) -> list[Any]:
     below = (math.log2(value.largest) if log is None else log) - low
     distance, word = (above, "below the largest") if above <= below else (below, "above the smallest")
     step = sum(distance < limit for limit in LIMIT_DISTANCES)
-    return [step, f"2^{distance:.0f} {word}"]
+    return [step, f"2^{round(distance)} {word}"]
 
 
 def _describe(value: ProbedValue) -> str:
