@@ -249,9 +249,11 @@ def _min(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
 
 
 def _require_nonempty(x: Any, axis: Axis, initial: Any, where: Any, name: str) -> None:
-    if initial is None and where is not None:
+    if initial is not None:
+        return
+    if where is not None:
         raise ValueError(f"{name} of the elements where=... may be of none, and that has no value; give initial=...")
-    if initial is None and count_along(x, all_axes(x, axis)) == 0:
+    if 0 in shape_of(x) and count_along(x, all_axes(x, axis)) == 0:
         raise ValueError(f"{name} of no elements (shape {shape_of(x)}, axis {axis}) has no value; give initial=...")
 
 
