@@ -21,6 +21,7 @@ __all__ = ["Comparison", "Diff", "compare", "diff"]
 
 #: With ``timings="auto"``: the most seconds in which calls are made, and operations for which none is made.
 AUTO_SECONDS = 5.0
+_ALL_THE_SAME = "`%diff --timings` (timings=True) measures all the same"
 SIDE_EFFECTS = frozenset({"debug_callback", "debug_print", "io_callback"})
 
 
@@ -84,11 +85,11 @@ def _measure(subjects: Sequence[_Subject], *, is_automatic: bool) -> tuple[Timin
         return (None, why_not) if why_not else (_time_calls(subjects, float("inf")), "")
     if effects := [f"{program.record.function} calls Python for its effects ({name})"
                    for _, program in subjects if (name := _side_effect(program))]:  # fmt: skip
-        return None, f"{effects[0]}, which would happen in each measured call; `%diff --timings` (timings=True) measures all the same"
+        return None, f"{effects[0]}, which would happen in each measured call; {_ALL_THE_SAME}"
     try:
         return _time_calls(subjects, AUTO_SECONDS), ""
     except TooSlowError as error:
-        return None, f"{error}; `%diff --timings` (timings=True) measures all the same"
+        return None, f"{error}; {_ALL_THE_SAME}"
     except Exception as error:
         return None, f"a call failed ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
 
