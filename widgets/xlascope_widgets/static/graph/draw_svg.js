@@ -218,7 +218,7 @@ export function getCardOffsets(equation) {
  * @param {GraphNode} node
  * @param {number} [up] how much larger than usual they are
  */
-export const countLetters = (node, up = 1) => Math.floor((node.w - 12) / SUB_LETTER / up);
+export const countLetters = (node, up = 1) => Math.floor((node.w - 16) / SUB_LETTER / up);
 
 /** @param {GraphNode} node @param {number} up */
 export const countTitleLetters = (node, up) => Math.max(3, Math.floor((node.w - 10) / TITLE_LETTER / up));

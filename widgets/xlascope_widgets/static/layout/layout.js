@@ -33,6 +33,7 @@ const ROOMS = [
   { beside: 2, ends: false },
   { beside: 1, ends: false },
   { beside: 1, ends: false, widest: 132 },
+  { beside: 1, ends: false, widest: 112 },
 ];
 const MOST_NARROWED = 80;
 
@@ -130,7 +131,7 @@ function sizeNode(program, node, open, room) {
     room.widest ?? (room.beside > 1 ? WIDEST : NARROWEST),
     Math.max(least, 22 + Math.max(title, words.sub.length * SUB_LETTER)),
   );
-  node.title = shorten(words.title, Math.floor((node.w - 14) / TITLE_LETTER) - (equation?.bodies ? 2 : 0));
+  node.title = shorten(words.title, Math.floor((node.w - 18) / TITLE_LETTER) - (equation?.bodies ? 2 : 0));
   node.h = LEAF;
 }
 
