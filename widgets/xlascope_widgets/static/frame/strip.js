@@ -169,7 +169,7 @@ function drawBusyBars(program) {
       el(
         "span",
         { class: "xs-muted" },
-        el("span", { class: "xs-medium" }, `${device.name} `),
+        el("span", { class: "xs-wide" }, `${device.name} `),
         `${formatPercent(device.busy)} busy`,
       ),
     );
