@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
@@ -50,7 +51,7 @@ class WatchedCell:
         self._record_cache = record_cache
         self._view = view
         self._thread = threading.get_ident()
-        self._shown = self._received = False
+        self._shown = self._received = self._has_ended = False
         self._introduced: set[int | None] = set()
         self._failed: set[str] = set()
         self._sampler = Sampler(first=self._note_call, holds_arguments=True)
@@ -64,7 +65,7 @@ class WatchedCell:
 
     def start(self) -> None:
         """Start watching."""
-        self._accountant = TimeAccountant(self._sampler.read_calls)
+        self._accountant = TimeAccountant(self._sampler.read_calls, on_progress=self._show_progress)
         self._subscription = records.watch(self._receive)
         self._sampler.start()
         self._accountant.start()
@@ -76,11 +77,12 @@ class WatchedCell:
 
     def finish(self, result: ExecutionResult | None = None) -> None:
         """Stop watching; show the final state, and the cell's error if it raised one; ``result`` is IPython's."""
+        self._has_ended = True
         self._accountant.stop()
         self._sampler.stop()
         if self._subscription is not None:
             self._subscription.close()
-        self.time_account = self._build_account()
+        self.time_account = self._build_account(self._accountant.build_record)
         if not self._received:
             return
         error = (result.error_before_exec or result.error_in_exec) if result is not None else None
@@ -102,11 +104,19 @@ class WatchedCell:
             LATEST.store(*self._sampler.take_calls(), last_call(self._shell))
             self._view.receive(health)
 
-    def _build_account(self) -> TimeAccount | None:
+    def _show_progress(self) -> None:
+        """Send the account of the cell so far to the view, on a thread of the accountant's."""
+        account = self._build_account(self._accountant.build_snapshot) if self._shown else None
+        if account is not None and not self._has_ended:
+            self._view.receive(account)
+
+    def _build_account(self, build: Callable[[str, Iterable[Executed]], TimeAccount | None]) -> TimeAccount | None:
         try:
-            account = self._accountant.build_record(f"In[{cell_number(self._shell)}]", self._executed.values())
+            account = build(f"In[{cell_number(self._shell)}]", list(self._executed.values()))
         except Exception:
             _log.exception("xlascope has no account of this cell's time")
+            return None
+        if account is None:
             return None
         titled = with_cell_title(account, self._shell)
         assert isinstance(titled, TimeAccount)

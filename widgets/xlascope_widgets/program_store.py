@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,8 @@ from .compared_programs import AFTER, records_of_both
 MAX_PROGRAMS = 1_000
 #: The maximum number of functions that are compared with the next run of a cell.
 MAX_COMPARED_FUNCTIONS = 8
+#: What names of internal functions on keys of random numbers begin with.
+_INTERNAL_NAMES = re.compile("^_?(threefry|rbg|unsafe_rbg)_(?=split|fold_in|seed)")
 
 
 def are_identical(first: Iterable[Record | None], second: Iterable[Record | None]) -> bool:
@@ -142,8 +145,8 @@ class ProgramState(Stages):
 
     @property
     def title(self) -> str:
-        """Return the name to display: of an operation without the underscore of internal functions."""
-        return self.function.lstrip("_") if self.is_operation else self.function
+        """Return the name to display: of an operation as its user called it: ``random.split``."""
+        return _INTERNAL_NAMES.sub("random.", self.function).lstrip("_") if self.is_operation else self.function
 
     @property
     def weight(self) -> tuple[bool, float, int]:

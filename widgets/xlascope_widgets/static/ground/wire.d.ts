@@ -353,6 +353,8 @@ export interface Diff {
   equations: [sign: Sign, before: string | null, after: string | null, changed: string, detail: string][];
   kernels: [kind: string, before: string[], after: string[], detail: string][];
   timing?: { seconds: [number[], number[]]; words: [string, string]; verdict: string; source: string };
+  /** Why there is no timing. */
+  unmeasured?: string;
 }
 
 /** What moves while a cell runs, whole each time. */

@@ -82,7 +82,7 @@ export function drawHottest(store, state) {
 
 /** @param {string} text @param {string} [order] @param {string} [current] @param {string} [tip] */
 function drawHeading(text, order, current, tip) {
-  const side = NUMBERS.has(text) ? "xs-right" : null;
+  const side = NUMBERS.has(text) ? `xs-right${text.endsWith("/s") ? " xs-rate" : ""}` : null;
   if (!order) return el("th", { class: side, title: tip, scope: "col" }, text);
   return el(
     "th",
@@ -130,8 +130,8 @@ function drawKernelRows(program, order) {
       ),
       el("td", { class: "xs-right", title: runs > 1.5 ? `${pluralize(runs, "run")} a call` : null }, formatTime(time)),
       drawShareCell(share),
-      el("td", { class: "xs-right" }, flops ? `${formatFlops(flops)}/s` : ""),
-      el("td", { class: "xs-right" }, bytes ? `${formatBytes(bytes)}/s` : ""),
+      el("td", { class: "xs-right xs-rate" }, flops ? `${formatFlops(flops)}/s` : ""),
+      el("td", { class: "xs-right xs-rate" }, bytes ? `${formatBytes(bytes)}/s` : ""),
       el("td", {}, bound ?? ""),
       el(
         "td",
