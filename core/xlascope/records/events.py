@@ -117,7 +117,8 @@ class Compiled:
 
     For a program that is partitioned among devices, ``mesh`` describes the mesh (``x=4, y=2``);
     ``inputs_lie`` and ``outputs_lie`` are the PartitionSpecs of the jaxpr's constants and inputs, and of its
-    outputs, as XLA reports them.
+    outputs, as XLA reports them. ``processes`` are the numbers of the processes that the ``devices`` belong to, in
+    the same order, empty where all belong to one.
     """
 
     program: int
@@ -142,6 +143,7 @@ class Compiled:
     outputs_lie: tuple[str, ...] = ()
     kept: tuple[EquationPath, ...] = ()
     quick: bool = False
+    processes: tuple[int, ...] = ()
 
     @property
     def unread(self) -> bool:

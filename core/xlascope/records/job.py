@@ -41,7 +41,7 @@ class SharedCalls:
     ``digest`` is equal in all of these processes and for this program alone. ``calls`` is their number so far;
     ``numbers`` are those of the calls that were timed, from 0 and increasing, ``began`` when each was made and
     ``ended`` when its results were ready. With ``synchronizes`` no process can end a call before all have begun it: the
-    program has a collective among all of them. ``event`` says what was done together; ``program`` is None for a barrier.
+    program has a collective among all of them. ``event`` says what they do together; ``program`` is None for a barrier.
     """
 
     program: int | None

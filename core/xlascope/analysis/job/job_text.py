@@ -20,7 +20,7 @@ CLOCK_NOTE = (
 
 
 def job_text(report: JobReport) -> str:
-    """Return a report as text.
+    r"""Return a report as text.
 
     >>> clock = JobClock(0.25, 0.001, 0.2, 0.3, meetings=9)
     >>> members = [JobMember(0, "n1", 7, (), "ended", 4.0, 1.0, 2.0, 0, JobClock(0.0, 0.0, 0.0, 0.0)),
@@ -136,8 +136,8 @@ def _pace_row(pace: JobPace) -> tuple[str, ...]:
 
 def describe_collective(program: SharedProgram, collective: JobCollective) -> str:
     """Return a collective with its bytes, its operation and line, its times, and who comes last, in words."""
-    place = f" for {plain(collective.operation, 40)}{where(collective.source)}" if collective.operation else ""
-    head = f"{plain(collective.kernel, 40)} ({collective.kind}, {size(collective.bytes)}){place}"
+    purpose = f" for {plain(collective.operation, 40)}{where(collective.source)}" if collective.operation else ""
+    head = f"{plain(collective.kernel, 40)} ({collective.kind}, {size(collective.bytes)}){purpose}"
     if not collective.seconds:
         return f"{head}: not profiled in all processes"
     times = ", ".join(
@@ -157,8 +157,8 @@ def describe_difference(difference: JobDifference) -> str:
     """Return a difference as one line."""
     numbers = difference.processes
     listed = f"process{'es' if len(numbers) > 1 else ''} {', '.join(map(str, numbers[:16]))}"
-    place = where(difference.source)
-    return f"  {listed}: {plain(difference.function, MAX_NAME_CHARS)}{place} {plain(difference.text, 500)}"
+    name = f"{plain(difference.function, MAX_NAME_CHARS)}{where(difference.source)}"
+    return f"  {listed}: {name} {plain(difference.text, 500)}"
 
 
 def _table(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:

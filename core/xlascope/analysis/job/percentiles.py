@@ -19,7 +19,7 @@ def percentile(values: Iterable[float], fraction: float) -> float | None:
     ordered = sorted(values)
     if not ordered:
         return None
-    place = fraction * (len(ordered) - 1)
-    index = int(place)
+    position = fraction * (len(ordered) - 1)
+    index = int(position)
     above = ordered[min(index + 1, len(ordered) - 1)]
-    return ordered[index] + (place - index) * (above - ordered[index])
+    return ordered[index] + (position - index) * (above - ordered[index])

@@ -18,6 +18,8 @@ MAX_STEPS, MAX_PROGRAMS = 120, 40
 #: A process stands out if it is last in more calls than this fraction, or if others wait for it inside of programs for
 #: more than this fraction of a call.
 LAST_FRACTION, INSIDE_FRACTION = 0.5, 0.05
+#: Fewer profiled calls say nothing of who is waited for: the first ones compile.
+MIN_PROFILED_CALLS = 3
 
 #: When a call was ready to begin (no earlier one was running) and ended, by number, on the reference clock.
 Calls = Mapping[int, tuple[float, float]]
@@ -89,6 +91,8 @@ def _join_program(
     last = [_find_last(step, numbers, tolerance) for step in steps]
     programs = {number: group[number].program for number in numbers}
     inside = collective_seconds(processes, programs)
+    collectives = find_collectives(processes, programs)
+    profiled = min((collective.runs for collective in collectives), default=0)
     paces = tuple(
         _make_pace(i, number, group[number], steps, last.count(number), inside.get(number))
         for i, number in enumerate(numbers)
@@ -103,9 +107,9 @@ def _join_program(
         len(compared),
         paces,
         tuple(steps[-MAX_STEPS:]),
-        find_collectives(processes, programs),
+        collectives,
         build_lanes(processes, programs),
-        _find_slowest(paces, len(steps)),
+        _find_slowest(paces, len(steps), profiled >= MIN_PROFILED_CALLS),
     )
 
 
@@ -147,17 +151,18 @@ def _make_pace(
     )
 
 
-def _find_slowest(paces: Sequence[JobPace], steps: int) -> int | None:
+def _find_slowest(paces: Sequence[JobPace], steps: int, is_profiled: bool) -> int | None:
     """Return the process that the others wait for most, None if none stands out.
 
-    That is one that comes last to most calls, or inside of them the one for which the others wait in collectives.
+    That is one that comes last to most of the ``steps``, or where enough of them ``is_profiled`` the one for which the
+    others wait in collectives.
     """
     late = max(paces, key=lambda pace: pace.last)
     if steps and late.last > LAST_FRACTION * steps:
         return late.process
     waits = [pace.waits_inside for pace in paces if pace.waits_inside is not None]
     period = median(pace.period for pace in paces if pace.period is not None)
-    if len(waits) < len(paces) or not period:
+    if len(waits) < len(paces) or not period or not is_profiled:
         return None
     slowest = min(paces, key=lambda pace: pace.waits_inside or 0.0)
     rest = median(pace.waits_inside or 0.0 for pace in paces if pace is not slowest) or 0.0

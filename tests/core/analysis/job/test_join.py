@@ -186,7 +186,7 @@ REFUSED = {
     "unequal lengths": (content(synthetic.run(0, 2), synthetic.shared(ROW, numbers=(1,))), "equally long"),
     "too many programs": (content(synthetic.run(0, 2), *[synthetic.shared(ROW)] * 257), "at most 256"),
     "a text for a time": (
-        b'{"xlascope_records": 1, "records": [{"kind": "JobProcess", "program": null, "function": "f", "time": "now"}]}',
+        b'{"xlascope_records": 1, "records": [{"kind": "JobProcess", "program": 1, "function": "f", "time": "now"}]}',
         "JobProcess.time",
     ),
 }  # fmt: skip
