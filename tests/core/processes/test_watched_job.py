@@ -62,7 +62,7 @@ def test_the_report_says_who_is_late_and_what_differs(watched):
     assert step.slowest == 1 and step.paces[1].arrival > 0.01 and step.paces[0].waits > 0.01
     (collective,) = step.collectives
     assert collective.kind == "all-reduce" and collective.operation == "reduce_sum"
-    assert Path(collective.source.file).name == "watched_job.py" and collective.source.line == 22
+    assert Path(collective.source.file).name == "watched_job.py" and collective.source.line == 17
     retraced = [difference for difference in report.differences if difference.kind == "retrace"]
     assert [difference.processes for difference in retraced] == [(1,)] and "f32[2] → f32[3]" in retraced[0].text
 
@@ -76,7 +76,7 @@ def test_show_joins_a_folder(suffix, watched, tmp_path, capsys):
         assert main(["show", str(output)]) == 0
     text = output.read_text() if suffix == ".txt" else capsys.readouterr().out
     assert "a job of 2 processes" in text and "the others wait for process 1" in text
-    assert "all-reduce" in text and "watched_job.py:22" in text
+    assert "all-reduce" in text and "watched_job.py:17" in text
 
 
 def test_show_says_what_is_wrong_with_a_folder(watched, tmp_path, capsys):
