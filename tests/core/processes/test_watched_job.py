@@ -92,6 +92,21 @@ def test_show_says_what_is_wrong_with_a_folder(watched, tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_four_processes_have_one_report(tmp_path):
+    folder = tmp_path / "runs"
+    ended = run_job(commands(folder, 4), ENVIRONMENT)
+    assert [process.status for process in ended] == [0] * 4, ended
+    report = load_job([folder])
+    step = next(program for program in report.programs if program.function == "step")
+    assert [member.number for member in report.members] == [0, 1, 2, 3] and not report.notes
+    assert step.processes == (0, 1, 2, 3) and step.compared == 20 and step.slowest == 1
+    for member in report.members:
+        assert member.clock.low - 1e-3 <= 0.0 <= member.clock.high + 1e-3
+    paths = sorted(folder.glob("*.json"))
+    assert load_job(paths) == report and load_job(paths[:3]).notes == ("no records of process 3",)
+
+
+@pytest.mark.slow
 def test_a_killed_process_leaves_what_it_has(tmp_path):
     """Each process of a job writes its records every now and then; the others write theirs when they fail."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": os.environ | ENVIRONMENT}
