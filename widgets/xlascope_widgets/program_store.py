@@ -20,9 +20,12 @@ from xlascope.records import (
     Compiled,
     Diagnosis,
     Failure,
+    JobProcess,
+    JobReport,
     Record,
     Scaled,
     ScriptRun,
+    SharedCalls,
     TimeAccount,
     Traced,
 )
@@ -175,6 +178,8 @@ class ProgramStore:
     scaled: list[Scaled] = field(default_factory=list)
     #: The watched script that ran these programs, if any.
     script: ScriptRun | None = None
+    #: The report of the job of several processes, if these records are one.
+    job: JobReport | None = None
     #: The account of the time of the cell or script.
     time_account: TimeAccount | None = None
 
@@ -193,6 +198,11 @@ class ProgramStore:
             return True
         if isinstance(record, TimeAccount):
             self.time_account = record
+            return False
+        if isinstance(record, JobReport):
+            self.job = record
+            return True
+        if isinstance(record, JobProcess | SharedCalls):
             return False
         if record.program is None:
             self.failures.append(record)
