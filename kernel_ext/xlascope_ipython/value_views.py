@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from xlascope import tree
 from xlascope.inspect.arrays.array_store import ArrayStore
 from xlascope.inspect.arrays.host_array import MAX_FREE_MEMORY_SHARE, free_bytes
-from xlascope.inspect.arrays.look import ARRAYS
+from xlascope.inspect.arrays.look import ARRAYS, Look
 from xlascope.inspect.producers import Query, program_of
 from xlascope.inspect.values import value_listeners
 from xlascope.records import EquationPath, ValueReport
@@ -61,6 +61,10 @@ class ValueViews:
         """Release all arguments."""
         with self._lock:
             self._calls.clear()
+
+    def add(self, looked: Look) -> str:
+        """Return the handle of an array that the user looks at."""
+        return self._arrays.add(looked.array, looked.name, looked.facts)
 
     def open(self, question: JSON) -> JSON:
         """Return the description of an array: of ``question["handle"]``, or of a value that is computed again.

@@ -9,6 +9,7 @@ A question is about a call (``f, *args``), which xlascope traces and for which i
 a :class:`Program`: StableHLO of any origin, which needs no engine.
 """
 
+from .arrays.host_array import UnviewableArrayError
 from .arrays.look import Look, look
 from .comparing.diff import Comparison, Diff, compare, diff
 from .comparing.what_if import ChangeError, WhatIf, what_if
@@ -44,6 +45,7 @@ __all__ = [
     "RecompileLog",
     "Renderer",
     "Source",
+    "UnviewableArrayError",
     "Values",
     "WhatIf",
     "call",

@@ -30,6 +30,8 @@ from .value_probes import State
 from .value_runs import twin_executable
 from .value_twin import Site, Twin, TwinInterpreter, twin_of
 
+#: The iteration that stands for the last one.
+LAST = -1
 #: The number of iterations of a loop whose length is not known before it runs.
 UNKNOWN_LENGTH = -1
 
@@ -133,7 +135,8 @@ def capture(
         shape, dtype = (*shape, dtype.words), np.dtype(np.uint32)
     _check_size(math.prod(shape) * dtype.itemsize, max_bytes)
     chosen = tuple(_fit(number, length) for number, length in zip(iterations, place.loops, strict=False))
-    chosen = chosen if len(chosen) == len(place.loops) else ()
+    if len(chosen) < len(place.loops) or all(number == LAST for number in iterations):
+        chosen = ()
     twin = twin_of(program, Capture(position, index, shape, dtype, chosen), frozenset([path]))
     if not twin.sites:
         raise QuestionError("this value cannot be computed again: conditions of loops are not looked at")
