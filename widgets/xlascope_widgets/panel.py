@@ -79,7 +79,11 @@ class Panel(PageWidget):
         traits |= {"questions": [SHARE_QUESTION]}
         if answer is not None:
             traits |= {
-                "questions": [SHARE_QUESTION, *answer.questions, *([LOOK_QUESTION] if answer.arrays is not None else [])],
+                "questions": [
+                    SHARE_QUESTION,
+                    *answer.questions,
+                    *([LOOK_QUESTION] if answer.arrays is not None else []),
+                ],
                 "targets": list(answer.targets),
                 "missing": dict(answer.install_hints),
             }

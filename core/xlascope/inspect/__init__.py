@@ -2,8 +2,9 @@
 
 ``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` also compile, ``timings`` also runs and measures,
 and ``doctor`` then reports performance problems. ``target`` and ``targets`` compile for hardware that is not
-present, ``scaling`` for growing numbers of devices, and ``what_if`` changes one thing and compares. ``values`` runs a
-call and says where a NaN is born, ``look`` shows an array. Each returns an :class:`Inspection`, which holds records, prints as text, and converts to JSON.
+present, ``scaling`` for growing numbers of devices, and ``what_if`` changes one thing and compares. ``values``
+runs a call and says where a NaN is born, ``look`` shows an array. Each returns an :class:`Inspection`, which
+holds records, prints as text, and converts to JSON.
 
 A question is about a call (``f, *args``), which xlascope traces and for which it starts its engine, or about
 a :class:`Program`: StableHLO of any origin, which needs no engine.

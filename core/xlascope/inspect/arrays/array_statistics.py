@@ -16,6 +16,8 @@ from .host_array import HostArray, to_numbers
 MIN_EXPONENT, MAX_EXPONENT = -127, 127
 #: The number of elements from which a histogram is of every so many of them.
 MAX_HISTOGRAM_ELEMENTS, HISTOGRAM_STRIDE = 1 << 16, 8
+#: The largest magnitude whose square is summed in float64.
+MAX_SQUARED = 1e150
 #: The number of distinct keys that are counted at most.
 MAX_DISTINCT_KEYS = 1 << 20
 
@@ -47,15 +49,14 @@ def measure_array(array: HostArray) -> ArrayFacts:
     sums = _Sums(_smallest_normal(array), HISTOGRAM_STRIDE if array.size > MAX_HISTOGRAM_ELEMENTS else 1)
     for first, values in array.iterate_chunks():
         sums.add(first, to_numbers(values))
-    return ArrayFacts(
-        sums.statistics(),
-        *(None if number is None else _unravel(number, array) for number in (sums.first_nan, sums.first_inf)),
-        None if sums.largest_at is None else _unravel(sums.largest_at, array),
+    first_nan, first_inf, largest = (
+        _unravel(number, array) for number in (sums.first_nan, sums.first_inf, sums.largest_at)
     )
+    return ArrayFacts(sums.statistics(), first_nan, first_inf, largest)
 
 
-def _unravel(number: int, array: HostArray) -> Position:
-    return tuple(map(int, np.unravel_index(number, array.shape)))
+def _unravel(number: int | None, array: HostArray) -> Position | None:
+    return None if number is None else tuple(map(int, np.unravel_index(number, array.shape)))
 
 
 def _count_distinct(array: HostArray) -> int | None:
@@ -92,7 +93,7 @@ class _Sums:
     negatives: int = 0
     finite: int = 0
     total: Any = 0
-    squares: float = 0.0
+    squares: Any = 0.0
     minimum: Any = None
     maximum: Any = None
     first_nan: int | None = None
@@ -144,7 +145,10 @@ class _Sums:
             self.subnormals += int(np.count_nonzero((np.abs(values) < self.smallest_normal) & (values != 0)))
         wide = values.astype(np.float64)
         self.total += float(wide.sum()) if values.dtype.kind == "f" else _exact_sum(values)
-        self.squares += float(np.dot(wide, wide))
+        if max(-low, high) > MAX_SQUARED:
+            wide = wide.astype(np.longdouble)
+        with np.errstate(over="ignore"):  # where long doubles are no longer than others
+            self.squares += np.dot(wide, wide)
 
     def _add_largest(self, first: int, values: Any) -> None:
         """Find the largest finite magnitude; its first element where there are several."""

@@ -98,13 +98,13 @@ class HostArray:
 
 def to_numbers(values: Any) -> Any:
     """Return elements in a dtype of NumPy's own in which each has its value: small floats as float32."""
-    kind = dtype_kind(values.dtype)
-    if values.dtype.kind == "V" or values.dtype.name.startswith(("bfloat", "float8", "float4", "float6", "int", "uint")):
-        if kind == "f":
-            return values.astype(np.float32)
-        if values.dtype.kind not in "iu":
-            return values.astype(np.int8 if kind == "i" else np.uint8)
-    return values
+    dtype = values.dtype
+    if dtype.isbuiltin == 1:
+        return values
+    if dtype.isbuiltin == 0:  # another order of bytes
+        return values.astype(dtype.newbyteorder("="))
+    kind = dtype_kind(dtype)
+    return values.astype(np.float32 if kind == "f" else np.int8 if kind == "i" else np.uint8)
 
 
 def _chunk_indices(shape: Sequence[int], most: int) -> Iterator[tuple[Index, int]]:

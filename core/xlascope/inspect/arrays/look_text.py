@@ -87,10 +87,18 @@ def _draw(host: HostArray) -> Iterator[str]:
     finite = largest[np.isfinite(largest)]
     top = float(finite.max()) if finite.size else 0.0
     for row in range(low.shape[0]):
-        yield "|" + "".join(
-            "N" if _is_set(nans, row, column) else "I" if _is_set(infs, row, column) else _shade(largest[row, column], top)
-            for column in range(low.shape[1])
-        ) + "|"
+        yield (
+            "|"
+            + "".join(
+                "N"
+                if _is_set(nans, row, column)
+                else "I"
+                if _is_set(infs, row, column)
+                else _shade(largest[row, column], top)
+                for column in range(low.shape[1])
+            )
+            + "|"
+        )
 
 
 def _title(host: HostArray, piece: Any, at: Position) -> str:

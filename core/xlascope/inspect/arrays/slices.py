@@ -105,9 +105,7 @@ def _pad(at: Sequence[int], array: HostArray) -> list[int]:
     return [*at, *[0] * len(array.shape)][: len(array.shape)]
 
 
-def _fit_window(
-    window: tuple[int, int, int, int] | None, rows: int, columns: int
-) -> tuple[int, int, int, int]:
+def _fit_window(window: tuple[int, int, int, int] | None, rows: int, columns: int) -> tuple[int, int, int, int]:
     if window is None:
         return 0, rows, 0, columns
     top, bottom, left, right = window
@@ -133,7 +131,9 @@ def _select_part(array: HostArray, values: Any, part: ComplexPart) -> Any:
     """Return elements as real numbers."""
     if array.kind != "complex":
         return to_numbers(values)
-    return {"abs": np.abs, "real": np.real, "imag": np.imag}[part](values)
+    if part == "abs":
+        return np.abs(values)
+    return values.real if part == "real" else values.imag
 
 
 def _reduce_rows(read: Any, first: int, window: tuple[int, int, int, int], block: tuple[int, int]) -> tuple[Any, ...]:

@@ -13,8 +13,8 @@ from ...analysis.doctor import Copied, Narrowed
 from ...control.jit.jitted import Jitted
 from ...control.jit.program_calls import find_program_call
 from ...ir.avals import ShapeDtypeStruct
-from ...runtime.boot import enable_x64
 from ...records.values import Position
+from ...runtime.boot import enable_x64
 from ...runtime.errors import JaxRuntimeError
 from ...xla.materialization.policy import resolve_policy
 from ..inspection_scope import inspection

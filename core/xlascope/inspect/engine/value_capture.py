@@ -17,6 +17,7 @@ from ...ir.operation import Operation
 from ...key_types import is_key
 from ...operations.bits import bitwise_and, bitwise_or
 from ...operations.comparisons import eq
+from ...operations.conversion import convert_element_type
 from ...operations.random_keys import random_unwrap
 from ...operations.selection import select
 from ...operations.shapes import broadcast_in_dim, full, reshape
@@ -62,6 +63,8 @@ class Capture:
     def measure(self, x: Any) -> State:
         """Return the state of the value."""
         words = random_unwrap(x) if is_key(aval_of(x).dtype) else x
+        if aval_of(words).dtype != self.dtype:  # a literal of Python, which is wider while 64 bits are enabled
+            words = convert_element_type(words, self.dtype)
         return [reshape(words, (1, *self.shape)), full((1,), np.bool_(True))]
 
     def mark(self, state: State, results: Sequence[Any]) -> State:
@@ -92,16 +95,14 @@ class Capture:
 class CaptureInterpreter(TwinInterpreter):
     """Interpreter of twins that return one value, of any type, without barriers."""
 
-    probe: Capture
-
     def _apply(
         self, path: EquationPath, operation: Operation, operands: Sequence[Any], is_literal: Sequence[bool]
     ) -> Sequence[Any]:
         results = super()._apply(path, operation, operands, is_literal)
-        if self.selection is not None and path in self.selection:
-            values = results if self.probe.position == "result" else operands
-            value = values[self.probe.index]
-            self._add_state(self._measure(value, ()), Site(path, self.probe.position, self.probe.index))
+        probe = self.probe
+        if isinstance(probe, Capture) and self.selection is not None and path in self.selection:
+            value = (results if probe.position == "result" else operands)[probe.index]
+            self._add_state(self._measure(value, ()), Site(path, probe.position, probe.index))
         return results
 
     def _probe_equation(
@@ -130,9 +131,10 @@ def capture(
     if position == "argument":
         return CapturedValue((*program.consts, *call.arguments.operands)[index], (), (), 1)
     place = _find_place(program, path, position, index)
+    key_type: Any = place.aval.dtype if is_key(place.aval.dtype) else None
     shape, dtype = place.aval.shape, place.aval.dtype
-    if is_key(dtype):
-        shape, dtype = (*shape, dtype.words), np.dtype(np.uint32)
+    if key_type is not None:
+        shape, dtype = (*shape, key_type.words), np.dtype(np.uint32)
     _check_size(math.prod(shape) * dtype.itemsize, max_bytes)
     chosen = tuple(_fit(number, length) for number, length in zip(iterations, place.loops, strict=False))
     if len(chosen) < len(place.loops) or all(number == LAST for number in iterations):
@@ -146,11 +148,10 @@ def capture(
     values, is_computed = executable(call.put_operands(executable), call.avals)
     if not np.asarray(is_computed).any():
         raise QuestionError(_describe_missing(place, chosen))
-    array = np.asarray(values)  # on a CPU a view: one axis is taken off without a copy
+    array: Any = np.asarray(values)  # on a CPU a view: one axis is taken off without a copy
     array = array if devices > 1 else array[0]
-    return CapturedValue(
-        keys_from_words(array, place.aval.dtype) if is_key(place.aval.dtype) else array, place.loops, chosen, devices
-    )
+    array = array if key_type is None else keys_from_words(array, key_type)
+    return CapturedValue(array, place.loops, chosen, devices)
 
 
 def _describe_missing(place: _Place, chosen: Sequence[int]) -> str:

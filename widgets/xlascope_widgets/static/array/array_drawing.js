@@ -164,7 +164,7 @@ export function drawLegend(cells, map) {
   const { scale } = map;
   const marks = new Set(Array.from({ length: cells.minimum.length }, (_, at) => getMark(cells, at)));
   return [
-    formatShort(scale.low),
+    scale.low === scale.high ? "all" : formatShort(scale.low),
     el("i", { class: "xs-heat-scale", style: `background:${scale.gradient}` }),
     `${scale.isDiverging ? "0 in the middle, " : ""}${formatShort(scale.high)}`,
     /** @type {("nan"|"inf")[]} */ (["nan", "inf"])

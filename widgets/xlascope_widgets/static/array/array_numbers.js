@@ -50,7 +50,7 @@ export function decodeCells({ size, window, block, cells, parts, buffers }) {
 export function formatExact(value, digits) {
   if (typeof value !== "number" || digits == null) return String(value);
   if (Number.isNaN(value)) return "NaN";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
   if (Object.is(value, -0)) return "-0";
   if (digits >= 52 || value === 0) return String(value);
   // Half of the distance to the next number, and half again at a power of two.

@@ -37,7 +37,8 @@ export class ColourScale {
       const part = (Math.sign(value) * Math.log1p(Math.abs(value) / this.unit)) / this.top;
       return this.isDiverging ? (part + 1) / 2 : part;
     }
-    return this.high > this.low ? (value - this.low) / (this.high - this.low) : this.isDiverging ? 0.5 : 1;
+    // Of equal numbers, 0 has the colour of the least.
+    return this.high > this.low ? (value - this.low) / (this.high - this.low) : value ? 0.5 : 0;
   }
 
   /** @param {number} value @returns {Colour} */
