@@ -64,11 +64,11 @@ def _colour(number: float, low: float, high: float) -> Colour:
     return _interpolate(_SEQUENTIAL, (number - low) / (high - low) if high > low else 1.0)
 
 
-def _interpolate(colours: tuple[Colour, ...], place: float) -> Colour:
-    place = min(1.0, max(0.0, place)) * (len(colours) - 1)
-    at = min(len(colours) - 2, int(place))
+def _interpolate(colours: tuple[Colour, ...], fraction: float) -> Colour:
+    fraction = min(1.0, max(0.0, fraction)) * (len(colours) - 1)
+    at = min(len(colours) - 2, int(fraction))
     first, second = colours[at], colours[at + 1]
-    red, green, blue = (round(a + (b - a) * (place - at)) for a, b in zip(first, second, strict=True))
+    red, green, blue = (round(a + (b - a) * (fraction - at)) for a, b in zip(first, second, strict=True))
     return red, green, blue
 
 

@@ -159,10 +159,10 @@ def _draw_births(births: Sequence[Birth], program: ProgramState) -> Iterator[JSO
 def _draw_operand(operand: ProbedValue, birth: Birth) -> JSON:
     name = operand.label or operand.name
     kind = Variable(operand.name, operand.shape, operand.dtype, False).type_text
-    place = {"path": birth.path, "position": "operand", "index": operand.index, "iterations": birth.iterations}
+    question = {"path": birth.path, "position": "operand", "index": operand.index, "iterations": birth.iterations}
     look = el(
         "button",
-        {"class": "xs-link", "type": "button", "data-look": json.dumps(place), "title": "show its elements"},
+        {"class": "xs-link", "type": "button", "data-look": json.dumps(question), "title": "show its elements"},
         "look into it",
     )
     words = f"{name}: {kind}, {_describe(operand).removeprefix('values: ')} "

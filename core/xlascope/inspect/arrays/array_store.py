@@ -17,7 +17,7 @@ from ...dtypes import finfo
 from ...records.programs import Variable
 from .array_statistics import ArrayFacts, measure_array
 from .host_array import MAX_FREE_MEMORY_SHARE, HostArray, free_bytes
-from .slices import Slice, SliceRequest, default_request, read_slice
+from .slices import ArraySlice, SliceRequest, default_request, read_slice
 
 JSON = dict[str, Any]
 
@@ -161,7 +161,7 @@ def encode_facts(host: HostArray, facts: ArrayFacts) -> JSON:
 _ENCODINGS = {"float32": "f4", "float64": "f8", "int64": "i8", "uint64": "u8", "int32": "i4", "uint32": "u4"}
 
 
-def encode_slice(piece: Slice) -> tuple[JSON, list[bytes]]:
+def encode_slice(piece: ArraySlice) -> tuple[JSON, list[bytes]]:
     """Return a slice as JSON and buffers in the order of ``parts``."""
     buffers, parts = [], []
     for name, values in piece._asdict().items():

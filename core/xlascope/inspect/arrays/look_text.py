@@ -27,8 +27,8 @@ def look_text(host: HostArray, facts: ArrayFacts, name: str) -> str:
 def _describe(host: HostArray, facts: ArrayFacts, name: str) -> Iterator[str]:
     shape = host.shape[:-1] if host.kind == "key" else host.shape
     kind = Variable(name, shape, host.dtype, False).type_text
-    place = f", {host.sharding}" if host.sharding else ""
-    yield f"{name or 'array'}: {kind}, {format_size(host.nbytes)}{place}"
+    sharding = f", {host.sharding}" if host.sharding else ""
+    yield f"{name or 'array'}: {kind}, {format_size(host.nbytes)}{sharding}"
     stats = facts.statistics
     if host.kind == "key":
         distinct = facts.distinct_keys

@@ -16,7 +16,7 @@ ComplexPart = Literal["abs", "real", "imag"]
 
 
 class SliceRequest(NamedTuple):
-    """Slice to show: its axes, the indices along all axes, a window, and the number of cells there is room for.
+    """ArraySlice to show: its axes, the indices along all axes, a window, and the number of cells there is room for.
 
     ``rows`` and ``columns`` are axes, None where the slice has a single row or column. ``at`` has an index for each
     axis, of which those of the two axes are ignored. ``window`` is (first row, last row + 1, first column, last column
@@ -31,8 +31,8 @@ class SliceRequest(NamedTuple):
     part: ComplexPart = "abs"
 
 
-class Slice(NamedTuple):
-    """Slice of an array as cells, each an element or a block of them.
+class ArraySlice(NamedTuple):
+    """ArraySlice of an array as cells, each an element or a block of them.
 
     ``size`` is that of the slice, ``window`` the part of it that is shown, ``block`` the number of rows and columns of
     elements that a cell stands for; the last blocks may be smaller. ``minimum``, ``maximum`` and ``mean`` are 2-D: of
@@ -51,7 +51,7 @@ class Slice(NamedTuple):
     infs: Any = None
 
 
-def read_slice(array: HostArray, request: SliceRequest) -> Slice:
+def read_slice(array: HostArray, request: SliceRequest) -> ArraySlice:
     """Return a slice of an array; what the request says beyond the array is moved into it.
 
     A block reads its elements once, in pieces: 2.5 s for 1 GB. Raises ValueError for axes that the array has not.
@@ -62,7 +62,7 @@ def read_slice(array: HostArray, request: SliceRequest) -> Slice:
     window = _fit_window(request.window, rows, columns)
     height, width = window[1] - window[0], window[3] - window[2]
     if not height or not width or 0 in array.shape:
-        return Slice((rows, columns), window, (1, 1), np.zeros((0, 0), np.float32))
+        return ArraySlice((rows, columns), window, (1, 1), np.zeros((0, 0), np.float32))
     room = [max(1, min(*pair)) for pair in zip(request.room, (MAX_ROWS, MAX_COLUMNS), strict=True)]
     block = -(-height // room[0]), -(-width // room[1])
 
@@ -70,10 +70,10 @@ def read_slice(array: HostArray, request: SliceRequest) -> Slice:
         return _select_part(array, _read_window(array, axes, at, row, column), request.part)
 
     if block == (1, 1):
-        return Slice((rows, columns), window, block, read(slice(*window[:2]), slice(*window[2:])))
+        return ArraySlice((rows, columns), window, block, read(slice(*window[:2]), slice(*window[2:])))
     reduced = [_reduce_rows(read, row, window, block) for row in range(window[0], window[1], block[0])]
     minimum, maximum, mean, nans, infs = (np.stack(columns) for columns in zip(*reduced, strict=True))
-    return Slice(
+    return ArraySlice(
         (rows, columns),
         window,
         block,

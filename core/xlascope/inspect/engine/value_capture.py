@@ -32,7 +32,7 @@ from .value_runs import twin_executable
 from .value_twin import Site, Twin, TwinInterpreter, twin_of
 
 #: The iteration that stands for the last one.
-LAST = -1
+LAST_INDEX = -1
 #: The number of iterations of a loop whose length is not known before it runs.
 UNKNOWN_LENGTH = -1
 
@@ -130,14 +130,14 @@ def capture(
     program = call.traced.program
     if position == "argument":
         return CapturedValue((*program.consts, *call.arguments.operands)[index], (), (), 1)
-    place = _find_place(program, path, position, index)
-    key_type: Any = place.aval.dtype if is_key(place.aval.dtype) else None
-    shape, dtype = place.aval.shape, place.aval.dtype
+    site = _find_place(program, path, position, index)
+    key_type: Any = site.aval.dtype if is_key(site.aval.dtype) else None
+    shape, dtype = site.aval.shape, site.aval.dtype
     if key_type is not None:
         shape, dtype = (*shape, key_type.words), np.dtype(np.uint32)
     _check_size(math.prod(shape) * dtype.itemsize, max_bytes)
-    chosen = tuple(_fit(number, length) for number, length in zip(iterations, place.loops, strict=False))
-    if len(chosen) < len(place.loops) or all(number == LAST for number in iterations):
+    chosen = tuple(_fit(number, length) for number, length in zip(iterations, site.loops, strict=False))
+    if len(chosen) < len(site.loops) or all(number == LAST_INDEX for number in iterations):
         chosen = ()
     twin = twin_of(program, Capture(position, index, shape, dtype, chosen), frozenset([path]))
     if not twin.sites:
@@ -147,15 +147,15 @@ def capture(
     executable = twin_executable(call, _without_results(program, twin))
     values, is_computed = executable(call.put_operands(executable), call.avals)
     if not np.asarray(is_computed).any():
-        raise QuestionError(_describe_missing(place, chosen))
+        raise QuestionError(_describe_missing(site, chosen))
     array: Any = np.asarray(values)  # on a CPU a view: one axis is taken off without a copy
     array = array if devices > 1 else array[0]
     array = array if key_type is None else keys_from_words(array, key_type)
-    return CapturedValue(array, place.loops, chosen, devices)
+    return CapturedValue(array, site.loops, chosen, devices)
 
 
-def _describe_missing(place: _Place, chosen: Sequence[int]) -> str:
-    if place.loops and chosen:
+def _describe_missing(site: _Place, chosen: Sequence[int]) -> str:
+    if site.loops and chosen:
         numbers = ", ".join(map(str, chosen))
         return f"this value was not computed in iteration {numbers}: the loop is shorter, or a branch did not run"
     return "this value was not computed in this call: it is in a branch or a loop that did not run"

@@ -73,7 +73,12 @@ function nameAxis({ devices = 1, kind, shape }, axis) {
   return kind === "key" && axis === shape.length - 1 ? "word" : `axis ${axis}`;
 }
 
-/** @param {ArrayView} view @param {"rows"|"columns"|"part"|"scale"|"shown"} name @param {string} label @param {Record<string, string>} options */
+/**
+ * @param {ArrayView} view
+ * @param {"rows"|"columns"|"part"|"scale"|"shown"} name
+ * @param {string} label
+ * @param {Record<string, string>} options
+ */
 function drawChoice(view, name, label, options) {
   return el(
     "label",

@@ -238,7 +238,11 @@ export class ArrayView {
     this.requestCells();
   }
 
-  /** Return a window around an element in which nothing is reduced; null if that is all. @param {number} row @param {number} column */
+  /**
+   * Return a window around an element in which nothing is reduced; null if that is all.
+   * @param {number} row
+   * @param {number} column
+   */
   fitWindow(row, column) {
     const { info } = this;
     const rows = this.rows == null ? 1 : info.shape[this.rows];

@@ -23,7 +23,8 @@ export class ColourScale {
   /** @param {number} low @param {number} high @param {number} least @param {boolean} isLog @param {boolean} isDark */
   constructor(low, high, least, isLog, isDark) {
     this.isDiverging = low < 0;
-    this.colours = SCALES[`${this.isDiverging ? "diverging" : "sequential"} ${isDark ? "dark" : "light"}`];
+    const kind = this.isDiverging ? "diverging" : "sequential";
+    this.colours = SCALES[`${kind} ${isDark ? "dark" : "light"}`];
     const limit = Math.max(Math.abs(low), Math.abs(high));
     this.low = this.isDiverging ? -limit : isLog ? 0 : low;
     this.high = this.isDiverging ? limit : high;
@@ -52,7 +53,8 @@ export class ColourScale {
 
   /** Return the scale as a CSS gradient. */
   get gradient() {
-    return `linear-gradient(90deg,${this.colours.map((colour) => `rgb(${colour})`).join()})`;
+    const colours = this.colours.map((colour) => `rgb(${colour})`);
+    return `linear-gradient(90deg,${colours.join()})`;
   }
 }
 

@@ -53,7 +53,11 @@ async function showIn(model, host, question, close) {
   }
 }
 
-/** Show the array that an element with `data-look` names, below the graph. @param {View} view @param {Element|null} target */
+/**
+ * Show the array that an element with `data-look` names, below the graph.
+ * @param {View} view
+ * @param {Element|null} target
+ */
 export function openArray(view, target) {
   const asked = target?.closest("[data-look]:not([disabled])")?.getAttribute("data-look");
   if (!asked) return;
