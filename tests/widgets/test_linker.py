@@ -107,7 +107,7 @@ def test_other_forms_are_refused(write, line):
 @pytest.mark.parametrize(
     "text",
     [
-        "await import(url)",
+        "() => import(url)",
         "/* export { y }; */",
         '"export { y };"',
         "`\nexport { y };\n`",
