@@ -114,7 +114,7 @@ class _Sums:
     def _add_special(self, first: int, part: Any) -> Any:
         """Count NaN and infinity; return the finite elements."""
         is_finite = np.isfinite(part)
-        if is_finite.all():
+        if np.count_nonzero(is_finite) == part.size:
             return part
         is_nan = np.isnan(part)
         nans = int(np.count_nonzero(is_nan))
@@ -134,26 +134,38 @@ class _Sums:
         if not values.size:
             return
         self.finite += values.size
-        nonzero = int(np.count_nonzero(values))
-        self.zeros += values.size - nonzero
         low, high = values.min().item(), values.max().item()
         self.minimum = low if self.minimum is None else min(self.minimum, low)
         self.maximum = high if self.maximum is None else max(self.maximum, high)
         if low < 0:
             self.negatives += int(np.count_nonzero(values < 0))
-        if self.smallest_normal and nonzero:
-            self.subnormals += int(np.count_nonzero((np.abs(values) < self.smallest_normal) & (values != 0)))
+        self._add_small(values, low, high)
         wide = values.astype(np.float64)
         self.total += float(wide.sum()) if values.dtype.kind == "f" else _exact_sum(values)
         if max(-low, high) > MAX_SQUARED:
             wide = wide.astype(np.longdouble)
         with np.errstate(over="ignore"):  # where long doubles are no longer than others
-            self.squares += np.dot(wide, wide)
+            self.squares += np.square(wide, out=wide).sum()  # not np.dot, whose threads wait for each other
+
+    def _add_small(self, values: Any, low: Any, high: Any) -> None:
+        """Count zeros and subnormal numbers; ``low`` and ``high`` are the bounds of the values."""
+        if low > self.smallest_normal or high < -self.smallest_normal:
+            return
+        if not self.smallest_normal:
+            self.zeros += values.size - int(np.count_nonzero(values))
+            return
+        small = np.abs(values) < self.smallest_normal
+        count = int(np.count_nonzero(small))
+        if count:
+            nonzero = int(np.count_nonzero(values[small]))
+            self.zeros, self.subnormals = self.zeros + count - nonzero, self.subnormals + nonzero
 
     def _add_largest(self, first: int, values: Any) -> None:
         """Find the largest finite magnitude; its first element where there are several."""
         if values.dtype.kind == "b":
             return
+        if values.dtype.kind == "f" and max(self.maximum or 0, -(self.minimum or 0)) <= self.largest:
+            return  # the bounds so far, this piece included, are no larger
         magnitude = np.abs(values) if values.dtype.kind in "fc" else _integer_magnitude(values)
         if values.dtype.kind in "fc":
             magnitude = np.where(np.isfinite(magnitude), magnitude, -1)

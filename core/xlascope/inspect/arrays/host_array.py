@@ -18,8 +18,9 @@ Kind = Literal["float", "complex", "int", "bool", "key"]
 MAX_FREE_MEMORY_SHARE = 0.05
 #: Free bytes where nobody knows them.
 UNKNOWN_FREE_BYTES = 1 << 32
-#: The number of elements that are converted at once: temporary arrays take about 8 bytes for each, a few times.
-CHUNK_SIZE = 1 << 20
+#: The number of elements that are converted at once. Temporary arrays take 8 bytes for each, a few times, and stay in
+#: the processor's cache.
+CHUNK_SIZE = 1 << 17
 
 _KINDS: dict[str, Kind] = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 #: One index of an array: an integer or a slice for each axis.

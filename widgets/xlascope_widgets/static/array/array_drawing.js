@@ -2,7 +2,7 @@
 /** Elements of the view of an array: head, statistics, choices and legend. */
 
 import { el } from "../ground/element.js";
-import { formatBytes, formatInt, formatPercent } from "../ground/format.js";
+import { formatBytes, formatInt, formatPercent, pluralize } from "../ground/format.js";
 import { formatShort, getMark } from "./array_numbers.js";
 import { MARKS } from "./heat_map.js";
 /** @typedef {import("./array_numbers.js").Info} Info */
@@ -137,7 +137,7 @@ export function drawFacts(info, facts) {
     );
   const part = (/** @type {number} */ count, /** @type {string} */ words) =>
     count ? `${formatPercent(count / facts.elements)} ${words}` : null;
-  const noun = info.kind === "complex" ? "parts" : info.kind === "key" ? "keys" : "elements";
+  const noun = info.kind === "complex" ? "part" : info.kind === "key" ? "key" : "element";
   const parts =
     info.kind === "key"
       ? [facts.distinct != null && `${formatInt(facts.distinct)} different`]
@@ -156,7 +156,7 @@ export function drawFacts(info, facts) {
             facts.infs > 0 && `${formatInt(facts.infs)} infinite`,
           ];
   return [
-    [`${formatInt(facts.elements)} ${noun}`, ...parts].filter(Boolean).map((words) => el("span", {}, words)),
+    [pluralize(facts.elements, noun), ...parts].filter(Boolean).map((words) => el("span", {}, words)),
     facts.exponents.length > 1 && drawHistogram(facts),
     jump("nan", "first NaN"),
     jump("inf", "first infinity"),

@@ -67,7 +67,8 @@ export function formatShort(value) {
   if (value == null) return "–";
   if (typeof value === "string") return value.replace(/\B(?=(\d{3})+$)/g, ",");
   if (!Number.isFinite(value)) return formatExact(value, 52);
-  return String(Number(value.toPrecision(4)));
+  const short = Number(value.toPrecision(4));
+  return Math.abs(short) >= 1e7 ? short.toExponential().replace("+", "") : String(short);
 }
 
 /**

@@ -83,10 +83,6 @@ export class ArrayView {
     this.canvas.addEventListener("pointermove", (event) => this.point(event.offsetX, event.offsetY));
     this.canvas.addEventListener("click", (event) => this.handleCanvasClick(event));
     this.canvas.addEventListener("focus", () => this.drawCursor());
-    this.canvas.addEventListener("blur", () => (this.getPart("xs-heat-cursor").hidden = true));
-    this.canvas.addEventListener("pointerleave", () => {
-      if (this.canvas !== this.host.ownerDocument.activeElement) this.getPart("xs-heat-cursor").hidden = true;
-    });
     this.getPart("xs-array-body").addEventListener("keydown", (event) => this.handleKey(event));
     this.watchSize();
   }
@@ -123,7 +119,7 @@ export class ArrayView {
     if (!cells) return;
     const isDark = Boolean(this.host.closest(".xs-root.dark"));
     const width = this.getPart("xs-heat-frame").clientWidth;
-    this.map.draw(cells, { shown: this.shown, isLog: this.scale === "log", isDark, width });
+    this.map.draw(cells, { shown: this.shown, isLog: this.scale === "log", isDark, isKey: info.kind === "key", width });
     this.getPart("xs-heat-frame").hidden = !cells.minimum.length;
     const [high, wide] = cells.block;
     const [top, bottom, left, right] = cells.window;
@@ -142,6 +138,9 @@ export class ArrayView {
     this.cursor = [Math.min(this.cursor[0], Math.max(0, rows)), Math.min(this.cursor[1], Math.max(0, columns))];
     if (info.kind === "bool" || !cells.minimum.length) this.getPart("xs-array-legend").replaceChildren();
     this.showTarget();
+    // A cell that is pointed at stays so while indices change.
+    const hasFocus = this.canvas === this.host.ownerDocument.activeElement;
+    if (hasFocus || !this.getPart("xs-heat-cursor").hidden) this.drawCursor();
   }
 
   // Asking ----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ export const MARKS = { nan: ["#c026d3", "#ffffff"], inf: ["#15803d", "#d9f99d"] 
 
 /**
  * How a slice is drawn.
- * @typedef {{shown: string, isLog: boolean, isDark: boolean, width: number}} Look
+ * @typedef {{shown: string, isLog: boolean, isDark: boolean, isKey: boolean, width: number}} Look
  */
 
 export class HeatMap {
@@ -56,7 +56,7 @@ export class HeatMap {
   }
 
   /** @param {CanvasRenderingContext2D} pen @param {number} row @param {number} column @param {Look} look */
-  drawCell(pen, row, column, { shown }) {
+  drawCell(pen, row, column, { shown, isKey }) {
     const cells = /** @type {Cells} */ (this.cells);
     const at = row * cells.cells[1] + column;
     const mark = getMark(cells, at);
@@ -70,7 +70,7 @@ export class HeatMap {
       pen.fillRect(x, y, right - x, bottom - y);
     }
     if (this.cellWidth < TEXT_WIDTH || this.cellHeight < TEXT_HEIGHT) return;
-    const words = mark && cells.maximum ? (mark === "nan" ? "NaN" : "∞") : formatShort(Number(value.toPrecision(3)));
+    const words = mark && cells.maximum ? (mark === "nan" ? "NaN" : "∞") : formatCell(value, isKey);
     pen.font = "11px ui-monospace, Menlo, Consolas, monospace";
     pen.textAlign = "center";
     pen.textBaseline = "middle";
@@ -124,6 +124,14 @@ export class HeatMap {
     const [row, column] = [Math.floor((y - MARGIN) / this.cellHeight), Math.floor((x - MARGIN) / this.cellWidth)];
     return row >= 0 && row < rows && column >= 0 && column < columns ? [row, column] : null;
   }
+}
+
+/** Write a number into a cell: a word of a key as hexadecimal digits. @param {number} value @param {boolean} isKey */
+function formatCell(value, isKey) {
+  if (isKey) return value.toString(16).padStart(8, "0");
+  return Math.abs(value) >= 1e6 && Number.isFinite(value)
+    ? value.toExponential(1).replace("+", "")
+    : formatShort(Number.isInteger(value) ? value : Number(value.toPrecision(3)));
 }
 
 /** @param {Cells} cells @param {Look} look */

@@ -130,7 +130,8 @@ function handleKey(view, event) {
   else if (event.key === "/" && !typing) {
     event.preventDefault();
     view.getPart("xs-search").focus();
-  } else if (event.key === "Escape") clearSelection(view, target);
+  } else if (event.key === "v" && !typing) openArray(view, view.root.querySelector(".xs-detail [data-look]"));
+  else if (event.key === "Escape") clearSelection(view, target);
   else if (event.key === "Enter" && target.matches(".xs-search")) goToSearchResult(view, event.shiftKey ? -1 : 1);
   else if ((event.key === "Enter" || event.key === " ") && target.matches(".xs-kernel, .xs-line")) {
     event.preventDefault();
