@@ -169,9 +169,13 @@ def _stride(traced: Traced) -> int:
 
 
 def _coarse_selection(traced: Traced) -> frozenset[EquationPath] | None:
-    """Return the equations to probe at first: None for all, else every so many."""
+    """Return the equations to probe at first: None for all, else every so many, and those that compute results."""
     stride = _stride(traced)
-    return None if stride <= 1 else frozenset(item.path for item in list(traced.jaxpr.walk())[stride - 1 :: stride])
+    if stride <= 1:
+        return None
+    results = set(traced.jaxpr.outputs)
+    last = [equation.path for equation in traced.jaxpr.equations if not results.isdisjoint(equation.outputs)]
+    return frozenset([*(item.path for item in list(traced.jaxpr.walk())[stride - 1 :: stride]), *last[-MAX_PROBED:]])
 
 
 def _refine(traced: Traced, probed: Iterable[ProbedValue]) -> frozenset[EquationPath] | None:
