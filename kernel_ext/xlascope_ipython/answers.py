@@ -20,6 +20,7 @@ from xlascope.xla.targets import missing_targets
 from xlascope_widgets.queries import Reply
 
 from .replay import LATEST
+from .value_views import VIEWS
 
 Question = dict[str, Any]
 
@@ -38,6 +39,9 @@ class AnswersWithDiff:
     def install_hints(self) -> dict[str, str]:
         """Return how to install the compilers that are missing, by the names of their targets."""
         return ANSWERS.install_hints
+
+    #: The values that can be looked into.
+    arrays = VIEWS
 
     def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record] | Diff, str]:
         """Answer like :meth:`Answers.__call__`; for a ``diff`` return the comparison of two runs of one function.
@@ -69,13 +73,14 @@ def _records_of_run(run: CellRun, *, timed: bool) -> list[Record]:
 class Answers:
     """Answers to the questions of all panels of a kernel.
 
-    ``questions`` are the kinds of questions that can be asked, ``targets`` the known targets other than the CPU. A
-    call computes one answer on the calling thread.
+    ``questions`` are the kinds of questions that can be asked, ``targets`` the known targets other than the CPU, and
+    ``arrays`` the values that can be looked into. A call computes one answer on the calling thread.
     """
 
     def __init__(self) -> None:
         self.targets = [name for name in inspect.known_targets() if name != "cpu"]
         self.questions = [*_QUESTIONS, "values"]
+        self.arrays = VIEWS
 
     @property
     def install_hints(self) -> dict[str, str]:

@@ -17,7 +17,8 @@ from .magics import make_magics
 from .original_source import make_original_source_lookup
 from .scope import Scope
 from .tracebacks import TracebackFilter
-from .views import make_renderer
+from .value_views import watch_value_calls
+from .views import has_widgets, make_renderer
 
 # Frames of a magic lie between the user's cell and the inspected call; they are never the user's line.
 user_frames.is_library.update((str(file), True) for file in Path(__file__).parent.glob("*.py"))
@@ -40,6 +41,7 @@ class Extension:
         user_frames.source_restorers.append(self._as_written)
         self._tracebacks = TracebackFilter(shell)
         self._leave_jax = install()
+        self._end_value_calls = watch_value_calls() if has_widgets(shell) else lambda: None
         self._scope.on()
         self._scope.watch_running_cell()
 
@@ -47,6 +49,7 @@ class Extension:
         """Undo every change to the shell."""
         self._scope.off()
         self._leave_jax()
+        self._end_value_calls()
         self._tracebacks.unload()
         _restore(self._shell, self._replaced)
         register_renderer(self._renderer)

@@ -19,6 +19,7 @@ from xlascope_widgets import Panel, text
 
 from .cell_titles import cell_number
 from .explain import make_explain_magics, make_why_answer
+from .look_magic import make_look_magic
 from .magic_line import Grammar, ask, call_labels, parse
 from .overview import make_overview_magic
 from .recompiles import make_recompiles_magic
@@ -80,6 +81,7 @@ def make_magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Ca
     questions |= make_explain_magics(shell)
     line, cell = _make_scope_magics(shell, scope)
     other_magics = {
+        "look": make_look_magic(shell),
         "recompiles": make_recompiles_magic(scope),
         "scope": line,
         "watch_values": make_watch_values_magic(shell),

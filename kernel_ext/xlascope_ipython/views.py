@@ -11,11 +11,12 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.analysis.cell_runs import CellHistory, CellRun
 from xlascope.analysis.retraces import RetracedFunction, Retraces, format_heading
-from xlascope.inspect import Comparison, Inspection, Renderer
+from xlascope.inspect import Comparison, Inspection, Look, Renderer
 from xlascope.records import Failure, Record, TimeAccount, Traced
 from xlascope.records.plain import plain
 from xlascope.records.stages import Stages
 from xlascope_widgets import Panel, text
+from xlascope_widgets.array_panel import ArrayPanel
 from xlascope_widgets.library import library
 from xlascope_widgets.recompiles import recompiles_html
 from xlascope_widgets.text import clip_text
@@ -23,6 +24,7 @@ from xlascope_widgets.text import clip_text
 from .answers import ANSWERS, AnswersWithDiff
 from .cell_titles import cell_number
 from .result_health import STAGE
+from .value_views import VIEWS
 
 #: The number of retraces of one function in a cell from which the summary mentions them.
 MIN_LOOP_RETRACES = 3
@@ -71,6 +73,8 @@ def make_renderer(shell: InteractiveShell) -> Renderer | None:
         if inspection.question == "recompiles":
             functions = Retraces.of(inspection.records).by_cost()
             return {"text/html": recompiles_html(functions), "text/plain": inspection.text}, {}
+        if isinstance(inspection, Look):
+            return ArrayPanel(VIEWS, VIEWS.add(inspection), inspection.text).bundle()
         if isinstance(inspection, Comparison):
             shown = Panel.of(inspection.diff)
         else:

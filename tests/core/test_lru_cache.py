@@ -168,6 +168,7 @@ GROWING = {
     "control/programs/composite._decompositions": "get_or_create: 256 functions, whose values lead back to them",
     "inspect/renderers._registered": "one of each form of file",
     "inspect/producers._registered": "one of each library that registers",
+    "inspect/values.value_listeners": "one of each notebook that has the extension, which takes itself out",
     "inspect/running/engines._subscribers": "those that watch, who take themselves out",
     "inspect/running/engines._registered": "one of each engine in the process",
     "ir/operation._registry": "one of each class of operations, which is there anyway",

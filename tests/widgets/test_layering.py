@@ -19,7 +19,7 @@ ROOMS = (
     "layout",
     "store",
     "parts",
-    "source graph compiler time compare cards",
+    "source graph compiler time compare cards array",
     "pictures",
     "frame",
 )

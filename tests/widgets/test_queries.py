@@ -153,6 +153,7 @@ def test_what_is_no_question_is_ignored(message):
 def test_a_panel_answers_messages_of_the_browser():
     class Answer:
         questions, targets, install_hints = ["why"], ["gpu:h100"], {"gpu:h100": "pip install it"}
+        arrays = None
 
         def __call__(self, question, reply):
             return [explained(question["program"])], ""

@@ -18,6 +18,9 @@ STATIC = Path(__file__).parent / "static"
 #: The entry modules of a notebook's front end, a page and a panel; each exports what its host calls.
 WIDGET, PAGE, LOADER = "widget.js", "page.js", "loader.js"
 
+#: The view of arrays, which no panel carries.
+ARRAY_VIEW, ARRAY_STYLE = "array/array_view.js", "array/array.css"
+
 #: The modules that draw without a browser.
 PICTURES = ("pictures/picture.js", "pictures/compare_picture.js")
 
@@ -65,11 +68,17 @@ def loader_module() -> str:
 
 
 @cache
+def array_module() -> tuple[str, str]:
+    """Return the ES module that shows arrays, which a page fetches when the first one is opened, and its styles."""
+    script = f"export const {{ showArray }} = {link(STATIC, ARRAY_VIEW)};"
+    return _minify(script), _minify_style((STATIC / ARRAY_STYLE).read_text(encoding="utf-8"))
+
+
+@cache
 def style() -> str:
     """Return the style sheet without comments and spaces."""
     text = "".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
-    text = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
-    return re.sub(r" ?([{};,]) ?", r"\1", text).replace(": ", ":").replace(";}", "}")
+    return _minify_style(text)
 
 
 @cache
@@ -88,3 +97,8 @@ def _minify(script: str) -> str:
     script = _CONSTANTS.sub(lambda match: re.sub(r";\n *const ", ",", match[0]), script)
     script = re.sub(r",(?=\n\s*[)\]}])|;(?=\n\s*\})", "", script)
     return str(rjsmin.jsmin(script)).replace("}\n", "}")
+
+
+def _minify_style(text: str) -> str:
+    text = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
+    return re.sub(r" ?([{};,]) ?", r"\1", text).replace(": ", ":").replace(";}", "}")

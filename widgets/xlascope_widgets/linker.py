@@ -8,7 +8,8 @@ These forms are supported, each at the beginning of a line (the names of an impo
     export function a() {}      export class B {}      export const c = 1;
     export default { a };
 
-Any other import or export is an error with its file and line. ``LINKING.md`` compares this with alternatives.
+Any other import or export is an error with its file and line, but for ``import(url)`` of what is in a variable: code
+that comes when the page runs. ``LINKING.md`` compares this with alternatives.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 #: alternative begins with a distinct character, so that the regex engine can skip ahead.
 _KEYWORD_OR_LITERAL = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"""
-    r"""|(?P<word>import|export)(?<![\w$.].{6})(?![\w$])""",
+    r"""|(?P<word>import|export)(?<![\w$.].{6})(?![\w$]|\(\w)""",
     re.DOTALL,
 )
 _SUPPORTED_FORM = re.compile(

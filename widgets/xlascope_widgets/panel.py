@@ -15,6 +15,7 @@ from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 
 from . import assets
+from .array_views import LOOK_QUESTION, ArrayViews
 from .html import fallback_html
 from .library import library, panel_element, reply_on_subshell
 from .page_widget import PageWidget, is_marimo
@@ -78,7 +79,11 @@ class Panel(PageWidget):
         traits |= {"questions": [SHARE_QUESTION]}
         if answer is not None:
             traits |= {
-                "questions": [SHARE_QUESTION, *answer.questions],
+                "questions": [
+                    SHARE_QUESTION,
+                    *answer.questions,
+                    *([LOOK_QUESTION] if answer.arrays is not None else []),
+                ],
                 "targets": list(answer.targets),
                 "missing": dict(answer.install_hints),
             }
@@ -93,6 +98,8 @@ class Panel(PageWidget):
         if answer is not None:
             queries = PanelQueries(answer, self._set_answers, self._receive_answer)
             self.on_msg(lambda _widget, message, _buffers: queries.receive(message))
+            views = ArrayViews(answer.arrays, self.send)
+            self.on_msg(lambda _widget, message, _buffers: views.receive(message))
 
     @classmethod
     def of(

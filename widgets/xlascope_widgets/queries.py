@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from xlascope.analysis.diff import Diff
 from xlascope.records import Record, ValueReport
 
+from .array_views import ArraySource
 from .program_store import ProgramStore
 from .static_state import make_static_state
 from .wire_compiler import JSON, encode_findings
@@ -61,8 +62,12 @@ class Answer(Protocol):
     """Protocol of the object that answers a panel's questions.
 
     ``questions`` are the kinds that it accepts (``why``, ``passes``, …), ``targets`` are the names of targets it
-    knows, and ``install_hints`` says how to install the missing compilers of targets.
+    knows, and ``install_hints`` says how to install the missing compilers of targets. ``arrays`` has the values that
+    can be looked into, None where there are none.
     """
+
+    @property
+    def arrays(self) -> ArraySource | None: ...
 
     @property
     def questions(self) -> Sequence[str]: ...

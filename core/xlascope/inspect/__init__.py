@@ -2,14 +2,17 @@
 
 ``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` also compile, ``timings`` also runs and measures,
 and ``doctor`` then reports performance problems. ``target`` and ``targets`` compile for hardware that is not
-present, ``scaling`` for growing numbers of devices, and ``what_if`` changes one thing and compares. Each
-returns an :class:`Inspection`, which holds records, prints as text, and converts to JSON.
+present, ``scaling`` for growing numbers of devices, and ``what_if`` changes one thing and compares. ``values``
+runs a call and says where a NaN is born, ``look`` shows an array. Each returns an :class:`Inspection`, which
+holds records, prints as text, and converts to JSON.
 
 A question is about a call (``f, *args``), which xlascope traces and for which it starts its engine, or about
 a :class:`Program`: StableHLO of any origin, which needs no engine.
 """
 
 from ..analysis.costs.topology import Link, Topology
+from .arrays.host_array import UnviewableArrayError
+from .arrays.look import Look, look
 from .comparing.diff import Comparison, Diff, compare, diff
 from .comparing.what_if import ChangeError, WhatIf, what_if
 from .compiler.passes import PassByPass, passes
@@ -36,6 +39,7 @@ __all__ = [
     "Host",
     "Inspection",
     "Link",
+    "Look",
     "NoRendererError",
     "PassByPass",
     "Producer",
@@ -45,6 +49,7 @@ __all__ = [
     "Renderer",
     "Source",
     "Topology",
+    "UnviewableArrayError",
     "Values",
     "WhatIf",
     "call",
@@ -58,6 +63,7 @@ __all__ = [
     "jaxpr",
     "kept",
     "known_targets",
+    "look",
     "memory",
     "passes",
     "recompiles",

@@ -12,6 +12,7 @@ from .. import records
 from ..analysis.doctor import Copied, Narrowed
 from ..analysis.folded_products import add_folded_products
 from ..records.op_names import equation_paths
+from ..records.values import Position
 from ..xla.mlir.stablehlo_reader import StableHLOProgram, read_stablehlo
 from ..xla.targets import (
     CompileProgress,
@@ -69,6 +70,20 @@ class ProbedRun(NamedTuple):
     values: list[records.ProbedValue]
     seconds: float
     outputs: list[Any]
+
+
+class CapturedValue(NamedTuple):
+    """Value of a call that was computed again: the array, and where in loops.
+
+    ``loops`` has the length of each loop around it, outermost first, -1 where that is not known before it runs;
+    ``iterations`` the chosen iteration of each, ``()`` for the last. With ``devices`` > 1 the first axis of the array
+    has its value on each device of a ``shard_map``.
+    """
+
+    array: Any
+    loops: tuple[int, ...]
+    iterations: tuple[int, ...]
+    devices: int
 
 
 class ComparedOutputs(NamedTuple):
@@ -149,6 +164,22 @@ class Host:
 
         In loops these are of all iterations, or with ``until`` (``nan``, ``inf``) of the first one in which a result of
         the equation holds that.
+        """
+        raise QuestionError(NO_VALUES_REASON)
+
+    def captured_value(
+        self,
+        path: records.EquationPath,
+        position: Position,
+        index: int,
+        iterations: Sequence[int] = (),
+        max_bytes: int = 1 << 30,
+    ) -> CapturedValue:
+        """Compute one value of the call again: an operand, a result, or (with the path ``""``) an argument.
+
+        ``iterations`` are those of the loops around it, outermost first; ``()``: the last. Only what the value needs is
+        run; each choice is compiled once. Raises QuestionError for a value that is larger than ``max_bytes``, was not
+        computed, or is not there.
         """
         raise QuestionError(NO_VALUES_REASON)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +13,12 @@ from ..analysis.values.health import interesting_equations
 from ..analysis.values.naming import complete_values
 from ..analysis.values.sentences import BirthCase, birth_sentence
 from ..records import Birth, EquationPath, ProbedValue, Traced, ValueReport
-from .producers import Subject, program_of
-from .program import Host, QuestionError
+from .producers import Query, Subject, program_of
+from .program import Host, Program, QuestionError
 from .result import Inspection
 
+#: Called with each call whose values were asked for, and the report about them.
+value_listeners: list[Callable[[Query, ValueReport], None]] = []
 #: The largest number of equations that are probed at once; of more the first bad one is bisected.
 MAX_PROBED = 2000
 #: The largest number of equations of which a program without births gets full statistics; of more, it gets those that
@@ -55,7 +57,12 @@ def values(fun: Subject, /, *args: Any, **kwargs: Any) -> Values:
     why_not = host.unmeasured()
     if why_not:
         raise QuestionError(f"the values of {traced.function or 'the program'} are not known: {why_not}")
-    return Values(traced, probe_call(traced, host))
+    report = probe_call(traced, host)
+    if not isinstance(fun, Program):
+        query = fun if isinstance(fun, Query) else Query(fun, args, kwargs)
+        for listener in value_listeners:
+            listener(query, report)
+    return Values(traced, report)
 
 
 def probe_call(traced: Traced, host: Host) -> ValueReport:
@@ -162,9 +169,13 @@ def _stride(traced: Traced) -> int:
 
 
 def _coarse_selection(traced: Traced) -> frozenset[EquationPath] | None:
-    """Return the equations to probe at first: None for all, else every so many."""
+    """Return the equations to probe at first: None for all, else every so many, and those that compute results."""
     stride = _stride(traced)
-    return None if stride <= 1 else frozenset(item.path for item in list(traced.jaxpr.walk())[stride - 1 :: stride])
+    if stride <= 1:
+        return None
+    results = set(traced.jaxpr.outputs)
+    last = [equation.path for equation in traced.jaxpr.equations if not results.isdisjoint(equation.outputs)]
+    return frozenset([*(item.path for item in list(traced.jaxpr.walk())[stride - 1 :: stride]), *last[-MAX_PROBED:]])
 
 
 def _refine(traced: Traced, probed: Iterable[ProbedValue]) -> frozenset[EquationPath] | None:

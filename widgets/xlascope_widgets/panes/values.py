@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -144,7 +145,7 @@ def _draw_births(births: Sequence[Birth], program: ProgramState) -> Iterator[JSO
         word = "NaN" if birth.kind == "nan" else "infinity"
         verb = "given" if birth.is_argument else "born" if birth.reaches_results else "born, and masked later"
         times = f", iteration {', '.join(map(str, birth.iterations))}" if birth.iterations else ""
-        operands = [_draw_operand(operand) for operand in birth.operands]
+        operands = [_draw_operand(operand, birth) for operand in birth.operands]
         yield el(
             "li",
             {},
@@ -155,10 +156,17 @@ def _draw_births(births: Sequence[Birth], program: ProgramState) -> Iterator[JSO
         )
 
 
-def _draw_operand(operand: ProbedValue) -> JSON:
+def _draw_operand(operand: ProbedValue, birth: Birth) -> JSON:
     name = operand.label or operand.name
     kind = Variable(operand.name, operand.shape, operand.dtype, False).type_text
-    return el("div", {"class": "xs-muted"}, f"{name}: {kind}, {_describe(operand).removeprefix('values: ')}")
+    question = {"path": birth.path, "position": "operand", "index": operand.index, "iterations": birth.iterations}
+    look = el(
+        "button",
+        {"class": "xs-link", "type": "button", "data-look": json.dumps(question), "title": "show its elements"},
+        "look into it",
+    )
+    words = f"{name}: {kind}, {_describe(operand).removeprefix('values: ')} "
+    return el("div", {"class": "xs-muted"}, words, look)
 
 
 def _draw_findings(findings: Sequence[Finding], program: ProgramState) -> Iterator[JSON]:

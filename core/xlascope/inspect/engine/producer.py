@@ -13,13 +13,14 @@ from ...analysis.doctor import Copied, Narrowed
 from ...control.jit.jitted import Jitted
 from ...control.jit.program_calls import find_program_call
 from ...ir.avals import ShapeDtypeStruct
+from ...records.values import Position
 from ...runtime.boot import enable_x64
 from ...runtime.errors import JaxRuntimeError
 from ...xla.materialization.policy import resolve_policy
 from ..inspection_scope import inspection
 from ..narrowed_arguments import find_narrowed
 from ..producers import Query
-from ..program import ChangeError, ComparedOutputs, Host, ProbedRun, Program, Source, Variant
+from ..program import CapturedValue, ChangeError, ComparedOutputs, Host, ProbedRun, Program, Source, Variant
 from ..running.engines import register_engine
 from ..running.measurement import measure
 from ..written_call import WrittenCall
@@ -30,6 +31,7 @@ from .lowering import lower_for
 from .scaling_plan import ScalingPlan
 from .step_watcher import StepWatcher
 from .traced_calls import InspectedCall, compile_with_records, executables_of, jitted_of, trace_with_record, traces_of
+from .value_capture import capture
 from .value_runs import compare_with_original, has_bad_results, run_first_pass, run_statistics
 
 
@@ -161,6 +163,18 @@ class EngineCallHost(Host):
         """Run the call as a twin with full statistics; see :meth:`.Host.probed_statistics`."""
         with inspection():
             return run_statistics(self.call, selection, until)
+
+    def captured_value(
+        self,
+        path: records.EquationPath,
+        position: Position,
+        index: int,
+        iterations: Sequence[int] = (),
+        max_bytes: int = 1 << 30,
+    ) -> CapturedValue:
+        """Compute one value of the call again; see :meth:`.Host.captured_value`."""
+        with inspection():
+            return capture(self.call, path, position, index, iterations, max_bytes)
 
     def has_bad_results(self) -> bool | None:
         """Run the call once, unless that has effects, and return whether a result holds NaN or infinity."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -231,7 +231,16 @@ class Sums:
         return [add(old[0], new[0])]
 
 
-Probe = Magnitudes | Statistics | Sums
+class Probe(Protocol):
+    """What is measured of a value, and how loops reduce it."""
+
+    def needs_operands(self, results: Sequence[Any]) -> bool: ...
+    def measure(self, x: Any) -> State: ...
+    def mark(self, state: State, results: Sequence[Any]) -> State: ...
+    def initial(self, count: int, depth: int) -> State: ...
+    def pad(self, state: State, count: int, depth: int, new_depth: int) -> State: ...
+    def enter_loop(self, state: State, count: int, depth: int, iteration: Any) -> State: ...
+    def update(self, old: State, new: State, count: int, depth: int) -> State: ...
 
 
 @functools.lru_cache(maxsize=16)

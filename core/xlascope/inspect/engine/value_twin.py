@@ -95,7 +95,7 @@ def _get_twin(program: ClosedJaxpr, probe: Probe, selection: Selection, is_whole
 
 
 def _build_twin(program: ClosedJaxpr, probe: Probe, selection: Selection, is_whole: bool) -> Twin:
-    interpreter = _TwinInterpreter(probe, selection)
+    interpreter = getattr(probe, "interpreter", TwinInterpreter)(probe, selection)
     joined: list[_Probed] = []
 
     def function(*operands: Any) -> list[Any]:
@@ -117,7 +117,7 @@ def _build_twin(program: ClosedJaxpr, probe: Probe, selection: Selection, is_who
     return Twin(ClosedJaxpr(named, staged.consts), tuple(joined[0].sites), joined[0].depth)
 
 
-class _TwinInterpreter:
+class TwinInterpreter:
     """Interpreter that evaluates a program under the current trace and probes what its equations compute."""
 
     def __init__(self, probe: Probe, selection: Selection) -> None:

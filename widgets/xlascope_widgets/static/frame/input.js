@@ -9,6 +9,7 @@ import { handleCloseClick } from "../parts/banners.js";
 import { scrollInside } from "../parts/scrolling.js";
 import { HEATS } from "../program/heat.js";
 import { listCards } from "./cards.js";
+import { openArray } from "./array_loader.js";
 import { compareRun, toggleDiff } from "./edit_comparison.js";
 import { requestPin } from "./library.js";
 import { toggleFullScreen } from "./layout_prefs.js";
@@ -29,6 +30,7 @@ export function listen(view) {
     if (!target.closest(".xs-menu, .xs-more-tools")) setMenuOpen(view.getPart("xs-head"), false);
     if (!target.closest(".xs-sharing")) closeShareMenu(view);
   });
+  view.root.addEventListener("click", (event) => openArray(view, /** @type {Element} */ (event.target)));
   view.strip.addEventListener("click", (event) =>
     handleStripClick(view, /** @type {Element} */ (event.target), event.shiftKey),
   );
@@ -128,7 +130,8 @@ function handleKey(view, event) {
   else if (event.key === "/" && !typing) {
     event.preventDefault();
     view.getPart("xs-search").focus();
-  } else if (event.key === "Escape") clearSelection(view, target);
+  } else if (event.key === "v" && !typing) openArray(view, view.root.querySelector(".xs-detail [data-look]"));
+  else if (event.key === "Escape") clearSelection(view, target);
   else if (event.key === "Enter" && target.matches(".xs-search")) goToSearchResult(view, event.shiftKey ? -1 : 1);
   else if ((event.key === "Enter" || event.key === " ") && target.matches(".xs-kernel, .xs-line")) {
     event.preventDefault();

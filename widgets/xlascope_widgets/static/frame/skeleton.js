@@ -46,6 +46,7 @@ export function drawSkeleton() {
         drawSplitter("right", "width of the kernels"),
       ),
       el("div", { class: "xs-detail", "aria-live": "polite" }),
+      el("div", { class: "xs-array", role: "region", "aria-label": "values of an array", hidden: "" }),
       el("div", { class: "xs-help", role: "dialog", "aria-label": "keys", hidden: "" }),
       el("div", { class: "xs-pane xs-timeline" }),
     ),

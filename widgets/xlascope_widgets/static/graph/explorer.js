@@ -29,6 +29,7 @@ const KEYS = [
   ["+  −  0", "zoom in, zoom out, all of it"],
   ["Ctrl+wheel, drag", "zoom (near, boxes open; from afar, they close), move"],
   ["f", "all of the screen, or back"],
+  ["v", "the elements of the selected equation's result, after %values"],
   ["w, click an edge", "why the selected equation and this one are not fused"],
   ["←  →  space", "among the decisions: step back, step on, play"],
   ["Esc", "clear search and selection"],

@@ -440,6 +440,8 @@ export interface Traits {
   docks?: boolean;
   pinned?: string;
   library?: string;
+  /** The handle of the array that a widget of its own shows. */
+  array?: string;
   opened?: boolean;
   programs?: Record<string, Heavy>;
   jaxprs?: Record<string, PackedJaxpr>;

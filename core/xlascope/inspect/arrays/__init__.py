@@ -1,0 +1,1 @@
+"""Views of arrays: statistics, two-dimensional slices reduced to a screen, and where a NaN or the largest value is."""
