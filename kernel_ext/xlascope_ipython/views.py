@@ -44,8 +44,9 @@ _DOCKED: MimeBundle = {"text/plain": _DOCKED_TEXT, "text/html": f"<p>{_DOCKED_TE
 
 
 def has_widgets(shell: InteractiveShell) -> bool:
-    """Return whether the shell belongs to a kernel; a terminal shows no widgets."""
-    return getattr(shell, "kernel", None) is not None
+    """Return whether the shell belongs to a notebook's kernel; a terminal and an engine show no widgets."""
+    kernel = getattr(shell, "kernel", None)
+    return kernel is not None and not hasattr(kernel, "engine_id")
 
 
 def make_panel(shown_records: Iterable[Record], *, answerable: bool = True, tab: str = "") -> Panel:

@@ -1,0 +1,72 @@
+"""Watching of the cells that an engine runs: what the watcher of a kernel records goes to the notebook."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+from xlascope_ipython import load_on_engine
+
+from ..cell import WatchedCell
+from ..scope import Scope
+from .messages import METADATA_KEY, RECORDS_TYPE, JSON
+from .record_sender import RecordSender
+
+
+class EngineScope(Scope):
+    """Watcher of an engine's cells: it sends their records to the notebook that asks for it, and shows nothing.
+
+    A cell has the number of the notebook's cell that sent it, so that titles and tracebacks name that one.
+    """
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self._sender: RecordSender | None = None
+        self._began = 0.0
+        self._number: int | None = None
+        self._name_cells_as_the_notebook()
+
+    def _name_cells_as_the_notebook(self) -> None:
+        """Let titles of cells and tracebacks have the number of the notebook's cell."""
+        compiler = self._shell.compile
+        compiler._filename_map.clear()
+        cache = compiler.cache
+
+        def cache_with_number(transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
+            name = cache(transformed_code, number if self._number is None else self._number, raw_code)
+            compiler._filename_map[name] = compiler._filename_map.pop(name)  # the latest is the last
+            return name
+
+        compiler.cache = cache_with_number  # type: ignore[method-assign]
+
+    def _make_cell(self, info: ExecutionInfo) -> WatchedCell | None:
+        kernel: Any = getattr(self._shell, "kernel", None)
+        parent = kernel.get_parent("shell")
+        request = parent.get("metadata", {}).get(METADATA_KEY)
+        if not isinstance(request, dict):
+            return None  # a request of another client, or of a notebook that does not watch
+        self._number = request.get("cell")
+
+        def send(content: JSON, data: bytes) -> None:
+            ident = kernel._topic(RECORDS_TYPE)
+            kernel.session.send(
+                kernel.iopub_socket, RECORDS_TYPE, content=content, parent=parent, ident=ident, buffers=[data]
+            )
+
+        self._sender, self._began = RecordSender(send), time.time()
+        return WatchedCell(self._shell, self._record_cache, self._sender, opened=False)
+
+    def _finish_cell(self, result: ExecutionResult | None) -> None:
+        super()._finish_cell(result)
+        sender, self._sender = self._sender, None
+        if sender is not None:
+            error = (result.error_before_exec or result.error_in_exec) if result is not None else None
+            name = "" if error is None else type(error).__name__
+            sender.end({"began": self._began, "seconds": time.time() - self._began, "error": name})
+
+
+def watch_engine(shell: Any) -> None:
+    """Watch the cells of an engine from now on; calling it again has no further effect."""
+    load_on_engine(shell, EngineScope)

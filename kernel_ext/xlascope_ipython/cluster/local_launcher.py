@@ -1,0 +1,96 @@
+"""Start of engines on this machine, in a profile of their own, which end with the process that started them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+import ipyparallel
+from ipyparallel.cluster.launcher import LocalEngineLauncher, LocalEngineSetLauncher
+
+from . import guard
+
+_QUIET = logging.CRITICAL
+#: How long the guard may take to end what is left.
+MAX_GUARD_SECONDS = 15.0
+
+
+class NumberedEngineLauncher(LocalEngineLauncher):  # type: ignore[misc]
+    """Launcher of an engine that asks for the number that it has in its set, also when the set is started again."""
+
+    def find_args(self) -> list[str]:
+        return [*super().find_args(), f"--IPEngine.id={self.identifier}"]
+
+
+class NumberedEngineSetLauncher(LocalEngineSetLauncher):  # type: ignore[misc]
+    """Launcher of engines on this machine with numbers from 0."""
+
+    launcher_class = NumberedEngineLauncher
+
+
+class LocalEngines:
+    """An ipyparallel cluster of ``count`` engines on this machine; :meth:`stop`, or the end of this process, ends it."""
+
+    def __init__(self, count: int) -> None:
+        self._mark = secrets.token_hex(16)
+        self._folder = tempfile.mkdtemp(prefix="xlascope-cluster-")
+        command = [sys.executable, "-P", str(Path(guard.__file__)), self._mark, self._folder]
+        # In a session of its own, which no signal to the kernel's reaches.
+        self._guard = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+        self.cluster = ipyparallel.Cluster(
+            n=count,
+            profile_dir=self._folder,
+            engines=NumberedEngineSetLauncher,
+            delay=0,
+            shutdown_atexit=False,
+            log_level=_QUIET,
+        )
+
+    def start(self) -> None:
+        """Start the controller and the engines."""
+        with _marked_environment(self._mark):
+            self.cluster.start_cluster_sync()
+
+    def start_engines(self, count: int) -> None:
+        """Start engines, after the former ones have ended."""
+        with _marked_environment(self._mark):
+            self.cluster.start_engines_sync(count)
+
+    def stop(self) -> None:
+        """End all processes of the cluster, and wait until they have ended."""
+        with contextlib.suppress(Exception):  # the guard ends what this leaves
+            self.cluster.stop_cluster_sync()
+        assert self._guard.stdin is not None
+        self._guard.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._guard.wait(MAX_GUARD_SECONDS)
+
+    def read_log(self, pid: int) -> str:
+        """Return what an engine has written to its log, "" if that cannot be read."""
+        for launcher in getattr(self.cluster.engine_set, "launchers", {}).values():
+            if launcher.pid == pid:
+                with contextlib.suppress(OSError):
+                    return Path(launcher.output_file).read_text(encoding="utf-8", errors="replace")
+        return ""
+
+
+class _marked_environment:  # noqa: N801 -- it is called like a function
+    """Context in which processes that are started carry the mark."""
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
+
+    def __enter__(self) -> None:
+        os.environ[guard.MARK_VARIABLE] = self._mark
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        os.environ.pop(guard.MARK_VARIABLE, None)

@@ -1,0 +1,98 @@
+"""Sender of an engine's records to the notebook: few messages, each with all records since the one before."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from xlascope.records import Continued, Executed, Record, Started
+
+from .messages import JSON, encode_records
+
+_log = logging.getLogger(__name__)
+
+#: The minimum time between two messages, which is longer for large ones to limit the bytes per second.
+MIN_INTERVAL_SECONDS = 0.1
+MAX_BYTES_PER_SECOND = 20_000_000
+#: How long the end of a cell waits for a message that is being sent.
+MAX_CLOSING_SECONDS = 5.0
+
+Send = Callable[[JSON, bytes], None]
+"""Gets the content of a message and its buffer with records; sends them, from any thread."""
+
+
+class RecordSender:
+    """Sender of the records of one cell, a view of :class:`~xlascope_ipython.cell.WatchedCell`.
+
+    Of records that replace earlier ones (``Executed`` of a program) only the latest is sent. The last message says how
+    the cell ended. Messages are numbered, so that the notebook notices when one is lost.
+    """
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._condition = threading.Condition()
+        self._send_lock = threading.Lock()
+        self._waiting: dict[object, Record] = {}
+        self._count = 0
+        self._has_ended = False
+        self._thread: threading.Thread | None = None
+
+    def show(self, opened: bool) -> None:
+        """Do nothing: the notebook shows the records."""
+
+    def receive(self, record: Record) -> None:
+        """Add a record, from any thread; it is sent within a tenth of a second."""
+        with self._condition:
+            key = _replacement_key(record)
+            self._waiting.pop(key, None)
+            self._waiting[key] = record
+            if self._thread is None and not self._has_ended:
+                self._thread = threading.Thread(target=self._run, name="xlascope-records", daemon=True)
+                self._thread.start()
+            self._condition.notify()
+
+    def finish(self) -> None:
+        """Do nothing: :meth:`end` sends what is left."""
+
+    def end(self, content: JSON) -> None:
+        """Send what is left, and that the cell has ended; ``content`` says how."""
+        with self._condition:
+            self._has_ended = True
+            self._condition.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join(MAX_CLOSING_SECONDS)
+        self._flush({"ended": True, **content})
+
+    def _flush(self, content: JSON) -> int:
+        """Send the records that wait; return the number of bytes."""
+        with self._send_lock:
+            with self._condition:
+                records, self._waiting = list(self._waiting.values()), {}
+            data = encode_records(records)
+            self._send({"number": self._count, **content}, data)
+            self._count += 1
+        return len(data)
+
+    def _run(self) -> None:
+        pause = MIN_INTERVAL_SECONDS / 4  # a short first pause joins the stages of a small program
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._waiting or self._has_ended)
+                if self._condition.wait_for(lambda: self._has_ended, timeout=pause):
+                    return
+            try:
+                size = self._flush({"time": time.time()})
+            except Exception:
+                _log.exception("records could not be sent to the notebook")
+                return
+            pause = max(MIN_INTERVAL_SECONDS, size / MAX_BYTES_PER_SECOND)
+
+
+def _replacement_key(record: Record) -> object:
+    """Return a key that is equal for records of which only the latest counts."""
+    if isinstance(record, Executed | Started | Continued):
+        return type(record), record.program
+    return id(record)
