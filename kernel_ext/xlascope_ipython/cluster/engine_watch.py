@@ -7,6 +7,8 @@ from typing import Any
 
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
+from xlascope.xla.processes.coordinated_interrupt import InterruptCoordinator, coordinate_interrupts
+from xlascope.xla.processes.job import current_membership
 from xlascope_ipython import load_on_engine
 
 from ..cell import WatchedCell
@@ -26,6 +28,7 @@ class EngineScope(Scope):
         self._sender: RecordSender | None = None
         self._began = 0.0
         self._number: int | None = None
+        self._coordinator: InterruptCoordinator | None = None
         self._name_cells_as_the_notebook()
 
     def _name_cells_as_the_notebook(self) -> None:
@@ -46,8 +49,14 @@ class EngineScope(Scope):
         parent = kernel.get_parent("shell")
         request = parent.get("metadata", {}).get(METADATA_KEY)
         if not isinstance(request, dict):
-            return None  # a request of another client, or of a notebook that does not watch
+            return None  # a request of another client
         self._number = request.get("cell")
+        membership = current_membership()
+        if membership is not None:
+            self._coordinator = coordinate_interrupts(membership)
+            self._coordinator.begin_run(str(request["run"]), request["processes"])
+        if not request.get("watch"):
+            return None
 
         def send(content: JSON, data: bytes) -> None:
             ident = kernel._topic(RECORDS_TYPE)
@@ -59,6 +68,9 @@ class EngineScope(Scope):
         return WatchedCell(self._shell, self._record_cache, self._sender, opened=False)
 
     def _finish_cell(self, result: ExecutionResult | None) -> None:
+        coordinator, self._coordinator = self._coordinator, None
+        if coordinator is not None:
+            coordinator.end_run()
         super()._finish_cell(result)
         sender, self._sender = self._sender, None
         if sender is not None:

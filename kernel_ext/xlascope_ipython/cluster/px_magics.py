@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import time
 from contextlib import nullcontext
@@ -26,8 +27,8 @@ from .session import Cluster
 _POLL_SECONDS = 0.1
 #: When some processes have ended a cell by an error for so long, those that have not are said to wait.
 MAX_SILENT_SECONDS = 5.0
-#: Interrupted processes have this long to end the cell.
-MAX_INTERRUPT_SECONDS = 10.0
+#: Interrupted processes have this long to end the cell, and as long again after a second signal.
+MAX_INTERRUPT_SECONDS = 6.0
 
 
 class WatchedParallelMagics(ParallelMagics):  # type: ignore[misc]
@@ -51,6 +52,7 @@ class WatchedParallelMagics(ParallelMagics):  # type: ignore[misc]
     ) -> Any:
         """Run a cell in the processes, and show its records; the arguments are those of ``%%px``."""
         self._cluster.require_healthy()
+        self._cluster.require_free()
         block = self.view.block if block is None else block
         streams = self.stream_output if stream_output is None else stream_output
         signal = self.signal_on_interrupt if signal_on_interrupt is None else signal_on_interrupt
@@ -84,7 +86,12 @@ class PxRun:
         scope = find_scope(shell)
         self._cell: WatchedCell | None = scope.cell if scope is not None and is_watched else None
         self._processes = {item.engine: item.process for item in cluster.processes}
-        metadata: JSON | None = None if self._cell is None else {"cell": cell_number(shell)}
+        metadata: JSON = {
+            "run": secrets.token_hex(8),
+            "cell": cell_number(shell),
+            "processes": [self._processes[engine] for engine in engines],
+            "watch": self._cell is not None,
+        }
         self.request = EngineRequest(cluster.client, engines, code, metadata)
         self._joined = JoinedCell([self._processes[engine] for engine in engines], self._emit)
         self._waiting_since: float | None = None
@@ -140,20 +147,20 @@ class PxRun:
         return format_processes([self._processes[engine] for engine in engines])
 
     def _interrupt(self, signal: str | int) -> None:
-        """Send a signal to the processes that still run the cell, and wait for them for a while."""
+        """Send a signal to the processes that still run the cell, a second one to those that do not stop."""
         self._interrupted = True
-        engines = self.request.running_engines
-        print(f"xlascope: interrupting {self._name(engines)}", file=sys.stderr)
-        self._cluster.client.send_signal(signal, targets=engines, block=False)
-        deadline = time.monotonic() + MAX_INTERRUPT_SECONDS
-        while self.request.running_engines and time.monotonic() < deadline:
-            self._step()
+        for attempt in ("interrupting", "interrupting again"):
+            engines = self.request.running_engines
+            if not engines:
+                return
+            print(f"xlascope: {attempt} {self._name(engines)}", file=sys.stderr)
+            self._cluster.client.send_signal(signal, targets=engines, block=False)
+            deadline = time.monotonic() + MAX_INTERRUPT_SECONDS
+            while self.request.running_engines and time.monotonic() < deadline:
+                self._step()
         if self.request.running_engines:
-            raise PeerLostError(
-                f"{self._name(self.request.running_engines)} did not end the cell within {MAX_INTERRUPT_SECONDS:g} s "
-                "after the interrupt: it waits inside XLA, most likely in a collective for a process that does not "
-                "come.\nxs.cluster.restart() starts all processes again."
-            )
+            self._cluster.stuck_request = self.request
+            self._cluster.require_free()
 
     def finish(self) -> None:
         """Receive what engines sent last, and show it."""

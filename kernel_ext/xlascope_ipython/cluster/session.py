@@ -14,7 +14,7 @@ from xlascope.xla.processes.key_value_store import format_processes
 
 from .local_launcher import LocalEngines
 from .messages import JSON
-from .requests import call_engines
+from .requests import EngineRequest, call_engines
 from .status import ClusterStatus, EngineProcess
 
 #: How long engines have to say who they are; the first one imports jaxlib.
@@ -50,6 +50,8 @@ class Cluster:
         self.processes: tuple[EngineProcess, ...] = ()
         self._identities: dict[int, str] = {}
         self.client: Any = None
+        #: The request of a cell that some processes did not end when it was interrupted.
+        self.stuck_request: EngineRequest | None = None
 
     # Start and end ----------------------------------------------------------------------------------------------------
 
@@ -159,7 +161,7 @@ class Cluster:
         """Start all processes again: those that live end, and others join a new job."""
         connection, former = self._connection, set(self.client._engines.values())
         count = len(self.processes) or self._count
-        self.processes = ()
+        self.processes, self.stuck_request = (), None
         if isinstance(connection, ipyparallel.Client):
             cluster = connection.cluster
             if cluster is None:
@@ -218,6 +220,20 @@ class Cluster:
         ended = self.find_ended()
         if ended:
             raise PeerLostError(self.describe_ended(ended))
+
+    def require_free(self) -> None:
+        """Raise PeerLostError if a process has not ended a cell that was interrupted."""
+        request = self.stuck_request
+        running = [] if request is None else request.running_engines
+        if not running:
+            self.stuck_request = None
+            return
+        processes = format_processes([item.process for item in self.processes if item.engine in running])
+        verb = "has" if len(running) == 1 else "have"
+        raise PeerLostError(
+            f"{processes} {verb} not ended the cell that was interrupted: it waits inside XLA, most likely in a "
+            f"collective for a process that does not come.\n{_START_AGAIN}"
+        )
 
     def describe_ended(self, ended: Sequence[EngineProcess]) -> str:
         """Return the message about processes that have ended."""
