@@ -27,8 +27,11 @@ _log = logging.getLogger(__name__)
 class View(Protocol):
     """Display for the records of one cell: a panel, or text."""
 
-    def show(self, opened: bool) -> None:
-        """Display the view, ``opened`` or collapsed to one line; called once, on the thread that runs the cell."""
+    def show(self, opened: bool, answerable: bool = True) -> None:
+        """Display the view, ``opened`` or collapsed to one line; called once, on the thread that runs the cell.
+
+        Of programs that are not ``answerable``, which run in other processes, no questions can be asked here.
+        """
 
     def receive(self, record: Record) -> None:
         """Receive a record, from any thread."""
@@ -169,7 +172,7 @@ class WatchedCell:
         if self._shown:
             return
         try:
-            self._view.show(self.opened)
+            self._view.show(self.opened, answerable=not self.is_elsewhere)
         except Exception:
             _log.exception("xlascope cannot show this cell")
         self._shown = True

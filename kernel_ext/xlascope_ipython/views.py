@@ -106,10 +106,10 @@ class Strip:
         with self._lock:
             self._next_history, self._receiving, self._waiting = history, False, []
 
-    def show(self, opened: bool) -> None:
-        """Show the running cell below itself, ``opened`` or as the user left it."""
+    def show(self, opened: bool, answerable: bool = True) -> None:
+        """Show the running cell below itself, ``opened`` or as the user left it; it may not be ``answerable`` here."""
         with self._lock:
-            panel = self._reused_panel() or self._new_panel("pin", opened)
+            panel = self._reused_panel(answerable) or self._new_panel("pin", opened, answerable)
             panel.opened = panel.opened or opened
             self._start(panel)
             self._display_id = f"xlascope-{uuid.uuid4().hex}"
@@ -117,18 +117,18 @@ class Strip:
             self._publish(*panel.bundle_before("xlascope watches this cell"), update=False)
             self._replay()
 
-    def _reused_panel(self) -> Panel | None:
+    def _reused_panel(self, answerable: bool) -> Panel | None:
         """Return the panel of the cell's previous run, cleared, or None if the page would not know it."""
         panel = self._panel
-        if panel is None or not panel.can_restart:
+        if panel is None or not panel.can_restart or panel.is_answerable != answerable:
             return None
         panel.restart()
         return panel
 
-    def _new_panel(self, pin: str, opened: bool) -> Panel:
+    def _new_panel(self, pin: str, opened: bool, answerable: bool = True) -> Panel:
         if self._panel is not None:
             self._panel.close()
-        panel = Panel(opened=opened, answer=AnswersWithDiff(self._runs_until_now))
+        panel = Panel(opened=opened, answer=AnswersWithDiff(self._runs_until_now) if answerable else None)
         panel.offer(pin)
         return panel
 
@@ -246,8 +246,8 @@ class PinnedPanel(Strip):
         self._panel.restart(strip._title)
         self._panel.copy_from(panel)
 
-    def show(self, opened: bool) -> None:
-        """Show the running cell in place of the previous one; ``opened`` is ignored."""
+    def show(self, opened: bool, answerable: bool = True) -> None:
+        """Show the running cell in place of the previous one; ``opened`` and ``answerable`` are ignored."""
         with self._lock:
             assert self._panel is not None
             self._panel.restart(f"In[{cell_number(self._shell)}]")
@@ -278,7 +278,7 @@ class SummaryLine:
         self._retraces = Retraces()
         self._time_account: TimeAccount | None = None
 
-    def show(self, opened: bool) -> None:
+    def show(self, opened: bool, answerable: bool = True) -> None:
         self._opened = opened
 
     def receive(self, record: Record) -> None:

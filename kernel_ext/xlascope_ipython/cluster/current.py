@@ -20,7 +20,12 @@ _cluster: Cluster | None = None
 
 
 def start(
-    n: int | None, connect: Any, profile: str | None, coordinator_address: str | None, devices: int | None, timeout: float
+    n: int | None,
+    connect: Any,
+    profile: str | None,
+    coordinator_address: str | None,
+    devices: int | None,
+    timeout: float,
 ) -> Cluster:
     """Start a cluster, or return the one that runs; see :func:`xlascope.cluster.start`."""
     global _cluster

@@ -67,9 +67,7 @@ def choose_address(other_host: str) -> JSON:
         return {"address": str(HostAndPort(host, probe.getsockname()[1]))}
 
 
-def join(
-    address: str, count: int, rank: int, local_device: int | None, devices: int | None, timeout: int
-) -> JSON:
+def join(address: str, count: int, rank: int, local_device: int | None, devices: int | None, timeout: int) -> JSON:
     """Join the job as process ``rank`` of ``count``, and watch the cells that this engine runs from now on.
 
     ``local_device`` is the number of the GPU that this process uses, None for all of them; ``devices`` is how many

@@ -13,7 +13,7 @@ from xlascope_ipython import load_on_engine
 
 from ..cell import WatchedCell
 from ..scope import Scope
-from .messages import METADATA_KEY, RECORDS_TYPE, JSON
+from .messages import JSON, METADATA_KEY, RECORDS_TYPE
 from .record_sender import RecordSender
 
 

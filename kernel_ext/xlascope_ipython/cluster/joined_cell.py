@@ -64,12 +64,12 @@ class JoinedCell:
         for failure in self._joined_failures():
             self._emit(failure)
 
-    def _emit_programs_apart(self, cell: ProcessCell, others: set[tuple[str, str]]) -> None:
+    def _emit_programs_apart(self, cell: ProcessCell, shared: set[tuple[str, str]]) -> None:
         """Pass on the programs of a process that have none of these functions and jaxprs."""
         apart = {
             record.program: f"{record.function} (process {cell.process})"
             for record in cell.records
-            if isinstance(record, Traced) and (record.function, record.text) not in others
+            if isinstance(record, Traced) and (record.function, record.text) not in shared
         }
         for record in cell.records:
             if record.program in apart and not isinstance(record, Failure):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,11 +15,17 @@ from pathlib import Path
 from types import TracebackType
 
 import ipyparallel
+import psutil
 from ipyparallel.cluster.launcher import LocalEngineLauncher, LocalEngineSetLauncher
+
+from xlascope.records.plain import plain
 
 from . import guard
 
 _QUIET = logging.CRITICAL
+#: Lines of ipyparallel's log, such as "2026-11-27 18:30:38.157 [IPEngine.1] …", and of jaxlib's.
+_LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:.]+ \[|[IWEF]\d{4} ")
+MAX_LAST_LINES, MAX_LINE_CHARS = 6, 300
 #: How long the guard may take to end what is left.
 MAX_GUARD_SECONDS = 15.0
 
@@ -36,7 +44,7 @@ class NumberedEngineSetLauncher(LocalEngineSetLauncher):  # type: ignore[misc]
 
 
 class LocalEngines:
-    """An ipyparallel cluster of ``count`` engines on this machine; :meth:`stop`, or the end of this process, ends it."""
+    """Cluster of ``count`` engines on this machine, which ends by :meth:`stop` and when this process ends."""
 
     def __init__(self, count: int) -> None:
         self._mark = secrets.token_hex(16)
@@ -72,13 +80,30 @@ class LocalEngines:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._guard.wait(MAX_GUARD_SECONDS)
 
-    def read_log(self, pid: int) -> str:
-        """Return what an engine has written to its log, "" if that cannot be read."""
+    def explain_end(self, pid: int) -> str:
+        """Return how an engine has ended, and what it said last: ``" by SIGKILL"``; "" if nothing is known."""
         for launcher in getattr(self.cluster.engine_set, "launchers", {}).values():
             if launcher.pid == pid:
-                with contextlib.suppress(OSError):
-                    return Path(launcher.output_file).read_text(encoding="utf-8", errors="replace")
+                return f"{_read_status(launcher.process)}{_read_last_words(launcher.output_file)}"
         return ""
+
+
+def _read_status(process: psutil.Process) -> str:
+    with contextlib.suppress(psutil.Error):
+        status = process.wait(0)
+        if status is not None and status < 0:
+            return f" by {signal.Signals(-status).name}"
+        return "" if status is None else f" with status {status}"
+    return ""
+
+
+def _read_last_words(file: str) -> str:
+    """Return the last lines that a process wrote itself to its log, indented, each on a line of its own."""
+    with contextlib.suppress(OSError):
+        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+        words = [line for line in lines if line.strip() and not _LOG_LINE.match(line)]
+        return "".join(f"\n  {plain(line, MAX_LINE_CHARS)}" for line in words[-MAX_LAST_LINES:])
+    return ""
 
 
 class _marked_environment:  # noqa: N801 -- it is called like a function

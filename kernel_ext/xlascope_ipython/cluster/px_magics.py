@@ -8,9 +8,9 @@ import time
 from contextlib import nullcontext
 from typing import Any
 
-from IPython.core.interactiveshell import InteractiveShell
 from ipyparallel import error
 from ipyparallel.client.magics import ParallelMagics
+from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.errors import PeerLostError
 from xlascope.records import Record

@@ -39,7 +39,7 @@ class RecordSender:
         self._has_ended = False
         self._thread: threading.Thread | None = None
 
-    def show(self, opened: bool) -> None:
+    def show(self, opened: bool, answerable: bool = True) -> None:
         """Do nothing: the notebook shows the records."""
 
     def receive(self, record: Record) -> None:

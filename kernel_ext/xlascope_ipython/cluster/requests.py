@@ -108,8 +108,8 @@ def call_engines(
     When one has failed, the others get no more than two further seconds.
     """
     requests = {
-        engine: EngineRequest(client, [engine], make_call(name, given), silent=True)
-        for engine, given in arguments.items()
+        engine: EngineRequest(client, [engine], make_call(name, values), silent=True)
+        for engine, values in arguments.items()
     }
     early: dict[int, JSON] = {}
     answers: dict[int, JSON] = {}

@@ -22,7 +22,6 @@ MAX_DESCRIBE_SECONDS = 60.0
 #: How long the controller may take to notice that an engine has ended.
 MAX_UNREGISTERING_SECONDS = 10.0
 _POLL_SECONDS = 0.05
-_MAX_LOG_LINES = 4
 NO_PROCESSES = "no processes: xs.cluster.start(4) starts some"
 _START_AGAIN = "xs.cluster.restart() starts all processes again; what was on them has to be computed or loaded again."
 
@@ -49,6 +48,7 @@ class Cluster:
         self._has_started_engines = isinstance(connection, LocalEngines)
         self.processes: tuple[EngineProcess, ...] = ()
         self._identities: dict[int, str] = {}
+        self._end_order: list[str] = []
         self.client: Any = None
         #: The request of a cell that some processes did not end when it was interrupted.
         self.stuck_request: EngineRequest | None = None
@@ -79,9 +79,7 @@ class Cluster:
             self.client = connection
 
     def _wait_for_engines(self, count: int | None, former: set[str]) -> list[int]:
-        """Return the numbers of ``count`` engines whose identities are not among the ``former`` ones, once
-        they are there; without ``count``, those that are there.
-        """
+        """Return ``count`` engines whose identities are not ``former`` ones, once they are there; None: all there."""
         deadline = time.monotonic() + self._timeout
         while True:
             engines = [engine for engine in sorted(self.client.ids) if self.client._engines.get(engine) not in former]
@@ -99,7 +97,7 @@ class Cluster:
 
     def _join_job(self, engines: Sequence[int]) -> None:
         """Let engines become the processes of one job, in this order."""
-        facts = self._call(dict.fromkeys(engines, {}), "describe", MAX_DESCRIBE_SECONDS)
+        facts = self._call({engine: {} for engine in engines}, "describe", MAX_DESCRIBE_SECONDS)
         if all(facts[engine]["job"] is not None for engine in engines):
             self._adopt(facts)
             return
@@ -125,11 +123,14 @@ class Cluster:
         if counts != {len(facts)} or sorted(by_rank) != list(range(len(facts))):
             raise DistributedError(
                 "the engines belong to jobs already, and not all of one: "
-                + ", ".join(f"engine {engine} is process {entry['job'][0]} of {entry['job'][1]}" for engine, entry in facts.items())
+                + ", ".join(
+                    f"engine {engine} is process {entry['job'][0]} of {entry['job'][1]}"
+                    for engine, entry in facts.items()
+                )
                 + ".\nRestart the engines, or give start() the client of those of one job."
             )
         engines = [by_rank[rank] for rank in sorted(by_rank)]
-        self._call(dict.fromkeys(engines, {}), "watch", MAX_DESCRIBE_SECONDS)
+        self._call({engine: {} for engine in engines}, "watch", MAX_DESCRIBE_SECONDS)
         self._set_processes(engines, facts)
 
     def _set_processes(self, engines: Sequence[int], facts: Mapping[int, JSON]) -> None:
@@ -138,11 +139,14 @@ class Cluster:
             for rank, engine in enumerate(engines)
         )
         self._identities = {engine: self.client._engines[engine] for engine in engines}
+        self._end_order = []
+        if self._note_event not in self.client._registration_callbacks:
+            self.client._registration_callbacks.append(self._note_event)
 
     def _choose_address(self, engines: Sequence[int], facts: Mapping[int, JSON]) -> str:
         """Return an address at which the process of the first engine can listen for those of the others."""
-        here = facts[engines[0]]["host"]
-        elsewhere = next((facts[engine]["host"] for engine in engines if facts[engine]["host"] != here), "")
+        host = facts[engines[0]]["host"]
+        elsewhere = next((facts[engine]["host"] for engine in engines if facts[engine]["host"] != host), "")
         answers = self._call({engines[0]: {"other_host": elsewhere}}, "choose_address", MAX_DESCRIBE_SECONDS)
         return str(answers[engines[0]]["address"])
 
@@ -160,7 +164,7 @@ class Cluster:
     def restart(self) -> None:
         """Start all processes again: those that live end, and others join a new job."""
         connection, former = self._connection, set(self.client._engines.values())
-        count = len(self.processes) or self._count
+        count = len(self.processes) or self._count or 1
         self.processes, self.stuck_request = (), None
         if isinstance(connection, ipyparallel.Client):
             cluster = connection.cluster
@@ -236,36 +240,31 @@ class Cluster:
         )
 
     def describe_ended(self, ended: Sequence[EngineProcess]) -> str:
-        """Return the message about processes that have ended."""
-        where = ", ".join(f"pid {item.pid} on {item.host}" for item in ended)
-        verb = "has" if len(ended) == 1 else "have"
-        log = "".join(self._last_words(item) for item in ended)
+        """Return the message about processes that have ended; the one that ended first is named first."""
+        order = {identity: index for index, identity in enumerate(self._end_order)}
+        first, *rest = sorted(ended, key=lambda item: order.get(self._identities[item.engine], len(order)))
+        more = f"; {format_processes(sorted(item.process for item in rest))} with it" if rest else ""
+        how = self._connection.explain_end(first.pid) if isinstance(self._connection, LocalEngines) else ""
+        status, *words = how.split("\n")
+        lines = "\n".join([f"process {first.process} of {len(self.processes)} has ended{status}", *words])
         return (
-            f"{format_processes([item.process for item in ended])} of {len(self.processes)} {verb} ended ({where})."
-            f"{log}\nThe job cannot go on without it: {_START_AGAIN}"
+            f"{lines.replace(' has ended', f' (pid {first.pid} on {first.host}) has ended', 1)}{more}.\n"
+            f"The job cannot go on without it: {_START_AGAIN}"
         )
 
-    def _last_words(self, item: EngineProcess) -> str:
-        """Return the last lines that a process wrote itself, on its real standard error."""
-        if not isinstance(self._connection, LocalEngines):
-            return ""
-        lines = [line for line in self._connection.read_log(item.pid).splitlines() if line.strip()]
-        return "".join(f"\n  process {item.process}: {line[:300]}" for line in lines[-_MAX_LOG_LINES:])
-
-    def find_silent(self, seconds: float) -> list[EngineProcess]:
-        """Return the processes that do not answer a call within that many seconds, because they run something."""
-        living = {item.engine: item for item in self.processes if item.engine in self.client.ids}
-        answers, _ = call_engines(self.client, dict.fromkeys(living, {}), "describe", seconds)
-        return [item for engine, item in living.items() if engine not in answers]
+    def _note_event(self, event: Mapping[str, Any]) -> None:
+        """Note that the controller has noticed the end of an engine; called on the client's thread."""
+        if event.get("event") == "unregister":
+            identity = self._identities.get(int(event["id"]))
+            if identity is not None and len(self._end_order) <= len(self.processes):
+                self._end_order.append(identity)
 
     def status(self) -> ClusterStatus:
         """Return the processes and the state of each."""
         ended = {item.process for item in self.find_ended()}
         busy = {item.engine for item in self.processes if self._is_busy(item)}
         items = tuple(
-            item._replace(
-                state="ended" if item.process in ended else "running" if item.engine in busy else "idle"
-            )
+            item._replace(state="ended" if item.process in ended else "running" if item.engine in busy else "idle")
             for item in self.processes
         )
         return ClusterStatus(items, self._summary())
@@ -305,6 +304,4 @@ def _number_within_hosts(hosts: Sequence[str]) -> list[int | None]:
     >>> _number_within_hosts(["a", "b", "a"])
     [0, None, 1]
     """
-    return [
-        None if hosts.count(host) == 1 else hosts[:index].count(host) for index, host in enumerate(hosts)
-    ]
+    return [None if hosts.count(host) == 1 else hosts[:index].count(host) for index, host in enumerate(hosts)]

@@ -38,7 +38,8 @@ class InterruptCoordinator:
     def __init__(self, membership: Membership) -> None:
         self._membership = membership
         self._lock = threading.Lock()
-        self._run, self._processes = "", (membership.process_id,)
+        self._run = ""
+        self._processes: tuple[int, ...] = (membership.process_id,)
         self._calls = self._calls_at_begin = 0
         self._is_asked = False
         self._stop_at: int | None = None
@@ -78,6 +79,7 @@ class InterruptCoordinator:
 
     def _on_signal(self, number: int, frame: object) -> None:
         """Raise KeyboardInterrupt, or let the run go on to the call at which all stop."""
+        __tracebackhide__ = True  # IPython's tracebacks
         self._signals += 1
         if self._signals > 1 or not self._agree():
             raise KeyboardInterrupt
