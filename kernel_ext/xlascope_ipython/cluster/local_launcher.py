@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import ipyparallel
 import psutil
@@ -50,6 +51,7 @@ class LocalEngines:
         self._mark = secrets.token_hex(16)
         self._folder = tempfile.mkdtemp(prefix="xlascope-cluster-")
         command = [sys.executable, "-P", str(Path(guard.__file__)), self._mark, self._folder]
+        self._launchers: dict[int, Any] = {}
         # In a session of its own, which no signal to the kernel's reaches.
         self._guard = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
         self.cluster = ipyparallel.Cluster(
@@ -65,11 +67,17 @@ class LocalEngines:
         """Start the controller and the engines."""
         with _marked_environment(self._mark):
             self.cluster.start_cluster_sync()
+        self._note_launchers()
 
     def start_engines(self, count: int) -> None:
         """Start engines, after the former ones have ended."""
         with _marked_environment(self._mark):
             self.cluster.start_engines_sync(count)
+        self._note_launchers()
+
+    def _note_launchers(self) -> None:
+        """Note the launchers of the engines: the cluster forgets those of engines that have ended."""
+        self._launchers = {launcher.pid: launcher for launcher in self.cluster.engine_set.launchers.values()}
 
     def stop(self) -> None:
         """End all processes of the cluster, and wait until they have ended."""
@@ -82,10 +90,8 @@ class LocalEngines:
 
     def explain_end(self, pid: int) -> str:
         """Return how an engine has ended, and what it said last: ``" by SIGKILL"``; "" if nothing is known."""
-        for launcher in getattr(self.cluster.engine_set, "launchers", {}).values():
-            if launcher.pid == pid:
-                return f"{_read_status(launcher.process)}{_read_last_words(launcher.output_file)}"
-        return ""
+        launcher = self._launchers.get(pid)
+        return "" if launcher is None else f"{_read_status(launcher.process)}{_read_last_words(launcher.output_file)}"
 
 
 def _read_status(process: psutil.Process) -> str:
