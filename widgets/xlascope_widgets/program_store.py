@@ -19,9 +19,12 @@ from xlascope.records import (
     Compiled,
     Diagnosis,
     Failure,
+    JobProcess,
+    JobReport,
     Record,
     Scaled,
     ScriptRun,
+    SharedCalls,
     TimeAccount,
     Traced,
 )
@@ -190,6 +193,8 @@ class ProgramStore:
             return True
         if isinstance(record, TimeAccount):
             self.time_account = record
+            return False
+        if isinstance(record, JobProcess | SharedCalls | JobReport):
             return False
         if record.program is None:
             self.failures.append(record)

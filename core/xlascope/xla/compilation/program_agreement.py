@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from ...errors import ProgramMismatchError
 from ...ir.user_frames import user_line, where_text
 from ...lru_cache import LRUCache
+from ...records import SharedCalls, publish
+from ...records.watchers import watchers
 from ...runtime.boot import compare_programs
 from ..processes.failure_state import require_healthy
 from ..processes.job import current_membership
@@ -74,7 +76,7 @@ def _compare(membership: Membership, processes: Sequence[int], name: str, module
     if (group, digest) in _agreed_programs:
         return
     store, me = membership.store, membership.process_id
-    where = _here()
+    where, began = _here(), time.time()
     store.write(f"programs/{group}/{digest}/{me}", json.dumps({"name": name, "where": where}), overwrite=True)
     store.write(f"waiting/{group}/{me}", digest, overwrite=True)
     meeting = _Meeting(membership, group, digest, f"{name}{where}", time.monotonic())
@@ -89,6 +91,9 @@ def _compare(membership: Membership, processes: Sequence[int], name: str, module
         raise ProgramMismatchError(meeting.explain(other.process, other.digest, texts)) from None
     store.write(f"waiting/{group}/{me}", "", overwrite=True)
     _agreed_programs[group, digest] = True
+    if watchers:
+        times = (0,), (began,), (time.time(),)
+        publish(SharedCalls(None, name, began, digest[:16], 1, *times, event="comparison"))
 
 
 @functools.lru_cache(64)
