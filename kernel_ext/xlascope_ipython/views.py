@@ -10,9 +10,10 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.analysis.cell_runs import CellHistory, CellRun
+from xlascope.analysis.job.job_text import job_text, summarize_job
 from xlascope.analysis.retraces import RetracedFunction, Retraces, format_heading
 from xlascope.inspect import Comparison, Inspection, Renderer
-from xlascope.records import Failure, Record, TimeAccount, Traced
+from xlascope.records import Failure, JobReport, Record, TimeAccount, Traced
 from xlascope.records.plain import plain
 from xlascope.records.stages import Stages
 from xlascope_widgets import Panel, text
@@ -277,6 +278,7 @@ class SummaryLine:
         self._failures: dict[tuple[int | None, str], Failure] = {}
         self._retraces = Retraces()
         self._time_account: TimeAccount | None = None
+        self._report: JobReport | None = None
 
     def show(self, opened: bool, answerable: bool = True) -> None:
         self._opened = opened
@@ -284,6 +286,9 @@ class SummaryLine:
     def receive(self, record: Record) -> None:
         if isinstance(record, TimeAccount):
             self._time_account = record
+            return
+        if isinstance(record, JobReport):
+            self._report = record
             return
         self._retraces.receive(record)
         if isinstance(record, Failure):
@@ -294,6 +299,8 @@ class SummaryLine:
     def finish(self) -> None:
         if self._opened:
             print(text([*self._records(), *([self._time_account] if self._time_account else [])], jaxpr=False))
+            if self._report is not None:
+                print(f"\n{job_text(self._report)}")
         else:
             print(f"xlascope: {self._summary()}")
 
@@ -312,6 +319,7 @@ class SummaryLine:
         again = [item for item in self._retraces.by_cost() if item.count >= MIN_LOOP_RETRACES and item.seconds > 0]
         parts += [f"{format_heading(item)}{_format_latest_call(item)}: %recompiles says why" for item in again[:2]]
         parts += [plain(_describe_failure(item)) for item in failures]
+        parts += [] if self._report is None else [summarize_job(self._report)]
         return "; ".join(parts)
 
     def close(self) -> None:

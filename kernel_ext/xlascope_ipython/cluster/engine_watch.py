@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import Any
 
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
+from xlascope.inspect.running.shared_calls import SharedCallRecorder
+from xlascope.records import ScriptRun, SharedCalls
 from xlascope.xla.processes.coordinated_interrupt import InterruptCoordinator, coordinate_interrupts
 from xlascope.xla.processes.job import current_membership
 from xlascope_ipython import load_on_engine
 
 from ..cell import WatchedCell
+from ..cell_titles import cell_number
 from ..scope import Scope
 from .messages import JSON, METADATA_KEY, RECORDS_TYPE
 from .record_sender import RecordSender
+
+_log = logging.getLogger(__name__)
 
 
 class EngineScope(Scope):
@@ -27,6 +33,7 @@ class EngineScope(Scope):
         super().__init__(shell)
         self._sender: RecordSender | None = None
         self._began = 0.0
+        self._shared_calls = SharedCallRecorder()
         self._number: int | None = None
         self._coordinator: InterruptCoordinator | None = None
         self._name_cells_as_the_notebook()
@@ -65,6 +72,9 @@ class EngineScope(Scope):
             )
 
         self._sender, self._began = RecordSender(send), time.time()
+        self._shared_calls = SharedCallRecorder()
+        self._shared_calls.start()
+        self._shared_calls.introduce(self._record_cache.programs())
         return WatchedCell(self._shell, self._record_cache, self._sender, opened=False)
 
     def _finish_cell(self, result: ExecutionResult | None) -> None:
@@ -76,7 +86,28 @@ class EngineScope(Scope):
         if sender is not None:
             error = (result.error_before_exec or result.error_in_exec) if result is not None else None
             name = "" if error is None else type(error).__name__
-            sender.end({"began": self._began, "seconds": time.time() - self._began, "error": name})
+            self._send_process(sender, name)
+            sender.end({"error": name})
+
+    def _send_process(self, sender: RecordSender, error: str) -> None:
+        """Send what is known of this process as a whole: its share in the cell, and its calls of shared programs."""
+        title, seconds = f"In[{cell_number(self._shell)}]", time.time() - self._began
+        try:
+            self._shared_calls.stop()
+            for record in self._shared_calls.build_records(title):
+                if not isinstance(record, SharedCalls) or record.calls:
+                    sender.receive(record)
+        except Exception:
+            _log.exception("calls that processes share are not known")
+        making = sender.build_seconds
+        sender.receive(
+            ScriptRun(None, title, self._began, seconds, (), "", error or "ended", making, (), process=self._rank)
+        )
+
+    @property
+    def _rank(self) -> str:
+        membership = current_membership()
+        return "" if membership is None else f"{membership.process_id} of {membership.num_processes}"
 
 
 def watch_engine(shell: Any) -> None:

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from xlascope.records import Failure, Record, TimeAccount, Traced
+from xlascope.analysis.job.join import join_processes
+from xlascope.analysis.job.process_records import ProcessRecords
+from xlascope.records import Failure, JobProcess, JobReport, Record, ScriptRun, SharedCalls, TimeAccount, Traced
 from xlascope.records.subscriptions import next_program
 from xlascope.xla.processes.key_value_store import format_processes
 
-from .messages import JSON
+from .messages import JSON, replacement_key
+
+_log = logging.getLogger(__name__)
+#: Records that are joined.
+_OF_WHOLE_PROCESSES = Failure | JobProcess | ScriptRun | SharedCalls
 
 
 @dataclass
 class ProcessCell:
-    """What one process has sent of a cell: its records, and how the cell ended there (None while it runs)."""
+    """What one process has sent of a cell: its records by :func:`replacement_key`, and how the cell ended there (None while it runs)."""
 
     process: int
-    records: list[Record] = field(default_factory=list)
+    latest: dict[object, Record] = field(default_factory=dict)
     messages: int = 0
     ended: JSON | None = None
     numbers: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def records(self) -> list[Record]:
+        """Return the records; of those that replace earlier ones the latest."""
+        return list(self.latest.values())
 
     @property
     def traces(self) -> set[tuple[str, str]]:
@@ -46,12 +58,12 @@ class JoinedCell:
         """Add a message of a process."""
         cell = self.cells[process]
         cell.messages += 1
-        cell.records += records
+        cell.latest |= {replacement_key(record): record for record in records}
         if content.get("ended"):
             cell.ended = content
         if process == self._first:
             for record in records:
-                if not isinstance(record, Failure):
+                if not isinstance(record, _OF_WHOLE_PROCESSES):
                     self._emit(_renumber(record, cell))
 
     def finish(self) -> None:
@@ -63,6 +75,23 @@ class JoinedCell:
                 first |= cell.traces
         for failure in self._joined_failures():
             self._emit(failure)
+        report = self.join()
+        if report is not None:
+            self._emit(report)
+
+    def join(self) -> JobReport | None:
+        """Return the report that joins the processes, None where fewer than two have told what they did."""
+        processes = []
+        for cell in self.cells.values():
+            try:
+                processes.append(ProcessRecords.of(cell.records))
+            except ValueError:
+                _log.debug("process %d has not ended the cell", cell.process)
+        try:
+            return join_processes(processes) if len(processes) > 1 else None
+        except ValueError:
+            _log.exception("the records of the processes could not be joined")
+            return None
 
     def _emit_programs_apart(self, cell: ProcessCell, shared: set[tuple[str, str]]) -> None:
         """Pass on the programs of a process that have none of these functions and jaxprs."""

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from xlascope.records import Record, from_json
-from xlascope.records.store import document, text_of
+from xlascope.records import Continued, Executed, Record, Started
+from xlascope.records.store import document, parse_document, text_of
 
 #: Types of the messages with records of a cell, and with the answer to a call.
 RECORDS_TYPE, ANSWER_TYPE = "xlascope_records", "xlascope_answer"
@@ -32,8 +32,14 @@ def encode_records(records: Iterable[Record]) -> bytes:
 
 def decode_records(data: bytes) -> tuple[Record, ...]:
     """Return the records that :func:`encode_records` encoded; raise ValueError for other data."""
-    content = json.loads(data)
-    return tuple(map(from_json, content["records"]))
+    return parse_document(data)
+
+
+def replacement_key(record: Record) -> object:
+    """Return a key that is equal for records of which only the latest counts."""
+    if isinstance(record, Executed | Started | Continued):
+        return type(record), record.program
+    return id(record)
 
 
 def make_call(name: str, arguments: JSON) -> str:

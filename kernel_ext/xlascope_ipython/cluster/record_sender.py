@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from xlascope.records import Continued, Executed, Record, Started
+from xlascope.records import Compiled, Lowered, Record, Traced
 
-from .messages import JSON, encode_records
+from .messages import JSON, encode_records, replacement_key
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +36,9 @@ class RecordSender:
         self._send_lock = threading.Lock()
         self._waiting: dict[object, Record] = {}
         self._count = 0
+        self._began = time.time()
+        #: The seconds of tracing, lowering and compiling in this cell.
+        self.build_seconds = 0.0
         self._has_ended = False
         self._thread: threading.Thread | None = None
 
@@ -45,7 +48,9 @@ class RecordSender:
     def receive(self, record: Record) -> None:
         """Add a record, from any thread; it is sent within a tenth of a second."""
         with self._condition:
-            key = _replacement_key(record)
+            if isinstance(record, Traced | Lowered | Compiled) and record.time >= self._began:
+                self.build_seconds += record.seconds
+            key = replacement_key(record)
             self._waiting.pop(key, None)
             self._waiting[key] = record
             if self._thread is None and not self._has_ended:
@@ -89,10 +94,3 @@ class RecordSender:
                 _log.exception("records could not be sent to the notebook")
                 return
             pause = max(MIN_INTERVAL_SECONDS, size / MAX_BYTES_PER_SECOND)
-
-
-def _replacement_key(record: Record) -> object:
-    """Return a key that is equal for records of which only the latest counts."""
-    if isinstance(record, Executed | Started | Continued):
-        return type(record), record.program
-    return id(record)

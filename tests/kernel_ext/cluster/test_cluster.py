@@ -64,7 +64,9 @@ def test_starting_again_returns_the_cluster_that_runs(kernel):
 
 def test_a_process_that_dies_is_named_and_a_restart_repairs(kernel):
     began = time.monotonic()
-    name, message = kernel.error("%%px\nif xs.process_index() == 1: os.kill(os.getpid(), 9)\nwhile True: float(summed(x))")
+    name, message = kernel.error(
+        "%%px\nif xs.process_index() == 1: os.kill(os.getpid(), 9)\nwhile True: float(summed(x))"
+    )
     assert time.monotonic() - began < 60
     assert name == "PeerLostError" and "process 1 of 2" in message and "has ended by SIGKILL" in message
     name, message = kernel.error("%px 1 + 1")
