@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from xlascope.analysis.job.join import join_processes
 from xlascope.analysis.job.process_records import ProcessRecords
-from xlascope.records import Failure, JobProcess, JobReport, Record, ScriptRun, SharedCalls, TimeAccount, Traced
+from xlascope.records import (
+    Compiled,
+    Executed,
+    Failure,
+    JobProcess,
+    JobReport,
+    Record,
+    ScriptRun,
+    SharedCalls,
+    SharedProgram,
+    TimeAccount,
+    Traced,
+)
 from xlascope.records.subscriptions import next_program
 from xlascope.xla.processes.key_value_store import format_processes
 
+from .joined_lanes import join_runs, name_devices
 from .messages import JSON, replacement_key
 
 _log = logging.getLogger(__name__)
 #: Records that are joined.
+_SHOWN = Compiled | Executed | Failure | Traced
 _OF_WHOLE_PROCESSES = Failure | JobProcess | ScriptRun | SharedCalls
 
 
 @dataclass
 class ProcessCell:
-    """What one process has sent of a cell: its records by :func:`replacement_key`, and how the cell ended there (None while it runs)."""
+    """Records that one process has sent of a cell by :func:`replacement_key`; ``ended`` is None while it runs there."""
 
     process: int
     latest: dict[object, Record] = field(default_factory=dict)
@@ -35,6 +49,11 @@ class ProcessCell:
     def records(self) -> list[Record]:
         """Return the records; of those that replace earlier ones the latest."""
         return list(self.latest.values())
+
+    def find_run(self, program: int) -> Executed | None:
+        """Return the latest measurement of a program."""
+        record = self.latest.get((Executed, program))
+        return record if isinstance(record, Executed) else None
 
     @property
     def traces(self) -> set[tuple[str, str]]:
@@ -64,10 +83,25 @@ class JoinedCell:
         if process == self._first:
             for record in records:
                 if not isinstance(record, _OF_WHOLE_PROCESSES):
-                    self._emit(_renumber(record, cell))
+                    self._pass_on(record, cell)
+
+    def _pass_on(self, record: Record, cell: ProcessCell) -> None:
+        """Pass on a record of the first process; runs on devices of several processes wait for the end."""
+        shown = _renumber(name_devices(record) if isinstance(record, Compiled) else record, cell)
+        compiled = self._find_compiled(cell, record.program)
+        if isinstance(record, Executed) and compiled is not None and len(set(compiled.processes)) > 1:
+            shown = dataclasses.replace(shown, devices=())
+        self._emit(shown)
+
+    def _find_compiled(self, cell: ProcessCell, program: int | None) -> Compiled | None:
+        """Return the latest compilation of a program for devices that are here."""
+        records = (item for item in cell.records if isinstance(item, Compiled) and item.program == program)
+        return next((item for item in reversed([*records]) if not item.target), None)
 
     def finish(self) -> None:
-        """Pass on what only some of the processes have: programs, and failures."""
+        """Pass on what only some of the processes have, programs and failures, and what joins them."""
+        if not any(isinstance(record, _SHOWN) for cell in self.cells.values() for record in cell.records):
+            return
         first = self.cells[self._first].traces
         for cell in self.cells.values():
             if cell.process != self._first:
@@ -77,7 +111,25 @@ class JoinedCell:
             self._emit(failure)
         report = self.join()
         if report is not None:
+            for program in report.programs:
+                self._emit_joined_run(program)
             self._emit(report)
+
+    def _emit_joined_run(self, program: SharedProgram) -> None:
+        """Pass on a run of a shared program with the devices of all its processes, where all were profiled."""
+        numbers = dict(zip(program.processes, program.programs, strict=True))
+        cell = self.cells[self._first]
+        compiled = self._find_compiled(cell, numbers.get(self._first))
+        runs = {
+            process: record
+            for process, number in numbers.items()
+            if number is not None and (record := self.cells[process].find_run(number)) is not None
+        }
+        if compiled is None or self._first not in runs or len(runs) < len(numbers):
+            return
+        joined = join_runs(runs, compiled, program, self._first)
+        if joined is not None:
+            self._emit(_renumber(joined, cell))
 
     def join(self) -> JobReport | None:
         """Return the report that joins the processes, None where fewer than two have told what they did."""
@@ -88,7 +140,7 @@ class JoinedCell:
             except ValueError:
                 _log.debug("process %d has not ended the cell", cell.process)
         try:
-            return join_processes(processes) if len(processes) > 1 else None
+            return self._with_titles(join_processes(processes)) if len(processes) > 1 else None
         except ValueError:
             _log.exception("the records of the processes could not be joined")
             return None
@@ -116,6 +168,31 @@ class JoinedCell:
             dataclasses.replace(record, program=None, function=f"{record.function} in {format_processes(where)}")
             for record, where in by_error.values()
         ]
+
+    def _with_titles(self, report: JobReport) -> JobReport:
+        """Return a report whose lines are in cells by their titles instead of files."""
+        sources = [
+            text
+            for cell in self.cells.values()
+            for item in cell.records
+            if isinstance(item, Traced)
+            for text in item.sources
+        ]
+        titles = {text.file: text.title for text in sources if text.title}
+        programs = tuple(
+            dataclasses.replace(item, collectives=tuple(_retitle(entry, titles) for entry in item.collectives))
+            for item in report.programs
+        )
+        differences = tuple(_retitle(entry, titles) for entry in report.differences)
+        return dataclasses.replace(report, programs=programs, differences=differences)
+
+
+def _retitle(entry: Any, titles: Mapping[str, str]) -> Any:
+    """Return a record whose source is in a cell by its title."""
+    if entry.source is None or entry.source.file not in titles:
+        return entry
+    source = dataclasses.replace(entry.source, file=titles[entry.source.file])
+    return dataclasses.replace(entry, source=source)
 
 
 def _renumber(record: Any, cell: ProcessCell) -> Any:
