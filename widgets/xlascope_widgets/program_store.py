@@ -175,6 +175,8 @@ class ProgramStore:
     scaled: list[Scaled] = field(default_factory=list)
     #: The watched script that ran these programs, if any.
     script: ScriptRun | None = None
+    #: The report of the job of several processes, if these records are one.
+    job: JobReport | None = None
     #: The account of the time of the cell or script.
     time_account: TimeAccount | None = None
 
@@ -194,7 +196,10 @@ class ProgramStore:
         if isinstance(record, TimeAccount):
             self.time_account = record
             return False
-        if isinstance(record, JobProcess | SharedCalls | JobReport):
+        if isinstance(record, JobReport):
+            self.job = record
+            return True
+        if isinstance(record, JobProcess | SharedCalls):
             return False
         if record.program is None:
             self.failures.append(record)

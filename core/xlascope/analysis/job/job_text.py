@@ -120,13 +120,17 @@ def _program_lines(program: SharedProgram) -> Iterator[str]:
         "in collectives",
         "waits",
     )
-    yield from _table([heads, *map(_pace_row, program.paces)], range(1, 8))
+    yield from _table([heads, *map(pace_row, program.paces)], range(1, 8))
     for collective in program.collectives[:MAX_LISTED_COLLECTIVES]:
         yield f"  {describe_collective(program, collective)}"
+    yield from (f"  {line}" for line in describe_late_steps(program))
+
+
+def describe_late_steps(program: SharedProgram) -> list[str]:
+    """Return the calls to which a process came latest, as a line; none without compared calls."""
     late = sorted(program.steps, key=lambda step: -step.late)[:MAX_LISTED_STEPS]
-    if late:
-        listed = ", ".join(f"{step.number} (process {step.slowest}, {format_signed(step.late)})" for step in late)
-        yield f"  steps with the latest process (after the median of the others): {listed}"
+    listed = ", ".join(f"{step.number} (process {step.slowest}, {format_signed(step.late)})" for step in late)
+    return [f"calls to which a process came latest (after the median of the others): {listed}"] if late else []
 
 
 def describe_slowest(program: SharedProgram) -> str:
@@ -140,7 +144,8 @@ def describe_slowest(program: SharedProgram) -> str:
     return f"; in its collectives the others wait for process {pace.process}"
 
 
-def _pace_row(pace: JobPace) -> tuple[str, ...]:
+def pace_row(pace: JobPace) -> tuple[str, ...]:
+    """Return the cells of a process in the table of a shared program."""
     times = (pace.period, pace.arrival, pace.waits)
     inside = (pace.in_collectives, pace.waits_inside)
     return (
@@ -155,7 +160,7 @@ def _pace_row(pace: JobPace) -> tuple[str, ...]:
 def describe_collective(program: SharedProgram, collective: JobCollective) -> str:
     """Return a collective with its bytes, its operation and line, its times, and who comes last, in words."""
     purpose = f" for {plain(collective.operation, 40)}{where(collective.source)}" if collective.operation else ""
-    head = f"{plain(collective.kernel, 40)} ({collective.kind}, {size(collective.bytes)}){purpose}"
+    head = f"{plain(collective.kernel, 40)} ({plain(collective.kind, 40)}, {size(collective.bytes)}){purpose}"
     if not collective.seconds:
         return f"{head}: not profiled in all processes"
     times = ", ".join(
