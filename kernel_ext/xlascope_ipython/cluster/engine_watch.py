@@ -9,7 +9,7 @@ from typing import Any
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 from xlascope.inspect.running.shared_calls import SharedCallRecorder
-from xlascope.records import ScriptRun, SharedCalls
+from xlascope.records import Record, ScriptRun, SharedCalls
 from xlascope.xla.processes.coordinated_interrupt import InterruptCoordinator, coordinate_interrupts
 from xlascope.xla.processes.job import current_membership
 from xlascope_ipython import load_on_engine
@@ -71,7 +71,7 @@ class EngineScope(Scope):
                 kernel.iopub_socket, RECORDS_TYPE, content=content, parent=parent, ident=ident, buffers=[data]
             )
 
-        self._sender, self._began = RecordSender(send), time.time()
+        self._sender, self._began = RecordSender(send, self._report_calls), time.time()
         self._shared_calls = SharedCallRecorder()
         self._shared_calls.start()
         self._shared_calls.introduce(self._record_cache.programs())
@@ -91,18 +91,23 @@ class EngineScope(Scope):
 
     def _send_process(self, sender: RecordSender, error: str) -> None:
         """Send what is known of this process as a whole: its share in the cell, and its calls of shared programs."""
-        title, seconds = f"In[{cell_number(self._shell)}]", time.time() - self._began
+        seconds = time.time() - self._began
         try:
             self._shared_calls.stop()
-            for record in self._shared_calls.build_records(title):
-                if not isinstance(record, SharedCalls) or record.calls:
-                    sender.receive(record)
+            for record in self._report_calls():
+                sender.receive(record)
         except Exception:
             _log.exception("calls that processes share are not known")
+        title = f"In[{cell_number(self._shell)}]"
         making = sender.build_seconds
         sender.receive(
             ScriptRun(None, title, self._began, seconds, (), "", error or "ended", making, (), process=self._rank)
         )
+
+    def _report_calls(self) -> list[Record]:
+        """Return the records of this process and of its calls of shared programs so far."""
+        records = self._shared_calls.build_records(f"In[{cell_number(self._shell)}]")
+        return [record for record in records if not isinstance(record, SharedCalls) or record.calls]
 
     @property
     def _rank(self) -> str:

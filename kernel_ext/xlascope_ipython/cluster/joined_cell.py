@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,9 +27,11 @@ from xlascope.records import (
 from xlascope.records.subscriptions import next_program
 from xlascope.xla.processes.key_value_store import format_processes
 
-from .joined_lanes import join_runs, name_devices
+from .joined_lanes import join_runs, name_devices, name_own_devices
 from .messages import JSON, replacement_key
 
+#: The minimum time between two joins while a cell runs.
+JOIN_INTERVAL_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 #: Records that are joined.
 _SHOWN = Compiled | Executed | Failure | Traced
@@ -72,6 +75,9 @@ class JoinedCell:
         self._emit = emit
         self.cells = {process: ProcessCell(process) for process in processes}
         self._first = min(processes)
+        #: The shared programs of the latest report.
+        self._programs: tuple[SharedProgram, ...] = ()
+        self._next_join = time.monotonic() + JOIN_INTERVAL_SECONDS
 
     def receive(self, process: int, content: JSON, records: tuple[Record, ...]) -> None:
         """Add a message of a process."""
@@ -84,14 +90,31 @@ class JoinedCell:
             for record in records:
                 if not isinstance(record, _OF_WHOLE_PROCESSES):
                     self._pass_on(record, cell)
+            if time.monotonic() > self._next_join:
+                self._emit_report()
 
     def _pass_on(self, record: Record, cell: ProcessCell) -> None:
         """Pass on a record of the first process; runs on devices of several processes wait for the end."""
-        shown = _renumber(name_devices(record) if isinstance(record, Compiled) else record, cell)
-        compiled = self._find_compiled(cell, record.program)
-        if isinstance(record, Executed) and compiled is not None and len(set(compiled.processes)) > 1:
-            shown = dataclasses.replace(shown, devices=())
-        self._emit(shown)
+        if isinstance(record, Compiled):
+            record = name_devices(record)
+        if isinstance(record, Executed):
+            compiled = self._find_compiled(cell, record.program)
+            record = record if compiled is None else self._join_run(record, compiled)
+        self._emit(_renumber(record, cell))
+
+    def _join_run(self, record: Executed, compiled: Compiled) -> Executed:
+        """Return a run of the first process with the devices of all processes, as far as that is known."""
+        program = next((item for item in self._programs if item.programs[0] == record.program), None)
+        if program is None:
+            return name_own_devices(record, compiled)
+        runs = {
+            process: run
+            for process, number in zip(program.processes, program.programs, strict=True)
+            if number is not None and (run := self.cells[process].find_run(number)) is not None
+        }
+        is_known = len(runs) == len(program.processes) and self._first in runs
+        joined = join_runs(runs | {self._first: record}, compiled, program, self._first) if is_known else None
+        return name_own_devices(record, compiled) if joined is None else joined
 
     def _find_compiled(self, cell: ProcessCell, program: int | None) -> Compiled | None:
         """Return the latest compilation of a program for devices that are here."""
@@ -109,27 +132,21 @@ class JoinedCell:
                 first |= cell.traces
         for failure in self._joined_failures():
             self._emit(failure)
-        report = self.join()
-        if report is not None:
-            for program in report.programs:
-                self._emit_joined_run(program)
-            self._emit(report)
+        self._emit_report()
 
-    def _emit_joined_run(self, program: SharedProgram) -> None:
-        """Pass on a run of a shared program with the devices of all its processes, where all were profiled."""
-        numbers = dict(zip(program.processes, program.programs, strict=True))
-        cell = self.cells[self._first]
-        compiled = self._find_compiled(cell, numbers.get(self._first))
-        runs = {
-            process: record
-            for process, number in numbers.items()
-            if number is not None and (record := self.cells[process].find_run(number)) is not None
-        }
-        if compiled is None or self._first not in runs or len(runs) < len(numbers):
+    def _emit_report(self) -> None:
+        """Join what the processes have told so far, and pass it on: the report, and runs with all devices."""
+        self._next_join = time.monotonic() + JOIN_INTERVAL_SECONDS
+        report = self.join()
+        if report is None:
             return
-        joined = join_runs(runs, compiled, program, self._first)
-        if joined is not None:
-            self._emit(_renumber(joined, cell))
+        cell = self.cells[self._first]
+        self._programs = tuple(item for item in report.programs if item.processes[0] == self._first)
+        for program in self._programs:
+            run = None if program.programs[0] is None else cell.find_run(program.programs[0])
+            if run is not None:
+                self._pass_on(run, cell)
+        self._emit(report)
 
     def join(self) -> JobReport | None:
         """Return the report that joins the processes, None where fewer than two have told what they did."""

@@ -29,6 +29,15 @@ def lane_names(record: Compiled) -> dict[str, str]:
     return names
 
 
+def name_own_devices(run: Executed, compiled: Compiled) -> Executed:
+    """Return a run of one process whose devices are named as :func:`name_devices` does."""
+    if len(set(compiled.processes)) < 2:
+        return run
+    names = lane_names(compiled)
+    devices = (dataclasses.replace(item, device=names.get(item.device, item.device)) for item in run.devices)
+    return dataclasses.replace(run, devices=tuple(devices))
+
+
 def join_runs(
     runs: Mapping[int, Executed], compiled: Compiled, program: SharedProgram | None, first: int
 ) -> Executed | None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from xlascope.records import Continued, Executed, Record, Started
+from xlascope.records import Continued, Executed, JobProcess, Record, SharedCalls, Started
 from xlascope.records.store import document, parse_document, text_of
 
 #: Types of the messages with records of a cell, and with the answer to a call.
@@ -39,7 +39,9 @@ def replacement_key(record: Record) -> object:
     """Return a key that is equal for records of which only the latest counts."""
     if isinstance(record, Executed | Started | Continued):
         return type(record), record.program
-    return id(record)
+    if isinstance(record, SharedCalls):
+        return SharedCalls, record.digest
+    return JobProcess if isinstance(record, JobProcess) else id(record)
 
 
 def make_call(name: str, arguments: JSON) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from xlascope.records import Compiled, Lowered, Record, Traced
 
@@ -16,6 +16,8 @@ _log = logging.getLogger(__name__)
 #: The minimum time between two messages, which is longer for large ones to limit the bytes per second.
 MIN_INTERVAL_SECONDS = 0.1
 MAX_BYTES_PER_SECOND = 20_000_000
+#: The minimum time between two reports on the process as a whole.
+REPORT_INTERVAL_SECONDS = 2.0
 #: How long the end of a cell waits for a message that is being sent.
 MAX_CLOSING_SECONDS = 5.0
 
@@ -27,15 +29,15 @@ class RecordSender:
     """Sender of the records of one cell, a view of :class:`~xlascope_ipython.cell.WatchedCell`.
 
     Of records that replace earlier ones (``Executed`` of a program) only the latest is sent. The last message says how
-    the cell ended. Messages are numbered, so that the notebook notices when one is lost.
+    the cell ended. Every now and then ``report()`` adds records of the process as a whole.
     """
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, report: Callable[[], Iterable[Record]] = tuple) -> None:
+        self._send, self._report = send, report
+        self._next_report = time.monotonic() + REPORT_INTERVAL_SECONDS
         self._condition = threading.Condition()
         self._send_lock = threading.Lock()
         self._waiting: dict[object, Record] = {}
-        self._count = 0
         self._began = time.time()
         #: The seconds of tracing, lowering and compiling in this cell.
         self.build_seconds = 0.0
@@ -77,9 +79,15 @@ class RecordSender:
             with self._condition:
                 records, self._waiting = list(self._waiting.values()), {}
             data = encode_records(records)
-            self._send({"number": self._count, **content}, data)
-            self._count += 1
+            self._send(content, data)
         return len(data)
+
+    def _add_report(self) -> None:
+        """Add the records of the process as a whole, unless that was done a moment ago."""
+        if time.monotonic() >= self._next_report:
+            for record in self._report():
+                self.receive(record)
+            self._next_report = time.monotonic() + REPORT_INTERVAL_SECONDS
 
     def _run(self) -> None:
         pause = MIN_INTERVAL_SECONDS / 4  # a short first pause joins the stages of a small program
@@ -89,7 +97,8 @@ class RecordSender:
                 if self._condition.wait_for(lambda: self._has_ended, timeout=pause):
                     return
             try:
-                size = self._flush({"time": time.time()})
+                self._add_report()
+                size = self._flush({})
             except Exception:
                 _log.exception("records could not be sent to the notebook")
                 return
