@@ -12,7 +12,7 @@ from tests.kernel_ext.conftest import Kernel, Output
 pytest.importorskip("ipyparallel")
 
 #: A cell that takes longer is a failure of the test.
-MAX_CELL_SECONDS = 120
+MAX_CELL_SECONDS = 60
 SETUP = """%%px
 import os, time
 import numpy as np
