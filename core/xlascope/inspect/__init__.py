@@ -9,6 +9,7 @@ A question is about a call (``f, *args``), which xlascope traces and for which i
 a :class:`Program`: StableHLO of any origin, which needs no engine.
 """
 
+from ..analysis.costs.topology import Link, Topology
 from .comparing.diff import Comparison, Diff, compare, diff
 from .comparing.what_if import ChangeError, WhatIf, what_if
 from .compiler.passes import PassByPass, passes
@@ -34,6 +35,7 @@ __all__ = [
     "Examined",
     "Host",
     "Inspection",
+    "Link",
     "NoRendererError",
     "PassByPass",
     "Producer",
@@ -42,6 +44,7 @@ __all__ = [
     "RecompileLog",
     "Renderer",
     "Source",
+    "Topology",
     "Values",
     "WhatIf",
     "call",
