@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from xlascope.analysis.job.job_text import job_text
+from xlascope.analysis.job.job_text import job_text, summarize_job
 from xlascope.analysis.run_times import describe_call_times
 from xlascope.analysis.script_text import script_text
 from xlascope.analysis.time_account_text import time_account_text
@@ -37,6 +37,9 @@ def store_text(store: ProgramStore, *, jaxpr: bool = True, most: int | None = No
     shown = programs[:most] if store.script is None else store.select_shown(MAX_SCRIPT_PROGRAMS)[:most]
     parts = [] if store.script is None else [script_text(store.script)]
     parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure_text(f) for f in store.failures]
+    if store.job is not None and parts:
+        head, *rest = parts[0].split("\n", 1)
+        parts[0] = "\n".join([f"{head}; {summarize_job(store.job)}", *rest])
     if len(programs) > len(shown) and store.script is None:
         parts.append(_other_programs(programs[len(shown) :]))
     parts += [] if store.job is None else [job_text(store.job)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import ipyparallel
@@ -75,9 +74,8 @@ def _activate(cluster: Cluster) -> None:
 
 
 def _announce(cluster: Cluster, verb: str) -> None:
-    pids = ", ".join(str(item.pid) for item in cluster.processes)
     if get_ipython() is not None:
-        print(f"xlascope: {verb}: {cluster.status().summary} (pid {pids}); %%px runs a cell in all of them")
+        print(f"xlascope: {verb}: {cluster.status().summary}; %%px runs a cell in all of them")
 
 
 def stop() -> None:
@@ -94,7 +92,6 @@ def restart() -> Cluster:
     """Start the processes of the cluster again."""
     if _cluster is None:
         raise DistributedError(f"{NO_PROCESSES}.")
-    print("xlascope: starting the processes again", file=sys.stderr)
     _cluster.restart()
     _activate(_cluster)
     _announce(_cluster, "started again")

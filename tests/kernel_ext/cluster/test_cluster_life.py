@@ -94,7 +94,7 @@ def test_digits_are_those_of_one_process(fresh):
     fresh.ok(load)
     shown = text_of(fresh.ok("%%px\nby_data, by_tensors = digits.in_parallel(xs)\nprint(by_data)\nprint(by_tensors)"))
     lists = [
-        [float(text) for text in found.split(",")] for found in re.findall(r"^\[([\d., e-]+)\]$", shown, re.MULTILINE)
+        [float(text) for text in found.split(",")] for found in re.findall(r"\[(\d[\d., e-]+)\]$", shown, re.MULTILINE)
     ]
     assert len(lists) == 4
     for losses in lists:
