@@ -63,7 +63,7 @@ def restart() -> Any:
     >>> import xlascope as xs
     >>> xs.cluster.restart()
     Traceback (most recent call last):
-    xlascope.errors.DistributedError: no processes: xs.cluster.start(4) starts some.
+    xlascope.errors.DistributedError: no processes: xs.cluster.start(4) starts some...
     """
     return _load_implementation().restart()
 
@@ -72,7 +72,7 @@ def status() -> Any:
     """Return the processes of the cluster, with machine, pid and state of each; it prints as a table.
 
     >>> import xlascope as xs
-    >>> xs.cluster.status()
+    >>> print(xs.cluster.status())
     no processes: xs.cluster.start(4) starts some
     """
     return _load_implementation().status()

@@ -22,11 +22,13 @@ from ..cell_titles import cell_number
 from .joined_cell import JoinedCell
 from .messages import JSON, RECORDS_TYPE, decode_records
 from .requests import MAX_LATE_SECONDS, EngineMessage, EngineRequest
-from .session import Cluster
+from .session import START_AGAIN, Cluster
 
 _POLL_SECONDS = 0.1
 #: When some processes have ended a cell by an error for so long, those that have not are said to wait.
 MAX_SILENT_SECONDS = 5.0
+#: When a process has said that the job has failed, the others have this long to end the cell.
+MAX_LOST_SECONDS = 15.0
 #: Interrupted processes have this long to end the cell, and as long again after a second signal.
 MAX_INTERRUPT_SECONDS = 6.0
 
@@ -95,7 +97,7 @@ class PxRun:
         self.request = EngineRequest(cluster.client, engines, code, metadata)
         self._joined = JoinedCell([self._processes[engine] for engine in engines], self._emit)
         self._waiting_since: float | None = None
-        self._interrupted = False
+        self._interrupted = self._has_warned = False
 
     def _emit(self, record: Record) -> None:
         if self._cell is not None:
@@ -123,15 +125,29 @@ class PxRun:
             self._joined.receive(process, message.content, decode_records(message.data))
 
     def _warn_of_waits(self) -> None:
-        """Say once that processes still run the cell while others have ended it by an error."""
+        """Say once that processes still run the cell while others have ended it by an error.
+
+        Raises PeerLostError when a process has said a while ago that the job has failed.
+        """
         failed = [engine for engine in self.request.engines if self.request.error_of(engine) is not None]
         if not failed or self._interrupted:
             return
         if self._waiting_since is None:
             self._waiting_since = time.monotonic()
-        if 0 < self._waiting_since < time.monotonic() - MAX_SILENT_SECONDS:
-            self._waiting_since = 0.0
+        passed = time.monotonic() - self._waiting_since
+        lost = next((error for engine in failed if (error := self._loss(engine))), "")
+        if lost and passed > MAX_LOST_SECONDS and self.request.running_engines:
+            self._cluster.stuck_request = self.request
+            raise PeerLostError(f"{lost}\n{self._name(self.request.running_engines)} gives no answer. {START_AGAIN}")
+        if not lost and passed > MAX_SILENT_SECONDS and not self._has_warned:
+            self._has_warned = True
             print(self._explain_wait(failed), file=sys.stderr)
+
+    def _loss(self, engine: int) -> str:
+        """Return the message by which an engine says that the job has failed, "" if it does not."""
+        error = self.request.error_of(engine)
+        is_loss = getattr(error, "ename", "") in ("PeerLostError", "CoordinatorLostError")
+        return str(getattr(error, "evalue", "")).split("\n")[0] if is_loss else ""
 
     def _explain_wait(self, failed: list[int]) -> str:
         errors = {getattr(self.request.error_of(engine), "ename", "an error") for engine in failed}

@@ -23,7 +23,7 @@ MAX_DESCRIBE_SECONDS = 60.0
 MAX_UNREGISTERING_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 NO_PROCESSES = "no processes: xs.cluster.start(4) starts some"
-_START_AGAIN = "xs.cluster.restart() starts all processes again; what was on them has to be computed or loaded again."
+START_AGAIN = "xs.cluster.restart() starts all processes again; what was on them has to be computed or loaded again."
 
 
 class Cluster:
@@ -50,7 +50,7 @@ class Cluster:
         self._identities: dict[int, str] = {}
         self._end_order: list[str] = []
         self.client: Any = None
-        #: The request of a cell that some processes did not end when it was interrupted.
+        #: The request of a cell that some processes did not end, and that was given up.
         self.stuck_request: EngineRequest | None = None
 
     # Start and end ----------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class Cluster:
             raise PeerLostError(self.describe_ended(ended))
 
     def require_free(self) -> None:
-        """Raise PeerLostError if a process has not ended a cell that was interrupted."""
+        """Raise PeerLostError if a process has not ended a cell that was given up."""
         request = self.stuck_request
         running = [] if request is None else request.running_engines
         if not running:
@@ -235,8 +235,8 @@ class Cluster:
         processes = format_processes([item.process for item in self.processes if item.engine in running])
         verb = "has" if len(running) == 1 else "have"
         raise PeerLostError(
-            f"{processes} {verb} not ended the cell that was interrupted: it waits inside XLA, most likely in a "
-            f"collective for a process that does not come.\n{_START_AGAIN}"
+            f"{processes} {verb} not ended the cell: it does not answer, or waits inside XLA, most likely in a "
+            f"collective for a process that does not come.\n{START_AGAIN}"
         )
 
     def describe_ended(self, ended: Sequence[EngineProcess]) -> str:
@@ -249,7 +249,7 @@ class Cluster:
         lines = "\n".join([f"process {first.process} of {len(self.processes)} has ended{status}", *words])
         return (
             f"{lines.replace(' has ended', f' (pid {first.pid} on {first.host}) has ended', 1)}{more}.\n"
-            f"The job cannot go on without it: {_START_AGAIN}"
+            f"The job cannot go on without it: {START_AGAIN}"
         )
 
     def _note_event(self, event: Mapping[str, Any]) -> None:

@@ -80,6 +80,19 @@ def test_processes_that_wait_for_one_that_raised_are_named_and_freed(fresh):
 
 
 @pytest.mark.slow
+def test_a_process_that_hangs_is_an_error_within_a_minute(fresh):
+    fresh.start()
+    began = time.monotonic()
+    stop = "%%px\nimport signal\nif xs.process_index() == 1: os.kill(os.getpid(), signal.SIGSTOP)\n"
+    name, message = fresh.error(f"{stop}while True: float(summed(x))")
+    assert time.monotonic() - began < 60
+    assert name == "PeerLostError" and "process 1" in message and "xs.cluster.restart()" in message
+    assert fresh.error("%px 1")[0] == "PeerLostError"
+    fresh.ok("xs.cluster.restart()")
+    assert "1 of 2" in text_of(fresh.ok(WHO))
+
+
+@pytest.mark.slow
 def test_digits_are_those_of_one_process(fresh):
     pytest.importorskip("sklearn")
     specification = importlib.util.spec_from_file_location("digit_programs", DIGITS)
