@@ -210,7 +210,7 @@ class ScriptWatcher:
         """Return the JSON texts about this process in its job and the programs that it shares; none without a job."""
         if self._shared_calls is None:
             return []
-        return list(map(text_of, self._shared_calls.build_records(self.info.script)))
+        return list(map(text_of, self._shared_calls.build_records(self.info.script, self.info.rank)))
 
     def _account_texts(self) -> list[str]:
         """Return the JSON text of the account of the main thread's time, once watching has ended."""

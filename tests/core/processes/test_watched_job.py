@@ -62,7 +62,7 @@ def test_the_report_says_who_is_late_and_what_differs(watched):
     assert step.slowest == 1 and step.paces[1].arrival > 0.01 and step.paces[0].waits > 0.01
     (collective,) = step.collectives
     assert collective.kind == "all-reduce" and collective.operation == "reduce_sum"
-    assert Path(collective.source.file).name == "watched_job.py" and collective.source.line == 22
+    assert Path(collective.source.file).name == "watched_job.py" and collective.source.line == 17
     retraced = [difference for difference in report.differences if difference.kind == "retrace"]
     assert [difference.processes for difference in retraced] == [(1,)] and "f32[2] → f32[3]" in retraced[0].text
 
@@ -76,7 +76,7 @@ def test_show_joins_a_folder(suffix, watched, tmp_path, capsys):
         assert main(["show", str(output)]) == 0
     text = output.read_text() if suffix == ".txt" else capsys.readouterr().out
     assert "a job of 2 processes" in text and "the others wait for process 1" in text
-    assert "all-reduce" in text and "watched_job.py:22" in text
+    assert "all-reduce" in text and "watched_job.py:17" in text
 
 
 def test_show_says_what_is_wrong_with_a_folder(watched, tmp_path, capsys):
@@ -89,6 +89,21 @@ def test_show_says_what_is_wrong_with_a_folder(watched, tmp_path, capsys):
         b'"number": 0, "count": 2', b'"number": 0, "count": 3'))  # fmt: skip
     (tmp_path / "first.json").write_bytes(content)
     assert main(["show", str(tmp_path)]) == 1 and "records of several jobs" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_four_processes_have_one_report(tmp_path):
+    folder = tmp_path / "runs"
+    ended = run_job(commands(folder, 4), ENVIRONMENT)
+    assert [process.status for process in ended] == [0] * 4, ended
+    report = load_job([folder])
+    step = next(program for program in report.programs if program.function == "step")
+    assert [member.number for member in report.members] == [0, 1, 2, 3] and not report.notes
+    assert step.processes == (0, 1, 2, 3) and step.compared == 20 and step.slowest == 1
+    for member in report.members:
+        assert member.clock.low - 1e-3 <= 0.0 <= member.clock.high + 1e-3
+    paths = sorted(folder.glob("*.json"))
+    assert load_job(paths) == report and load_job(paths[:3]).notes == ("no records of process 3",)
 
 
 @pytest.mark.slow

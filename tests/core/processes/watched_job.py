@@ -11,25 +11,28 @@ from xlascope.experimental import multihost_utils
 from xlascope.sharding import NamedSharding
 from xlascope.sharding import PartitionSpec as P
 
-address, count, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-xs.distributed.initialize(address, count, number)
-mesh = xs.make_mesh((xs.device_count(),), ("batch",), (xs.sharding.AxisType.Auto,))
-x = xs.make_array_from_process_local_data(NamedSharding(mesh, P("batch")), np.ones((4, 8), np.float32))
-
 
 @xs.jit
 def step(x):
     return jnp.sum(x * x)
 
 
-for _ in range(20):
-    if number == 1:
-        time.sleep(0.02)  # the others wait for this one
-    total = float(step(x))
-multihost_utils.sync_global_devices("trained")
-own = xs.jit(lambda x: x * 2.0)
-for size in range(2, 4 if number == 1 else 3):
-    own(np.ones(size, np.float32))
-print("total", total, flush=True)
-if "wait" in sys.argv:
-    time.sleep(60)
+def main(address: str, count: int, number: int) -> None:
+    xs.distributed.initialize(address, count, number)
+    mesh = xs.make_mesh((xs.device_count(),), ("batch",), (xs.sharding.AxisType.Auto,))
+    x = xs.make_array_from_process_local_data(NamedSharding(mesh, P("batch")), np.ones((4, 8), np.float32))
+    for _ in range(20):
+        if number == 1:
+            time.sleep(0.02)  # the others wait for this one
+        total = float(step(x))
+    multihost_utils.sync_global_devices("trained")
+    double = xs.jit(lambda x: x * 2.0)
+    for size in range(2, 4 if number == 1 else 3):
+        double(np.ones(size, np.float32))
+    print("total", total, flush=True)
+    if "wait" in sys.argv:
+        time.sleep(60)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

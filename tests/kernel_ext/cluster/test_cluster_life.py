@@ -149,3 +149,16 @@ def test_a_process_in_an_endless_call_of_python_is_interrupted(fresh):
     loop = "%%px\nfor i in range(10_000):\n    time.sleep(0.01)\n    if i % 20 == 0: print(i)"
     assert fresh.cell(loop, during=interrupt).of("error")
     assert "2" in text_of(fresh.ok("%%px\nprint(1 + 1)"))
+
+
+@pytest.mark.slow
+def test_a_terminal_gets_one_line_for_all_processes(terminal):
+    try:
+        assert "2 processes on 1 machine" in terminal.run("cluster = xs.cluster.start(2)")
+        terminal.run(SETUP)
+        shown = terminal.run("%%px\nfor _ in range(20): y = summed(x)\nprint(float(y))")
+        assert shown.count("0.55") == 2
+        (line,) = [line for line in shown.splitlines() if line.startswith("xlascope: ")]
+        assert "ran 20 times" in line and "2 processes" in line
+    finally:
+        terminal.run("xs.cluster.stop()")

@@ -93,8 +93,9 @@ def _join_program(
     inside = collective_seconds(processes, programs)
     collectives = find_collectives(processes, programs)
     profiled = min((collective.runs for collective in collectives), default=0)
+    counts = {number: _count_calls(processes[number], group[number]) for number in numbers}
     paces = tuple(
-        _make_pace(i, number, group[number], steps, last.count(number), inside.get(number))
+        _make_pace(i, number, counts[number], steps, last.count(number), inside.get(number))
         for i, number in enumerate(numbers)
     )
     first = group[numbers[0]]
@@ -103,7 +104,7 @@ def _join_program(
         digest,
         tuple(numbers),
         tuple(programs.values()),
-        max(item.calls for item in group.values()),
+        max(counts.values()),
         len(compared),
         paces,
         tuple(steps[-MAX_STEPS:]),
@@ -111,6 +112,12 @@ def _join_program(
         build_lanes(processes, programs),
         _find_slowest(paces, len(steps), profiled >= MIN_PROFILED_CALLS),
     )
+
+
+def _count_calls(process: ProcessRecords, calls: SharedCalls) -> int:
+    """Return the number of calls of a program, those that jaxlib repeats in C++ included, which are not timed."""
+    executed = None if calls.program is None else process.executed.get(calls.program)
+    return calls.calls if executed is None else max(calls.calls, executed.calls)
 
 
 def _make_step(number: int, processes: Sequence[int], calls: Mapping[int, Calls]) -> JobStep:
@@ -130,7 +137,7 @@ def _find_last(step: JobStep, processes: Sequence[int], tolerance: float) -> int
 def _make_pace(
     index: int,
     process: int,
-    calls: SharedCalls,
+    calls: int,
     steps: Sequence[JobStep],
     last: int,
     inside: tuple[float, float] | None,
@@ -142,7 +149,7 @@ def _make_pace(
     pairs = itertools.pairwise(steps)
     return JobPace(
         process,
-        calls.calls,
+        calls,
         median(after.began[index] - step.began[index] for step, after in pairs if after.number == step.number + 1),
         median(step.began[index] - min(step.began) for step in steps),
         median(max(0.0, min(max(step.began), step.ended[index]) - step.began[index]) for step in steps),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -83,7 +86,7 @@ class SharedCallRecorder:
         self._calls_before: LRUCache[int, int] = LRUCache(MAX_UNSHARED_PROGRAMS)
         self._began: dict[int, tuple[int, int, float]] = {}
         self._meetings: list[records.SharedCalls] = []
-        self._devices: dict[str, None] = {}
+        self._devices: dict[str, int] = {}
         self._joined: records.JobProcess | None = None
         self._listened: list[tuple[ExecutionEngine, DispatchListener]] = []
         self._subscription: records.Subscription | None = None
@@ -118,26 +121,24 @@ class SharedCallRecorder:
             self._subscription = None
         self._completions.stop(STOP_TIMEOUT_SECONDS)
 
-    def build_records(self, script: str) -> list[records.JobProcess | records.SharedCalls]:
+    def build_records(
+        self, script: str, rank: tuple[int, int] | None = None
+    ) -> list[records.JobProcess | records.SharedCalls]:
         """Return what is known so far: this process, and its shared calls; nothing where it belongs to no job.
 
-        ``script`` is the name of what runs.
+        ``script`` is the name of what runs. ``rank`` is the number of this process and that of all, of a job that it
+        has joined without our engine.
         """
         self._completions.drain(DRAIN_TIMEOUT_SECONDS)
-        process = self._describe_process(script)
-        if process is None:
+        joined = self._joined
+        if joined is None and rank is not None:
+            joined = records.JobProcess(None, script, time.time(), *rank, platform.node(), os.getpid())
+        if joined is None:
             return []
         with self._lock:
+            devices = tuple(name for name, number in self._devices.items() if number == joined.number)
+            process = replace(joined, function=script, time=time.time(), devices=devices)
             return [process, *self._program_records(), *self._meetings]
-
-    def _describe_process(self, script: str) -> records.JobProcess | None:
-        joined = self._joined
-        if joined is None:
-            return None
-        devices = tuple(self._devices)
-        return records.JobProcess(
-            None, script, time.time(), joined.number, joined.count, joined.host, joined.pid, devices
-        )
 
     def _note_membership(self) -> None:
         """Note the number of this process in its job, which it may have left when the records are built."""
@@ -192,9 +193,7 @@ class SharedCallRecorder:
         traced = self._traces.get(record.program)
         if self._joined is None:
             self._note_membership()
-        if self._joined is not None:
-            pairs = zip(record.devices, record.processes, strict=True)
-            self._devices.update(dict.fromkeys(name for name, number in pairs if number == self._joined.number))
+        self._devices.update(zip(record.devices, record.processes, strict=True))
         with self._lock:
             if traced is None or record.program in self._programs or len(self._programs) >= MAX_TIMED_PROGRAMS:
                 return

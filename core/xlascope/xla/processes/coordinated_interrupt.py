@@ -47,6 +47,7 @@ class InterruptCoordinator:
         self._deadline: float | None = None
         self._is_running = False
         self._former_handler: Any = None
+        self._is_closed = False
         threading.Thread(target=self._listen, name="xlascope interrupts", daemon=True).start()
 
     def begin_run(self, run: str, processes: Sequence[int]) -> None:
@@ -65,6 +66,10 @@ class InterruptCoordinator:
         if self._former_handler is not None:
             signal.signal(signal.SIGINT, self._former_handler)
             self._former_handler = None
+
+    def close(self) -> None:
+        """Listen to the others no more."""
+        self._is_closed = True
 
     def begin_call(self) -> None:
         """Count a call of a shared program that begins; raise KeyboardInterrupt instead if the run stops here."""
@@ -127,7 +132,7 @@ class InterruptCoordinator:
     def _listen(self) -> None:
         """Answer when another process is interrupted, also while the main thread is inside XLA; runs on a thread."""
         answered = ""
-        while failure() is None:
+        while failure() is None and not self._is_closed:
             time.sleep(_LISTENING_SECONDS)
             run = self._run
             if self._deadline is not None and time.monotonic() > self._deadline:
