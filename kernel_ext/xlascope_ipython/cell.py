@@ -28,8 +28,11 @@ _log = logging.getLogger(__name__)
 class View(Protocol):
     """Display for the records of one cell: a panel, or text."""
 
-    def show(self, opened: bool) -> None:
-        """Display the view, ``opened`` or collapsed to one line; called once, on the thread that runs the cell."""
+    def show(self, opened: bool, answerable: bool = True) -> None:
+        """Display the view, ``opened`` or collapsed to one line; called once, on the thread that runs the cell.
+
+        Of programs that are not ``answerable``, which run in other processes, no questions can be asked here.
+        """
 
     def receive(self, record: Record) -> None:
         """Receive a record, from any thread."""
@@ -62,6 +65,8 @@ class WatchedCell:
         self.time_account: TimeAccount | None = None
         #: Whether the cell asks for an account, so that it has none that is asked for.
         self.is_question = False
+        #: Whether other processes run the cell, for which this one waits.
+        self.is_elsewhere = False
 
     def start(self) -> None:
         """Start watching."""
@@ -69,6 +74,17 @@ class WatchedCell:
         self._subscription = records.watch(self._receive)
         self._sampler.start()
         self._accountant.start()
+
+    def receive_from_process(self, record: Record) -> None:
+        """Show a record of another process that runs the cell; called on the thread that runs it here.
+
+        The time of the thread here is of no interest then.
+        """
+        self.is_elsewhere = self._received = True
+        self._show_on_cell_thread()
+        if isinstance(record, Failure):
+            self._failed.add(record.error)
+        self._view.receive(record)
 
     def show_in(self, view: View) -> None:
         """Use another view, if nothing has been shown yet."""
@@ -86,11 +102,11 @@ class WatchedCell:
         if not self._received:
             return
         error = (result.error_before_exec or result.error_in_exec) if result is not None else None
-        if error is not None and type(error).__name__ not in self._failed:
+        if error is not None and type(error).__name__ not in self._failed and not (self.is_elsewhere and self._failed):
             self._view.receive(_make_failure(error, f"In[{cell_number(self._shell)}]"))
         if error is None and result is not None and not self.is_question:
             self._report_unhealthy_results(result)
-        if self.time_account is not None:
+        if self.time_account is not None and not self.is_elsewhere:
             self._view.receive(self.time_account)
         self._show()
         self._view.finish()
@@ -166,7 +182,7 @@ class WatchedCell:
         if self._shown:
             return
         try:
-            self._view.show(self.opened)
+            self._view.show(self.opened, answerable=not self.is_elsewhere)
         except Exception:
             _log.exception("xlascope cannot show this cell")
         self._shown = True

@@ -230,7 +230,7 @@ class ProgramStore:
             yield from program.records()
             yield from (record for record in (program.active, program.continued) if record is not None)
         yield from self.failures
-        yield from (record for record in (self.script, self.time_account) if record is not None)
+        yield from (record for record in (self.script, self.job, self.time_account) if record is not None)
 
     def _evict(self) -> None:
         """Evict about half of the programs, the least important ones; the latest always stay."""

@@ -46,6 +46,24 @@ def job_text(report: JobReport) -> str:
     return "\n".join([*lines, *(f"note: {plain(note, 300)}" for note in report.notes)])
 
 
+def summarize_job(report: JobReport) -> str:
+    """Return a report as one line: how many processes, for whom the others wait and where, what differs.
+
+    >>> summarize_job(JobReport(None, "In[5]", 0.0, 2, ()))
+    '2 processes'
+    """
+    parts = [_count_processes(report.count)]
+    for program in report.programs[:1]:
+        slowest = describe_slowest(program)
+        waited = next((item for item in program.collectives if item.last == program.slowest and any(item.waits)), None)
+        line = "" if waited is None or not slowest else f", at {plain(waited.kernel, 40)}{where(waited.source)}"
+        parts += [f"{plain(program.function, MAX_NAME_CHARS)}: {slowest.removeprefix('; ')}{line}"] if slowest else []
+    differing = [item for item in report.differences if item.kind not in ("failure", "end")]
+    parts += [describe_difference(item).strip() for item in differing[:1]]
+    parts += [f"{plural(len(differing) - 1, 'more difference')}"] if len(differing) > 1 else []
+    return "; ".join(parts)
+
+
 def _count_processes(count: int) -> str:
     return "1 process" if count == 1 else f"{count:,} processes"
 

@@ -7,7 +7,7 @@ import platform
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -98,6 +98,14 @@ class SharedCallRecorder:
         self._subscription = records.watch(self._receive)
         self._unsubscribe = subscribe(self._listen)
         self._note_membership()
+
+    def introduce(self, earlier: Iterable[records.Record]) -> None:
+        """Learn of programs that were traced and compiled before, whose calls are recorded from now on.
+
+        ``earlier`` are their records.
+        """
+        for record in earlier:
+            self._receive(record)
 
     def stop(self) -> None:
         """Stop recording; the records remain."""

@@ -29,6 +29,7 @@ export function drawStrip(store, open) {
     ...drawFinding(store),
     ...drawActiveStages(store),
     ...drawCompiling(store),
+    ...drawProcesses(store),
   );
   for (const failure of [...listOtherFailures(store), ...live.failures])
     items.push(
@@ -102,6 +103,21 @@ function drawActiveStages(store) {
         ),
       ),
     );
+}
+
+/** Draw how many processes ran the cell, and for whom the others wait. @param {Store} store */
+function drawProcesses({ live }) {
+  if (!live.job) return [];
+  const [count, ...lines] = live.job.lines;
+  return [
+    el(
+      "span",
+      { class: "xs-stage", title: [...live.job.lines, "More: the tab processes of the open panel"].join(". ") },
+      el("i", { class: `xs-dot ${live.job.slow ? "bad" : "run"}` }),
+      el("b", {}, count),
+      lines.length > 0 && el("span", { class: "xs-muted xs-medium" }, shorten(lines[0], 90)),
+    ),
+  ];
 }
 
 /** Findings that the strip shows: the first word, before how often it is. @type {Record<string, string>} */

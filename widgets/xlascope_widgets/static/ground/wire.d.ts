@@ -378,6 +378,14 @@ export interface Live {
   doctor?: Record<string, Diagnosis>;
   script?: Script;
   account?: Account;
+  job?: Job;
+}
+
+/** The processes that ran the cell together: what the strip says, whether one lets the others wait, and what the panel shows. */
+export interface Job {
+  lines: string[];
+  slow: boolean;
+  tree: import("./element.js").Tree;
 }
 
 /**
