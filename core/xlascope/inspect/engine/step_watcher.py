@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,10 +13,15 @@ import numpy as np
 
 from ... import tree
 from ...analysis.values.watched import WatchedValue
-from ...control.jit.events import call_listeners, dispatch_listeners
+from ...control.jit.events import call_listeners, dispatch_listeners, unrun_call_listeners
 from ...control.jit.jit_function import jit_function
 from ...control.jit.jitted import Jitted
 from ...records import Birth, ValueReport
+from ...trace.jaxpr_trace import JaxprTrace
+from ...trace.state import STATE
+from ...transforms.batch_trace import BatchTrace
+from ...transforms.jvp_trace import JVPTrace
+from ...transforms.linear_trace import LinearTrace
 from ...xla.arrays.memory_check import available_bytes
 from ...xla.devices.backend import ArrayImpl, default_device
 from ..inspection_scope import inspecting, inspection
@@ -36,6 +41,12 @@ MAX_LOST_SHARE, MAX_LOSS_SHARE = 0.035, 0.01
 MIN_HELD_CALLS, MAX_HELD_CALLS, MAX_LOSS_STRIDE = 3, 66, 64
 #: The largest number of programs of the step whose twins are kept.
 MAX_PROGRAMS = 8
+_TRANSFORMATIONS = (
+    (BatchTrace, "vmap"),
+    (JVPTrace, "grad or jvp"),
+    (LinearTrace, "grad or linearize"),
+    (JaxprTrace, "another jitted function or a loop"),
+)
 
 
 class _UnreadLoss(NamedTuple):
@@ -67,6 +78,9 @@ class StepWatcher:
     the program's own.
     """
 
+    #: Places of calls that cannot be watched, among others.
+    OTHER_THREAD, DISABLED = "another thread", "disable_jit"
+
     def __init__(
         self,
         jitted: Jitted,
@@ -85,6 +99,8 @@ class StepWatcher:
         self.bad_kind = ""
         self.report: ValueReport | None = None
         self.notes: dict[str, None] = {}
+        #: Calls that were not watched, by where they were made.
+        self.unwatched: Counter[str] = Counter()
         self._probe, self._changed = probe, changed
         self._thread = threading.get_ident()
         self._began = self._paused = 0.0
@@ -114,6 +130,7 @@ class StepWatcher:
         self._thread = threading.get_ident()
         call_listeners.append(self.announce_call)
         dispatch_listeners.append(self._after_python_call)
+        unrun_call_listeners.append(self._count_unrun_call)
         add_listener(self._after_call)
         self._began = time.perf_counter()
         self._watches_each_call = self.every == 1
@@ -130,6 +147,7 @@ class StepWatcher:
         if self.announce_call in call_listeners:
             call_listeners.remove(self.announce_call)
             dispatch_listeners.remove(self._after_python_call)
+            unrun_call_listeners.remove(self._count_unrun_call)
         results, self._unread_results = self._unread_results, None
         try:
             self._add_loss(self.calls - 1, tree.leaves(results))
@@ -153,9 +171,10 @@ class StepWatcher:
 
     def announce_call(self, jitted: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note a call that comes through Python, before it runs; measure it if that is due."""
-        if jitted is not self.jitted or threading.get_ident() != self._thread or inspecting():
+        if jitted is not self.jitted or inspecting() or self.is_broken:
             return
-        if self.is_broken:
+        if threading.get_ident() != self._thread:
+            self.unwatched[self.OTHER_THREAD] += 1
             return
         try:
             self._watch(args, kwargs)
@@ -236,6 +255,14 @@ class StepWatcher:
         if self._held.maxlen:
             self._held.append(_Held(self.calls, args, kwargs))
 
+    def _count_unrun_call(self, jitted: Jitted) -> None:
+        """Count a call that ran no program of its own."""
+        if jitted is not self.jitted or inspecting():
+            return
+        trace = STATE.trace
+        name = next((word for kind, word in _TRANSFORMATIONS if isinstance(trace, kind)), "another trace")
+        self.unwatched[self.DISABLED if trace is None else name] += 1
+
     # After a call ---------------------------------------------------------------------------------------------------
 
     def _after_python_call(self, number: int, results: Any) -> None:
@@ -259,7 +286,10 @@ class StepWatcher:
             if jitted_of(function) is not self.jitted:
                 return
             self._called = function
-        if threading.get_ident() != self._thread or inspecting():
+        if inspecting():
+            return
+        if threading.get_ident() != self._thread:
+            self.unwatched[self.OTHER_THREAD] += 1
             return
         if self._held.maxlen:  # not timed: it frees the arguments of an earlier call, as the loop would have done
             self._held.append(_Held(self.calls, args, kwargs or {}))

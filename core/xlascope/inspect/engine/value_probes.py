@@ -402,7 +402,7 @@ def _count_and_bound(x: Any, finite: Any, marks: Sequence[Any]) -> tuple[list[An
     keys = convert_element_type(_swap_order(bitcast_convert_type(wide, integer)), count_type)
     limits = np.iinfo(count_type)
     highest, lowest = count_type.type(limits.max), count_type.type(limits.min)
-    bounds = [select(finite, keys, _fill_like(keys, highest)), select(finite, keys, _fill_like(keys, lowest))]
+    bounds = [select(finite, keys, _fill_like(keys, int(highest))), select(finite, keys, _fill_like(keys, int(lowest)))]
     operands = [*(convert_element_type(mark, count_type) for mark in marks), *bounds]
     starts = [*[count_type.type(0)] * len(marks), highest, lowest]
     program = _count_program(len(marks), count_type)
@@ -485,7 +485,7 @@ def _exponent_histogram(bits: Any, finite: Any, dtype: Any) -> Any:
     ``bits`` are of magnitudes. Subnormals have the exponent below that of the smallest normal number.
     """
     limits, shape = _limits(_bits_dtype(dtype)[0]), aval_of(bits).shape
-    fields = convert_element_type(shift_right_logical(bits, _fill_like(bits, limits.nmant)), np.int32)
+    fields = convert_element_type(shift_right_logical(bits, _fill_like(bits, int(limits.nmant))), np.int32)
     bins = add(fields, full(shape, np.int32(int(limits.minexp) - 1 - MIN_EXPONENT)))
     bins = clamp(np.int32(0), bins, np.int32(BINS - 1))
     if shape[0] > 1:
