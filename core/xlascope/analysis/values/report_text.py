@@ -107,7 +107,7 @@ def _depth(report: ValueReport, traced: Traced) -> Iterator[str]:
         ("gradients", [layer.gradient for layer in layers if layer.gradient is not None]),
     ):
         if sizes:
-            yield f"  {name:11}  {sparkline(sizes)}  {sizes[0]:.3g} to {sizes[-1]:.3g}"
+            yield f"  {name:11}  {sparkline(sizes, spans_decade=True)}  {sizes[0]:.3g} to {sizes[-1]:.3g}"
 
 
 def _table(report: ValueReport, traced: Traced) -> Iterator[str]:
