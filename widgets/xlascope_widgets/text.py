@@ -75,17 +75,17 @@ def program_text(program: ProgramState, *, jaxpr: bool = True) -> str:
         parts.append(_clip_jaxpr(program.traced.text))
     if program.compiled is not None and program.compiled.kernels:
         parts.append(_kernel_table(program))
-    parts += [*_value_texts(program), *_overlap_note(program), *_note_lines(program)]
+    parts += [*value_texts(program), *_overlap_note(program), *_note_lines(program)]
     if program.failure is not None:
         parts.append(_failure_text(program.failure))
     return "\n".join(part for part in parts if part)
 
 
-def _value_texts(program: ProgramState) -> Iterator[str]:
-    """Yield what is known of the values of a call, and of a step over its calls."""
+def value_texts(program: ProgramState, *, table: bool = True) -> Iterator[str]:
+    """Yield what is known of the values of a call, and of a step over its calls; without ``table`` not each value."""
     for record in program.asked.values():
         if isinstance(record, ValueReport) and program.traced is not None:
-            yield plain_lines(report_text(record, program.traced), MAX_TEXT_CHARS)
+            yield plain_lines(report_text(record, program.traced, table=table), MAX_TEXT_CHARS)
         if isinstance(record, ValueHistory):
             yield plain_lines(history_text(record, program.traced), MAX_TEXT_CHARS)
 
