@@ -7,7 +7,7 @@ each other, updated by every iteration of a loop, and passed out of branches and
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -262,6 +262,8 @@ class Sums:
 class Probe(Protocol):
     """What is measured of a value, and how loops reduce it."""
 
+    @property
+    def marks_final(self) -> bool: ...
     def needs_operands(self, results: Sequence[Any]) -> bool: ...
     def measure(self, x: Any) -> State: ...
     def mark(self, state: State, results: Sequence[Any]) -> State: ...

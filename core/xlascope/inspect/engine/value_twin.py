@@ -161,6 +161,9 @@ class TwinInterpreter:
             return
         with enable_x64(True):
             state = self.probe.mark(self.probe.measure(as_row(x)), results)
+        self._add_state(state, site)
+
+    def _add_state(self, state: State, site: Site) -> None:
         self.parts.append(_Probed(state, [site], 0))
 
     def _measure_small(self) -> None:
