@@ -20,7 +20,7 @@ from tests.browser.test_notebook import position, read
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs/images/training.gif"
 MOST_BYTES = 3_000_000
-WIDTH, HEIGHT, COLOURS = 1240, 1170, 250
+WIDTH, HEIGHT, COLOURS = 1240, 1170, 96
 TRAINING = """for epoch in range(2000):
     for batch in np.random.permutation(1280).reshape(10, 128):
         params, mean, square, step = update(params, mean, square, step, train_images[batch], train_labels[batch])"""

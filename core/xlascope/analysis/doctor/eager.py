@@ -98,10 +98,10 @@ def find_fetches_of_cell(evidence: Evidence) -> Iterator[Finding]:
     idle = min(1 - working / loop, 1.0)
     if idle < MIN_FINDING_SHARE or idle * loop < MIN_FINDING_TOTAL_SECONDS or waits.seconds < MIN_WAITED_PART * loop:
         return
-    each, iteration = seconds(waits.seconds / waits.count), seconds(loop / calls)
+    per_wait, per_call = seconds(waits.seconds / waits.count), seconds(loop / calls)
     yield Finding(
         "fetched in a loop",
-        f"a value is fetched to the host in every iteration, and Python waits for it, {each} of {iteration}: "
+        f"a value is fetched to the host in every iteration, and Python waits for it, {per_wait} of {per_call}: "
         f"{plural(waits.count, 'wait')} in {plural(calls, 'call')}; the device is idle for {percent(idle)} of the time",
         _DO_NOT_FETCH,
         idle,

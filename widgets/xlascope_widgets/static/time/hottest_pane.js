@@ -15,6 +15,7 @@ import { getTimeState } from "./time_state.js";
 
 const MOST_HOT = 60;
 const NUMBERS = new Set(["time a call", "FLOP/s", "B/s"]);
+/** @type {Record<string, string>} */ const HEADING_CLASSES = { operations: "xs-hot-ops" };
 const HOT_BY = ["kernels", "equations", "lines"];
 
 /** @param {Program} program */
@@ -82,7 +83,7 @@ export function drawHottest(store, state) {
 
 /** @param {string} text @param {string} [order] @param {string} [current] @param {string} [tip] */
 function drawHeading(text, order, current, tip) {
-  const side = NUMBERS.has(text) ? `xs-right${text.endsWith("/s") ? " xs-rate" : ""}` : null;
+  const side = NUMBERS.has(text) ? `xs-right${text.endsWith("/s") ? " xs-rate" : ""}` : HEADING_CLASSES[text];
   if (!order) return el("th", { class: side, title: tip, scope: "col" }, text);
   return el(
     "th",
