@@ -76,7 +76,7 @@ def make_renderer(shell: InteractiveShell) -> Renderer | None:
             functions = Retraces.of(inspection.records).by_cost()
             return {"text/html": recompiles_html(functions), "text/plain": inspection.text}, {}
         if isinstance(inspection, Look):
-            return ArrayPanel(VIEWS, VIEWS.add(inspection), inspection.text).bundle()
+            return ArrayPanel(VIEWS, VIEWS.add(inspection), inspection.text, inspection.summary).bundle()
         if isinstance(inspection, Comparison):
             shown = Panel.of(inspection.diff)
         else:

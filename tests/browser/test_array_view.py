@@ -183,6 +183,10 @@ def test_arrays_of_every_kind(lab):
     for theme in ("dark", "light"):
         notebook.theme(theme)
         notebook.page.set_viewport_size({"width": 1000, "height": 2400})
+        for number in (2, 4, 6):  # the page hides its outputs while it changes the theme
+            frame = views.nth(number).locator(".xs-heat-frame")
+            frame.locator("canvas").scroll_into_view_if_needed()
+            assert frame.locator("canvas").evaluate("canvas => canvas.clientWidth") > 100
         notebook.screenshot(f"array_kinds_{theme}")
     assert not notebook.errors
 

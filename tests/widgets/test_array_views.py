@@ -192,8 +192,10 @@ def test_nan_and_infinity_are_hatched_in_the_picture() -> None:
 
 def test_what_a_saved_notebook_has_of_an_array() -> None:
     source = Source()
-    panel = ArrayPanel(source, source.store.add(np.arange(6.0), "<x>"), "<x>: f64[6]\nmore")
+    panel = ArrayPanel(
+        source, source.store.add(np.arange(6.0), "<x>"), "<x>: f64[6]\nmore\npicture", "<x>: f64[6]\nmore"
+    )
     data, _ = panel.bundle()
-    assert data["text/plain"] == "<x>: f64[6]\nmore"
+    assert data["text/plain"] == "<x>: f64[6]\nmore\npicture"
     assert data["text/html"].startswith("<p>&lt;x&gt;: f64[6]</p><img alt=") and "<pre>more</pre>" in data["text/html"]
     assert len(json.dumps(data)) < 20_000

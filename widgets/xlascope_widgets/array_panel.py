@@ -20,8 +20,8 @@ from .text import clip_text
 class ArrayPanel(PageWidget):
     """View of an array, whose slices the kernel sends as they are looked at.
 
-    ``handle`` names the array in ``source``, and ``text`` is what a page shows that knows no widget, under a small
-    picture of the first slice.
+    ``handle`` names the array in ``source``. ``text`` is what is shown without a page, and ``summary`` what a page shows
+    that knows no widget, with a small picture of the first slice.
     """
 
     _esm = assets.loader_module()
@@ -31,7 +31,7 @@ class ArrayPanel(PageWidget):
     array = traitlets.Unicode().tag(sync=True)
     questions: traitlets.List[str] = traitlets.List().tag(sync=True)
 
-    def __init__(self, source: ArraySource, handle: str, text: str) -> None:
+    def __init__(self, source: ArraySource, handle: str, text: str, summary: str) -> None:
         traits: dict[str, Any] = {}
         if is_marimo():  # no library is found there
             traits["_esm"], self._css = assets.browser_module(), assets.style()
@@ -39,7 +39,7 @@ class ArrayPanel(PageWidget):
             traits |= PLAIN_MODEL
         super().__init__(library=library().uid, array=handle, questions=[LOOK_QUESTION], **traits)
         reply_on_subshell(self)
-        self._text = text
+        self._text, self._summary = text, summary
         self._picture = _draw_picture(source, handle)
         views = ArrayViews(source, self.send)
         self.on_msg(lambda _widget, message, _buffers: views.receive(message))
@@ -47,7 +47,7 @@ class ArrayPanel(PageWidget):
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return data and metadata to display, as :meth:`.Panel.bundle` does."""
         text = clip_text(self._text)
-        first, _, rest = text.partition("\n")
+        first, _, rest = clip_text(self._summary).partition("\n")
         image = f'<img alt="its first slice" src="data:image/png;base64,{self._picture}">' if self._picture else ""
         static = {"text/plain": text, "text/html": f"<p>{escape(first)}</p>{image}<pre>{escape(rest)}</pre>"}
         if self.has_no_page:

@@ -42,7 +42,7 @@ class ArrayFacts:
 
 
 def measure_array(array: HostArray) -> ArrayFacts:
-    """Return the statistics of an array; memory is bounded, about 100 MB, whatever its size."""
+    """Return the statistics of an array; it is read in pieces, so that memory is bounded, 8 MB, whatever its size."""
     if array.kind == "key":
         keys = ValueStatistics(array.size // array.shape[-1], 0, 0, 0, 0, 0, None, None, None, None)
         return ArrayFacts(keys, distinct_keys=_count_distinct(array))

@@ -11,7 +11,7 @@ from ..result import Inspection
 from .array_statistics import measure_array
 from .array_store import ArrayStore, describe_array, encode_facts
 from .host_array import HostArray
-from .look_text import look_text
+from .look_text import describe_look, draw_look
 
 #: The formats of :meth:`Look.save`.
 SUFFIXES = (".json", ".txt")
@@ -26,7 +26,9 @@ class Look(Inspection):
         with inspection():
             host = HostArray(array)
             self.facts = measure_array(host)
-            super().__init__("look", (), look_text(host, self.facts, name))
+            #: The text without the picture of the first slice.
+            self.summary = describe_look(host, self.facts, name)
+            super().__init__("look", (), self.summary + draw_look(host))
             self._json = {**describe_array(host, name), **encode_facts(host, self.facts)}
         self.name, self.array = name, array
 

@@ -19,9 +19,14 @@ MAX_ROWS, MAX_COLUMNS = 12, 48
 _SHADES = " ░▒▓█"
 
 
-def look_text(host: HostArray, facts: ArrayFacts, name: str) -> str:
-    """Return an array as text."""
-    return "\n".join([*_describe(host, facts, name), *_draw(host)])
+def describe_look(host: HostArray, facts: ArrayFacts, name: str) -> str:
+    """Return type and statistics of an array as text."""
+    return "\n".join(_describe(host, facts, name))
+
+
+def draw_look(host: HostArray) -> str:
+    """Return the slice that is shown at first as lines of characters; ``""`` where there is nothing to draw."""
+    return "".join(f"\n{line}" for line in _draw(host))
 
 
 def _describe(host: HostArray, facts: ArrayFacts, name: str) -> Iterator[str]:

@@ -54,7 +54,7 @@ class ArraySlice(NamedTuple):
 def read_slice(array: HostArray, request: SliceRequest) -> ArraySlice:
     """Return a slice of an array; what the request says beyond the array is moved into it.
 
-    A block reads its elements once, in pieces: 2.5 s for 1 GB. Raises ValueError for axes that the array has not.
+    Elements are read once, in pieces. Raises ValueError for axes that the array has not.
     """
     axes = _check_axes(array, request)
     at = [min(max(0, index), size - 1) for index, size in zip(_pad(request.at, array), array.shape, strict=True)]

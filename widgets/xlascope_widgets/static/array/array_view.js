@@ -46,6 +46,7 @@ export class ArrayView {
     /** @type {Facts|undefined} */ this.facts = undefined;
     /** @type {Cells|undefined} */ this.cells = undefined;
     this.isBusy = this.isStale = false;
+    /** Width for which the cells were drawn, 0 while they are hidden. */ this.drawnWidth = 0;
     /** Element to point at as soon as it is there. @type {number[]|null} */ this.target = null;
     this.shown = "extreme";
     this.scale = "linear";
@@ -93,7 +94,8 @@ export class ArrayView {
     let width = body.clientWidth;
     const sizes = new ResizeObserver(() => {
       if (!body.isConnected) return sizes.disconnect();
-      if (body.clientWidth === width || !body.clientWidth) return undefined;
+      if (!body.clientWidth) return undefined;
+      if (body.clientWidth === width) return this.drawnWidth ? undefined : this.drawCells();
       width = body.clientWidth;
       return this.requestCells();
     });
@@ -118,6 +120,11 @@ export class ArrayView {
     const { cells, info } = this;
     if (!cells) return;
     const isDark = Boolean(this.host.closest(".xs-root.dark"));
+    const body = this.getPart("xs-array-body");
+    // While a page changes its theme it may hide what it shows.
+    this.drawnWidth = body.clientWidth;
+    if (!this.drawnWidth) return;
+    this.getPart("xs-heat-frame").hidden = false;
     const width = this.getPart("xs-heat-frame").clientWidth;
     this.map.draw(cells, { shown: this.shown, isLog: this.scale === "log", isDark, isKey: info.kind === "key", width });
     this.getPart("xs-heat-frame").hidden = !cells.minimum.length;
