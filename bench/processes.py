@@ -4,8 +4,12 @@
 
 It calibrates first: all-reduces of two sizes between the devices of one process and between two processes (gloo, over
 the loopback), and the rates of the CPU in one process. Then it estimates each program for 1, 2 and 4 processes, runs it
-in as many, and prints both. Times are the 10th percentiles of calls in process 0, which other work on the machine
-disturbs least; its load is printed with them.
+in as many, and prints both.
+
+Other work on the machine changes how long a step takes, and more for one process than for four, which get a larger
+share. So both sides are processor time: that of all processes in a step, over the number of cores, which is how long
+the step takes at the least if nothing else runs and all cores are busy. The 10th percentile of the wall time of process
+0 is printed beside it, with the machine's load.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +38,8 @@ from xlascope.sharding import PartitionSpec as P
 COUNTS = (1, 2, 4)
 #: Elements of the two all-reduces that give latency and bandwidth, and calls of each.
 SMALL_ELEMENTS, LARGE_ELEMENTS, CALLS = 8, 1 << 20, 60
+#: Rows of the matrices, and elements of the array, that give the rates of the CPU.
+PRODUCT_SIZE, PASS_ELEMENTS = 1024, 1 << 22
 MAX_JOB_SECONDS = 300
 ROWS, WIDTH, HIDDEN = 256, 256, 1024
 
@@ -90,8 +96,15 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], tup
 }  # fmt: skip
 
 
-def measure(function: Callable[..., Any], arguments: Sequence[Any], specs: Sequence[Any], calls: int) -> float:
-    """Return the 10th percentile of the seconds of a call on all devices, until its results are ready."""
+class Cost(NamedTuple):
+    """Cost of a call in this process, or in all: wall time (10th percentile) and processor time (mean), in seconds."""
+
+    wall: float
+    processor: float
+
+
+def measure(function: Callable[..., Any], arguments: Sequence[Any], specs: Sequence[Any], calls: int) -> Cost:
+    """Return the cost of a call on all devices, until its results are ready."""
     mesh = xs.make_mesh((xs.device_count(),), ("x",), (AxisType.Auto,))
     shared = [
         xs.tree.map(lambda leaf, spec=spec: xs.device_put(leaf, NamedSharding(mesh, spec)), value)
@@ -99,15 +112,17 @@ def measure(function: Callable[..., Any], arguments: Sequence[Any], specs: Seque
     ]
     run = xs.jit(function)
     times = []
-    for _ in range(calls + 5):
+    for i in range(calls + 5):
+        if i == 5:
+            processor = time.process_time()
         began = time.perf_counter()
         xs.block_until_ready(run(*shared))
         times.append(time.perf_counter() - began)
-    return sorted(times[5:])[calls // 10]
+    return Cost(sorted(times[5:])[calls // 10], (time.process_time() - processor) / calls)
 
 
-def all_reduce_seconds(elements: int) -> float:
-    """Return the seconds of a call with an all-reduce of so many float32 elements of each device."""
+def all_reduce_cost(elements: int) -> Cost:
+    """Return the cost of a call with an all-reduce of so many float32 elements of each device."""
     mesh = xs.make_mesh((xs.device_count(),), ("x",), (AxisType.Auto,))
 
     def total(x: Any) -> Any:
@@ -117,50 +132,44 @@ def all_reduce_seconds(elements: int) -> float:
     return measure(mapped, [np.ones(elements * xs.device_count(), np.float32)], [P("x")], CALLS)
 
 
-def no_exchange_seconds(elements: int) -> float:
-    """Return the seconds of the same call without the all-reduce."""
+def no_exchange_cost(elements: int) -> Cost:
+    """Return the cost of the same call without the all-reduce."""
     mesh = xs.make_mesh((xs.device_count(),), ("x",), (AxisType.Auto,))
     mapped = xs.shard_map(lambda x: x + 1, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
     return measure(mapped, [np.ones(elements * xs.device_count(), np.float32)], [P("x")], CALLS)
 
 
-def cpu_rates() -> tuple[float, float]:
-    """Return floating-point operations and bytes per second of this machine's CPU, in one process."""
-    size, elements = 1024, 1 << 22
-    a = jnp.asarray(_like(size, size))
-    product = measure(lambda a: a @ a, [a], [P()], CALLS)
-    x = np.ones(elements, np.float32)
-    copy = measure(lambda x: x + 1, [x], [P()], CALLS)
-    return 2 * size**3 / product, 8 * elements / copy
+def cpu_costs() -> list[Cost]:
+    """Return the costs of a matrix product and of a pass over memory, of which :func:`calibrate` knows the work."""
+    a, x = jnp.asarray(_like(PRODUCT_SIZE, PRODUCT_SIZE)), np.ones(PASS_ELEMENTS, np.float32)
+    return [measure(lambda a: a @ a, [a], [P()], CALLS), measure(lambda x: x + 1, [x], [P()], CALLS)]
 
 
-def _worker(what: str) -> Any:
+def _worker(what: str) -> list[Cost]:
     match what.split(":"):
         case ["reduce"]:
-            return [max(all_reduce_seconds(n) - no_exchange_seconds(n), 1e-7) for n in (SMALL_ELEMENTS, LARGE_ELEMENTS)]
+            sizes = (SMALL_ELEMENTS, LARGE_ELEMENTS)
+            return [cost(size) for size in sizes for cost in (all_reduce_cost, no_exchange_cost)]
         case ["rates"]:
-            return cpu_rates()
+            return cpu_costs()
         case ["program", name]:
             function, make_arguments, specs = PROGRAMS[name]
-            return measure(function, make_arguments(), specs, CALLS)
+            return [measure(function, make_arguments(), specs, CALLS)]
     raise ValueError(what)
 
 
-def run_processes(what: str, processes: int, devices: int = 1) -> Any:
-    """Return what ``_worker(what)`` gives in process 0 of a job of so many processes with so many devices each."""
+def run_processes(what: str, processes: int, devices: int = 1) -> list[Cost]:
+    """Return the costs of ``_worker(what)`` in a job: wall time of process 0, processor time of all over the cores."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "answer.json"
         environment = os.environ | {"XLASCOPE_NUM_CPU_DEVICES": str(devices), "JAX_PLATFORMS": "cpu"}
+        command = [sys.executable, "-m", "bench.processes", "--worker", what, address, str(processes)]
+        files = [Path(folder) / str(number) for number in range(processes)]
         jobs = [
-            subprocess.Popen(
-                [sys.executable, "-m", "bench.processes", "--worker", what, address, str(processes), str(i), str(file)],
-                env=environment,
-                stdout=subprocess.DEVNULL,
-            )
-            for i in range(processes)
+            subprocess.Popen([*command, str(i), str(file)], env=environment, stdout=subprocess.DEVNULL)
+            for i, file in enumerate(files)
         ]
         try:
             for job in jobs:
@@ -169,29 +178,33 @@ def run_processes(what: str, processes: int, devices: int = 1) -> Any:
         finally:
             for job in jobs:
                 job.kill()
-        return json.loads(file.read_text())
+        costs = [[Cost(*pair) for pair in json.loads(file.read_text())] for file in files]
+    cores = os.cpu_count() or 1
+    return [Cost(row[0].wall, sum(cost.processor for cost in row) / cores) for row in zip(*costs, strict=True)]
 
 
-def fit_link(seconds: Sequence[float], members: int, source: str) -> Any:
-    """Return the link that gives these times of the small and the large all-reduce by the model of `Topology`."""
+def fit_link(costs: Sequence[Cost], members: int, source: str) -> Any:
+    """Return the link that gives the processor times of a small and a large all-reduce by the model of `Topology`.
+
+    ``costs`` are those of a call with and without the small one, and with and without the large one.
+    """
     rounds, fraction = 2 * (members - 1).bit_length(), 2 * (members - 1) / members
-    small, large = seconds
+    small = max(costs[0].processor - costs[1].processor, 1e-7)
+    large = max(costs[2].processor - costs[3].processor, 2e-7)
     bandwidth = fraction * 4 * (LARGE_ELEMENTS - SMALL_ELEMENTS) / max(large - small, 1e-9)
     return inspect.Link(bandwidth, small / rounds, source)
 
 
 def calibrate(today: str) -> Any:
     """Return the topology of this machine with one device in each process: its links and rates, measured now."""
-    flops, rate = run_processes("rates", 1)
-    source = f"measured here on {today}"
-    within = fit_link(run_processes("reduce", 1, 2), 2, f"{source}, in one process")
-    between = fit_link(run_processes("reduce", 2), 2, f"{source}, gloo over the loopback")
+    product, memory_pass = (cost.processor for cost in run_processes("rates", 1))
+    source = f"processor time measured here on {today}"
     return inspect.Topology(
         *(1, max(COUNTS)),
-        within=within,
-        processes=between,
-        flops=flops,
-        bytes_per_second=rate,
+        within=fit_link(run_processes("reduce", 1, 2), 2, f"{source}, in one process"),
+        processes=fit_link(run_processes("reduce", 2), 2, f"{source}, gloo over the loopback"),
+        flops=2 * PRODUCT_SIZE**3 / product,
+        bytes_per_second=8 * PASS_ELEMENTS / memory_pass,
         rates_source=source,
         cores=os.cpu_count(),
     )
@@ -205,7 +218,7 @@ def compare(topology: Any) -> list[dict[str, Any]]:
         targets = [f"cpu:{count}" for count in COUNTS]
         answer = inspect.scaling(function, *types, targets=targets, mesh={"x": None}, specs=specs, topology=topology)
         for point in answer.records[-1].points:
-            measured = run_processes(f"program:{name}", point.devices)
+            (measured,) = run_processes(f"program:{name}", point.devices)
             rows.append(
                 {
                     "program": name,
@@ -213,7 +226,8 @@ def compare(topology: Any) -> list[dict[str, Any]]:
                     "computes": point.computing,
                     "communicates": point.communicating,
                     "step": point.step,
-                    "measured": measured,
+                    "measured": measured.processor,
+                    "wall": measured.wall,
                     "load": os.getloadavg()[0],
                 }
             )
@@ -224,8 +238,8 @@ def compare(topology: Any) -> list[dict[str, Any]]:
 def _row(row: dict[str, Any]) -> str:
     times = [row["computes"], row["communicates"], row["step"], row["measured"]]
     cells = " | ".join("" if time is None else f"{1e3 * time:.3g} ms" for time in times)
-    ratio = row["measured"] / row["step"] if row["step"] else float("nan")
-    return f"| {row['program']} | {row['processes']} | {cells} | {ratio:.2g} × | {row['load']:.1f} |"
+    ratio, wall = row["measured"] / row["step"], f"{1e3 * row['wall']:.3g} ms"
+    return f"| {row['program']} | {row['processes']} | {cells} | {ratio:.2g} × | {wall} | {row['load']:.0f} |"
 
 
 def main() -> None:
@@ -237,15 +251,13 @@ def main() -> None:
         what, address, count, number, file = options.worker
         if int(count) > 1:
             xs.distributed.initialize(address, int(count), int(number))
-        found = _worker(what)
-        if number == "0":
-            Path(file).write_text(json.dumps(found))
+        Path(file).write_text(json.dumps(_worker(what)))
         return
     today = datetime.date.today().strftime("%-d %B %Y")
     topology = calibrate(today)
     print(topology)
-    print("| program | processes | computes | communicates | step | measured | measured / estimate | load |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| program | processes | computes | communicates | step | measured | of the estimate | wall | load |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     rows = compare(topology)
     if options.json:
         options.json.write_text(json.dumps({"topology": str(topology), "rows": rows}, indent=1))

@@ -192,6 +192,7 @@ GROWING = {
     "__init__._loaded": "one of each shell",
     "control/jit/events.call_listeners": "those that watch, who take themselves out",
     "control/jit/events.dispatch_listeners": "those that watch, who take themselves out",
+    "xla/processes/failure_state.exit_listeners": "those that watch a script, who take themselves out",
     "runtime/array_spans._installed": "one of each function of jaxlib that is replaced while a thread is watched",
     "runtime/array_spans._receivers": "one of each watched thread, until it is watched no more",
     "runtime/jax_coexistence._callbacks": "a few of each module of jax that something waits for",
