@@ -54,6 +54,7 @@ def test_two_processes_in_one_strip(lab):
     strip.locator("text=2 processes").wait_for()
     assert "the others wait for process 1" in strip.inner_text()
     notebook.screenshot("cluster_lanes", output)
+    notebook.screenshot("cluster_timeline", panel.locator(".xs-timeline-svg"))
     panel.locator("[data-time='tab processes']").click()
     words = panel.locator(".xs-job").inner_text()
     assert re.search(r"all-reduce.*process 1 comes last", words)

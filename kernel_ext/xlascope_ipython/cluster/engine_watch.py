@@ -71,7 +71,8 @@ class EngineScope(Scope):
                 kernel.iopub_socket, RECORDS_TYPE, content=content, parent=parent, ident=ident, buffers=[data]
             )
 
-        self._sender, self._began = RecordSender(send, self._report_calls), time.time()
+        is_first = membership is None or membership.process_id == min(request["processes"])
+        self._sender, self._began = RecordSender(send, self._report_calls, sends_hlo=is_first), time.time()
         self._shared_calls = SharedCallRecorder()
         self._shared_calls.start()
         self._shared_calls.introduce(self._record_cache.programs())

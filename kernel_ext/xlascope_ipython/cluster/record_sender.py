@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 import time
@@ -29,11 +30,12 @@ class RecordSender:
     """Sender of the records of one cell, a view of :class:`~xlascope_ipython.cell.WatchedCell`.
 
     Of records that replace earlier ones (``Executed`` of a program) only the latest is sent. The last message says how
-    the cell ended. Every now and then ``report()`` adds records of the process as a whole.
+    the cell ended. Every now and then ``report()`` adds records of the process as a whole. With
+    ``sends_hlo`` False, texts of HLO are left out: one process sends them for all.
     """
 
-    def __init__(self, send: Send, report: Callable[[], Iterable[Record]] = tuple) -> None:
-        self._send, self._report = send, report
+    def __init__(self, send: Send, report: Callable[[], Iterable[Record]] = tuple, *, sends_hlo: bool = True) -> None:
+        self._send, self._report, self._sends_hlo = send, report, sends_hlo
         self._next_report = time.monotonic() + REPORT_INTERVAL_SECONDS
         self._condition = threading.Condition()
         self._send_lock = threading.Lock()
@@ -52,6 +54,8 @@ class RecordSender:
         with self._condition:
             if isinstance(record, Traced | Lowered | Compiled) and record.time >= self._began:
                 self.build_seconds += record.seconds
+            if isinstance(record, Compiled) and not self._sends_hlo:
+                record = dataclasses.replace(record, hlo="")
             key = replacement_key(record)
             self._waiting.pop(key, None)
             self._waiting[key] = record

@@ -12,7 +12,7 @@ from tests.kernel_ext.conftest import Kernel, Output
 pytest.importorskip("ipyparallel")
 
 #: A cell that takes longer is a failure of the test.
-MAX_CELL_SECONDS = 60
+MAX_CELL_SECONDS = 180
 SETUP = """%%px
 import os, time
 import numpy as np
@@ -47,7 +47,7 @@ class ClusterKernel(Kernel):
         return output
 
     def start(self, **options) -> None:
-        arguments = "".join(f", {name}={value!r}" for name, value in options.items())
+        arguments = "".join(f", {name}={value!r}" for name, value in {"timeout": MAX_CELL_SECONDS, **options}.items())
         assert "2 processes on 1 machine" in self.ok(f"cluster = xs.cluster.start(2{arguments})").text
         self.ok(SETUP)
 

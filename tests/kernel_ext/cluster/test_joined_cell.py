@@ -92,6 +92,15 @@ def test_other_data_are_refused(data):
         decode_records(data)
 
 
+@pytest.mark.parametrize("sends_hlo", [True, False])
+def test_one_process_sends_the_text_of_hlo(sends_hlo):
+    sent = []
+    sender = RecordSender(lambda content, data: sent.extend(decode_records(data)), sends_hlo=sends_hlo)
+    sender.receive(dataclasses.replace(synthetic.compiled(), hlo="HloModule step"))
+    sender.end({})
+    assert [record.hlo for record in of(records.Compiled, sent)] == ["HloModule step" if sends_hlo else ""]
+
+
 def test_a_sender_sends_each_record_once_and_only_the_latest_measurement():
     sent = []
     sender = RecordSender(lambda content, data: sent.append((content, decode_records(data))))
