@@ -191,6 +191,7 @@ GROWING = {
     "xla/sharding/single_device._shardings": "one of each device",
     "__init__._loaded": "one of each shell",
     "control/jit/events.call_listeners": "those that watch, who take themselves out",
+    "control/jit/events.unrun_call_listeners": "those that watch, who take themselves out",
     "control/jit/events.dispatch_listeners": "those that watch, who take themselves out",
     "runtime/array_spans._installed": "one of each function of jaxlib that is replaced while a thread is watched",
     "runtime/array_spans._receivers": "one of each watched thread, until it is watched no more",
