@@ -192,6 +192,7 @@ GROWING = {
     "xla/sharding/single_device._shardings": "one of each device",
     "__init__._loaded": "one of each shell",
     "control/jit/events.call_listeners": "those that watch, who take themselves out",
+    "control/jit/events.unrun_call_listeners": "those that watch, who take themselves out",
     "control/jit/events.dispatch_listeners": "those that watch, who take themselves out",
     "xla/processes/failure_state.exit_listeners": "those that watch a script, who take themselves out",
     "runtime/array_spans._installed": "one of each function of jaxlib that is replaced while a thread is watched",

@@ -147,21 +147,23 @@ def _probe(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Valu
 def _no_call_text(watcher: StepWatcher) -> str:
     """Return why no call of a step was watched, and what to do."""
     name, notes = watcher.jitted.name, _unwatched_notes(watcher)
-    return "\n".join([f"{name}: no call was watched{'' if notes else ' yet'}", *(f"note: {note}" for note in notes)])
+    if not notes:
+        return f"{name}: no call was watched yet. If a function that is compiled already calls {name}, watch that one."
+    return "\n".join([f"{name}: no call was watched", *(f"note: {note}" for note in notes)])
 
 
 def _unwatched_notes(watcher: StepWatcher) -> list[str]:
     """Return a sentence for each place from which calls were made that could not be watched."""
     name, sentences = watcher.jitted.name, []
-    for place, count in watcher.unwatched.items():
+    for origin, count in watcher.unwatched.items():
         calls = plural(count, "call")
-        if place == watcher.OTHER_THREAD:
+        if origin == watcher.OTHER_THREAD:
             sentence = f"{calls} came from another thread: enter the block on the thread that calls {name}"
-        elif place == watcher.DISABLED:
+        elif origin == watcher.DISABLED:
             sentence = f"{calls} came while jit was disabled, so that no program ran: leave disable_jit"
         else:
             sentence = (
-                f"{calls} came from within {place}, where {name} is a part of another program: watch the jitted "
+                f"{calls} came from within {origin}, where {name} is a part of another program: watch the jitted "
                 "function that the loop itself calls"
             )
         sentences.append(sentence)

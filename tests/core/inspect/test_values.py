@@ -36,6 +36,22 @@ def test_a_sick_program_is_found_at_its_line(program: Program) -> None:
     assert finding is not None, found.text
     assert program.words in finding.sentence
     assert finding.source is not None and program.line in line_text(finding.source), found.text
+    said = next(line for line in str(found).splitlines() if line.partition(". ")[2].startswith(finding.rule))
+    assert program.words in said and said.endswith(f"(sick_values.py:{finding.source.line})")
+
+
+def test_the_text_shows_sizes_by_depth() -> None:
+    program = next(program for program in SICK if program.name == "sigmoids")
+    lines = str(inspect.values(program.function, *program.arguments)).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("root mean square by layer, 40 layers"))
+    activations, gradients = lines[start + 1 : start + 3]
+    assert activations.split()[0] == "activations" and set(activations.split()[1]) <= set("▆▇█")
+    assert gradients.split()[0] == "gradients" and gradients.split()[1][0] == "▁" and gradients.split()[1][-1] == "█"
+
+
+def test_a_slope_that_is_infinite_is_the_one_of_its_function() -> None:
+    birth = born(xs.grad(lambda x: jnp.sqrt((x**2).sum())), jnp.zeros(3))
+    assert birth.sentence == "division by 0, the divisor: it is 0, in the derivative of sqrt"
 
 
 @pytest.mark.parametrize("program", HEALTHY, ids=lambda program: program.name)

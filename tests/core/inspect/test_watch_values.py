@@ -339,7 +339,7 @@ def test_a_block_is_used_once_and_has_nothing_before() -> None:
         _ = watched.history
     with watched:
         pass
-    assert str(watched) == "step: no call was watched yet"
+    assert str(watched).startswith("step: no call was watched yet.")
     with pytest.raises(RuntimeError, match="watched already"), watched:
         pass
 

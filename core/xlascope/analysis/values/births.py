@@ -109,9 +109,9 @@ def find_differentiated(flow: ValueFlow, equation: Equation) -> str:
         forward = None if equation.transposes is None else flow.places.get(equation.transposes)
         return "" if forward is None else forward.equation.operation
     consumers = [
-        place.equation
-        for place in flow.places.values()
-        if place.equation.path.parent == equation.path.parent and set(place.equation.inputs) & set(equation.outputs)
+        other
+        for other, _ in flow.places.values()
+        if other.path.parent == equation.path.parent and set(other.inputs) & set(equation.outputs)
     ]
     transposed = {consumer.transposes for consumer in consumers if consumer.role == "backward"}
     if len(transposed) != 1 or any(consumer.role != "backward" for consumer in consumers):

@@ -143,6 +143,8 @@ class StepWatcher:
         self._pending: deque[_UnreadLoss] = deque(maxlen=1024)
         self._held: deque[_Held] = deque(maxlen=0)
         self._twin_processor_seconds = 0.0
+        #: The number of calls until when the processor time is not asked again.
+        self._patient_until = 0
         #: The shortest recent seconds of reading a loss and from call to call; when a loss was read last.
         self._read_seconds, self._period = 1e-5, 1.0
         self._read_at, self._read_call = 0.0, 0
@@ -427,8 +429,13 @@ class StepWatcher:
             return self.calls - self._sampled_at >= self.every
         if self.lost_seconds + 1.2 * self.twin_seconds > MAX_LOST_SHARE * self.elapsed_seconds:
             return False
-        processor = time.process_time() - self._processor_began
-        return self._processor_lost + 1.2 * self._twin_processor_seconds <= MAX_LOST_SHARE * processor
+        if self.calls < self._patient_until:
+            return False
+        processor = time.process_time() - self._processor_began  # takes as long as a short step where threads are many
+        is_time = self._processor_lost + 1.2 * self._twin_processor_seconds <= MAX_LOST_SHARE * processor
+        if not is_time:
+            self._patient_until = self.calls + max(self.calls // 8, 16)
+        return is_time
 
     def _read_losses(self, wait: bool) -> None:
         while self._pending:
