@@ -128,7 +128,7 @@ SICK = [
         "vanishing", xs.grad(deep), ([SMALL / 24] * 40, NORMAL), "gradients by depth", "from layer to layer", "layer"
     ),
     Program("sigmoids", xs.grad(sigmoids), ([SMALL] * 40, NORMAL), "gradients by depth", "over 40 layers", "a sigmoid"),
-    Program("exploding", recurrent, (NORMAL * 3, NORMAL), "NaN born", "dot_general of infinite operands", "state of the network"),
+    Program("exploding", recurrent, (NORMAL * 3, NORMAL), "NaN born", "of infinite operands", "state of the network"),
     Program("dead relu", relu_network, (SMALL, jnp.float32(-9), NORMAL), "dead units", "100 % of the", "relu"),
     Program("softmax", attention, (NORMAL * 90, NORMAL * 90, NORMAL), "saturated softmax", "Each row", "softmax"),
     Program("variance", normalize, (CONSTANT,), "NaN born", "0 / 0, the divisor: 1 of 16", "divided by"),
