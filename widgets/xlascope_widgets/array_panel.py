@@ -20,7 +20,7 @@ from .text import clip_text
 class ArrayPanel(PageWidget):
     """View of an array, whose slices the kernel sends as they are looked at.
 
-    ``handle`` names the array in ``source``. ``text`` is what is shown without a page, and ``summary`` what a page shows
+    ``handle`` names the array in ``source``. ``text`` is what is shown without a page; ``summary`` is what a page shows
     that knows no widget, with a small picture of the first slice.
     """
 
