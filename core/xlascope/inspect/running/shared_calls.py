@@ -26,7 +26,7 @@ MAX_TIMED_PROGRAMS, MAX_MEETINGS = 128, 64
 #: Calls that stay: the last ones, and of all calls so many, in blocks of successive ones.
 MAX_LAST_CALLS, MAX_SAMPLED_CALLS, BLOCK_CALLS = 256, 1024, 16
 #: Traces whose compilation is awaited.
-MAX_AWAITED_TRACES = 64
+MAX_AWAITED_TRACES = 8
 #: Programs whose calls are counted, though not known to be shared.
 MAX_UNSHARED_PROGRAMS = 2048
 STOP_TIMEOUT_SECONDS, DRAIN_TIMEOUT_SECONDS = 0.2, 0.2
@@ -63,10 +63,13 @@ class CallSample:
 
 
 class _TimedProgram(NamedTuple):
-    """Program that several processes run; ``calls`` times its calls."""
+    """Program that several processes run, without its records, which are large; ``calls`` times its calls."""
 
-    record: records.Compiled
+    number: int
+    function: str
+    time: float
     digest: str
+    synchronizes: bool
     calls: CallSample
 
 
@@ -149,22 +152,22 @@ class SharedCallRecorder:
             self._joined = records.JobProcess(None, "", time.time(), number, count, facts.host, facts.pid)
 
     def _program_records(self) -> Iterator[records.SharedCalls]:
-        by_digest: dict[str, tuple[_TimedProgram, int]] = {}
+        by_digest: dict[str, _TimedProgram] = {}
         for program in self._programs.values():
-            by_digest.setdefault(program.digest, (program, program.record.program))
-        for digest, (program, number) in by_digest.items():
+            by_digest.setdefault(program.digest, program)
+        for digest, program in by_digest.items():
             rows = program.calls.rows()
             numbers, began, ended = zip(*rows, strict=True) if rows else ((), (), ())
             yield records.SharedCalls(
-                number,
-                program.record.function,
-                program.record.time,
+                program.number,
+                program.function,
+                program.time,
                 digest,
                 self._counts.get(digest, 0),
                 numbers,
                 began,
                 ended,
-                synchronizes_all(program.record),
+                program.synchronizes,
             )
 
     # On the threads of the program that is watched -------------------------------------------------------------------
@@ -200,7 +203,9 @@ class SharedCallRecorder:
             digest = make_digest(traced.function, traced.text)
             twin = next((program for program in self._programs.values() if program.digest == digest), None)
             calls = CallSample() if twin is None else twin.calls
-            self._programs[record.program] = _TimedProgram(record, digest, calls)
+            self._programs[record.program] = _TimedProgram(
+                record.program, record.function, record.time, digest, synchronizes_all(record), calls
+            )
             self._counts[digest] = self._counts.get(digest, 0) + (self._calls_before.pop(record.program, 0) or 0)
 
     def _count_call(self, number: int) -> None:
