@@ -16,6 +16,8 @@
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
 # make notebooks  run the notebooks and keep what they show in the files; BOOK=notebooks/01_… (or several) makes these alone
 # make docs    the pages, the notebooks and the reference as a site: build/docs/html/index.html
+# make pictures    the forty pictures of the panel that the tests compare; before and after: build/pictures/changes.html
+# make doc-images  the pictures in docs/images
 # make wheel   what pip installs, into dist/
 # make bench   side by side with jax, into bench/RESULTS.md; CASE=mlp_trace (or several) alone; SINCE=REV: with a revision
 # make guard   whether tracing has become more expensive, in instructions of Python
@@ -37,7 +39,7 @@ WAITING := --numprocesses 3 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test test-all check style format types front-types pytest pytest-fast slow patrol mutants durations unsteady judge fuzz answers matrix names notebooks docs wheel bench guard clean
+.PHONY: lab test test-all check style format types front-types pytest pytest-fast slow patrol mutants durations unsteady judge fuzz answers matrix names notebooks docs pictures doc-images wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -137,6 +139,12 @@ notebooks: $(VENV)/.installed-test
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m docs.making
+
+pictures: $(VENV)/.installed-test
+	$(BIN)/python -m tests.browser.pictures
+
+doc-images: $(VENV)/.installed-test
+	$(BIN)/python -m tests.browser.doc_images
 
 wheel: | $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -23,12 +23,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import results
 from .groups import FRESH, GROUPS, OWN_SPREAD, Group
-from .paired import OURS_AND_JAX, Compared, Process, compare
+from .paired import OURS_AND_JAX, Compared, Process, Unmeasured, compare
 from .reports import REPORTS
 
 _ROOT = pathlib.Path(__file__).parents[1]
@@ -56,6 +57,8 @@ def main() -> None:
     print(run.summary())
     if not names:
         results.write_results(run.lines(chosen.since), run.data(chosen.since))
+    if run.unmeasured:
+        sys.exit(1)
 
 
 @contextlib.contextmanager
@@ -86,6 +89,7 @@ class _Run:
         self.titles = ("xlascope", "jax") if sides is OURS_AND_JAX else ("now", "before")
         self.tables: dict[str, tuple[str, dict[str, tuple[Compared, float | None, int]]]] = {}
         self.reports: dict[str, list[str]] = {}
+        self.unmeasured: list[str] = []
         self.began, self.load = time.time(), [os.getloadavg()[0]]
 
     def measure_all(self) -> None:
@@ -97,8 +101,7 @@ class _Run:
         if self.sides is OURS_AND_JAX:
             for name, report in REPORTS.items():
                 if name in self.names or not self.names:
-                    self.reports[name] = report()
-                    print("\n".join(["", *self.reports[name]]), flush=True)
+                    self._add_report(name, report)
         self.load.append(os.getloadavg()[0])
 
     def _chosen(self, table: str, cases: Sequence[str]) -> list[str]:
@@ -120,9 +123,26 @@ class _Run:
         found = ((_compare_fresh(case, self.sides, self.rounds or _FRESH_ROUNDS), FRESH[case]) for case in cases)
         self._add("fresh", _FRESH_TITLE, self.titles, found)
 
+    def _add_report(self, name: str, report: Callable[[], list[str]]) -> None:
+        """Print and keep the lines of a report; one that raises is told as not measured, and the others go on."""
+        try:
+            self.reports[name] = report()
+        except Exception as error:
+            traceback.print_exc()
+            self._miss(name, f"{type(error).__name__}: {error}")
+        else:
+            print("\n".join(["", *self.reports[name]]), flush=True)
+
+    def _miss(self, what: str, reason: str) -> None:
+        self.unmeasured.append(f"not measured: {what}: {reason}")
+        print(self.unmeasured[-1], flush=True)
+
     def _add(self, name: str, title: str, titles: Sequence[str], found: Any, calls: int = 1) -> None:
         """Print and keep the rows of a table as they come."""
         for result, jax_goal in found:
+            if isinstance(result, Unmeasured):
+                self._miss(f"{name}: {result.case}", result.reason)
+                continue
             goal = jax_goal if self.sides is OURS_AND_JAX or jax_goal is None else _SINCE_GOAL
             if name not in self.tables:
                 self.tables[name] = title, {}
@@ -148,7 +168,8 @@ class _Run:
             mean = math.exp(statistics.fmean(map(math.log, ratios)))
             failed = sum(results.fails(found, goal) for found, goal, _ in rows.values())
             lines.append(f"| {title} | {len(ratios)} | **{mean:.3f}** | {max(ratios):.3f} | {failed} |")
-        return "\n".join([*lines, "", *(f"fails: {failure}" for failure in self.failures)])
+        failed = [f"fails: {failure}" for failure in self.failures]
+        return "\n".join([*lines, "", *failed, *self.unmeasured])
 
     def lines(self, since: str | None) -> list[str]:
         """Return RESULTS.md."""

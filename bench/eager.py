@@ -252,6 +252,9 @@ def main(names: list[str]) -> None:
     print("\n".join(results.heading("outside of jit", ("xlascope", "jax"))))
     ratios = []
     for found in paired.compare("bench.eager", names or [*OPERATIONS, *PROGRAMS], {}, rounds=ROUNDS):
+        if isinstance(found, paired.Unmeasured):
+            print(f"not measured: {found.case}: {found.reason}")
+            continue
         is_operation = found.case in OPERATIONS
         print(results.row(found, GOALS.get(found.case, 1.0), CALLS if is_operation else 1), flush=True)
         ratios += [found.ratio] * is_operation

@@ -46,15 +46,13 @@ def measure(name: str, case: str) -> float:
     of = side(name)
     for part in _PARTS:
         importlib.import_module(f"{name}.{part}")
-    what, _, program = case.partition(" of ")
-    if case.startswith("lower"):
+    if case in CASES:
+        found = CASES[case](of)
+        return float(found[0] if isinstance(found, tuple) else found)
+    if case.startswith("lower "):
         return _lower(of, case.removeprefix("lower "))
-    if what == "first call":
-        return _first_call(of, program)
-    if what == "step":
-        return _shortest(_step(name, program))
-    found = CASES[case](of)
-    return float(found[0] if isinstance(found, tuple) else found)
+    what, _, program = case.partition(" of ")
+    return _first_call(of, program) if what == "first call" else _shortest(_step(name, program))
 
 
 def _lower(of: Side, program: str) -> float:

@@ -6,6 +6,7 @@ A module of cases has ``_call(side, case)``, which makes the call, and runs :fun
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import statistics
@@ -13,7 +14,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 #: For so long the calls of one answer run.
@@ -56,6 +56,17 @@ class Compared(NamedTuple):
         return self.ratios[first], self.ratios[count - 1 - first]
 
 
+class Unmeasured(NamedTuple):
+    """A case that ended the process of a side, and how."""
+
+    case: str
+    reason: str
+
+
+class _SideEndedError(Exception):
+    """The process of a side ended instead of an answer."""
+
+
 def serve(make: Callable[[str], Callable[[], Any]], clock: Callable[[], float] = time.perf_counter) -> None:
     """Answer cases, a line each, with seconds for a call: the shortest of those that fit into a tenth of a second."""
     known: dict[str, Callable[[], Any]] = {}
@@ -78,7 +89,7 @@ def serve_measured(measure: Callable[[str], float]) -> None:
         print(measure(line.strip()), flush=True)
 
 
-@contextmanager
+@contextlib.contextmanager
 def started(module: str, sides: Sequence[Process], environment: Mapping[str, str]) -> Iterator[list[Any]]:
     """The processes of the sides, which serve the cases of a module."""
     processes = [
@@ -95,7 +106,8 @@ def started(module: str, sides: Sequence[Process], environment: Mapping[str, str
         yield processes
     finally:
         for process in processes:
-            process.communicate()
+            with contextlib.suppress(BrokenPipeError):
+                process.communicate()
 
 
 #: The sides of most tables.
@@ -108,13 +120,27 @@ def compare(
     environment: Mapping[str, str],
     rounds: int = 15,
     sides: Sequence[Process] = OURS_AND_JAX,
-) -> Iterator[Compared]:
-    """Yield each case on two sides, which are asked in turn; the first round, which compiles, does not count."""
-    with started(module, sides, environment) as processes:
-        for case in cases:
-            found = [_round(processes, case, turned=bool(number % 2)) for number in range(rounds + 1)][1:]
-            first, second = (statistics.median(times) for times in zip(*found, strict=True))
-            yield Compared(case, (first, second), tuple(sorted(a / b for a, b in found)))
+) -> Iterator[Compared | Unmeasured]:
+    """Yield each case on two sides, which are asked in turn; the first round, which compiles, does not count.
+
+    Where a case ends the process of a side, it is told as unmeasured, and the others go on in new processes.
+    """
+    remaining = list(cases)
+    while remaining:
+        with started(module, sides, environment) as processes:
+            while remaining:
+                case = remaining.pop(0)
+                try:
+                    yield _compared(processes, case, rounds)
+                except _SideEndedError as ended:
+                    yield Unmeasured(case, str(ended))
+                    break
+
+
+def _compared(processes: list[Any], case: str, rounds: int) -> Compared:
+    found = [_round(processes, case, turned=bool(number % 2)) for number in range(rounds + 1)][1:]
+    first, second = (statistics.median(times) for times in zip(*found, strict=True))
+    return Compared(case, (first, second), tuple(sorted(a / b for a, b in found)))
 
 
 def table(
@@ -123,6 +149,8 @@ def table(
     """The table of all cases, a row each."""
     rows = [f"| {what} | xlascope | jax | ratio | its quartiles | goal |", "|---|---|---|---|---|---|"]
     for found in compare(module, cases, environment, rounds):
+        if isinstance(found, Unmeasured):
+            raise RuntimeError(f"{found.case}: {found.reason}")
         (ours, theirs), (low, high) = found.seconds, found.quartiles
         times = f"{ours * 1e3:.3g} ms | {theirs * 1e3:.3g} ms"
         rows.append(f"| {found.case} | {times} | **{found.ratio:.3f}** | {low:.3f}-{high:.3f} | {goal} |")
@@ -137,5 +165,9 @@ def _round(sides: list[Any], case: str, turned: bool) -> tuple[float, float]:
         process = sides[number]
         process.stdin.write(case + "\n")
         process.stdin.flush()
-        seconds[number] = float(process.stdout.readline())
+        answer = process.stdout.readline()
+        if not answer:
+            side = ("first", "second")[number]
+            raise _SideEndedError(f"the process of the {side} side ended with status {process.wait()}")
+        seconds[number] = float(answer)
     return seconds[0], seconds[1]

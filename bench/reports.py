@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from . import first_result, watched_jax
+from . import first_result, value_costs, watched_jax
 from .explorer import explorer
 from .functions import functions
 from .jury import __main__ as jury
@@ -39,4 +39,5 @@ REPORTS: Mapping[str, Callable[[], list[str]]] = {
     "functions": functions,
     "newton": newton_table,
     "explorer": _explorer,
+    "value_costs": value_costs.table,
 }

@@ -4,6 +4,7 @@ from typing import Any
 
 from . import ad_checkpoint as ad_checkpoint
 from . import analysis as analysis
+from . import cluster as cluster
 from . import core as core
 from . import custom_batching as custom_batching
 from . import custom_derivatives as custom_derivatives

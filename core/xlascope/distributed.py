@@ -7,11 +7,16 @@ processes, and a jitted function whose arrays lie on them runs in all processes 
 from __future__ import annotations
 
 import os
+import socket as _socket
+import time as _time
 from collections.abc import Sequence
 from typing import Any
 
 from .errors import DistributedError as _DistributedError
 from .names import explain_missing as _explain_missing
+from .records import JobProcess as _JobProcess
+from .records import publish as _publish
+from .records.watchers import watchers as _watchers
 from .trace.source import compose_message as _compose_message
 from .trace.traceback_filtering import api_boundary as _api_boundary
 from .xla.arrays.array_members import watch_waits as _watch_waits
@@ -93,6 +98,9 @@ def initialize(
         limits,
         _device_numbers(local_device_ids, layout.local_process_id),
     )
+    if _watchers:
+        number, count = layout.process_id, layout.num_processes
+        _publish(_JobProcess(None, "", _time.time(), number, count, _socket.gethostname(), os.getpid()))
 
 
 def _complete_layout(address: Any, count: Any, process_id: Any, method: str | None) -> _ProcessLayout:

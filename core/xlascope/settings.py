@@ -207,6 +207,12 @@ def _check_count(name: str, value: Any) -> int:
     return value
 
 
+def _check_positive(name: str, value: Any) -> int:
+    if _check_count(name, value) < 1:
+        raise ValueError(f"{name} is a whole number of at least 1, not {value!r}")
+    return int(value)
+
+
 def _convert_cache_value(name: str, value: Any) -> Any:
     return cache_settings.CONVERTERS[name](value)
 
@@ -274,6 +280,12 @@ reroll = _make_choice(
 compare_programs = _make_switch(
     boot.compare_programs,
     "Compare the programs that several processes are about to run together, and raise ProgramMismatchError.",
+)
+program_wait_seconds = Setting(
+    boot.program_wait_seconds,
+    _check_positive,
+    "a whole number of seconds",
+    "How long a process waits for a living one to come to a program that they share, before PeerAbsentError.",
 )
 
 # Debugging

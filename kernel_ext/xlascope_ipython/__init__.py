@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from IPython.core.interactiveshell import InteractiveShell
 
 from .extension import Extension
+from .scope import Scope
 
-__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["find_scope", "load_ipython_extension", "load_on_engine", "unload_ipython_extension"]
 
 _loaded: dict[int, Extension] = {}
 _LOADED_MESSAGE = (
@@ -30,3 +33,18 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     extension = _loaded.pop(id(shell), None)
     if extension is not None:
         extension.unload()
+
+
+def load_on_engine(shell: InteractiveShell, make_scope: Callable[[InteractiveShell], Scope]) -> None:
+    """Load the extension into an engine's shell, whose cells the scope of ``make_scope(shell)`` watches.
+
+    Loading twice has no further effect.
+    """
+    if id(shell) not in _loaded:
+        _loaded[id(shell)] = Extension(shell, make_scope)
+
+
+def find_scope(shell: InteractiveShell) -> Scope | None:
+    """Return the watcher of a shell's cells, None if the extension is not loaded there."""
+    extension = _loaded.get(id(shell))
+    return None if extension is None else extension.scope

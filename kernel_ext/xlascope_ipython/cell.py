@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
@@ -27,8 +28,11 @@ _log = logging.getLogger(__name__)
 class View(Protocol):
     """Display for the records of one cell: a panel, or text."""
 
-    def show(self, opened: bool) -> None:
-        """Display the view, ``opened`` or collapsed to one line; called once, on the thread that runs the cell."""
+    def show(self, opened: bool, answerable: bool = True) -> None:
+        """Display the view, ``opened`` or collapsed to one line; called once, on the thread that runs the cell.
+
+        Of programs that are not ``answerable``, which run in other processes, no questions can be asked here.
+        """
 
     def receive(self, record: Record) -> None:
         """Receive a record, from any thread."""
@@ -50,7 +54,7 @@ class WatchedCell:
         self._record_cache = record_cache
         self._view = view
         self._thread = threading.get_ident()
-        self._shown = self._received = False
+        self._shown = self._received = self._has_ended = False
         self._introduced: set[int | None] = set()
         self._failed: set[str] = set()
         self._sampler = Sampler(first=self._note_call, holds_arguments=True)
@@ -61,13 +65,26 @@ class WatchedCell:
         self.time_account: TimeAccount | None = None
         #: Whether the cell asks for an account, so that it has none that is asked for.
         self.is_question = False
+        #: Whether other processes run the cell, for which this one waits.
+        self.is_elsewhere = False
 
     def start(self) -> None:
         """Start watching."""
-        self._accountant = TimeAccountant(self._sampler.read_calls)
+        self._accountant = TimeAccountant(self._sampler.read_calls, on_progress=self._show_progress)
         self._subscription = records.watch(self._receive)
         self._sampler.start()
         self._accountant.start()
+
+    def receive_from_process(self, record: Record) -> None:
+        """Show a record of another process that runs the cell; called on the thread that runs it here.
+
+        The time of the thread here is of no interest then.
+        """
+        self.is_elsewhere = self._received = True
+        self._show_on_cell_thread()
+        if isinstance(record, Failure):
+            self._failed.add(record.error)
+        self._view.receive(record)
 
     def show_in(self, view: View) -> None:
         """Use another view, if nothing has been shown yet."""
@@ -76,19 +93,20 @@ class WatchedCell:
 
     def finish(self, result: ExecutionResult | None = None) -> None:
         """Stop watching; show the final state, and the cell's error if it raised one; ``result`` is IPython's."""
+        self._has_ended = True
         self._accountant.stop()
         self._sampler.stop()
         if self._subscription is not None:
             self._subscription.close()
-        self.time_account = self._build_account()
+        self.time_account = self._build_account(self._accountant.build_record)
         if not self._received:
             return
         error = (result.error_before_exec or result.error_in_exec) if result is not None else None
-        if error is not None and type(error).__name__ not in self._failed:
+        if error is not None and type(error).__name__ not in self._failed and not (self.is_elsewhere and self._failed):
             self._view.receive(_make_failure(error, f"In[{cell_number(self._shell)}]"))
         if error is None and result is not None and not self.is_question:
             self._report_unhealthy_results(result)
-        if self.time_account is not None:
+        if self.time_account is not None and not self.is_elsewhere:
             self._view.receive(self.time_account)
         self._show()
         self._view.finish()
@@ -102,11 +120,19 @@ class WatchedCell:
             LATEST.store(*self._sampler.take_calls(), last_call(self._shell))
             self._view.receive(health)
 
-    def _build_account(self) -> TimeAccount | None:
+    def _show_progress(self) -> None:
+        """Send the account of the cell so far to the view, on a thread of the accountant's."""
+        account = self._build_account(self._accountant.build_snapshot) if self._shown else None
+        if account is not None and not self._has_ended:
+            self._view.receive(account)
+
+    def _build_account(self, build: Callable[[str, Iterable[Executed]], TimeAccount | None]) -> TimeAccount | None:
         try:
-            account = self._accountant.build_record(f"In[{cell_number(self._shell)}]", self._executed.values())
+            account = build(f"In[{cell_number(self._shell)}]", list(self._executed.values()))
         except Exception:
             _log.exception("xlascope has no account of this cell's time")
+            return None
+        if account is None:
             return None
         titled = with_cell_title(account, self._shell)
         assert isinstance(titled, TimeAccount)
@@ -156,7 +182,7 @@ class WatchedCell:
         if self._shown:
             return
         try:
-            self._view.show(self.opened)
+            self._view.show(self.opened, answerable=not self.is_elsewhere)
         except Exception:
             _log.exception("xlascope cannot show this cell")
         self._shown = True

@@ -27,12 +27,13 @@ user_frames.is_library.update((str(file), True) for file in Path(__file__).paren
 class Extension:
     """Changes that loading the extension makes to one shell: magics, hooks, renderer, tracebacks, bridge to jax.
 
-    They are made when the object is created; :meth:`unload` undoes them.
+    They are made when the object is created; :meth:`unload` undoes them. ``make_scope(shell)`` returns the watcher of
+    the shell's cells.
     """
 
-    def __init__(self, shell: InteractiveShell) -> None:
+    def __init__(self, shell: InteractiveShell, make_scope: Callable[[InteractiveShell], Scope] = Scope) -> None:
         self._shell = shell
-        self._scope = Scope(shell)
+        self._scope = make_scope(shell)
         self._renderer = register_renderer(make_renderer(shell))
         self._replaced = _register(shell, make_magics(shell, self._scope))
         self._title_of = make_title_lookup(shell)
@@ -44,6 +45,11 @@ class Extension:
         self._end_value_calls = watch_value_calls() if has_widgets(shell) else lambda: None
         self._scope.on()
         self._scope.watch_running_cell()
+
+    @property
+    def scope(self) -> Scope:
+        """Return the watcher of the shell's cells."""
+        return self._scope
 
     def unload(self) -> None:
         """Undo every change to the shell."""

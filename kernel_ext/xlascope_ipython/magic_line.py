@@ -60,7 +60,10 @@ class Grammar:
 
 @dataclass(frozen=True)
 class Question:
-    """Parsed line of a magic: the source of its calls, and its options by name (``True`` for those without a value)."""
+    """Parsed line of a magic: the source of its calls, and its options by name (``True`` for those without a value).
+
+    The option ``implied`` says that the line names no call: it is the last one of a cell.
+    """
 
     expression: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -75,7 +78,8 @@ def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
     if expression.endswith(";"):  # as in any cell: a semicolon suppresses the output
         expression, options["quiet"] = expression.rstrip("; "), True
     if not expression and grammar.calls == 1 and (expression := last_call(shell)) and "json" not in options:
-        print(f"%{grammar.magic} {expression}")
+        print(" ".join([f"%{grammar.magic}", *line.split(), expression]))
+        options["implied"] = True
     _check_calls(expression, grammar)
     return Question(expression, options)
 

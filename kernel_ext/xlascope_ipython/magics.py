@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
@@ -146,22 +146,30 @@ def _with_known_records(function: Callable[..., inspect.Inspection], scope: Scop
 def _make_diff_magic(shell: InteractiveShell) -> Callable[[str], inspect.Inspection | None]:
     """Return the function of the line magic ``%diff``."""
     grammar = Grammar(
-        "diff", flags=("timings", "text", "json"), calls=2, example="loss(params, x), faster_loss(params, x)"
+        "diff", flags=("untimed", "timings", "text", "json"), calls=2, example="loss(params, x), faster_loss(params, x)"
     )
 
     @no_var_expand
     def diff(line: str) -> inspect.Inspection | None:
-        """%diff [--timings] [--text] [--json] [--save FILE] f(x), g(x): what differs between two calls.
+        """%diff [--untimed|--timings] [--text] [--json] [--save FILE] f(x), g(x): what differs between two calls.
 
-        Both are compiled, and with ``--timings`` also run by turns for about half a second. Equations are aligned by
-        the text of their lines, kernels by their equations. Two sets of options are two jitted functions:
-        ``%diff f(x), jit(f, donate_argnums=0)(x)``. The same from a script: ``xlascope.inspect.diff((f, x), (g, x))``.
+        Both are compiled, and run by turns, for about half a second and at most five, on copies of what they donate: a
+        function that is not jitted as written. ``--untimed`` runs neither. Neither runs either if one of them calls
+        Python for its effects (``debug.print``, ``io_callback``), or if one call takes seconds, unless ``--timings``
+        says so. Equations are aligned by the text of their lines, kernels by their equations. Two sets of options are
+        two jitted functions: ``%diff f(x), jit(f, donate_argnums=0)(x)``. The same from a script:
+        ``xlascope.inspect.diff((f, x), (g, x), timings="auto")``.
         """
         question = parse(line, grammar, shell)
         labels = call_labels(question.expression)
+        if {"untimed", "timings"} <= question.options.keys():
+            raise grammar.usage_error("takes --untimed or --timings, not both")
+        timings: bool | Literal["auto"] = "timings" in question.options
+        if not timings and "untimed" not in question.options:
+            timings = "auto"
 
         def compare(before: Any, after: Any) -> inspect.Inspection:
-            return inspect.diff(before, after, timings="timings" in question.options, labels=(labels[0], labels[1]))
+            return inspect.diff(before, after, timings=timings, labels=(labels[0], labels[1]))
 
         return ask(question, compare, shell, grammar)
 

@@ -16,6 +16,8 @@ from .scope import Scope
 _EXAMPLE = "f(x)"
 #: The maximum number of calls named besides the example.
 MAX_OTHER_CALLS = 4
+#: The maximum number of characters of a call that stands in each line.
+MAX_EXAMPLE_CHARS = 30
 #: Questions about one call, in the order in which users typically ask them.
 _QUESTIONS = {
     "timings": "how long each kernel and line takes, measured",
@@ -32,7 +34,7 @@ _QUESTIONS = {
 }
 _OTHER_MAGICS = {
     "scope pin": "one panel beside the notebook that follows the cells; on, off: a strip under each cell, or none",
-    "diff f(x), g(x)": "two calls, equation by equation; --timings: measured in turn",
+    "diff f(x), g(x)": "two calls, equation by equation, and measured in turn",
     "recompiles": "what was traced again, why, what it cost, and the fix",
     "watch_values step": "loss, gradients and zeros of a step while it trains; where NaN is born",
     "scope time": "where the time of the cell before went: compiling, calls, waiting, Python",
@@ -58,7 +60,8 @@ def _overview_lines(cell: int, calls: list[str], scope: Scope) -> list[str]:
     Without calls the example is a placeholder.
     """
     example = calls[0] if calls else _EXAMPLE
-    questions = {f"%{name} {example}": description for name, description in _QUESTIONS.items()}
+    named = example if not calls or len(example) <= MAX_EXAMPLE_CHARS else ""
+    questions = {f"%{name} {named}".strip(): description for name, description in _QUESTIONS.items()}
     other_magics = {f"%{name}": description for name, description in _OTHER_MAGICS.items()}
     width = min(max(map(len, [*questions, *other_magics])), 60)
     strips = "Each cell that traces, compiles or runs something shows it" if scope.is_on else "%scope is off"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
+from collections.abc import Iterator
 
 from xlascope.records import Compiled, Record, Started, Traced
 from xlascope.records.stages import Stages
@@ -48,6 +49,11 @@ class RecordCache:
         """Return the cached records of a program, in the order of its stages."""
         stages = self._programs.get(program)
         return () if stages is None else tuple(_as_replayed(record) for record in stages.records())
+
+    def programs(self) -> Iterator[Record]:
+        """Yield the cached records of all programs."""
+        for stages in self._programs.values():
+            yield from stages.records()
 
     def records_before(self, start: Started) -> list[Record]:
         """Return the cached records that precede a stage: the program's trace, and before a run its compilations."""

@@ -143,10 +143,15 @@ class Scope:
         if self._depth > 1:  # a magic runs a cell within the cell
             return
         try:
-            self._cell = WatchedCell(self._shell, self._record_cache, self._new_view(info), self.opened)
-            self._cell.start()
+            self._cell = self._make_cell(info)
+            if self._cell is not None:
+                self._cell.start()
         except Exception:
             _log.exception("xlascope cannot watch this cell")
+
+    def _make_cell(self, info: ExecutionInfo) -> WatchedCell | None:
+        """Return the watcher of a cell that is about to run, None if it is not watched."""
+        return WatchedCell(self._shell, self._record_cache, self._new_view(info), self.opened)
 
     def _on_post_run_cell(self, result: ExecutionResult) -> None:
         if self._depth > 1:

@@ -10,9 +10,10 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.analysis.cell_runs import CellHistory, CellRun
+from xlascope.analysis.job.job_text import job_text, summarize_job
 from xlascope.analysis.retraces import RetracedFunction, Retraces, format_heading
 from xlascope.inspect import Comparison, Inspection, Look, Renderer
-from xlascope.records import Failure, Record, TimeAccount, Traced
+from xlascope.records import Failure, JobReport, Record, TimeAccount, Traced
 from xlascope.records.plain import plain
 from xlascope.records.stages import Stages
 from xlascope_widgets import Panel, text
@@ -46,8 +47,9 @@ _DOCKED: MimeBundle = {"text/plain": _DOCKED_TEXT, "text/html": f"<p>{_DOCKED_TE
 
 
 def has_widgets(shell: InteractiveShell) -> bool:
-    """Return whether the shell belongs to a kernel; a terminal shows no widgets."""
-    return getattr(shell, "kernel", None) is not None
+    """Return whether the shell belongs to a notebook's kernel; a terminal and an engine show no widgets."""
+    kernel = getattr(shell, "kernel", None)
+    return kernel is not None and not hasattr(kernel, "engine_id")
 
 
 def make_panel(shown_records: Iterable[Record], *, answerable: bool = True, tab: str = "") -> Panel:
@@ -109,10 +111,10 @@ class Strip:
         with self._lock:
             self._next_history, self._receiving, self._waiting = history, False, []
 
-    def show(self, opened: bool) -> None:
-        """Show the running cell below itself, ``opened`` or as the user left it."""
+    def show(self, opened: bool, answerable: bool = True) -> None:
+        """Show the running cell below itself, ``opened`` or as the user left it; it may not be ``answerable`` here."""
         with self._lock:
-            panel = self._reused_panel() or self._new_panel("pin", opened)
+            panel = self._reused_panel(answerable) or self._new_panel("pin", opened, answerable)
             panel.opened = panel.opened or opened
             self._start(panel)
             self._display_id = f"xlascope-{uuid.uuid4().hex}"
@@ -120,18 +122,18 @@ class Strip:
             self._publish(*panel.bundle_before("xlascope watches this cell"), update=False)
             self._replay()
 
-    def _reused_panel(self) -> Panel | None:
+    def _reused_panel(self, answerable: bool) -> Panel | None:
         """Return the panel of the cell's previous run, cleared, or None if the page would not know it."""
         panel = self._panel
-        if panel is None or not panel.can_restart:
+        if panel is None or not panel.can_restart or panel.is_answerable != answerable:
             return None
         panel.restart()
         return panel
 
-    def _new_panel(self, pin: str, opened: bool) -> Panel:
+    def _new_panel(self, pin: str, opened: bool, answerable: bool = True) -> Panel:
         if self._panel is not None:
             self._panel.close()
-        panel = Panel(opened=opened, answer=AnswersWithDiff(self._runs_until_now))
+        panel = Panel(opened=opened, answer=AnswersWithDiff(self._runs_until_now) if answerable else None)
         panel.offer(pin)
         return panel
 
@@ -249,8 +251,8 @@ class PinnedPanel(Strip):
         self._panel.restart(strip._title)
         self._panel.copy_from(panel)
 
-    def show(self, opened: bool) -> None:
-        """Show the running cell in place of the previous one; ``opened`` is ignored."""
+    def show(self, opened: bool, answerable: bool = True) -> None:
+        """Show the running cell in place of the previous one; ``opened`` and ``answerable`` are ignored."""
         with self._lock:
             assert self._panel is not None
             self._panel.restart(f"In[{cell_number(self._shell)}]")
@@ -280,13 +282,17 @@ class SummaryLine:
         self._failures: dict[tuple[int | None, str], Failure] = {}
         self._retraces = Retraces()
         self._time_account: TimeAccount | None = None
+        self._report: JobReport | None = None
 
-    def show(self, opened: bool) -> None:
+    def show(self, opened: bool, answerable: bool = True) -> None:
         self._opened = opened
 
     def receive(self, record: Record) -> None:
         if isinstance(record, TimeAccount):
             self._time_account = record
+            return
+        if isinstance(record, JobReport):
+            self._report = record
             return
         self._retraces.receive(record)
         if isinstance(record, Failure):
@@ -297,6 +303,8 @@ class SummaryLine:
     def finish(self) -> None:
         if self._opened:
             print(text([*self._records(), *([self._time_account] if self._time_account else [])], jaxpr=False))
+            if self._report is not None:
+                print(f"\n{job_text(self._report)}")
         else:
             print(f"xlascope: {self._summary()}")
 
@@ -315,6 +323,7 @@ class SummaryLine:
         again = [item for item in self._retraces.by_cost() if item.count >= MIN_LOOP_RETRACES and item.seconds > 0]
         parts += [f"{format_heading(item)}{_format_latest_call(item)}: %recompiles says why" for item in again[:2]]
         parts += [plain(_describe_failure(item)) for item in failures]
+        parts += [] if self._report is None else [summarize_job(self._report)]
         return "; ".join(parts)
 
     def close(self) -> None:

@@ -64,7 +64,7 @@ def make_what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | 
         question = parse(line, _GRAMMAR, shell)
         requested = [name for name in _CHANGES if name in question.options]
         if not requested:
-            print("\n".join(_offer_lines(question.expression)))
+            print("\n".join(_offer_lines("" if "implied" in question.options else question.expression)))
             return None
         if len(requested) != 1:
             options_text = ", ".join(f"--{name} {value}" for name, value in _CHANGES.items())
@@ -85,8 +85,8 @@ def make_what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | 
 
 
 def _offer_lines(expression: str) -> list[str]:
-    """Return what can be changed about a call, as lines that can be run."""
-    usages = {f"%whatif {option} {expression}": description for option, description in _OFFERS.items()}
+    """Return what can be changed about a call, as lines that can be run; ``""`` is the last call of a cell."""
+    usages = {f"%whatif {option} {expression}".strip(): description for option, description in _OFFERS.items()}
     width = min(max(map(len, usages)), 80)
     return [
         "What can be changed, and compared with the call as it is:",

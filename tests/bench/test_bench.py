@@ -72,6 +72,37 @@ def test_one_run_writes_all_its_rows_and_nothing_else(tmp_path, monkeypatch, cap
     assert "fails: lowering: lower lstm_64" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("case", ["lower", "lower a chain of 300", "first call of heat", "step of heat"])
+def test_a_measured_case_is_found_by_its_name(case: str) -> None:
+    assert measured.measure("xlascope", case) > 0
+
+
+def test_a_case_that_ends_its_process_is_told_and_the_others_are_measured(tmp_path) -> None:
+    (tmp_path / "cases_of_a_test.py").write_text(
+        "import sys\nfor line in sys.stdin:\n"
+        "    if line == 'dies\\n' and sys.argv[1] == 'jax':\n        sys.exit(3)\n"
+        "    print(2.0 if sys.argv[1] == 'jax' else 1.0, flush=True)\n"
+    )
+    rows = [*paired.compare("cases_of_a_test", ["one", "dies", "two"], {"PYTHONPATH": str(tmp_path)}, rounds=2)]
+    assert rows[0] == paired.Compared("one", (1.0, 2.0), (0.5, 0.5)) and rows[2] == rows[0]._replace(case="two")
+    assert rows[1] == paired.Unmeasured("dies", "the process of the second side ended with status 3")
+
+
+def test_a_run_says_what_it_could_not_measure_and_fails(tmp_path, monkeypatch) -> None:
+    rows = [found("trace"), paired.Unmeasured("lower", "ended")]
+    monkeypatch.setattr(bench, "compare", lambda *_: iter(rows))
+    monkeypatch.setattr(bench, "_compare_fresh", lambda case, sides, rounds: found(case))
+    monkeypatch.setattr(bench, "REPORTS", {"broken": lambda: 1 / 0})
+    monkeypatch.setattr(results, "PATH", tmp_path / "RESULTS.md")
+    monkeypatch.setattr(results, "DATA", tmp_path / "results.json")
+    monkeypatch.setattr("sys.argv", ["bench"])
+    with pytest.raises(SystemExit, match="1"):
+        bench.main()
+    text = (tmp_path / "RESULTS.md").read_text()
+    assert "not measured: stages: lower: ended" in text and "not measured: broken: ZeroDivisionError" in text
+    assert "| trace |" in text
+
+
 def test_names_choose_and_write_nothing(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(bench, "compare", lambda module, cases, *_: map(found, cases))
     monkeypatch.setattr(results, "PATH", tmp_path / "RESULTS.md")

@@ -80,6 +80,13 @@
     }
     if (!ellipsis && line.box.right > innerWidth + 1) tell("outside the page", text, one);
   }
+  // Short names of tools are whole, and nothing but code and pictures is scrolled sideways.
+  for (const one of root.querySelectorAll("button, summary"))
+    if (isShown(one) && one.textContent.trim().length <= 14 && one.scrollWidth > one.clientWidth + 1)
+      if (style(one).textOverflow === "ellipsis") tell("shortened", one.textContent, one);
+  for (const one of root.querySelectorAll("*"))
+    if (["auto", "scroll"].includes(style(one).overflowX) && one.scrollWidth > one.clientWidth + 1 && isShown(one))
+      if (!one.matches("pre, .xs-source, .xs-code")) tell("scrolls sideways", one.textContent.slice(0, 20), one);
   const seen = lines.filter(({ box }) => box.right - box.left > 2 && box.bottom - box.top > 4);
   const layer = (one) => one.closest(overlay) ?? root;
   const isStuck = (one) => {

@@ -20,7 +20,7 @@ from tests.browser.test_notebook import position, read
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs/images/training.gif"
 MOST_BYTES = 3_000_000
-WIDTH, HEIGHT, COLOURS = 1240, 1170, 250
+WIDTH, HEIGHT, COLOURS = 1240, 1170, 96
 TRAINING = """for epoch in range(2000):
     for batch in np.random.permutation(1280).reshape(10, 128):
         params, mean, square, step = update(params, mean, square, step, train_images[batch], train_labels[batch])"""
@@ -46,12 +46,12 @@ def main() -> None:
     print(f"{PICTURE.relative_to(ROOT)}: {len(frames)} frames, {PICTURE.stat().st_size:,} bytes")
 
 
-def prepared(lab: Lab) -> LabNotebook:
-    """A notebook in which all has run that comes before training."""
+def prepared(lab: Lab, loop: str = TRAINING) -> LabNotebook:
+    """A notebook in which all has run that comes before training, whose cell it has."""
     cells = [read().cells[position(name)].source for name in ("%load_ext", "def init_network", "load_digits")]
     update = read().cells[position("def update")].source.split("\n%explore")[0]
     before = nbformat.v4.new_code_cell("\n".join([cells[0].split("\ndef height")[0], *cells[1:], update]))
-    training = nbformat.v4.new_code_cell(TRAINING)
+    training = nbformat.v4.new_code_cell(loop)
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     path = lab.server.root / "training.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[before, training], metadata=kernel), path)

@@ -15,6 +15,7 @@ PLACES = {
     "legend": (".xs-legend .pass-{}", (14, 8)),
     "kernels": (".xs-kernel .xs-chip.pass-{}", (14, 8)),
     "timeline": (".xs-timeline .xs-bar.pass-{}", (14, 9)),
+    "graph": (".xs-nodes .pass-{} .xs-side", (6, 20)),
     "list": (".xs-outline-row.pass-{}", (4, 20)),
 }
 #: How much lighter or darker the pixels of two textures are at least, on average, beside their mean: of 255.
@@ -59,3 +60,24 @@ def test_phases_have_textures_of_their_own(new_page, found, compiled, theme):  #
                 page.locator("[data-command=list]").evaluate("one => one.click()")
     page.close()
     assert not alike, "\n".join(alike)
+
+
+#: The least distance of the colours of two phases, of 441 in red, green and blue: areas of a map have no hatching.
+LEAST_DISTANCE = 60
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_phases_of_a_map_differ_without_red_and_green(new_page, found, compiled, theme):  # noqa: F811
+    page = new_page(900, 900)
+    Judged(page).show(state_of_all(found, compiled), theme)
+    page.locator(".xs-root").evaluate(
+        """root => root.insertAdjacentHTML('afterbegin', ['fwd', 'bwd', 'upd'].map(name =>
+            `<p class="swatch" style="width:40px;height:10px;margin:0;background:var(--xs-${name})"></p>`).join(''))"""
+    )
+    page.context.new_cdp_session(page).send("Emulation.setEmulatedVisionDeficiency", {"type": "deuteranopia"})
+    shots = [page.locator(".swatch").nth(i).screenshot() for i in range(3)]
+    colours = [np.asarray(Image.open(io.BytesIO(shot)).convert("RGB"), np.float64).mean((0, 1)) for shot in shots]
+    page.close()
+    for i, one in enumerate(colours):
+        for other, name in zip(colours[i + 1 :], PHASES[i + 1 :], strict=True):
+            assert np.linalg.norm(one - other) >= LEAST_DISTANCE, (theme, PHASES[i], name, one, other)

@@ -43,8 +43,7 @@ def opened(windows, tmp_path):
     assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
 
 
-@pytest.fixture
-def step(samples):
+def compared_steps(samples):
     """A training step against the same with half the batch, and without its last equation."""
     before = samples.training_records()
     jaxpr = samples.training_jaxpr()
@@ -56,6 +55,11 @@ def step(samples):
     measured = compare_timings([1.0e-3, 1.1e-3] * 6, [0.6e-3, 0.5e-3] * 6, "host clock")
     labels = ("update(params, x, y)", "update(params, x[:64], y[:64])")
     return compare(before, [samples.traced(jaxpr=after)], labels=labels, timing=measured)
+
+
+@pytest.fixture
+def step(samples):
+    return compared_steps(samples)
 
 
 def test_a_page_opens_from_a_disk_and_is_as_alive_as_the_panel(opened, samples):

@@ -1,4 +1,4 @@
-"""Faults of pictures, found by geometry: every view, light and dark, at three widths, checked in the page.
+"""Faults of pictures, found by geometry: every view, light and dark, docked and at three widths.
 
 No words are cut without an ellipsis, none lie on others, under a box or outside of theirs; words have contrast; what
 has the focus shows it. `geometry.js` is the function that looks.
@@ -18,7 +18,8 @@ from xlascope_widgets.program_store import ProgramStore
 from xlascope_widgets.static_state import make_static_state
 
 GEOMETRY = Path(__file__).with_name("geometry.js").read_text(encoding="utf-8")
-WIDTHS = (700, 1000, 1440)
+#: The first is that of a panel that is docked beside a notebook in a window of 1,000 pixels.
+WIDTHS = (440, 700, 1000, 1440)
 
 # What takes the focus and does not show it, or shows it where an ancestor cuts it off.
 UNSEEN_FOCUS = """() => {

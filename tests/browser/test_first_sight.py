@@ -8,6 +8,8 @@ import pytest
 from tests.browser.test_explorer import PAGE, Explorer, state_of
 from tests.widgets import programs
 
+import xlascope.numpy as jnp
+from xlascope import inspect
 from xlascope_widgets import assets
 
 # Of everything written in the graph: how high its letters are on the screen, and what of it lies on other words.
@@ -20,7 +22,8 @@ LETTERS = """() => {
     const below = (a, b) => a.bottom <= b.top + 3 || b.bottom <= a.top + 3;
     const meet = (a, b) => !beside(a.box, b.box) && !below(a.box, b.box);
     const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => meet(a, b)).map(b => [a.words, b.words]));
-    const within = ({box}) => box.left > pane.left - 1 && box.right < pane.right + 1 && box.bottom < pane.bottom + 1;
+    const within = ({box}) => box.left > pane.left - 1 && box.right < pane.right + 1 &&
+        box.top > pane.top - 1 && box.bottom < pane.bottom + 1;
     const out = boxes.filter(one => !within(one));
     return {least: Math.min(...boxes.map(one => one.size)), pairs, out: out.map(one => one.words), count: boxes.length};
 }"""
@@ -43,7 +46,7 @@ class Sight(Explorer):
     def see(self, name, width, file=None):
         """As a page without an origin, or as a file, for which the browser keeps what was chosen."""
         self.page.set_viewport_size({"width": width, "height": 1400})
-        state = state_of(getattr(programs, name)())
+        state = state_of(name if isinstance(name, list) else getattr(programs, name)())
         data = base64.b64encode(json.dumps({"state": state, "code": assets.browser_module()}).encode()).decode()
         page = PAGE % (assets.style(), data)
         self.page.goto("about:blank")
@@ -79,7 +82,7 @@ def sight(new_page):
     assert sight.errors == []
 
 
-@pytest.mark.parametrize("width", [700, 1100, 1400, 1920])
+@pytest.mark.parametrize("width", [540, 700, 1100, 1400, 1920])
 def test_the_whole_is_seen_and_can_be_read(sight, width):
     for name in NAMES:
         sight.see(name, width)
@@ -90,6 +93,14 @@ def test_the_whole_is_seen_and_can_be_read(sight, width):
         assert letters["pairs"] == [], name
         assert sight.find(".xs-minimap").is_hidden(), name
         sight.screenshot(f"first_sight_{name}_{width}")
+
+
+@pytest.mark.parametrize("width", [540, 1100])
+def test_the_name_of_a_kernel_at_the_top_is_seen(sight, width):
+    records = inspect.fusions(lambda x: jnp.sin(jnp.ones((5, 2)) * 0.5) * x, jnp.ones((5, 2))).records
+    sight.see(list(records), width)
+    assert sight.find(".xs-hull-name").count()
+    assert sight.page.evaluate(LETTERS)["out"] == []
 
 
 def test_zooming_in_dissolves_and_zooming_out_gathers(sight):

@@ -59,6 +59,7 @@ def test_live_and_saved(front_end):
     output.locator(".xs-strip:has-text('running')").wait_for()
     first = words(output)
     panel = opened(output)
+    output.locator(".xs-time").wait_for()  # where the time went so far
     select(output)  # the kernel is busy
     search = output.locator(".xs-search")
     search.fill("tanh")

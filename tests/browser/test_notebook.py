@@ -215,7 +215,6 @@ def take_pictures(notebook, train):
         notebook.screenshot(f"notebook_{name}_light")
     notebook.page.set_viewport_size({"width": 1280, "height": 1200})
     output = notebook.cell_output(train)
-    # docs/images/panel.png is this picture.
     group_by(output, "auto")
     output.locator(".xs-node.group.pass-forward").filter(has_text="tanh").first.click()
     at_top(notebook, output)

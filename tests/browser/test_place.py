@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.browser.conftest import Lab, LabNotebook
 from tests.browser.test_edited import EDIT
+from tests.browser.test_faults import GEOMETRY
 from tests.browser.test_live import SETUP, run, set_up
 
 STEP = """@xs.jit
@@ -96,6 +97,7 @@ def test_a_panel_is_pinned_beside_the_notebook_and_follows_the_cells(front_end):
         if name == "lab":
             notebook.theme(theme)
         notebook.screenshot(f"place_{name}_{width}_{theme}")
+        assert notebook.page.evaluate(f"({GEOMETRY})(document.querySelector('.xlascope-dock .xs-root'))") == []
     panel.locator("[data-pin=unpin]").click()
     panel.wait_for(state="detached")
     run(notebook, 1)

@@ -83,6 +83,7 @@ BY_NAME = {
     ("xlascope", "__getattr__"),
     ("xlascope", "_start_engine"),
     ("xlascope", "load_ipython_extension"),
+    ("xlascope.cluster", "_load_implementation"),  # the notebook's side, which needs ipyparallel
     ("xlascope", "unload_ipython_extension"),
     ("xlascope.__main__", "main"),
     ("xlascope", "_fill_methods"),

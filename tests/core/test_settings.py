@@ -32,6 +32,7 @@ OTHER = {
     "numpy_dtype_promotion": "strict",
     "numpy_rank_promotion": "raise",
     "platforms": "cpu",
+    "program_wait_seconds": 7,
     "reroll": "always",
     "traceback_filtering": "remove_frames",
     "transfer_guard": "log",
@@ -156,7 +157,7 @@ def test_names_of_jax(jax_says):
     known, defaults = jax_says(PROGRAMS.with_name("settings_names.py"), "names", platforms="")
     assert ours - set(known) == {
         "jax_jax2tf_associative_scan_reductions",  # jax: without jax_ in front
-        *("jax_compare_programs", "jax_keep", "jax_reroll"),  # ours alone
+        *("jax_compare_programs", "jax_keep", "jax_program_wait_seconds", "jax_reroll"),  # ours alone
     }
     differ = {name for name in defaults if name in ours and xs.config.values[name] != defaults[name]}
     cache = {f"jax_{name}" for name in OF_THE_CACHE}

@@ -153,7 +153,7 @@ def test_a_panel_becomes_text_and_pixels(kind: str, strip: bool, text: str, tags
 
 def test_a_picture_keeps_the_colours_of_thin_lines() -> None:
     """Few pixels of a colour beside many of others: a phase is not merged with another one."""
-    phases = ["#2f6fde", "#c0541b", "#7a5bd1", "#0f7b83"]
+    phases = ["#2f6fde", "#c0541b", "#54309c", "#0f7b83"]
     shades = [f"#{255 - n:02x}{(n * 7) % 256:02x}{n:02x}" for n in range(200)]
     rows = [f'<rect x="0" y="{3 * i}" width="200" height="3" fill="{shade}"/>' for i, shade in enumerate(shades)]
     lines = [f'<rect x="{210 + 9 * i}" y="0" width="4" height="600" fill="{each}"/>' for i, each in enumerate(phases)]

@@ -25,7 +25,21 @@ def test_two_functions(terminal: Any) -> None:
     said = terminal.run("%diff f(x), g(x, k=3.0)")
     assert "f(x)  →  g(x, k=3.0)" in said and "2 alike, 2 added" in said
     assert "+ add" in said and "return h * 2.0 + k" in said and "XLA's estimate" in said
-    assert "times as long" not in said
+    assert "takes" in said and "rounds of both in turn, " in said and "half of the rounds between" in said
+    said = terminal.run("%diff --untimed f(x), g(x, k=3.0)")
+    assert "2 alike, 2 added" in said and "rounds" not in said and "measured:" not in said
+
+
+def test_what_calls_python_for_its_effects_is_measured_when_asked_only(terminal: Any) -> None:
+    terminal.run(
+        "calls = []\ndef noisy(x):\n    xs.debug.callback(lambda v: calls.append(1), x.sum())\n    return x\n"
+        "def calm(x):\n    return x"
+    )
+    said = terminal.run("%diff calm(x), noisy(x)")
+    assert "not measured: noisy calls Python for its effects (debug_callback)" in said and "`%diff --timings`" in said
+    assert "called 0" in terminal.run("print('called', len(calls))")
+    assert "rounds of both in turn" in terminal.run("%diff --timings calm(x), xs.jit(noisy)(x)")
+    assert "called True" in terminal.run("print('called', len(calls) > 8)")
 
 
 def test_two_versions_of_a_function(terminal: Any) -> None:
@@ -87,8 +101,9 @@ def test_every_question_is_saved_in_every_form(
         ("%diff (update(w, x), update(w, x))", "takes two calls"),
         (
             "%diff --loud update(w, x), update(w, x)",
-            "has no option --loud; it has --timings, --text, --json and --save",
+            "has no option --loud; it has --untimed, --timings, --text, --json and --save",
         ),
+        ("%diff --untimed --timings update(w, x), update(w, x)", "%diff takes --untimed or --timings, not both"),
         (
             "%explore update(w, x), update(w, x)",
             "takes one call of a function, got 'update(w, x), update(w, x)' (%diff",

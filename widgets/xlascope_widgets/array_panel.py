@@ -20,8 +20,8 @@ from .text import clip_text
 class ArrayPanel(PageWidget):
     """View of an array, whose slices the kernel sends as they are looked at.
 
-    ``handle`` names the array in ``source``. ``text`` is what is shown without a page, and ``summary`` what a page
-    shows that knows no widget, with a small picture of the first slice.
+    ``handle`` names the array in ``source``. ``text`` is what is shown without a page; ``summary`` is what a page shows
+    that knows no widget, with a small picture of the first slice.
     """
 
     _esm = assets.loader_module()

@@ -11,7 +11,7 @@ from xlascope.records.plain import plain
 from .doctor import doctor_html
 from .picture import draw, draw_diff
 from .program_store import ProgramStore
-from .text import clip_text, store_text
+from .text import clip_text, store_text, value_texts
 
 #: The maximum size of a picture; larger ones are drawn with less detail, so that a notebook grows by less than 200 kB.
 MAX_SVG_CHARS = 115_000
@@ -21,8 +21,14 @@ def fallback_html(store: ProgramStore) -> str:
     """Return HTML with the picture of the main program, its findings, and the text of the largest programs."""
     summary = escape(clip_text(store_text(store, most=5)))
     head = escape(plain(store_text(store, jaxpr=False, most=1).splitlines()[0]))
-    pictures = f"<p>{head}</p>{doctor_html(store)}{image_element(store, head)}"
+    pictures = f"<p>{head}</p>{doctor_html(store)}{_values_html(store)}{image_element(store, head)}"
     return f"{pictures}<details><summary>as text</summary><pre>{summary}</pre></details>"
+
+
+def _values_html(store: ProgramStore) -> str:
+    """Return what was found about the values of the main program; ``""`` if nobody asked about them."""
+    texts = [] if store.main is None else value_texts(store.main, table=False)
+    return "".join(f"<pre>{escape(text)}</pre>" for text in texts)
 
 
 def image_element(store: ProgramStore, alternative: str) -> str:

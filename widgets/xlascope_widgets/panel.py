@@ -138,6 +138,11 @@ class Panel(PageWidget):
         self._scheduler.copy_from(panel._scheduler)
 
     @property
+    def is_answerable(self) -> bool:
+        """Return whether the kernel answers questions about its programs."""
+        return len(self.questions) > 1
+
+    @property
     def can_restart(self) -> bool:
         """Return whether the page has this widget in the form that it would get now."""
         current = library()

@@ -13,6 +13,7 @@ from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 
 from . import assets, wire
+from .job_picture import draw_job
 from .program_store import ProgramState, ProgramStore
 from .scaling_picture import draw_scaling
 from .wire_diff import encode_diff
@@ -39,10 +40,12 @@ def picture(shown: Iterable[Record] | Diff, *, program: int | None = None, open:
 
 
 def static_picture(store: ProgramStore, open: Collection[str] = ()) -> str:
-    """Draw the store's scaling plots, its comparison, or its main program as SVG; an empty picture if it has none.
+    """Draw the store's job, scaling plots, comparison, or main program as SVG; an empty picture if it has none.
 
     ``open`` holds the paths of equations whose bodies are drawn in place.
     """
+    if store.job is not None:
+        return draw_job(store.job)
     if store.scaled:
         return draw_scaling(store.scaled)
     if store.diff is not None:

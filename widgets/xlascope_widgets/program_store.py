@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,9 +20,12 @@ from xlascope.records import (
     Compiled,
     Diagnosis,
     Failure,
+    JobProcess,
+    JobReport,
     Record,
     Scaled,
     ScriptRun,
+    SharedCalls,
     TimeAccount,
     Traced,
 )
@@ -33,6 +37,8 @@ from .compared_programs import AFTER, records_of_both
 MAX_PROGRAMS = 1_000
 #: The maximum number of functions that are compared with the next run of a cell.
 MAX_COMPARED_FUNCTIONS = 8
+#: What names of internal functions on keys of random numbers begin with.
+_INTERNAL_NAMES = re.compile("^_?(threefry|rbg|unsafe_rbg)_(?=split|fold_in|seed)")
 
 
 def are_identical(first: Iterable[Record | None], second: Iterable[Record | None]) -> bool:
@@ -142,8 +148,8 @@ class ProgramState(Stages):
 
     @property
     def title(self) -> str:
-        """Return the name to display: of an operation without the underscore of internal functions."""
-        return self.function.lstrip("_") if self.is_operation else self.function
+        """Return the name to display: of an operation as its user called it: ``random.split``."""
+        return _INTERNAL_NAMES.sub("random.", self.function).lstrip("_") if self.is_operation else self.function
 
     @property
     def weight(self) -> tuple[bool, float, int]:
@@ -172,6 +178,8 @@ class ProgramStore:
     scaled: list[Scaled] = field(default_factory=list)
     #: The watched script that ran these programs, if any.
     script: ScriptRun | None = None
+    #: The report of the job of several processes, if these records are one.
+    job: JobReport | None = None
     #: The account of the time of the cell or script.
     time_account: TimeAccount | None = None
 
@@ -190,6 +198,11 @@ class ProgramStore:
             return True
         if isinstance(record, TimeAccount):
             self.time_account = record
+            return False
+        if isinstance(record, JobReport):
+            self.job = record
+            return True
+        if isinstance(record, JobProcess | SharedCalls):
             return False
         if record.program is None:
             self.failures.append(record)
@@ -217,7 +230,7 @@ class ProgramStore:
             yield from program.records()
             yield from (record for record in (program.active, program.continued) if record is not None)
         yield from self.failures
-        yield from (record for record in (self.script, self.time_account) if record is not None)
+        yield from (record for record in (self.script, self.job, self.time_account) if record is not None)
 
     def _evict(self) -> None:
         """Evict about half of the programs, the least important ones; the latest always stay."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from xlascope.analysis.job.job_text import job_text, summarize_job
 from xlascope.analysis.run_times import describe_call_times
 from xlascope.analysis.script_text import script_text
 from xlascope.analysis.time_account_text import time_account_text
@@ -36,8 +37,12 @@ def store_text(store: ProgramStore, *, jaxpr: bool = True, most: int | None = No
     shown = programs[:most] if store.script is None else store.select_shown(MAX_SCRIPT_PROGRAMS)[:most]
     parts = [] if store.script is None else [script_text(store.script)]
     parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure_text(f) for f in store.failures]
+    if store.job is not None and parts:
+        head, *rest = parts[0].split("\n", 1)
+        parts[0] = "\n".join([f"{head}; {summarize_job(store.job)}", *rest])
     if len(programs) > len(shown) and store.script is None:
         parts.append(_other_programs(programs[len(shown) :]))
+    parts += [] if store.job is None else [job_text(store.job)]
     parts += [] if store.time_account is None else [time_account_text(store.time_account)]
     return "\n\n".join(parts) or "xlascope: nothing was traced, compiled or run"
 
@@ -70,17 +75,17 @@ def program_text(program: ProgramState, *, jaxpr: bool = True) -> str:
         parts.append(_clip_jaxpr(program.traced.text))
     if program.compiled is not None and program.compiled.kernels:
         parts.append(_kernel_table(program))
-    parts += [*_value_texts(program), *_overlap_note(program), *_note_lines(program)]
+    parts += [*value_texts(program), *_overlap_note(program), *_note_lines(program)]
     if program.failure is not None:
         parts.append(_failure_text(program.failure))
     return "\n".join(part for part in parts if part)
 
 
-def _value_texts(program: ProgramState) -> Iterator[str]:
-    """Yield what is known of the values of a call, and of a step over its calls."""
+def value_texts(program: ProgramState, *, table: bool = True) -> Iterator[str]:
+    """Yield what is known of the values of a call, and of a step over its calls; without ``table`` not each value."""
     for record in program.asked.values():
         if isinstance(record, ValueReport) and program.traced is not None:
-            yield plain_lines(report_text(record, program.traced), MAX_TEXT_CHARS)
+            yield plain_lines(report_text(record, program.traced, table=table), MAX_TEXT_CHARS)
         if isinstance(record, ValueHistory):
             yield plain_lines(history_text(record, program.traced), MAX_TEXT_CHARS)
 

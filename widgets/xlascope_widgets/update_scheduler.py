@@ -22,6 +22,7 @@ from .sanitize import sanitize
 from .wire_account import encode_account
 from .wire_diff import encode_diff
 from .wire_doctor import encode_doctor
+from .wire_job import encode_job
 from .wire_measured import encode_ceilings, latest_ceilings
 from .wire_script import encode_script, unshown_failures
 
@@ -155,6 +156,7 @@ class UpdateScheduler:
             **encode_doctor(self.store, shown, self.finished),
             **encode_script(self.store, shown),
             **encode_account(self.store.time_account),
+            **encode_job(self.store.job),
             **({"tab": self.tab} if self.tab else {}),
             **({"pin": self.pin} if self.pin else {}),
             **({"origin": self.origin} if self.origin else {}),

@@ -26,6 +26,8 @@ def encode_diff(diff: Diff) -> JSON:
     }
     if diff.timing is not None:
         wire["timing"] = _encode_timing(diff.timing, labels)
+    if diff.unmeasured:
+        wire["unmeasured"] = diff.unmeasured
     return sanitize_if_needed(wire)
 
 
@@ -36,5 +38,5 @@ def _encode_timing(timing: Timing, labels: tuple[str, str]) -> JSON:
             " – ".join(value(quartile, "s") for quartile in quartiles(side)) for side in (timing.before, timing.after)
         ],
         "verdict": verdict(timing, labels),
-        "source": f"{timing.source}, {len(timing.before)} rounds of both in turn",
+        "source": f"{timing.rounds_text}; {timing.source}",
     }

@@ -1,7 +1,7 @@
 """The JSON encoding of the doctor's findings about the programs of a panel.
 
 A diagnosis that comes with the records is sent unchanged. Other programs are diagnosed when the cell has
-ended, because numbers that still change are no evidence.
+ended, because numbers that still change are no evidence; while it runs, only values that its loop fetches are found.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from xlascope.analysis.doctor import Evidence, diagnose
+from xlascope.analysis.doctor import Evidence, diagnose, find_fetches_of_cell
 from xlascope.analysis.retraces import Retrace, Retraces
-from xlascope.records import Diagnosis, Finding, Record
+from xlascope.records import Diagnosis, Finding, Record, TimeAccount
 
 from .program_store import ProgramState, ProgramStore
 from .sanitize import sanitize
@@ -28,15 +28,17 @@ MAX_EXAMINED_PROGRAMS, MAX_EQUATIONS = 3, 20_000
 def encode_doctor(store: ProgramStore, shown: Iterable[ProgramState], finished: bool) -> JSON:
     """Encode the findings about the shown programs, by program number; empty if there are none.
 
-    ``finished`` says that the cell has ended: then programs without a recorded diagnosis are examined, too.
+    ``finished`` says that the cell has ended: then programs without a recorded diagnosis are examined by all rules.
     """
     if store.diff is not None:  # a comparison shows no diagnosis of its programs
         return {}
     by_number: JSON = {}
     for rank, program in enumerate(shown):
-        diagnosis = (
-            get_diagnosis(program, store.retraces) if finished and rank < MAX_EXAMINED_PROGRAMS else program.diagnosis
-        )
+        diagnosis = program.diagnosis
+        if rank < MAX_EXAMINED_PROGRAMS and finished:
+            diagnosis = get_diagnosis(program, store.retraces, store.time_account)
+        elif diagnosis is None and not rank:
+            diagnosis = _diagnose_running(program, store.time_account)
         if diagnosis is not None and rank:  # a smaller program may wait because the largest one runs
             diagnosis = replace(
                 diagnosis, findings=tuple(finding for finding in diagnosis.findings if finding.rule != "waits")
@@ -46,19 +48,30 @@ def encode_doctor(store: ProgramStore, shown: Iterable[ProgramState], finished: 
     return {"doctor": by_number} if by_number else {}
 
 
-def get_diagnosis(program: ProgramState, retraces: Retraces) -> Diagnosis | None:
+def _diagnose_running(program: ProgramState, account: TimeAccount | None) -> Diagnosis | None:
+    """Return what is known of a program while it runs: values that are fetched in each iteration; None for nothing."""
+    if account is None or program.traced is None or program.is_operation:
+        return None
+    traced = program.traced
+    findings = tuple(find_fetches_of_cell(Evidence(traced, cell=account)))
+    names = tuple({finding.rule: None for finding in findings})
+    return Diagnosis(traced.program, traced.function, traced.time, findings, names) if findings else None
+
+
+def get_diagnosis(program: ProgramState, retraces: Retraces, account: TimeAccount | None = None) -> Diagnosis | None:
     """Return the diagnosis recorded with a program, or one made now and cached until its records change.
 
-    ``retraces`` are those of the whole cell. None for operations outside of jit and for very large programs.
+    ``retraces`` and ``account`` are those of the whole cell. None for operations outside of jit, and for very large
+    programs.
     """
     if program.diagnosis is not None or program.is_operation or program.equations > MAX_EQUATIONS:
         return program.diagnosis
     retraced = _avoidable_retraces(program, retraces)
     made_of = (program.traced, program.lowered, program.compiled, program.executed, program.ceilings)
-    key = (*made_of, *retraced)
+    key = (*made_of, *retraced, account)
     if program.diagnosis_cache is None or not _are_identical(program.diagnosis_cache[0], key):
         evidence_records: list[Record] = [record for record in made_of if record is not None]
-        evidence = Evidence.of(evidence_records, retraced)
+        evidence = Evidence.of(evidence_records, retraced, cell=account)
         program.diagnosis_cache = key, diagnose(evidence) if evidence is not None else None
     return program.diagnosis_cache[1]
 

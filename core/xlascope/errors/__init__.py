@@ -16,6 +16,7 @@
     ├── DistributedError (RuntimeError): the processes of a job do not come together
     │   ├── PeerLostError: another process of the job is gone
     │   ├── CoordinatorLostError: the process that coordinates the job is gone
+    │   ├── PeerAbsentError: a process does not come to a program that the others wait to run with it
     │   └── ProgramMismatchError: processes were about to run different programs together
     └── (JaxRuntimeError: jaxlib's, the compiler or the running program failed)
         ├── CompilationError: the compiler rejected a program, which is a bug of ours
@@ -46,6 +47,7 @@ __all__ = [
     "KeyReuseError",
     "NonConcreteBooleanIndexError",
     "OutOfMemoryError",
+    "PeerAbsentError",
     "PeerLostError",
     "ProgramMismatchError",
     "ShardingTypeError",
@@ -129,6 +131,13 @@ class PeerLostError(DistributedError):
 
 class CoordinatorLostError(DistributedError):
     """Error for a coordination service that is gone, and with it the process with number 0."""
+
+
+class PeerAbsentError(DistributedError):
+    """Error for a process that is alive and does not come to a program that others wait to run with it.
+
+    The setting ``program_wait_seconds`` says how long they wait.
+    """
 
 
 class ProgramMismatchError(DistributedError):

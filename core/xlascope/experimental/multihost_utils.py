@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools as _itertools
+import time as _time
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from ..api.process_local_arrays import (
 )
 from ..dtypes import to_canonical_dtype as _to_canonical_dtype
 from ..names import explain_missing as _explain_missing
+from ..records import SharedCalls as _SharedCalls
+from ..records import publish as _publish
+from ..records.watchers import watchers as _watchers
 from ..trace.traceback_filtering import api_boundary as _api_boundary
 from ..xla.devices.backend import devices as _devices
 from ..xla.devices.backend import local_device_count as _local_device_count
@@ -36,6 +41,8 @@ __all__ = [
 
 #: Longer than any program runs: processes that are gone are noticed by their heartbeats.
 _MAX_SYNC_SECONDS = 1e9
+#: Barriers are numbered, equally in all processes.
+_barrier_numbers = _itertools.count()
 
 
 def _one_device_of_each_process() -> Any:
@@ -149,12 +156,16 @@ def sync_global_devices(name: str) -> None:
     membership = _current_membership()
     if membership is None or membership.num_processes == 1:
         return
+    number, began = next(_barrier_numbers), _time.time()
     names = membership.store.gather("sync", name, range(membership.num_processes), _MAX_SYNC_SECONDS)
     other = next((process for process in names if names[process] != names[0]), None)
     if other is not None:
         raise AssertionError(
             f"sync_global_devices: process {other} is at {names[other]!r}, and process 0 at {names[0]!r}"
         )
+    if _watchers:
+        times = (number,), (began,), (_time.time(),)
+        _publish(_SharedCalls(None, "sync_global_devices", began, "barrier", 1, *times, event="barrier"))
     _run_on_all_devices()
 
 

@@ -10,6 +10,7 @@ A question is about a call (``f, *args``), which xlascope traces and for which i
 a :class:`Program`: StableHLO of any origin, which needs no engine.
 """
 
+from ..analysis.costs.topology import Link, Topology
 from .arrays.host_array import UnviewableArrayError
 from .arrays.look import Look, look
 from .comparing.diff import Comparison, Diff, compare, diff
@@ -37,6 +38,7 @@ __all__ = [
     "Examined",
     "Host",
     "Inspection",
+    "Link",
     "Look",
     "NoRendererError",
     "PassByPass",
@@ -46,6 +48,7 @@ __all__ = [
     "RecompileLog",
     "Renderer",
     "Source",
+    "Topology",
     "UnviewableArrayError",
     "Values",
     "WhatIf",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..analysis.values import ValueFlow, find_births, find_problems, report_text
-from ..analysis.values.births import Candidate, Kind, first_birth
+from ..analysis.values.births import Candidate, Kind, find_differentiated, first_birth
 from ..analysis.values.health import interesting_equations
 from ..analysis.values.naming import complete_values
 from ..analysis.values.sentences import BirthCase, birth_sentence
@@ -134,8 +134,7 @@ def _describe_birth(
     measured = complete_values(flow.jaxpr, full.values)
     equation = flow.places[value.path].equation
     operands = {item.index: item for item in measured if item.position == "operand"}
-    forward = None if equation.transposes is None else flow.places.get(equation.transposes)
-    derivative_of = "" if forward is None or equation.role == "forward" else forward.equation.operation
+    derivative_of = find_differentiated(flow, equation)
     case = BirthCase(equation, kind, operands, _literals(equation.inputs), value.dtype, derivative_of)
     sentence = birth_sentence(case)
     if not candidate.is_born:

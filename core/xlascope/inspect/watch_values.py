@@ -7,6 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from .. import records
+from ..analysis.formatting import plural
 from ..analysis.values.history_text import history_text
 from ..bootstrap import get_engine
 from ..records import ValueCurve, ValueHistory, ValueReport
@@ -93,6 +94,8 @@ class watch_values:  # noqa: N801 -- it is called like a function
     def text(self) -> str:
         """Return the history as text."""
         step = self.watcher.sampled_step
+        if not self.watcher.calls:
+            return _no_call_text(self.watcher)
         return history_text(self.history, None if step is None else step.record)
 
     def as_inspection(self) -> Inspection:
@@ -111,7 +114,7 @@ class watch_values:  # noqa: N801 -- it is called like a function
         self.as_inspection().save(path)
 
     def __repr__(self) -> str:
-        return self.text if self._watcher is not None and self._watcher.calls else "watch_values: no call yet"
+        return "watch_values: nothing is watched yet" if self._watcher is None else self.text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return self.as_inspection()._repr_mimebundle_(include, exclude)
@@ -141,6 +144,32 @@ def _probe(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Valu
         return probe_call(program.record, program.host)
 
 
+def _no_call_text(watcher: StepWatcher) -> str:
+    """Return why no call of a step was watched, and what to do."""
+    name, notes = watcher.jitted.name, _unwatched_notes(watcher)
+    if not notes:
+        return f"{name}: no call was watched yet. If a function that is compiled already calls {name}, watch that one."
+    return "\n".join([f"{name}: no call was watched", *(f"note: {note}" for note in notes)])
+
+
+def _unwatched_notes(watcher: StepWatcher) -> list[str]:
+    """Return a sentence for each place from which calls were made that could not be watched."""
+    name, sentences = watcher.jitted.name, []
+    for origin, count in watcher.unwatched.items():
+        calls = plural(count, "call")
+        if origin == watcher.OTHER_THREAD:
+            sentence = f"{calls} came from another thread: enter the block on the thread that calls {name}"
+        elif origin == watcher.DISABLED:
+            sentence = f"{calls} came while jit was disabled, so that no program ran: leave disable_jit"
+        else:
+            sentence = (
+                f"{calls} came from within {origin}, where {name} is a part of another program: watch the jitted "
+                "function that the loop itself calls"
+            )
+        sentences.append(sentence)
+    return sentences
+
+
 def _build_history(watcher: StepWatcher, most: int) -> ValueHistory:
     """Return the record of a watcher's curves, with at most ``most`` points each (0: all that are kept)."""
     step, birth = watcher.sampled_step, watcher.birth
@@ -167,7 +196,7 @@ def _build_history(watcher: StepWatcher, most: int) -> ValueHistory:
         bad_sentence=sentence,
         bad_source=None if birth is None else birth.source,
         bad_path=None if birth is None else birth.path,
-        notes=tuple(watcher.notes),
+        notes=(*watcher.notes, *_unwatched_notes(watcher)),
     )
 
 

@@ -95,7 +95,7 @@ def measure_written_call(call: WrittenCall) -> EagerCall:
     rounds: list[float] = []
     notes: tuple[str, ...] = ()
     try:
-        with inspection(), _prints_discarded():
+        with inspection(), prints_discarded():
             fresh = call.copy_arguments() if donates else arguments
             with count_dispatches() as count:
                 started = time.perf_counter()
@@ -162,7 +162,7 @@ class _SilentHere(io.TextIOBase):
 
 
 @contextmanager
-def _prints_discarded() -> Iterator[None]:
+def prints_discarded() -> Iterator[None]:
     """Discard what this thread prints in a ``with`` block."""
     stream = sys.stdout
     sys.stdout = silent = _SilentHere(stream)

@@ -11,7 +11,7 @@ from ..api import jit
 from ..control.rules.custom_jvp import custom_jvp
 from ..numpy import logic, reductions, transcendental, ufuncs
 from ..numpy.axes import axis_of, to_static_axis
-from ..numpy.promotion import promote_inexact
+from ..numpy.promotion import as_dtype, promote_inexact
 from ..numpy.shaping import shape_of
 from ..operations.slicing import slice_in_dim
 from ..trace.operand_coercion import pass_through, to_array
@@ -146,8 +146,10 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
     total = logsumexp(x, axis, where=where, keepdims=keepdims)
     mask = where if where is not None else np.True_
     included = ufuncs.multiply(_ones_like(x), logic.to_bool(mask))
-    count = reductions.sum(included, to_static_axis(axis), keepdims=keepdims, dtype=aval_of(ufuncs.real(total)).dtype)
-    return ufuncs.subtract(total, transcendental.log(count))
+    dtype = aval_of(ufuncs.real(total)).dtype
+    wide = np.dtype("float32") if dtype == np.float16 else dtype  # float16 counts to 65504
+    count = reductions.sum(included, to_static_axis(axis), keepdims=keepdims, dtype=wide)
+    return ufuncs.subtract(total, as_dtype(transcendental.log(count), dtype))
 
 
 def _ones_like(x: Any) -> Any:

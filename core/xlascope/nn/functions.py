@@ -9,7 +9,7 @@ import numpy as np
 
 from ..api import jit
 from ..control.rules.custom_jvp import custom_jvp
-from ..dtypes import dtype_kind, to_canonical_dtype
+from ..dtypes import dtype_kind, is_floating, to_canonical_dtype
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..lax.parallel import axis_index, axis_size
 from ..numpy import logic, reductions, transcendental, ufuncs
@@ -159,7 +159,8 @@ def _softmax(x: Any, axis: Any, where: Any) -> Any:
     x = _to_strong_inexact(_broadcast_with_mask(x, where))
     axes = _sorted_axes(x, axis)
     weights = exp(_replace_excluded(where, sub(x, _constant_maximum(x, axes, where)), -np.inf))
-    return _replace_excluded(where, div(weights, _sum_keepdims(weights, axes)), 0)
+    total = _sum_keepdims(weights, axes)
+    return _replace_excluded(where, _cast_like(div(_cast_like(weights, total), total), x), 0)
 
 
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
@@ -178,7 +179,7 @@ def _log_softmax(x: Any, axis: Any, where: Any) -> Any:
     axes = _sorted_axes(x, axis)
     shifted = _replace_excluded(where, sub(x, _constant_maximum(x, axes, where)), -np.inf)
     total = _sum_keepdims(exp(shifted), axes)
-    return _replace_excluded(where, sub(shifted, log(total)), -np.inf)
+    return _replace_excluded(where, sub(shifted, _cast_like(log(total), x)), -np.inf)
 
 
 def logsumexp(
@@ -217,7 +218,8 @@ def _logsumexp(a: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: boo
     sign = arithmetic.sign(total) if return_sign else None
     if return_sign:
         total, maximum = arithmetic.abs(total), ufuncs.real(maximum)
-    result = add(log(total), maximum)
+    result = _cast_like(add(log(total), _cast_like(maximum, total)), maximum)
+    sign = None if sign is None else _cast_like(sign, x)
     results = [y if keepdims or y is None else _drop_axes(y, axes) for y in (result, sign)]
     return tuple(results) if return_sign else results[0]
 
@@ -292,6 +294,10 @@ def _standardize(x: Any, axis: Any, mean: Any, variance: Any, epsilon: Any, wher
     x, *_ = promote_dtypes(
         [promote_inexact(x), *(statistic for statistic in (mean, variance) if statistic is not None)]
     )
+    dtype = aval_of(x).dtype
+    if is_floating(dtype) and dtype.itemsize == 2:  # the difference of two squares would leave no bits
+        wide = convert_element_type(x, np.dtype("float32"))
+        return _cast_like(_standardize(wide, axis, mean, variance, epsilon, where, stable), x)
     mean = _mean(x, axis, where) if mean is None else _broadcast_trailing(_cast_like(mean, x), aval_of(x).shape)
     if variance is None:
         variance = _variance(x, axis, mean, where, stable)
@@ -364,6 +370,9 @@ def _constant_maximum(x: Any, axes: tuple[int, ...], where: Any) -> Any:
 
 
 def _sum_keepdims(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the sum along ``axes``, which are kept with size 1: in float32 for float16, which ends at 65504."""
+    if aval_of(x).dtype == np.float16:
+        x = convert_element_type(x, np.dtype("float32"))
     return expand_dims(reductions.sum_in_float32(x, axes), axes)
 
 

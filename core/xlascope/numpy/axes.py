@@ -27,13 +27,16 @@ def sizes_of(shape: Any) -> tuple[int, ...]:
     return tuple(whole_number(size, "a size of a shape") for size in (shape if is_several(shape) else (shape,)))
 
 
-def to_static_axis(axis: Any) -> int | tuple[int, ...] | None:
-    """Return an ``axis`` argument as a hashable static value: None, an int, or a tuple of ints."""
+def to_static_axis(axis: Any, name: str = "axis") -> int | tuple[int, ...] | None:
+    """Return an ``axis`` argument as a hashable static value: None, an int, or a tuple of ints.
+
+    ``name`` is the name of the argument in messages.
+    """
     if axis is None or axis.__class__ is int:
         return axis
     if is_several(axis):
-        return tuple(whole_number(entry, "axis") for entry in axis)
-    return whole_number(axis, "axis")
+        return tuple(whole_number(entry, name) for entry in axis)
+    return whole_number(axis, name)
 
 
 def reject_out(caller: str) -> NotImplementedError:

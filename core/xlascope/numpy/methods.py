@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dtypes import KINDS
+from ..ir.avals import ShapedArray
 from ..ir.operation import Operation
 from ..operations import arithmetic, comparisons
 from ..trace.methods import install
@@ -36,6 +37,10 @@ from . import (
 from .promotion import KINDS_HOLDING_SCALAR, promote_scalar
 
 _OPERANDS = (ArrayImpl, TracerBase, KeyArray, np.ndarray, np.generic, bool, int, float, complex)
+
+
+#: NumPy's scalars that arrays of their dtype meet as Python's floats do: as an array on the device, from a cache.
+_NUMPY_FLOATS = frozenset({np.float32, np.float64})
 
 
 class DirectOperation(NamedTuple):
@@ -83,6 +88,8 @@ def _binary_operator(
             ):
                 trace, operands = STATE.trace, (self, promote_scalar(other, aval.dtype))
                 return execute_single(operation, operands) if trace is None else trace.bind(operation, operands)[0]
+            elif kind in _NUMPY_FLOATS and STATE.trace is None and _is_scalar_of(aval, other) and "f" in kinds:
+                return execute_single(operation, (self, promote_scalar(other.item(), aval.dtype)))
             return (
                 function(self, other)
                 if isinstance(other, _OPERANDS)
@@ -113,6 +120,8 @@ def _reflected_operator(
                 return execute_single(operation, operands) if trace is None else trace.bind(operation, operands)[0]
             if kind is np.ndarray and STATE.trace is None and aval_of(other) is self.aval and KINDS[dtype] in kinds:
                 return execute_single(operation, (other, self))
+            if kind in _NUMPY_FLOATS and STATE.trace is None and _is_scalar_of(self.aval, other) and "f" in kinds:
+                return execute_single(operation, (promote_scalar(other.item(), dtype), self))
             if isinstance(other, _OPERANDS):
                 return function(other, self)
             return _apply_to_foreign_operand(lambda x, y: function(y, x), self, other)
@@ -121,6 +130,11 @@ def _reflected_operator(
             raise
 
     return operator
+
+
+def _is_scalar_of(aval: ShapedArray, x: Any) -> bool:
+    """Return whether a NumPy scalar has the dtype of an array, which is not weakly typed."""
+    return aval_of(x).dtype is aval.dtype and not aval.weak_type
 
 
 def _apply_to_foreign_operand(function: Callable[[Any, Any], Any], x: Any, operand: Any) -> Any:

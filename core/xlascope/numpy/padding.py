@@ -88,6 +88,8 @@ def _to_pad_widths(widths: Any, rank: int) -> PadWidths:
     ``widths`` is the ``pad_width`` of the user. Raises TypeError for anything but integers, ValueError for other
     shapes and for negative widths.
     """
+    if widths.__class__ is int and 0 <= widths <= _MAX_PAD_WIDTH:
+        return ((widths, widths),) * rank
     try:
         table = np.asarray(widths)
         is_valid = (table.dtype.kind in "iu" or not table.size) and not isinstance(widths, dict)

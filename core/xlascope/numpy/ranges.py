@@ -92,8 +92,7 @@ def linspace(
     """
     axis_number, count = _new_axis(axis, start, stop), _require_count(num)
     requested = None if dtype is None else resolve_requested_dtype(dtype)
-    values, step = _linspace(start, stop, num=count, endpoint=bool(endpoint), dtype=requested, axis=axis_number)
-    return (values, step) if retstep else values
+    return (_linspace if retstep else _linspace_values)(start, stop, count, bool(endpoint), requested, axis_number)
 
 
 def _new_axis(axis: Any, start: Any, stop: Any) -> int:
@@ -109,6 +108,11 @@ def _require_count(num: Any) -> int:
     if count < 0:
         raise ValueError(f"num is the number of values, at least 0, got {count}")
     return count
+
+
+@jit_wrapped("num", "endpoint", "dtype", "axis")
+def _linspace_values(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+    return _linspace(start, stop, num, endpoint, dtype, axis)[0]
 
 
 @jit_wrapped("num", "endpoint", "dtype", "axis")

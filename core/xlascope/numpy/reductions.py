@@ -249,9 +249,11 @@ def _min(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
 
 
 def _require_nonempty(x: Any, axis: Axis, initial: Any, where: Any, name: str) -> None:
-    if initial is None and where is not None:
+    if initial is not None:
+        return
+    if where is not None:
         raise ValueError(f"{name} of the elements where=... may be of none, and that has no value; give initial=...")
-    if initial is None and count_along(x, all_axes(x, axis)) == 0:
+    if 0 in shape_of(x) and count_along(x, all_axes(x, axis)) == 0:
         raise ValueError(f"{name} of no elements (shape {shape_of(x)}, axis {axis}) has no value; give initial=...")
 
 
@@ -381,8 +383,11 @@ def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
         if len(shape_of(w)) != 1 or len(axes) != 1:
             raise ValueError(f"average: weights of shape {shape_of(w)} do not fit shape {shape_of(x)} and axis {axis}")
         w = broadcast_to(reshape(w, [n if i == axes[0] else 1 for i, n in enumerate(shape_of(x))]), shape_of(x))
-    total = keep_reduced_axes(sum_in_float32(w, axes), axes, keepdims)
-    return div(keep_reduced_axes(sum_in_float32(mul(x, w), axes), axes, keepdims), total), total
+    dtype = aval_of(x).dtype
+    if is_floating(dtype) and dtype.itemsize == 2:  # float16 ends at 65504
+        x, w = (as_dtype(v, np.dtype("float32")) for v in (x, w))
+    total, weighted = (keep_reduced_axes(reduce_sum(v, axes), axes, keepdims) for v in (w, mul(x, w)))
+    return as_dtype(div(weighted, total), dtype), as_dtype(total, dtype)
 
 
 # Positions and running sums -----------------------------------------------------------------------------------------

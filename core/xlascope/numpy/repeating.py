@@ -22,7 +22,7 @@ from ..trace.source import here
 from ..trace.trace_cache import cache_trace
 from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
-from .axes import axes_of, axis_of, is_several, sizes_of, whole_number
+from .axes import axes_of, axis_of, is_several, sizes_of, to_static_axis, whole_number
 from .jit_wrapped import jit_wrapped
 from .searching import searchsorted
 from .shaping import broadcast_to, index_row, moveaxis, ravel, shape_of, swapaxes
@@ -129,9 +129,13 @@ def _repeat(a: Any, times: int, axis: int) -> Any:
     return reshape(broadcast_in_dim(a, repeated_shape, axes), (*shape[:axis], shape[axis] * times, *shape[axis + 1 :]))
 
 
-@cache_trace
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return the elements in reversed order, along an axis, several, or all (None)."""
+    return _flip(m, to_static_axis(axis))
+
+
+@jit_wrapped("axis")
+def _flip(m: Any, axis: int | Sequence[int] | None) -> Any:
     rank = len(shape_of(m))
     return rev(m, tuple(range(rank)) if axis is None else axes_of(axis, rank))
 
@@ -174,6 +178,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
     rank = len(shape_of(a))
     axes = [axis_of(entry, rank) for entry in (axis if is_several(axis) else (axis,))]
+    if shift.__class__ is int and len(axes) == 1:
+        return _roll(a, steps=(shift,), axes=(axes[0],))
     if isinstance(shift, TracerBase) and shift.concrete() is None:
         return _dynamic_roll(a, shift, axes=tuple(axes))
     steps, axis_numbers = np.broadcast_arrays(np.asarray(shift), np.asarray(axes, int))

@@ -15,7 +15,8 @@ from ..operations.slicing import slice_in_dim
 from ..trace.operand_coercion import pass_through
 from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of, invalid_operand_error
-from .axes import axes_of, axis_of, is_several, sizes_of, whole_number
+from .axes import axes_of, axis_of, is_several, sizes_of, to_static_axis, whole_number
+from .jit_wrapped import jit_wrapped
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -90,12 +91,13 @@ def resolve_shape(a: Any, shape: Any) -> tuple[int, ...]:
 
 
 @with_out_sharding
-@cache_trace
+@jit_wrapped("order")
 def ravel(a: Any, order: str = "C") -> Any:
     """Return all elements along one axis."""
     if isinstance(order, str) and order == "K":
         raise NotImplementedError("order='K' asks for the order in memory, which arrays do not tell here; name one")
-    return reshape(a, (aval_of(a).size,), order)
+    sizes = (aval_of(a).size,)
+    return shapes.reshape(a, sizes) if order == "C" else reshape(a, sizes, order)
 
 
 @cache_trace
@@ -131,18 +133,26 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-@cache_trace
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Return the array with two axes exchanged."""
+    return _swapaxes(a, whole_number(axis1, "axis1"), whole_number(axis2, "axis2"))
+
+
+@jit_wrapped("axis1", "axis2")
+def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     order = list(range(len(shape_of(a))))
     i, j = axis_of(axis1, len(order), "axis1"), axis_of(axis2, len(order), "axis2")
     order[i], order[j] = order[j], order[i]
     return shapes.transpose(a, order)
 
 
-@cache_trace
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Return the array with axes moved to other positions; the remaining axes keep their order."""
+    return _moveaxis(a, to_static_axis(source, "source"), to_static_axis(destination, "destination"))
+
+
+@jit_wrapped("source", "destination")
+def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
     rank = len(shape_of(a))
     sources, destinations = axes_of(source, rank, "source"), axes_of(destination, rank, "destination")
     if len(sources) != len(destinations):

@@ -138,7 +138,10 @@ def median(
     """
     if out is not None:
         raise ValueError(str(reject_out("median")))
-    return _validate_and_compute(a, 0.5, axis, overwrite_input, "linear", keepdims, None, "median")
+    if overwrite_input:
+        raise ValueError("median with overwrite_input: arrays do not change")
+    require_real(a, "a", "median")
+    return _median(a, axis=to_static_axis(axis), keepdims=keepdims)
 
 
 def quantile(
@@ -231,6 +234,11 @@ def flatten_groups(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     if not size and math.prod(lead):
         raise ValueError(f"a quantile of no elements (shape {shape}, axis {axis}) has no value")
     return as_dtype(reshape(transpose(x, (*kept_axes, *axes)), (*lead, size)), aval_of(x).dtype), axes
+
+
+@jit_wrapped("axis", "keepdims")
+def _median(x: Any, axis: Any, keepdims: bool) -> Any:
+    return _quantile(x, 0.5, axis=axis, method="linear", keepdims=keepdims)
 
 
 @jit_wrapped("axis", "method", "keepdims")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import dtype_kind, iinfo, to_canonical_dtype
+from ..dtypes import dtype_kind, iinfo, is_floating, to_canonical_dtype
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..trace.values import aval_of
 from . import logic, reductions, searching, sorting, transcendental, ufuncs
@@ -60,6 +60,9 @@ def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float
     operands = [m] if y is None else promote_dtypes([m, y])
     x = concatenate([_to_rows(operand, rowvar) for operand in operands], 0)
     x = x if dtype is None else as_dtype(x, dtype)
+    if (narrow := aval_of(x).dtype).itemsize == 2 and is_floating(narrow):
+        m, y = (None if v is None else as_dtype(v, np.dtype("float32")) for v in (m, y))
+        return as_dtype(_cov(m, y, fweights, aweights, rowvar=rowvar, ddof=ddof, dtype=np.dtype("float32")), narrow)
     count = shape_of(x)[1]
     weights, divisor = _combine_weights(fweights, aweights, count, ddof)
     divisor = divisor if count else 0.0  # zero observations give NaN
@@ -99,6 +102,9 @@ def _to_rows(x: Any, rowvar: bool) -> Any:
 @jit_wrapped("rowvar", "dtype")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Return the correlation matrix of variables; see :func:`cov`."""
+    narrow = np.result_type(*(aval_of(promote_inexact(v)).dtype for v in (x, y) if v is not None))
+    if dtype is None and is_floating(narrow) and narrow.itemsize == 2:  # variances may exceed float16
+        return as_dtype(corrcoef(x, y, rowvar, np.dtype("float32")), narrow)
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return ufuncs.true_divide(c, c)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..control.flow.loop_api import scan
-from ..dtypes import is_differentiable
+from ..dtypes import is_differentiable, is_floating
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations.selection import mask_tangent
 from ..operations.slicing import slice_in_dim
 from ..trace.operand_coercion import to_array
 from ..trace.values import aval_of
-from . import logic, reductions, ufuncs
+from . import log_sums, logic, reductions, transcendental, ufuncs
 from .axes import axis_of
 from .creation import full_like
 from .joining import concatenate
@@ -23,12 +23,16 @@ from .shaping import broadcast_to, expand_dims, moveaxis, ravel, reshape, shape_
 
 Function = Callable[..., Any]
 
-#: Native reductions, cumulative functions, and update methods of functions.
+#: Native reductions, reductions as the logarithm of a sum, cumulative functions, and update methods of functions.
 _REDUCTION_FUNCTIONS: dict[Function, Function] = {
     ufuncs.add: reductions.sum,
     ufuncs.multiply: reductions.prod,
     ufuncs.maximum: reductions.max,
     ufuncs.minimum: reductions.min,
+}
+_LOG_SUMS: dict[Function, Function] = {
+    transcendental.logaddexp: log_sums.reduce_logaddexp,
+    transcendental.logaddexp2: log_sums.reduce_logaddexp2,
 }
 _CUMULATIVE_FUNCTIONS: dict[Function, Function] = {ufuncs.add: reductions.cumsum, ufuncs.multiply: reductions.cumprod}
 _UPDATE_METHODS: dict[Function, str] = {
@@ -61,13 +65,14 @@ def reduce(
     """
     _reject_out(out, "reduce")
     x = to_array(a)
-    native = _REDUCTION_FUNCTIONS.get(function)
-    if native is not None and aval_of(x).dtype != np.bool_:
-        x = x if dtype is None else as_dtype(x, resolve_requested_dtype(dtype))
+    is_bool = aval_of(x).dtype == np.bool_
+    x = x if dtype is None else as_dtype(x, resolve_requested_dtype(dtype))
+    if not is_bool and (native := _REDUCTION_FUNCTIONS.get(function)) is not None:
         return native(x, axis, keepdims=keepdims, initial=initial, where=where)
+    if (log_sum := _LOG_SUMS.get(function)) is not None and is_floating(terms := _result_dtype(function, x)):
+        return log_sum(as_dtype(x, terms), axis, keepdims=keepdims, initial=initial, where=where)
     rank = len(shape_of(x))
     x, axis_number = (ravel(x), 0) if axis is None else (x, axis_of(axis, rank))
-    x = x if dtype is None else as_dtype(x, resolve_requested_dtype(dtype))
     if initial is None and function.identity is not None and (where is not None or not shape_of(x)[axis_number]):
         initial = function.identity
     if where is not None and initial is None:

@@ -294,7 +294,7 @@ def maximum(x: Any, y: Any, /) -> Any:
     [2. 3.]
     """
     x, y = promote_pair(x, y)
-    return _select_complex(logic.greater, x, y) if iscomplexobj(x) else bind1(_MAX, x, y)
+    return _select_complex(logic.greater, x, y) if _dtype_of(x).kind == "c" else bind1(_MAX, x, y)
 
 
 @add_ufunc_attributes(2, None)
@@ -302,7 +302,7 @@ def maximum(x: Any, y: Any, /) -> Any:
 def minimum(x: Any, y: Any, /) -> Any:
     """Return the smaller of x and y; NaN if either is NaN."""
     x, y = promote_pair(x, y)
-    return _select_complex(logic.less, x, y) if iscomplexobj(x) else bind1(_MIN, x, y)
+    return _select_complex(logic.less, x, y) if _dtype_of(x).kind == "c" else bind1(_MIN, x, y)
 
 
 def _select_complex(before: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:

@@ -46,16 +46,15 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
 def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) -> Any:
     """Draw integers uniformly from minval, …, maxval - 1; minval where maxval is not above it.
 
+    Limits that are floating-point numbers (``1e6``) or booleans are converted to the default integer dtype first.
+
     >>> import xlascope as xs
     >>> x = xs.random.randint(xs.random.PRNGKey(0), (3,), 0, 10)
     """
     requested = resolve_requested_dtype(dtype)
     if not is_integer(requested):
         raise TypeError(f"random.randint gives an integer dtype, got dtype={requested.name}")
-    for name, limit in (("minval", minval), ("maxval", maxval)):
-        if not is_integer(_integer_aval(limit).dtype):
-            raise TypeError(f"random.randint takes integers as its limits, but {name} is {aval_of(limit).str_short()}")
-    low, high = _representable(minval), _representable(maxval)
+    low, high = (_as_integer(limit, name) for name, limit in (("minval", minval), ("maxval", maxval)))
     return _randint(check_key(key, "randint"), shape_of(shape, "randint"), low, high, requested)
 
 
@@ -182,8 +181,16 @@ def _categorical_without_replacement(key: Any, logits: Any, axis: int, draws: tu
 # Limits -------------------------------------------------------------------------------------------------------------
 
 
-def _integer_aval(x: Any) -> Any:
-    return aval_of(0 if isinstance(x, int) and not isinstance(x, bool) else x)
+def _as_integer(limit: Any, name: str) -> Any:
+    """Return a limit of :func:`randint` as an integer that tracing can hold."""
+    if isinstance(limit, int) and not isinstance(limit, bool):
+        return _representable(limit)
+    dtype = aval_of(limit).dtype
+    if is_integer(dtype):
+        return _representable(limit)
+    if not (is_floating(dtype) or dtype == np.bool_):
+        raise TypeError(f"random.randint takes integers as its limits, but {name} is {aval_of(limit).str_short()}")
+    return convert_element_type(limit, to_canonical_dtype(int))
 
 
 def _representable(x: Any) -> Any:

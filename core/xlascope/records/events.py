@@ -13,10 +13,12 @@ from typing import Literal
 from .compiled import Kernel, MemoryUse
 from .decisions import Explained, Passes
 from .findings import Diagnosis
+from .job import JobProcess, JobReport, SharedCalls
 from .paths import EquationPath
 from .programs import Equation, Jaxpr, SourceRange, SourceText
 from .scaled import Scaled
 from .script import ScriptRun
+from .spans import Span as Span
 from .time_account import TimeAccount
 from .traits import Trait
 from .value_history import ValueHistory
@@ -115,7 +117,8 @@ class Compiled:
 
     For a program that is partitioned among devices, ``mesh`` describes the mesh (``x=4, y=2``);
     ``inputs_lie`` and ``outputs_lie`` are the PartitionSpecs of the jaxpr's constants and inputs, and of its
-    outputs, as XLA reports them.
+    outputs, as XLA reports them. ``processes`` are the numbers of the processes that the ``devices`` belong to, in
+    the same order, empty where all belong to one.
     """
 
     program: int
@@ -140,6 +143,7 @@ class Compiled:
     outputs_lie: tuple[str, ...] = ()
     kept: tuple[EquationPath, ...] = ()
     quick: bool = False
+    processes: tuple[int, ...] = ()
 
     @property
     def unread(self) -> bool:
@@ -160,21 +164,6 @@ class Continued:
     function: str
     time: float
     seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One run of one kernel; ``start`` is in seconds from the start of the step shown.
-
-    ``stream`` is the queue of a GPU or TPU that it ran on, ``""`` where there are none; ``bytes`` is the size
-    of a copy, None where it is not known.
-    """
-
-    kernel: str
-    start: float
-    duration: float
-    stream: str = ""
-    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +331,9 @@ Record = (
     | Diagnosis
     | Scaled
     | ScriptRun
+    | JobProcess
+    | SharedCalls
+    | JobReport
     | TimeAccount
     | ValueReport
     | ValueHistory

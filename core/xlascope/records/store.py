@@ -86,11 +86,17 @@ def load(file: str | os.PathLike[str]) -> tuple[Record, ...]:
     Raises ValueError, naming the file, when it is damaged, has other content, or has another version.
     """
     try:
-        return tuple(map(from_json, _content(Path(file).read_bytes())))
-    except RecursionError:
-        raise ValueError(f"{os.fspath(file)}: nested too deeply to be records") from None
+        return parse_document(Path(file).read_bytes())
     except ValueError as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from error
+
+
+def parse_document(data: bytes) -> tuple[Record, ...]:
+    """Return the records in the content of a file that :func:`document` made; raise ValueError for other data."""
+    try:
+        return tuple(map(from_json, _content(data)))
+    except RecursionError:
+        raise ValueError("nested too deeply to be records") from None
 
 
 def _content(data: bytes) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ class ValueStatistics:
     ``elements`` and the counts below it are numbers of elements (of complex numbers, of parts). ``minimum``,
     ``maximum``, ``mean`` and ``root_mean_square`` are of the finite elements, None where there are none.
     ``exponents`` is a histogram of finite elements other than 0: pairs of an exponent of 2 and a number of elements; of
-    values with more than 65,536 elements every eighth is counted there.
+    values with more than 4,096 elements, in loops with more than 64, every seventh is counted there.
     """
 
     elements: int

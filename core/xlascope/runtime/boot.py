@@ -69,6 +69,7 @@ __all__ = [
     "platforms",
     "post_hook",
     "process_changes",
+    "program_wait_seconds",
     "reroll",
     "said_by_blocks",
     "same_width",
@@ -184,6 +185,7 @@ debug_infs = _state("debug_infs", False)
 debug_key_reuse = _state("debug_key_reuse", False)
 no_execution = _state("no_execution", False)
 compare_programs = _state("compare_programs", True)
+program_wait_seconds = _state("program_wait_seconds", 3600)
 keep = _state("keep", "auto", allowed=KEPT)
 reroll = _state("reroll", "auto", allowed=REROLLED)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from types import TracebackType
 
 from .durations import parse_duration
@@ -50,7 +51,16 @@ class watch:  # noqa: N801 -- it is called like a function
         self._info = RunInfo(script, (os.path.basename(sys.executable), *sys.argv))
         self._files = OutputFiles.from_name(output, script, self._info.rank)
         self._watcher: ScriptWatcher | None = None
-        self.html, self.json = self._files.html, self._files.json
+
+    @property
+    def html(self) -> Path:
+        """Return the path of the page."""
+        return self._files.html
+
+    @property
+    def json(self) -> Path:
+        """Return the path of the file of records."""
+        return self._files.json
 
     def __enter__(self) -> watch:
         if self._watcher is not None:

@@ -29,25 +29,38 @@ class OutputFiles:
     drawing: subprocess.Popen[bytes] | None = None
     #: Why there is no page; empty if there is one.
     error: str = ""
+    #: Whether the files' folder is created: it was given as a folder, with a slash at its end.
+    makes_folder: bool = False
 
     @classmethod
     def from_name(cls, output: str | os.PathLike[str] | None, script: str, rank: tuple[int, int] | None) -> OutputFiles:
         """Return the files for a name given by the user, with or without suffix, or derived from the script's name.
 
-        ``output`` is None if the user gave none. ``rank`` is the process's number in a job and their number (None if
-        it runs alone); the number becomes a part of the names.
+        ``output`` is None if the user gave none; in a folder, the name is derived. ``rank`` is the process's number in
+        a job and their number (None if it runs alone); the number becomes a part of the names.
         """
-        name = str(Path.cwd() / (os.fspath(output) if output is not None else f"{Path(script).stem}{_DEFAULT_SUFFIX}"))
+        default = f"{Path(script).stem}{_DEFAULT_SUFFIX}"
+        name = str(Path.cwd() / (os.fspath(output) if output is not None else default))
+        if output is not None and (os.fspath(output).endswith(os.sep) or os.path.isdir(name)):
+            name = os.path.join(name, default)
         for suffix in _SUFFIXES:
             name = name.removesuffix(suffix)
+        is_folder = output is not None and os.fspath(output).endswith(os.sep)
+        files = cls(Path(f"{name}.json"), Path(f"{name}.html"), makes_folder=is_folder)
         if rank is not None:
-            name += f".{rank[0]}"
-        return cls(Path(f"{name}.json"), Path(f"{name}.html"))
+            files.add_rank(rank[0])
+        return files
+
+    def add_rank(self, number: int) -> None:
+        """Add the number of the process in its job to the names of the files; nothing was written before."""
+        self.json, self.html = (path.with_suffix(f".{number}{path.suffix}") for path in (self.json, self.html))
 
     def check_writable(self) -> None:
         """Raise OSError if the files cannot be written, before a long run rather than after it."""
         for path in (self.json, self.html):
             folder = path.parent
+            if self.makes_folder:
+                folder.mkdir(exist_ok=True)
             if not folder.is_dir():
                 raise FileNotFoundError(f"cannot write {path}: there is no folder {folder}")
             if path.is_dir():

@@ -17,6 +17,7 @@ from ..analysis.retraces import Retraces, format_heading
 from ..ir.source_texts import excerpt
 from ..ir.user_frames import is_library, locate
 from ..records.events import Failure, Record
+from ..records.job import JobProcess
 from ..records.plain import plain
 from ..records.programs import SourceRange
 from ..records.store import text_of
@@ -33,6 +34,8 @@ _log = logging.getLogger(__name__)
 TICK_SECONDS = 0.5
 #: How long to wait for the timer thread, and for the main thread to handle a signal.
 TICKER_TIMEOUT_SECONDS, UNANSWERED_SIGNAL_SECONDS = 1.0, 2.0
+#: A process of a job writes its records so often, without a page, if no other interval was given: it may be killed.
+JOB_INTERVAL_SECONDS = 10.0
 #: The maximum number of retraced functions in the final output, and of characters of each line.
 MAX_RETRACED_LINES, MAX_LINE_CHARS = 3, 300
 
@@ -77,6 +80,11 @@ class ScriptWatcher:
         self._write_lock = threading.RLock()
         self._start_lock = threading.RLock()
         self._written = False
+        #: The module that counts calls, loaded with the first program.
+        self._calls: Any = None
+        self._shared_calls: Any = None
+        self._exit_listeners: Any = []
+        self._draws_while_running = True
 
     def begin(self) -> None:
         """Start watching; calls are sampled from the first program on, or at once if programs may exist already."""
@@ -89,6 +97,9 @@ class ScriptWatcher:
         _active_watchers.add(self)
         if "xlascope.runtime.boot" in sys.modules or "jax" in sys.modules:
             self._start()
+            membership = self._calls.current_membership()
+            if membership is not None:
+                self._join_job(membership.process_id, membership.num_processes)
 
     def stop_watching(self) -> None:
         """Stop watching. The records remain to be written."""
@@ -104,6 +115,8 @@ class ScriptWatcher:
                 self._accountant.stop()
             if sampler is not None:
                 sampler.stop()
+            if self._shared_calls is not None:
+                self._shared_calls.stop()
             for undo in reversed(self._undo):
                 undo()
         except Exception:
@@ -120,10 +133,10 @@ class ScriptWatcher:
         if all(thread.daemon or thread.name in ignored_names for thread in threading.enumerate()):
             self.stop_watching()
 
-    def finish(self, end_reason: str) -> None:
+    def finish(self, end_reason: str, *, draws: bool = True) -> None:
         """Write the records, draw the page and print where they are; only the first call does.
 
-        ``end_reason`` says how the script ended. A forked child writes nothing.
+        ``end_reason`` says how the script ended; without ``draws`` there is no page. A forked child writes nothing.
         """
         if os.getpid() != self._process:
             return
@@ -134,9 +147,16 @@ class ScriptWatcher:
             self._stopped.set()
             self.info.end()
             self.progress.clear()
-            self._write_final(end_reason)
+            if self._exit in self._exit_listeners:
+                self._exit_listeners.remove(self._exit)
+            self._write_final(end_reason, draws)
 
-    def _write_final(self, end_reason: str) -> None:
+    def _exit(self, message: str) -> None:
+        """Write the records of a process that ends at once because its job has failed."""
+        self.info.notes[message.splitlines()[0]] = None
+        self.finish("the failure of its job", draws=False)
+
+    def _write_final(self, end_reason: str, draws: bool) -> None:
         """Write the files for the last time and print messages; errors of writing are printed, too."""
         try:
             try:
@@ -148,7 +168,7 @@ class ScriptWatcher:
             return
         if not self.recorder.program_count and not self.info.notes:
             self.info.notes["nothing was traced, compiled or run"] = None
-        page = self._draw_page()
+        page = self._draw_page() if draws else "no page"
         programs = f"{self.recorder.program_count:,} program{'s' if self.recorder.program_count != 1 else ''}"
         value_lines = (line for text in self._value_texts for line in text.splitlines())
         for text in (*self._retrace_lines(), *value_lines):
@@ -184,7 +204,13 @@ class ScriptWatcher:
     def write(self, end_reason: str = "") -> None:
         """Write the current records to the JSON file; ``end_reason`` is ``""`` while the script runs."""
         run, texts = self.info.build_record(self.recorder, end_reason)
-        self.files.write([text_of(run), *self._account_texts(), *texts])
+        self.files.write([text_of(run), *self._job_texts(), *self._account_texts(), *texts])
+
+    def _job_texts(self) -> list[str]:
+        """Return the JSON texts about this process in its job and the programs that it shares; none without a job."""
+        if self._shared_calls is None:
+            return []
+        return list(map(text_of, self._shared_calls.build_records(self.info.script, self.info.rank)))
 
     def _account_texts(self) -> list[str]:
         """Return the JSON text of the account of the main thread's time, once watching has ended."""
@@ -211,6 +237,8 @@ class ScriptWatcher:
     def _receive(self, record: Record) -> None:
         if self._sampler is None:
             self._start()
+        if isinstance(record, JobProcess):
+            self._join_job(record.number, record.count)
         if not self._inspecting():
             self.recorder.receive(record)
 
@@ -219,10 +247,12 @@ class ScriptWatcher:
         with self._start_lock:
             if self._ticker is not None or self._stopped.is_set():
                 return
-            calls = importlib.import_module("xlascope.scripts.calls")
+            calls = self._calls = importlib.import_module("xlascope.scripts.calls")
             self._inspecting = calls.inspecting
             self._sampler = calls.Sampler()
             self._sampler.start()
+            self._shared_calls = calls.SharedCallRecorder()
+            self._shared_calls.start()
             if self._watches_values:
                 self._value_watch = importlib.import_module("xlascope.scripts.value_watch").ValueWatch()
                 self._value_watch.start()
@@ -230,6 +260,17 @@ class ScriptWatcher:
             self._accountant.start(calls.Moment(*self._began))
             self._ticker = threading.Thread(target=self._tick, name="xlascope-watch", daemon=True)
             self._ticker.start()
+
+    def _join_job(self, number: int, count: int) -> None:
+        """Write the records of process ``number`` of ``count`` to files of its own, and now and then."""
+        if count > 1 and self.info.rank is None:
+            self.info.rank = number, count
+            self.files.add_rank(number)
+        if self._every is None:
+            self._every, self._draws_while_running = JOB_INTERVAL_SECONDS, False
+        self._exit_listeners = self._calls.exit_listeners
+        if self._exit not in self._exit_listeners:
+            self._exit_listeners.append(self._exit)
 
     def block_signals(self) -> set[int] | None:
         """Block the handled signals on this thread; return those that were blocked before, None if nothing was done."""
@@ -247,15 +288,15 @@ class ScriptWatcher:
 
     def _tick(self) -> None:
         """Handle signals, show progress and rewrite files until watching stops; runs on the timer thread."""
-        due = self.info.seconds + (self._every or 0.0)
+        last_write = self.info.seconds
         while not self._stopped.wait(TICK_SECONDS):
             try:
                 self._handle_pending_signal()
                 passed = self.info.seconds
                 self.progress.tick(passed)
-                if self._every is not None and passed >= due:
+                if self._every is not None and passed >= last_write + self._every:
                     self._rewrite()
-                    due = self.info.seconds + self._every
+                    last_write = self.info.seconds
             except Exception:
                 _log.exception("what is watched cannot be told while it runs")
                 return
@@ -272,7 +313,8 @@ class ScriptWatcher:
                 return
             try:
                 self.write()
-                self.files.draw(wait=False)
+                if self._draws_while_running:
+                    self.files.draw(wait=False)
             except OSError as error:
                 self.progress.print_message(f"what was seen so far cannot be written: {error}")
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.jaxpr import Literal, Var
+from ..runtime.boot import enable_x64
 from ..xla.arrays.transfers import integer_array
 from .operand_coercion import (
     aval_of_foreign,
@@ -20,13 +21,21 @@ from .tracer import leaked_error
 
 __all__ = ["aval_of", "invalid_operand_error", "invalid_result_error", "is_value", "scalar_literal"]
 
-#: Types of NumPy scalars that do not depend on settings.
-_SCALAR_AVALS = {
-    kind: make_aval((), np.dtype(kind))
-    for kind in (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint32, np.float32)
-}
+#: NumPy scalars whose types do not depend on settings.
+_NARROW_SCALARS = (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint32, np.float32)
 #: Their dtypes, in the machine's byte order.
-_SETTING_INDEPENDENT_DTYPES = frozenset(aval.dtype for aval in _SCALAR_AVALS.values())
+_SETTING_INDEPENDENT_DTYPES = frozenset(map(np.dtype, _NARROW_SCALARS))
+#: Types of scalars, by their class: without ``enable_x64``, and with it.
+_SCALAR_AVALS = {kind: (make_aval((), np.dtype(kind)),) * 2 for kind in (bool, *_NARROW_SCALARS)} | {
+    kind: (make_aval((), np.dtype(narrow), weak), make_aval((), np.dtype(wide), weak))
+    for kind, narrow, wide, weak in (
+        (int, "int32", "int64", True),
+        (float, "float32", "float64", True),
+        (complex, "complex64", "complex128", True),
+        (np.int64, "int32", "int64", False),
+        (np.float64, "float32", "float64", False),
+    )
+}
 
 
 def aval_of(x: Any) -> ShapedArray:
@@ -35,9 +44,9 @@ def aval_of(x: Any) -> ShapedArray:
     >>> aval_of(2.0)
     ShapedArray(float32[], weak_type=True)
     """
-    scalar_aval = _SCALAR_AVALS.get(x.__class__)
-    if scalar_aval is not None:
-        return scalar_aval
+    scalar_avals = _SCALAR_AVALS.get(x.__class__)
+    if scalar_avals is not None:
+        return scalar_avals[enable_x64.value]
     if x.__class__ is np.ndarray and x.dtype in _SETTING_INDEPENDENT_DTYPES:
         return make_aval(x.shape, x.dtype)
     try:

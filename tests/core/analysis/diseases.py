@@ -19,7 +19,20 @@ from xlascope import inspect, lax, settings
 from xlascope.analysis.doctor import Copied, Evidence, Narrowed
 from xlascope.analysis.eager_call import EagerCall
 from xlascope.analysis.retraces import Retrace
-from xlascope.records import Ceilings, Compiled, DeviceTime, Executed, Kernel, KernelTime, Record, Span, Traced
+from xlascope.records import (
+    Ceilings,
+    Compiled,
+    DeviceShare,
+    DeviceTime,
+    Executed,
+    Kernel,
+    KernelTime,
+    Record,
+    Span,
+    TimeAccount,
+    TimePart,
+    Traced,
+)
 
 #: What a kernel takes that has no time given.
 SHORT = 1e-6
@@ -124,6 +137,18 @@ def narrowing(values: int, error: float = 64.0) -> Callable[[Evidence], Evidence
     """An argument in float64 that becomes float32."""
     narrowed = Narrowed(("when",), "float64", "float32", values, error, 1.7e9)
     return lambda evidence: dataclasses.replace(evidence, narrowed=narrowed)
+
+
+def in_a_cell(waits: int, working: float) -> Callable[[Evidence], Evidence]:
+    """Called 100 times by a cell in 2 s, half of which it waits for results; the device works for so many seconds."""
+
+    def change(evidence: Evidence) -> Evidence:
+        number = evidence.traced.program
+        parts = (TimePart("dispatch", 0.1, 100, number, "sine"), TimePart("wait", 1.0, waits))
+        devices = (DeviceShare(number, "sine", 100, working),)
+        return dataclasses.replace(evidence, cell=TimeAccount(None, "In[3]", 0.0, 2.0, 1.0, parts, devices))
+
+    return change
 
 
 def calling(calls: int, every: float) -> Callable[[Evidence], Evidence]:
@@ -340,6 +365,21 @@ PAIRS = [
         ),
         ("a value is fetched to the host 100 times a call", "900 µs of 1.1 ms each time", "once after the loop"),
         Case(sine, (VECTOR,), change=written(seconds=(0.11,), jitted_seconds=None, fetches=100, fetch_seconds=0.02)),
+    ),
+    Pair(
+        "fetched in a loop",
+        Case(sine, (VECTOR,), change=in_a_cell(100, 0.6)),
+        (
+            "a value is fetched to the host in every iteration, and Python waits for it, 10 ms of 20 ms: 100 waits in ",
+            "the device is idle for 70 % of the time",
+        ),
+        Case(sine, (VECTOR,), change=in_a_cell(100, 1.9)),  # it waits, and costs nothing
+    ),
+    Pair(
+        "fetched in a loop",
+        Case(sine, (VECTOR,), change=in_a_cell(85, 0.6)),
+        ("85 waits in 100 calls",),
+        Case(sine, (VECTOR,), change=in_a_cell(20, 0.6)),
     ),
     Pair(
         "float64 to float32",

@@ -48,6 +48,18 @@ def deep(weights: Any, x: Any) -> Any:
     return x.sum()
 
 
+def sigmoids(weights: Any, x: Any) -> Any:
+    for w in weights:
+        x = xs.nn.sigmoid(x @ w)  # layer of a sigmoid
+    return x.sum()
+
+
+def residual(weights: Any, x: Any) -> Any:
+    for w in weights:
+        x = x + 0.2 * jnp.tanh(x @ w)
+    return x.mean()
+
+
 def recurrent(w: Any, x: Any) -> Any:
     def step(state: Any, _: Any) -> tuple[Any, Any]:
         state = state @ w  # state of the network
@@ -115,7 +127,8 @@ SICK = [
     Program(
         "vanishing", xs.grad(deep), ([SMALL / 24] * 40, NORMAL), "gradients by depth", "from layer to layer", "layer"
     ),
-    Program("exploding", recurrent, (NORMAL * 3, NORMAL), "NaN born", "", "state of the network"),
+    Program("sigmoids", xs.grad(sigmoids), ([SMALL] * 40, NORMAL), "gradients by depth", "over 40 layers", "a sigmoid"),
+    Program("exploding", recurrent, (NORMAL * 3, NORMAL), "NaN born", "of infinite operands", "state of the network"),
     Program("dead relu", relu_network, (SMALL, jnp.float32(-9), NORMAL), "dead units", "100 % of the", "relu"),
     Program("softmax", attention, (NORMAL * 90, NORMAL * 90, NORMAL), "saturated softmax", "Each row", "softmax"),
     Program("variance", normalize, (CONSTANT,), "NaN born", "0 / 0, the divisor: 1 of 16", "divided by"),
@@ -128,6 +141,7 @@ HEALTHY = [
     Program("distance", xs.grad(distance), (NORMAL,)),
     Program("float16", half_precision, (NORMAL,)),
     Program("deep", xs.grad(deep), ([ORTHOGONAL] * 6, NORMAL)),
+    Program("residual", xs.grad(residual), ([SMALL] * 40, NORMAL)),
     Program("recurrent", recurrent, (ORTHOGONAL, NORMAL)),
     Program("relu", relu_network, (SMALL, jnp.float32(0), NORMAL)),
     Program("attention", attention, (SMALL, SMALL, NORMAL)),

@@ -5,6 +5,7 @@ import json
 import random
 from collections import Counter
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
-from xlascope.analysis.diff import compare, compare_timings
+from xlascope.analysis.diff import compare, compare_timings, diff_from_json
 from xlascope.analysis.diff.sequences import align
+from xlascope.inspect.running import interleaved_timing
 
 X = np.ones((8, 16), np.float32)
 W = np.ones((16, 4), np.float32)
@@ -218,6 +220,93 @@ def test_measured_in_turn() -> None:
     measured = found.diff.timing
     assert measured is not None and len(measured.before) == len(measured.after) >= 3
     assert measured.ratio > 1.5 and "times as long" in found.text and "in turn" in found.text
+
+
+def donates(x: Any) -> Any:
+    return x + 1.0
+
+
+def printing(x: Any) -> Any:
+    print("printed")
+    return x + 1.0
+
+
+def drawing(x: Any) -> Any:
+    xs.debug.print("{}", x.sum())
+    return x
+
+
+def looping(x: Any) -> Any:
+    return xs.lax.fori_loop(0, 3, lambda i, c: drawing(c), x)
+
+
+class Failing:
+    """A function whose third call fails, when nothing traces it any more."""
+
+    calls = 0
+
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        if self.calls > 2:
+            raise ValueError("third call")
+        return x + 1.0
+
+
+SHAPE = xs.ShapeDtypeStruct((8, 16), "float32")
+CALLS = {
+    "eager": ((layer, X, W), ""),
+    "jitted": ((xs.jit(layer), X, W), ""),
+    "a NumPy scalar": ((donates, np.float32(2)), ""),
+    "a Python number": ((xs.jit(donates), 2.0), ""),
+    "other shapes": ((xs.jit(layer), X[:3], W), ""),
+    "donated": ((xs.jit(donates, donate_argnums=0), jnp.ones(3)), ""),
+    "a key": ((xs.jit(xs.random.normal), xs.random.key(0)), ""),
+    "prints": ((printing, X), ""),
+    "debug.print": ((xs.jit(drawing), X), "drawing calls Python for its effects (debug_callback)"),
+    "in a loop": ((looping, X), "looping calls Python for its effects (debug_callback)"),
+    "shapes alone": ((layer, SHAPE, W), "there are shapes and no values among the arguments"),
+    "it fails": ((Failing(), X), "a call failed (ValueError: third call)"),
+}
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_calls_are_measured_unless_something_speaks_against_it(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    call, why_not = CALLS[kind]
+    found = inspect.diff((xs.jit(layer), X, W), call, timings="auto")
+    xs.effects_barrier()
+    assert "".join(capsys.readouterr()).count("printed") <= 2  # the trace, and the first call
+    assert not any(leaf.is_deleted() for leaf in call[1:] if hasattr(leaf, "is_deleted"))
+    again = diff_from_json(json.loads(json.dumps(found.to_json())))
+    assert again.text() == found.diff.text() == found.text
+    if why_not:
+        assert found.diff.timing is None and f"not measured: {why_not}" in found.text
+    else:
+        timing = found.diff.timing
+        assert timing is not None and not found.diff.unmeasured and "not measured" not in found.text
+        assert min(timing.calls) >= len(timing.before) == len(timing.after) >= 1
+        assert f"{timing.calls[0]:,} and {timing.calls[1]:,} calls" in found.text
+
+
+def test_how_often_slow_calls_are_made_follows_from_the_time_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(interleaved_timing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    made = []
+
+    def taking(seconds: float) -> Any:
+        def run() -> None:
+            made.append(seconds)
+            now[0] += seconds
+
+        return run
+
+    for seconds, calls in {0.001: 0, 0.1: 8, 0.4: 3, 0.7: 2, 1.0: 1, 1.5: 1, 2.4: 1}.items():
+        now[0], made[:] = 0.0, []
+        timing = interleaved_timing.time_interleaved(taking(seconds), taking(seconds), 5.0)
+        assert now[0] <= 5.0 + 1e-9 and timing.calls[0] >= calls, seconds
+    made[:] = []
+    with pytest.raises(interleaved_timing.TooSlowError, match=r"a call of each takes 6 s"):
+        interleaved_timing.time_interleaved(taking(3.0), taking(3.0), 5.0)
+    assert made == [3.0, 3.0]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,29 @@ def test_what_grows_and_the_mesh_in_a_function() -> None:
     assert (point.mesh, [each.kind for each in point.exchanged]) == ("data=2, model=2", ["all-reduce"])
 
 
+def test_links_between_processes_of_cpus() -> None:
+    """Two processes of two devices on each host of two cores: the slower links take what the fast ones have left."""
+    links = {"within": inspect.Link(1e9), "processes": inspect.Link(1e8, 1e-5, "measured"), "hosts": inspect.Link(1e7)}
+    topology = inspect.Topology(2, 2, **links, flops=1e9, bytes_per_second=1e9, rates_source="measured", cores=4)
+    found = inspect.scaling(step, W, X, targets=["cpu:2", "cpu:4", "cpu:8"], specs=(P(), P("data")), topology=topology)
+    points = _points(found)
+    size = 64 * 32 * 4
+    inside, between = size / 1e9, 2e-5 + size / 2 / 1e8
+    assert points["cpu:2"].communicating == pytest.approx(inside)
+    assert points["cpu:4"].communicating == pytest.approx(inside + between)
+    assert points["cpu:8"].communicating == pytest.approx(inside + between + size / 4 / 1e7)
+    assert all(point.computing > 0 and point.step > point.communicating for point in points.values())
+    assert "2 processes of a host: 100 MB/s, 10 µs latency (measured)" in points["cpu:4"].communicating_by
+    assert "at the rates of its CPU (measured)" in points["cpu:4"].computing_by
+    shared = inspect.Topology(2, 2, **links, flops=1e9, bytes_per_second=1e9, cores=2)
+    found = inspect.scaling(step, W, X, targets=["cpu:4"], specs=(P(), P("data")), topology=shared)
+    assert _points(found)["cpu:4"].communicating == pytest.approx(2 * (inside + between))
+    assert "times 2: 4 devices share 2 cores" in found.text
+    alone = inspect.Topology(2, 2, within=inspect.Link(1e9))
+    found = inspect.scaling(step, W, X, targets=["cpu:4"], specs=(P(), P("data")), topology=alone)
+    assert "between the processes of a host are is not known" in _points(found)["cpu:4"].communicating_by
+
+
 def test_what_makes_no_sense_is_said() -> None:
     for more, words in (
         ({"mesh": {"data": None, "model": None}}, "one of them None"),
@@ -126,6 +149,7 @@ def test_chips_that_are_not_here() -> None:
     for name in ("tpu:v5e:2x2", "tpu:v5e:4x4", "gpu:h100:2"):
         assert points[name].step is not None and 0 < points[name].step < 1e-3
         assert points[name].exchanged[0].operand_bytes == 64 * 32 * 4
-    assert points["gpu:h100:16"].communicating is None
-    assert "a network's affair" in points["gpu:h100:16"].communicating_by
+    across = points["gpu:h100:16"]
+    assert across.communicating > 10 * points["gpu:h100:2"].communicating
+    assert "2 hosts: 50 GB/s, 14 µs latency (NVIDIA, DGX BasePOD" in across.communicating_by
     assert isinstance(found.records[-1], Scaled)

@@ -21,7 +21,7 @@ import xlascope.numpy as jnp
 from xlascope import records
 from xlascope.analysis.time_account_text import time_account_text
 from xlascope.inspect.running.profile_sampler import Sampler
-from xlascope.inspect.time_account import span_ledger, thread_looks
+from xlascope.inspect.time_account import accountant, span_ledger, thread_looks
 from xlascope.inspect.time_account.account_parts import CalledFunction, SeenLines, ThreadTimes, build_parts
 from xlascope.inspect.time_account.accountant import TimeAccountant
 from xlascope.inspect.time_account.call_intervals import TimedCalls, estimate_call_seconds
@@ -290,6 +290,60 @@ def test_an_open_span_counts_until_now_and_is_closed_at_the_end(clock: list[floa
     thread.start()
     thread.join()
     assert ledger.totals() == {("compile", NO_PROGRAM): (5.0, 1)} and not ledger.is_open
+
+
+def test_what_goes_on_is_counted_until_now(clock: list[float]) -> None:
+    ledger = SpanLedger(threading.get_ident())
+    ledger.enter("compile")
+    clock[0] = 2.0
+    ledger.enter("trace")
+    clock[0] = 3.0
+    ledger.waiting_since = 2.5
+    outer, totals = ledger.until(3.0)
+    assert totals == {
+        ("compile", NO_PROGRAM): (2.0, 1),
+        ("trace", NO_PROGRAM): (0.5, 1),
+        ("wait", NO_PROGRAM): (0.5, 1),
+    }
+    assert outer.wall == 3.0 == sum(total.seconds for total in totals.values())
+    ledger.add_wait(2.5)
+    ledger.close()
+    assert ledger.until(9.0)[0].wall == 3.0
+    ledger.waiting_since = 8.0
+    assert ledger.until(9.0)[0].wall == 4.0 and ledger.until(9.0)[1]["wait", NO_PROGRAM] == (1.5, 2)
+
+
+def test_an_account_is_told_while_its_thread_goes_on(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accountant, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(accountant, "MIN_PAUSE_FACTOR", 1)
+    told: list[TimeAccount | None] = []
+    seen = threading.Event()
+
+    def on_progress() -> None:
+        told.append(account.build_snapshot("In[1]"))
+        waits = [part.count for snapshot in told if snapshot for part in snapshot.parts if part.activity == "wait"]
+        if len(waits) > 3 and waits[-1] > waits[0] >= 1:
+            seen.set()
+
+    sampler = Sampler(windows=False)
+    account = TimeAccountant(sampler.read_calls, on_progress=on_progress)
+    sampler.start()
+    account.start()
+    y = step(jnp.ones(8))
+    while not seen.is_set():  # until somebody has been told; the test's time is its limit
+        float(step(y)[0])
+    account.stop()
+    sampler.stop()
+    assert account.build_snapshot("In[1]") is None
+    whole = account.build_record("In[1]")
+    for snapshot in filter(None, told):
+        assert snapshot.seconds <= whole.seconds and abs(snapshot.unaccounted_seconds) <= snapshot.seconds
+        counts = {part.activity: part.count for part in snapshot.parts}
+        assert all(count <= whole_count(whole, activity) for activity, count in counts.items())
+
+
+def whole_count(account: TimeAccount, activity: str) -> int:
+    return sum(part.count for part in account.parts if part.activity == activity)
 
 
 def test_a_stage_ends_whatever_happens_in_it() -> None:

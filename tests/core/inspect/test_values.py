@@ -36,6 +36,22 @@ def test_a_sick_program_is_found_at_its_line(program: Program) -> None:
     assert finding is not None, found.text
     assert program.words in finding.sentence
     assert finding.source is not None and program.line in line_text(finding.source), found.text
+    said = next(line for line in str(found).splitlines() if line.partition(". ")[2].startswith(finding.rule))
+    assert program.words in said and said.endswith(f"(sick_values.py:{finding.source.line})")
+
+
+def test_the_text_shows_sizes_by_depth() -> None:
+    program = next(program for program in SICK if program.name == "sigmoids")
+    lines = str(inspect.values(program.function, *program.arguments)).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("root mean square by layer, 40 layers"))
+    activations, gradients = lines[start + 1 : start + 3]
+    assert activations.split()[0] == "activations" and set(activations.split()[1]) <= set("▆▇█")
+    assert gradients.split()[0] == "gradients" and gradients.split()[1][0] == "▁" and gradients.split()[1][-1] == "█"
+
+
+def test_a_slope_that_is_infinite_is_the_one_of_its_function() -> None:
+    birth = born(xs.grad(lambda x: jnp.sqrt((x**2).sum())), jnp.zeros(3))
+    assert birth.sentence == "division by 0, the divisor: it is 0, in the derivative of sqrt"
 
 
 @pytest.mark.parametrize("program", HEALTHY, ids=lambda program: program.name)
@@ -208,7 +224,46 @@ def test_statistics_of_many_elements_and_extreme_ones() -> None:
     assert (stats.minimum, stats.maximum) == (float(x.min()), float(x.max()))
     assert (stats.subnormals, stats.negatives) == (2, (x < 0).sum())
     assert stats.root_mean_square == pytest.approx(np.sqrt((x.astype(np.float64) ** 2).mean()))
-    assert sum(count for _, count in stats.exponents) == len(x[::8])
+    assert sum(count for _, count in stats.exponents) == len(x[::7])
+
+
+def sum_of_waves(*arrays: Any) -> Any:
+    return sum(jnp.sin(x).sum() for x in arrays)
+
+
+def test_small_values_are_measured_together() -> None:
+    """Values of one dtype and size are rows of a table: each row has the statistics of its own value."""
+    random = np.random.default_rng(1)
+    arrays = [np.float32(random.standard_normal(size) * 4.0**-number) for number, size in enumerate([5, 300, 300, 300])]
+    arrays[2][7] = np.nan
+    found = run_statistics(trace_call(sum_of_waves, tuple(arrays), {}), None, "").values
+    rows = [value.statistics for value in found if value.statistics.elements > 1]
+    assert len(rows) == 4
+    for stats, x in zip(rows, arrays, strict=True):
+        finite = np.sin(np.float64(x))[~np.isnan(x)]
+        assert (stats.elements, stats.nans, stats.negatives) == (x.size, np.isnan(x).sum(), (finite < 0).sum())
+        assert stats.root_mean_square == pytest.approx(np.sqrt((finite**2).mean()), rel=1e-6)
+        assert stats.maximum == pytest.approx(finite.max(), rel=1e-6)
+        exponents, counts = np.unique(np.floor(np.log2(np.abs(finite))), return_counts=True)
+        assert dict(stats.exponents) == dict(zip(exponents, counts, strict=True))
+
+
+def test_statistics_of_all_iterations_of_a_loop() -> None:
+    """Their histogram is of every seventh element of each iteration."""
+
+    def waves(x: Any) -> Any:
+        return lax.scan(lambda carry, _: (jnp.sin(carry * 1.5), None), x, None, length=9)[0]
+
+    x = np.random.default_rng(2).standard_normal(200).astype(np.float32)
+    found = run_statistics(trace_call(waves, (x,), {}), None, "").values
+    stats = next(value.statistics for value in found if len(value.path.steps) > 1 and value.statistics.maximum <= 1)
+    expected, total = x.astype(np.float64), []
+    for _ in range(9):
+        expected = np.sin(expected * 1.5)
+        total.append(expected)
+    assert stats.elements == 1800 and stats.maximum == pytest.approx(np.max(total), rel=1e-5)
+    assert stats.root_mean_square == pytest.approx(np.sqrt(np.mean(np.square(total))), rel=1e-5)
+    assert sum(count for _, count in stats.exponents) == 9 * len(x[::7])
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000, 100_000])

@@ -334,13 +334,53 @@ def test_mistakes_are_explained(step: Any, options: Any, kind: type[Exception], 
 
 def test_a_block_is_used_once_and_has_nothing_before() -> None:
     watched = xs.watch_values(make_step())
-    assert repr(watched) == "watch_values: no call yet"
+    assert repr(watched) == "watch_values: nothing is watched yet"
     with pytest.raises(RuntimeError, match="nothing is watched yet"):
         _ = watched.history
     with watched:
         pass
+    assert str(watched).startswith("step: no call was watched yet.")
     with pytest.raises(RuntimeError, match="watched already"), watched:
         pass
+
+
+def call_disabled(step: Any) -> None:
+    with xs.disable_jit():
+        train(step, 1)
+
+
+def call_in_thread(step: Any) -> None:
+    thread = threading.Thread(target=train, args=(step, 2))
+    thread.start()
+    thread.join()
+
+
+def total(step: Any) -> Any:
+    return lambda params: step(params, X, Y)[1]
+
+
+UNWATCHED = {
+    "vmap": lambda step: xs.vmap(total(step))([jnp.stack([w, w]) for w in make_params()]),
+    "grad": lambda step: xs.grad(total(step))(make_params()),
+    "another jitted function": lambda step: xs.jit(total(step))(make_params()),
+    "another thread": call_in_thread,
+    "disabled": call_disabled,
+}
+
+
+@pytest.mark.parametrize("place", UNWATCHED)
+def test_calls_that_cannot_be_watched_are_explained(place: str) -> None:
+    step = make_step()
+    for _ in range(2):  # the second time the step is traced already
+        with xs.watch_values(step) as watched:
+            UNWATCHED[place](step)
+        assert "no call was watched\nnote: " in str(watched) and place in str(watched)
+        assert watched.history.calls == 0 and place in watched.history.notes[-1]
+        with xs.watch_values(step) as both:
+            train(step, 2)
+            UNWATCHED[place](step)
+        assert both.history.calls == 2
+        assert place in str(both)
 
 
 def test_a_series_keeps_its_bound_and_its_order() -> None:

@@ -49,6 +49,8 @@ def main(fault: str, address: str, count: int, number: int) -> None:
             y = xs.numpy.cos(y)
         return y.sum()
 
+    if fault == "elsewhere" and is_faulty:
+        time.sleep(200)
     for _ in range(3):
         float(summed(x))
     print("working", time.monotonic(), flush=True)

@@ -18,6 +18,12 @@ FAULTS = {
     "another jaxlib": (2, 0, "DistributedError", "has jaxlib 0.9.9, and process 0"),
     "a taken port": (2, 0, "DistributedError", "is taken, by another job or another program"),
     "another program": (2, 0, "ProgramMismatchError", "stablehlo.cosine"),
+    "elsewhere": (
+        2,
+        0,
+        "PeerAbsentError",
+        "has waited 3 s for process 1 to come to the program summed at ",
+    ),
     "killed": (2, 0, "PeerLostError", "has ended without leaving the job"),
     "stopped": (2, 0, "process ends", "has given no sign of life for"),
     "the coordinator killed": (2, 1, "CoordinatorLostError", "in process 0, is gone"),
@@ -26,6 +32,8 @@ FAULTS = {
     "an end": (2, 0, "PeerLostError", "left the job while this process still computes with it"),
     "killed while the others sleep": (2, 0, "process ends", "The main thread cannot be reached"),
 }
+#: Settings of the job of a fault.
+ENVIRONMENT = {"elsewhere": {"XLASCOPE_PROGRAM_WAIT_SECONDS": "3"}}
 
 
 @pytest.mark.slow
@@ -35,7 +43,7 @@ def test_a_fault_is_an_error_of_the_others(fault, record_property):
     address = free_address()
     began = time.monotonic()
     commands = [[sys.executable, "-P", PROGRAM, fault, address, str(count), str(number)] for number in range(count)]
-    ended = run_job(commands, {})[observer]
+    ended = run_job(commands, ENVIRONMENT.get(fault, {}))[observer]
     working = [float(line.split()[1]) for line in ended.out.splitlines() if line.startswith("working")]
     since = began + ended.seconds - (working[0] if working else began)
     record_property("seconds", since)

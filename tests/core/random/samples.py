@@ -90,6 +90,8 @@ def integers(lib, random, wide):
     yield "randint uint8, everything", random.randint(key, (300,), 0, 256, "uint8")
     yield "randint beyond the dtype", random.randint(key, (50,), -1000, 1000, "int8")
     yield "randint with limits as arrays", random.randint(key, (2, 3), np.array([0, 10, 20]), np.array([[5], [100]]))
+    for low, high in [(0.0, 5.5), (0, 1e6), (-2.7, 2.7), (0, 1e10), (False, True), (0, np.float16(7.9)), (-1e20, 1e20)]:
+        yield f"randint {low} to {high}", random.randint(key, (50,), low, high)
     for p in (0.5, 0.1, 0.0, 1.0):
         yield f"bernoulli {p}", random.bernoulli(key, p, (50,))
     yield "bernoulli of an array", random.bernoulli(key, np.array([0.1, 0.5, 0.9], "float32"))

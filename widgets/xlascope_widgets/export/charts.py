@@ -20,7 +20,7 @@ from xlascope.records.plain import plain
 
 from ..program_store import ProgramState, ProgramStore
 
-COLOURS = {"forward": "#2f6fde", "tangent": "#7a5bd1", "backward": "#c0541b", "": "#9aa5b5"}
+COLOURS = {"forward": "#2f6fde", "tangent": "#54309c", "backward": "#c0541b", "": "#9aa5b5"}
 INK, RULE = "#5d6878", "#e3e6eb"
 #: The maximum number of bars, the largest first; the others are summed in one bar.
 MAX_BARS = 24

@@ -15,7 +15,7 @@ from ..program_store import ProgramState, ProgramStore
 
 #: Fill colours on which black text is readable; kernels cycle through them.
 COLOURS = ("#dbe7fb", "#fde3d3", "#e2f2df", "#efe1f7", "#fdf3c8", "#d8f1f0", "#f9dbe6", "#e6e6e0", "#d5dcf4", "#f6e0c0")
-PASSES = {"forward": "#2f6fde", "backward": "#c0541b", "tangent": "#7a5bd1"}
+PASSES = {"forward": "#2f6fde", "backward": "#c0541b", "tangent": "#54309c"}
 SIGNS = {"+": ("#d7f0dd", "added"), "-": ("#fbd9d6", "removed"), "~": ("#dbe7fb", "changed"), "=": ("#ffffff", "")}
 
 NO_GRAPHVIZ = (

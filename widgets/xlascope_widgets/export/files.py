@@ -10,6 +10,7 @@ from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 from xlascope.records.store import write_whole
 
+from ..job_page import job_page_html
 from ..offline_page import page_html
 from ..picture import static_picture
 from ..png import render_png
@@ -20,7 +21,7 @@ from .dot import dot_source, render_pdf
 Shown = Sequence[Record] | Diff
 
 _WRITERS: dict[str, Callable[[ProgramStore], bytes]] = {
-    ".html": lambda store: page_html(store).encode(),
+    ".html": lambda store: (page_html(store) if store.job is None else job_page_html(store.job)).encode(),
     ".svg": lambda store: static_picture(store).encode(),
     ".png": lambda store: render_png(static_picture(store)),
     ".dot": lambda store: dot_source(store).encode(),

@@ -52,7 +52,8 @@ class Timing:
     """Interleaved measurements of both programs: seconds per call, and the ratio of the second to the first.
 
     ``ratio`` is the median over rounds of after ÷ before; it lies between ``low`` and ``high`` with a confidence of at
-    least 99 %. With fewer than eight rounds no such bounds exist, and they are 0 and infinity.
+    least 99 %. With fewer than eight rounds no such bounds exist, and they are 0 and infinity. ``calls`` is the number
+    of calls of each in all rounds together, (0, 0) where it is unknown.
     """
 
     before: tuple[float, ...]
@@ -61,6 +62,14 @@ class Timing:
     low: float
     high: float
     source: str
+    calls: tuple[int, int] = (0, 0)
+
+    @property
+    def rounds_text(self) -> str:
+        """Return the number of rounds and of calls as text."""
+        rounds = len(self.before)
+        text = f"{rounds} round{'s' * (rounds != 1)} of both in turn"
+        return f"{text}, {self.calls[0]:,} and {self.calls[1]:,} calls" if any(self.calls) else text
 
     @property
     def within_noise(self) -> bool:

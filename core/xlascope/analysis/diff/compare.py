@@ -21,7 +21,8 @@ class Diff:
     """Differences between two programs: ``before`` and ``after`` are their records, ``labels`` their names.
 
     ``equations`` holds every equation of both in their common order, ``kernels`` every kernel, ``numbers`` the
-    costs of both; ``timing`` is set when both were measured interleaved.
+    costs of both; ``timing`` is set when both were measured interleaved. If that was asked for and did not happen,
+    ``unmeasured`` says why.
     """
 
     before: tuple[Record, ...]
@@ -31,6 +32,7 @@ class Diff:
     kernels: tuple[KernelChange, ...]
     numbers: tuple[Number, ...]
     timing: Timing | None = None
+    unmeasured: str = ""
 
     def text(self) -> str:
         """Return the differences as text: for terminals, pull requests and screen readers."""
@@ -42,6 +44,7 @@ class Diff:
             *text.kernel_lines(self.kernels),
             *text.number_lines(self.numbers, self.labels),
             *text.timing_lines(self.timing, self.labels),
+            *([f"not measured: {self.unmeasured}"] if self.unmeasured else []),
         ]
         return "\n".join(parts)
 
@@ -50,7 +53,7 @@ class Diff:
         result: dict[str, Any] = {"xlascope_diff": VERSION, "labels": list(self.labels)}
         for side in ("before", "after"):
             result[side] = [to_json(record) for record in getattr(self, side)]
-        for part in ("equations", "kernels", "numbers", "timing"):
+        for part in ("equations", "kernels", "numbers", "timing", "unmeasured"):
             result[part] = to_json_value(getattr(self, part))
         return result
 
@@ -61,12 +64,13 @@ def compare(
     *,
     labels: tuple[str, str] = ("before", "after"),
     timing: Timing | None = None,
+    unmeasured: str = "",
 ) -> Diff:
     """Return the differences between the programs of two lists of records: the first traced program of each.
 
     Equations are matched by the text of their source line, then by what they do, in order. Kernels are compared
-    when both programs were compiled. ``timing`` is a result of :func:`~xlascope.analysis.diff.compare_timings`.
-    Raises ValueError when either holds no ``Traced`` record.
+    when both programs were compiled. ``timing`` is a result of :func:`~xlascope.analysis.diff.compare_timings`,
+    ``unmeasured`` says why there is none. Raises ValueError when either holds no ``Traced`` record.
     """
     traced = [_first(Traced, item) for item in (before, after)]
     for label, program in zip(labels, traced, strict=True):
@@ -77,7 +81,7 @@ def compare(
     compiled = _first(Compiled, before), _first(Compiled, after)
     kernels = compare_kernels(compiled[0], compiled[1], equations) if compiled[0] and compiled[1] else ()
     numbers = tuple(_iter_numbers(before, after))
-    return Diff(tuple(before), tuple(after), labels, equations, kernels, numbers, timing)
+    return Diff(tuple(before), tuple(after), labels, equations, kernels, numbers, timing, unmeasured)
 
 
 def _first(kind: type[R], records: Iterable[Record]) -> R | None:

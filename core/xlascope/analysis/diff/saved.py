@@ -43,7 +43,13 @@ def diff_from_json(data: dict[str, Any]) -> Diff:
     if not all(isinstance(side, list) for side in sides):
         raise ValueError("before and after: expected lists of records")
     before, after = ([from_json(item) for item in side or ()] for side in sides)
-    return compare(before, after, labels=(labels[0], labels[1]), timing=_timing_from_json(data.get("timing")))
+    return compare(
+        before,
+        after,
+        labels=(labels[0], labels[1]),
+        timing=_timing_from_json(data.get("timing")),
+        unmeasured=str(data.get("unmeasured", "")),
+    )
 
 
 def _timing_from_json(data: Any) -> Timing | None:
@@ -51,6 +57,7 @@ def _timing_from_json(data: Any) -> Timing | None:
         return None
     try:
         sides = [[float(value) for value in data[name]] for name in ("before", "after")]
-        return compare_timings(sides[0], sides[1], str(data["source"]))
-    except (KeyError, TypeError) as error:
+        first, second = data.get("calls", (0, 0))
+        return compare_timings(sides[0], sides[1], str(data["source"]), (int(first), int(second)))
+    except (AttributeError, KeyError, TypeError) as error:
         raise ValueError("timing: expected measurements of both programs") from error

@@ -113,7 +113,7 @@ def timing_lines(timing: Timing | None, labels: tuple[str, str]) -> Iterator[str
         low, middle, high = (value(quartile, "s") for quartile in quartiles(seconds))
         yield f"{label}: {middle} per call (median; half of the rounds between {low} and {high})"
     yield verdict(timing, labels)
-    yield f"({timing.source}, {len(timing.before)} rounds of both in turn)"
+    yield f"({timing.rounds_text}; {timing.source})"
 
 
 def verdict(timing: Timing, labels: tuple[str, str]) -> str:

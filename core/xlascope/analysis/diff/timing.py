@@ -12,10 +12,13 @@ from .changes import Timing
 ERROR_PROBABILITY = 0.01
 
 
-def compare_timings(before: Sequence[float], after: Sequence[float], source: str) -> Timing:
+def compare_timings(
+    before: Sequence[float], after: Sequence[float], source: str, calls: tuple[int, int] = (0, 0)
+) -> Timing:
     """Return the comparison of paired rounds; round i measured both programs in succession, in seconds per call.
 
-    Raises ValueError unless both have the same number of rounds, at least one.
+    ``calls`` is the number of calls of each in all rounds. Raises ValueError unless both have the same number of
+    rounds, at least one.
 
     >>> after = [0.5, 0.5, 0.6, 0.5, 0.5, 0.6, 0.5, 0.5]
     >>> result = compare_timings([1.0, 1.1, 1.0, 0.9, 1.0, 1.2, 1.0, 1.0], after, "host clock")
@@ -27,7 +30,7 @@ def compare_timings(before: Sequence[float], after: Sequence[float], source: str
     ratios = sorted(b / max(a, 1e-12) for a, b in zip(before, after, strict=True))
     rank = _find_rank(len(ratios))
     low, high = (ratios[rank], ratios[-1 - rank]) if rank is not None else (0.0, math.inf)
-    return Timing(tuple(before), tuple(after), median(ratios), low, high, source)
+    return Timing(tuple(before), tuple(after), median(ratios), low, high, source, calls)
 
 
 def quartiles(seconds: Sequence[float]) -> tuple[float, float, float]:

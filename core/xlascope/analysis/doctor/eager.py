@@ -6,12 +6,18 @@ from collections.abc import Iterator
 
 from ...records import Finding, Measure
 from ..diff.timing import quartiles
-from ..formatting import plural, seconds
+from ..formatting import percent, plural, seconds
 from .evidence import Evidence
-from .rule import CLOCK, COUNT, MIN_FINDING_SECONDS, MIN_FINDING_SHARE
+from .rule import CLOCK, COUNT, MIN_FINDING_SECONDS, MIN_FINDING_SHARE, MIN_FINDING_TOTAL_SECONDS, PROFILER
 
 #: Minimum number of operations of a call that jit would save, and of values fetched in a call.
 MIN_OPERATIONS, MIN_FETCHES = 10, 10
+#: Of a cell's loop: the least number of waits for a call, and the part of the time in them.
+MIN_WAITED_SHARE, MIN_WAITED_PART = 0.8, 0.1
+_DO_NOT_FETCH = (
+    "leave values on the device and fetch them once after the loop, or every hundredth iteration; a condition on one "
+    "becomes lax.while_loop, lax.cond or jnp.where"
+)
 #: Minimum number of float64 values that are rounded.
 MIN_ROUNDED_VALUES = 100
 
@@ -46,6 +52,7 @@ def find_eager_calls(evidence: Evidence) -> Iterator[Finding]:
 
 def find_fetches(evidence: Evidence) -> Iterator[Finding]:
     """Find a loop that fetches a value from the device in each iteration, and waits for it."""
+    yield from find_fetches_of_cell(evidence)
     eager = evidence.eager
     if eager is None or eager.fetches < MIN_FETCHES:
         return
@@ -57,8 +64,7 @@ def find_fetches(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         "fetched in a loop",
         f"a value is fetched to the host {eager.fetches:,} times a call, and Python waits for it: {part} each time",
-        "leave values on the device and fetch them once after the loop, or every hundredth iteration; a condition on "
-        "one becomes lax.while_loop, lax.cond or jnp.where",
+        _DO_NOT_FETCH,
         share,
         eager.fetch_seconds,
         eager.fetch_line,
@@ -68,6 +74,45 @@ def find_fetches(evidence: Evidence) -> Iterator[Finding]:
             Measure("values fetched per call", eager.fetches, "", COUNT),
             Measure("time in fetching per call", eager.fetch_seconds, "s", CLOCK),
             Measure("time per call as written", written, "s", CLOCK),
+        ),
+    )
+
+
+def find_fetches_of_cell(evidence: Evidence) -> Iterator[Finding]:
+    """Find a cell's loop that waits for a result in each iteration while the device has nothing to do.
+
+    A wait alone is none: it costs nothing while the device computes. So the time on the device has to be known, and
+    what counts is when it is idle; building programs is left out.
+    """
+    cell, number = evidence.cell, evidence.traced.program
+    if cell is None:
+        return
+    calls = sum(part.count for part in cell.parts if part.activity == "dispatch" and part.program == number)
+    waits = next((part for part in cell.parts if part.activity == "wait"), None)
+    working = sum(share.seconds for share in cell.devices)
+    loop = cell.seconds - sum(part.seconds for part in cell.parts if part.activity in ("trace", "lower", "compile"))
+    if waits is None or waits.count < MIN_FETCHES or waits.count < MIN_WAITED_SHARE * calls or not calls:
+        return
+    if all(share.program != number for share in cell.devices) or loop <= 0:
+        return
+    idle = min(1 - working / loop, 1.0)
+    if idle < MIN_FINDING_SHARE or idle * loop < MIN_FINDING_TOTAL_SECONDS or waits.seconds < MIN_WAITED_PART * loop:
+        return
+    per_wait, per_call = seconds(waits.seconds / waits.count), seconds(loop / calls)
+    yield Finding(
+        "fetched in a loop",
+        f"a value is fetched to the host in every iteration, and Python waits for it, {per_wait} of {per_call}: "
+        f"{plural(waits.count, 'wait')} in {plural(calls, 'call')}; the device is idle for {percent(idle)} of the time",
+        _DO_NOT_FETCH,
+        idle,
+        idle * loop / calls,
+        waits.source,
+        "",
+        None,
+        (
+            Measure("waits for results", waits.count, "", COUNT),
+            Measure("time in waiting", waits.seconds, "s", CLOCK),
+            Measure("time in which the device worked", working, "s", PROFILER),
         ),
     )
 

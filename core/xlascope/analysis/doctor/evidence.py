@@ -21,6 +21,7 @@ from ...records import (
     Lowered,
     Record,
     SourceRange,
+    TimeAccount,
     Traced,
     Variable,
 )
@@ -107,7 +108,8 @@ class Evidence:
     """Records of one program and data derived from them; a rule finds nothing if a record that it needs is None.
 
     ``retraces`` are the avoidable traces of its function, newest first. ``copied`` and ``narrowed`` are about its
-    NumPy arguments, ``eager`` is the call as written if the function is not jitted.
+    NumPy arguments, ``eager`` is the call as written if the function is not jitted. ``cell`` is the account of the
+    cell, or of the script, that calls it.
     """
 
     traced: Traced
@@ -119,6 +121,7 @@ class Evidence:
     copied: Copied | None = None
     eager: EagerCall | None = None
     narrowed: Narrowed | None = None
+    cell: TimeAccount | None = None
 
     @classmethod
     def of(
@@ -128,6 +131,7 @@ class Evidence:
         copied: Copied | None = None,
         eager: EagerCall | None = None,
         narrowed: Narrowed | None = None,
+        cell: TimeAccount | None = None,
     ) -> Evidence | None:
         """Return the evidence in one program's records, or None if no trace is among them.
 
@@ -137,7 +141,7 @@ class Evidence:
         if stages.traced is None:
             return None
         parts = stages.traced, stages.compiled, stages.executed, stages.ceilings, stages.lowered
-        return cls(*parts, retraces, copied, eager, narrowed)
+        return cls(*parts, retraces, copied, eager, narrowed, cell)
 
     @cached_property
     def account(self) -> CallTimes | None:

@@ -40,7 +40,8 @@ RULES = (
     ),
     Rule(
         "fetched in a loop",
-        f"{eager.MIN_FETCHES} values a call; {percent(MIN_FINDING_SHARE)} of it and {seconds(MIN_FINDING_SECONDS)}",
+        f"{eager.MIN_FETCHES} values a call; {percent(MIN_FINDING_SHARE)} of it and {seconds(MIN_FINDING_SECONDS)}; "
+        f"in a cell, {percent(eager.MIN_WAITED_SHARE)} of its calls, with an idle device",
         eager.find_fetches,
     ),
     Rule(

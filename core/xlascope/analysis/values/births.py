@@ -99,6 +99,28 @@ class ValueFlow:
         return [_earliest(alternatives) for alternatives in zip(*outputs, strict=True)]
 
 
+def find_differentiated(flow: ValueFlow, equation: Equation) -> str:
+    """Return the operation whose derivative an equation computes, or whose slope; ``""`` for none.
+
+    A slope is what a forward pass computes only for the backward one: an equation there that transposes another
+    equation multiplies by it.
+    """
+    if equation.role != "forward":
+        forward = None if equation.transposes is None else flow.places.get(equation.transposes)
+        return "" if forward is None else forward.equation.operation
+    consumers = [
+        other
+        for other, _ in flow.places.values()
+        if other.path.parent == equation.path.parent and set(other.inputs) & set(equation.outputs)
+    ]
+    transposed = {consumer.transposes for consumer in consumers if consumer.role == "backward"}
+    if len(transposed) != 1 or any(consumer.role != "backward" for consumer in consumers):
+        return ""
+    (path,) = transposed
+    forward = None if path is None or path == equation.path else flow.places.get(path)
+    return "" if forward is None else forward.equation.operation
+
+
 def moment(path: EquationPath, iterations: Sequence[int], loops: Sequence[bool]) -> Moment:
     """Return when the equation at ``path`` ran.
 

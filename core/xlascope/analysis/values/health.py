@@ -31,8 +31,8 @@ PROBED = "values of one call"
 HALF_PRECISION = ("float16", "bfloat16", "float8")
 #: Share of a gradient's elements that become zero or subnormal by an equation.
 MIN_UNDERFLOW_SHARE = 0.3
-#: Factor per layer, number of layers, and root mean square from which a change of scale matters.
-MIN_FACTOR_PER_LAYER, MIN_LAYERS = 10.0, 4
+#: Factor per layer, factor over all layers, and number of layers from which a change of scale matters.
+MIN_FACTOR_PER_LAYER, MIN_TOTAL_FACTOR, MIN_LAYERS = 10.0, 1e6, 4
 #: Share of zeros in a result of relu.
 MIN_DEAD_SHARE = 0.95
 #: Sum of squared probabilities, on average over the rows of a softmax: 1 where each row has one probability of 1.
@@ -40,14 +40,15 @@ MIN_CONCENTRATION = 0.999
 
 #: The rules about births, which the doctor evaluates on every call whose results are known.
 BIRTH_RULES = ("NaN born", "infinity born", "overflow in half precision")
+_DEPTH_WORDS = f"a factor of {MIN_FACTOR_PER_LAYER:g} per layer, or {MIN_TOTAL_FACTOR:g} in all; {MIN_LAYERS} layers"
 #: What the rules need, by their names.
 VALUE_RULES = {
     "NaN born": "a result that holds NaN",
     "infinity born": "a result that holds infinity",
     "overflow in half precision": "infinity in float16, bfloat16 or float8",
     "underflow": f"{percent(MIN_UNDERFLOW_SHARE)} of a gradient lost in half precision",
-    "gradients by depth": f"a factor of {MIN_FACTOR_PER_LAYER:g} per layer, {MIN_LAYERS} layers",
-    "scale by depth": f"a factor of {MIN_FACTOR_PER_LAYER:g} per layer, {MIN_LAYERS} layers",
+    "gradients by depth": _DEPTH_WORDS,
+    "scale by depth": _DEPTH_WORDS,
     "dead units": f"{percent(MIN_DEAD_SHARE)} of a relu's results",
     "saturated softmax": f"squares of probabilities that sum to {MIN_CONCENTRATION:g}",
 }
@@ -91,6 +92,8 @@ def _find_births(births: Sequence[Birth]) -> Iterator[Finding]:
         )
         if is_half:
             action = "scale the loss or the values down, or compute this in float32 (bfloat16 has float32's range)"
+        if birth.kind == "inf" and birth.operation == "div":
+            action = _ACTIONS.get(birth.sentence.rpartition("in the derivative of ")[2], action)
         if birth.is_argument:
             action = "look at where that argument was made; in a loop xlascope.watch_values finds the step"
         where = "".join(f" in iteration {number}" for number in birth.iterations[-1:])
@@ -149,11 +152,14 @@ def _find_scale_by_depth(flow: ValueFlow) -> Iterator[Finding]:
     for key, values in groups.items():
         sizes = [value.statistics.root_mean_square or 0.0 for value in values if value.statistics is not None]
         factor = _factor_per_layer(sizes)
-        if factor is None or 1 / MIN_FACTOR_PER_LAYER < factor < MIN_FACTOR_PER_LAYER:
+        if factor is None:
+            continue
+        step, total = abs(math.log(factor)), abs(math.log(factor)) * (len(sizes) - 1)
+        if step < math.log(MIN_FACTOR_PER_LAYER) and total < math.log(MIN_TOTAL_FACTOR):
             continue
         is_gradient = key[1] != "forward"
         what = "gradient" if is_gradient else "value"
-        change = f"shrink {1 / factor:,.0f} times" if factor < 1 else f"grow {factor:,.0f} times"
+        change = f"shrink {_times(1 / factor)}" if factor < 1 else f"grow {_times(factor)}"
         yield _make_finding(
             "gradients by depth" if is_gradient else "scale by depth",
             f"The {what}s {change} from layer to layer, over {len(sizes)} layers: their root mean square goes from "
@@ -164,6 +170,10 @@ def _find_scale_by_depth(flow: ValueFlow) -> Iterator[Finding]:
             values[0].source,
             values[-1].path,
         )
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.0f} times" if factor >= 10 else f"{factor:.2g} times"
 
 
 def _factor_per_layer(sizes: Sequence[float]) -> float | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ...records import Traced, ValueCurve, ValueHistory
 from ..formatting import percent, plural, seconds
+from .sparklines import MAX_BARS, sparkline
 
-#: The largest number of curves in the text, and of bars of each.
-MAX_CURVES, MAX_BARS = 30, 24
-_BARS = "▁▂▃▄▅▆▇█"
+#: The largest number of curves in the text.
+MAX_CURVES = 30
 
 
 def history_text(history: ValueHistory, traced: Traced | None = None) -> str:
@@ -27,7 +26,7 @@ def _lines(history: ValueHistory, traced: Traced | None) -> Iterator[str]:
     yield f"{history.function}: {plural(history.calls, 'call')}, {plural(history.sampled, 'sample')}, {state}"
     if history.bad_step is not None:
         yield f"step {history.bad_step:,}: {bad_words(history, traced)}"
-    rows = [(_title(curve), _sparkline(curve.numbers), _range(curve)) for curve in history.curves if curve.numbers]
+    rows = [(_title(curve), sparkline(curve.numbers), _range(curve)) for curve in history.curves if curve.numbers]
     width = max((len(title) for title, _, _ in rows), default=0)
     for title, bars, span in rows[:MAX_CURVES]:
         yield f"  {title.ljust(width)}  {bars.ljust(MAX_BARS)}  {span}"
@@ -71,19 +70,3 @@ def _range(curve: ValueCurve) -> str:
     if curve.kind == "zeros":
         return f"{percent(first)} to {percent(last)}"
     return f"{first:.4g} to {last:.4g}"
-
-
-def _sparkline(numbers: Sequence[float]) -> str:
-    """Return bars, of the logarithm where the numbers are positive and span more than a factor of ten."""
-    chosen = [numbers[len(numbers) * index // MAX_BARS] for index in range(min(MAX_BARS, len(numbers)))]
-    if len(numbers) <= MAX_BARS:
-        chosen = list(numbers)
-    finite = [number for number in chosen if math.isfinite(number)]
-    if not finite:
-        return "×" * len(chosen)
-    low, high = min(finite), max(finite)
-    if low > 0 and high > 10 * low:
-        chosen = [math.log(number) if math.isfinite(number) else number for number in chosen]
-        low, high = math.log(low), math.log(high)
-    scale = (len(_BARS) - 1) / (high - low) if high > low else 0.0
-    return "".join(_BARS[round((number - low) * scale)] if math.isfinite(number) else "×" for number in chosen)

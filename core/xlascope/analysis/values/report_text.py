@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 
 from ...records import ProbedValue, SourceRange, Traced, ValueReport, ValueStatistics
 from ...records.programs import Variable
 from ..formatting import percent, plural, seconds
+from .depth import list_layers
 from .health import VALUE_RULES
+from .sparklines import sparkline
 
 #: Maximum number of values in the table.
 MAX_ROWS = 40
+#: The least number of layers whose sizes are listed by depth.
+MIN_DEPTH = 4
 
 
-def report_text(report: ValueReport, traced: Traced) -> str:
-    """Return the report as text: results, births with their operands, findings, a table of values, and the cost."""
-    return "\n".join(_lines(report, traced))
+def report_text(report: ValueReport, traced: Traced, *, table: bool = True) -> str:
+    """Return the report as text: results, births with their operands, findings, sizes by depth, values, and the cost.
+
+    Without ``table`` the table of values is left out.
+    """
+    return "\n".join(_lines(report, traced, table))
 
 
-def _lines(report: ValueReport, traced: Traced) -> Iterator[str]:
+def _lines(report: ValueReport, traced: Traced, table: bool) -> Iterator[str]:
     yield f"{report.function}: {_summary(report)}"
     for birth in report.births:
         title = _birth_title(birth.kind, birth.is_argument, birth.reaches_results)
@@ -31,7 +39,9 @@ def _lines(report: ValueReport, traced: Traced) -> Iterator[str]:
         yield f"   do: {finding.action}"
     if not report.findings:
         yield f"no finding, by {len(VALUE_RULES)} rules about values"
-    yield from _table(report, traced)
+    yield from _depth(report, traced)
+    if table:
+        yield from _table(report, traced)
     yield _cost(report)
     yield from (f"note: {note}" for note in report.notes)
 
@@ -86,6 +96,20 @@ def _statistics_text(stats: ValueStatistics | None) -> str:
     return f", {', '.join(parts)}"
 
 
+def _depth(report: ValueReport, traced: Traced) -> Iterator[str]:
+    """Yield a bar for each layer, of the size of its activations and of its gradients; nothing for few layers."""
+    layers = list_layers(traced.jaxpr, report.values)
+    if len(layers) < MIN_DEPTH:
+        return
+    yield f"root mean square by layer, {len(layers)} layers, from the first to the last:"
+    for name, sizes in (
+        ("activations", [layer.activation for layer in layers if layer.activation is not None]),
+        ("gradients", [layer.gradient for layer in layers if layer.gradient is not None]),
+    ):
+        if sizes:
+            yield f"  {name:11}  {sparkline(sizes, spans_decade=True)}  {sizes[0]:.3g} to {sizes[-1]:.3g}"
+
+
 def _table(report: ValueReport, traced: Traced) -> Iterator[str]:
     """Yield a table of the values with statistics, or the ranges of all; nothing where a birth says enough."""
     values = [value for value in report.values if value.position == "result"]
@@ -125,4 +149,8 @@ def _equality(report: ValueReport) -> str:
     total = len(report.results)
     if report.equal_results >= total and not report.difference:
         return "; results equal the program's own to the bit"
+    if not report.difference:
+        return "; finite results equal the program's own"
+    if math.isinf(report.difference):
+        return "; NaN and infinity are in other elements than in the program's own results"
     return f"; results differ from the program's own by {report.difference:.2g} of the largest at most"

@@ -90,7 +90,30 @@ def _product(case: BirthCase) -> str:
     for first, second in ((0, 1), (1, 0)):
         if case.count(first, "zeros") and case.count(second, "infs"):
             return f"0 · inf: {_share(case, second, 'infs', 'infinite')}"
-    return ""
+    return _overflowing_products(case)
+
+
+def _overflowing_products(case: BirthCase) -> str:
+    """Return that products overflowed on both sides of 0 before they were added; ``""`` unless they can have."""
+    reaches = [_reach(case.statistics(index)) for index in (0, 1)]
+    largest = _largest_number(case.dtype)
+    if case.equation.operation == "mul" or None in reaches or largest is None:
+        return ""
+    first, second = (reach or 0.0 for reach in reaches)
+    size = max(reached.elements for reached in map(case.statistics, (0, 1)) if reached is not None)
+    if any(case.count(index, "infs") for index in (0, 1)) or first * second * size < largest:
+        return ""
+    return (
+        f"{case.equation.operation} exceeds {_largest_words(case.dtype)}, up and down: inf - inf "
+        f"(its operands reach {first:.4g} and {second:.4g})"
+    )
+
+
+def _reach(statistics: ValueStatistics | None) -> float | None:
+    """Return the largest magnitude of finite elements."""
+    if statistics is None or statistics.minimum is None or statistics.maximum is None:
+        return None
+    return max(abs(statistics.minimum), abs(statistics.maximum))
 
 
 def _difference(case: BirthCase) -> str:
@@ -161,22 +184,28 @@ def _infinite_operands(case: BirthCase) -> str:
 
 
 def _overflow(case: BirthCase) -> str:
-    magnitudes = [
-        max(abs(bound) for bound in (statistics.minimum, statistics.maximum) if bound is not None)
-        for statistics in (operand.statistics for operand in case.operands.values())
-        if statistics is not None and statistics.minimum is not None
-    ]
+    reaches = [_reach(operand.statistics) for operand in case.operands.values()]
+    magnitudes = [reach for reach in reaches if reach is not None]
     reach = f" (its operands reach {max(magnitudes):.4g})" if magnitudes else ""
     return f"{case.equation.operation} exceeds {_largest_words(case.dtype)}{reach}"
 
 
 def _largest_words(dtype: str) -> str:
-    name = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+    largest = _largest_number(dtype)
+    return f"the largest {_part_dtype(dtype)}" + ("" if largest is None else f", {largest:.5g}")
+
+
+def _part_dtype(dtype: str) -> str:
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
+def _largest_number(dtype: str) -> float | None:
+    """Return the largest finite number of a dtype, of complex ones of a part; None if it is no dtype of floats."""
     try:
-        limits: Any = ml_dtypes.finfo(name)  # type: ignore[no-untyped-call]
-        return f"the largest {name}, {float(limits.max):.5g}"
+        limits: Any = ml_dtypes.finfo(_part_dtype(dtype))  # type: ignore[no-untyped-call]
+        return float(limits.max)
     except (TypeError, ValueError):
-        return f"the largest {name}"
+        return None
 
 
 _DESCRIPTIONS: dict[str, Callable[[BirthCase], str]] = {

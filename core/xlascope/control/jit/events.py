@@ -30,6 +30,19 @@ dispatch_listeners: list[Callable[[int, Any], None]] = []
 #: came through Python, on its thread and just before it runs: donated arguments still have their memory.
 call_listeners: list[Callable[[Any, tuple[Any, ...], dict[str, Any]], None]] = []
 
+#: Listeners that get the Python side of a jitted function that is called but not run as a program: in another trace,
+#: of which the call becomes a part, or while jit is disabled.
+unrun_call_listeners: list[Callable[[Any], None]] = []
+
+
+def notify_unrun_call(jitted: Any) -> None:
+    """Call each listener to calls that run no program with the Python side of one; their exceptions are logged."""
+    for listener in tuple(unrun_call_listeners):
+        try:
+            listener(jitted)
+        except Exception:
+            _log.exception("telling of a call in another trace failed")
+
 
 def notify_call(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Call each call listener with the Python side and the arguments of a call; exceptions of listeners are logged."""

@@ -13,6 +13,7 @@ from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...xla.execution.call_cache import make_pjit
 from .arguments import JitOptions, complete_options
+from .events import notify_unrun_call, unrun_call_listeners
 from .jitted import Jitted
 from .stages import Lowered, Traced
 
@@ -31,7 +32,7 @@ def jit_function(function: Callable[..., Any], options: JitOptions) -> Any:
     options = complete_options(function, options)
     jitted = Jitted(function, options)
     cache_miss = api_boundary(jitted.cache_miss if jitted.static_arg_cache is None else jitted.cache_miss_with_statics)
-    direct = _UncompiledCall(function, cache_miss)
+    direct = _UncompiledCall(jitted, cache_miss)
     wrapped = make_pjit(jitted.name, direct, cache_miss, options.static_argnums, options.static_argnames, options)
     functools.update_wrapper(wrapped, function)
     wrapped._jitted = jitted
@@ -60,19 +61,23 @@ def jit_normalized(static_argnums: int | tuple[int, ...]) -> Callable[[F], F]:
 class _UncompiledCall:
     """Function that jaxlib calls if jit is disabled.
 
-    It runs ``function`` as Python if ``disable_jit`` is set here; else, since jaxlib reads jax's setting in a process
+    It runs its function as Python if ``disable_jit`` is set here; else, since jaxlib reads jax's setting in a process
     with jax, it calls ``cache_miss``.
     """
 
-    def __init__(self, function: Callable[..., Any], cache_miss: Callable[..., Any]) -> None:
-        self._function, self._cache_miss = function, cache_miss
-        self.__wrapped__ = function  # jaxlib takes the signature from here
+    def __init__(self, jitted: Jitted, cache_miss: Callable[..., Any]) -> None:
+        self._jitted, self._cache_miss = jitted, cache_miss
+        self.__wrapped__ = jitted.function  # jaxlib takes the signature from here
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs) if disable_jit.value else self._cache_miss(*args, **kwargs)[0]
+        if not disable_jit.value:
+            return self._cache_miss(*args, **kwargs)[0]
+        if unrun_call_listeners:
+            notify_unrun_call(self._jitted)
+        return self._jitted.function(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return repr(self._function)
+        return repr(self._jitted.function)
 
 
 class _JitMethods:

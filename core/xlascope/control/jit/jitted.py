@@ -36,9 +36,11 @@ from .events import (
     has_listeners,
     notify_call,
     notify_dispatch,
+    notify_unrun_call,
     report_cache_miss,
     report_trace,
     report_trace_failure,
+    unrun_call_listeners,
 )
 from .retrace_reasons import explain_retrace, is_of_library, record_function
 from .shardings import apply_in_shardings, constrain_operands, constrain_results, place_for_shardings
@@ -78,6 +80,8 @@ class Jitted:
         and whether jaxlib must not cache the call yet.
         """
         if disable_jit.value:  # beside jax, jaxlib reads jax's setting
+            if unrun_call_listeners:
+                notify_unrun_call(self)
             return self.function(*args, **kwargs), None, False
         arguments = self.split_arguments(args, kwargs)
         avals = self.avals(arguments)
@@ -117,6 +121,8 @@ class Jitted:
 
         ``traced`` is the traced function, ``arguments`` are those of the call.
         """
+        if unrun_call_listeners:
+            notify_unrun_call(self)
         program, operands = traced.program, constrain_operands(self.function, self.options, arguments)
         results = evaluate(program, *operands) if self.options.inline else bind_call(program, operands)
         return constrain_results(self.name, self.options, traced.out_structure, results)

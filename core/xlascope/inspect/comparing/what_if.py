@@ -87,10 +87,9 @@ def what_if(
         with after.error_context:
             new = _compile(after.program, resolved_target, watch)
         measured, why_not = _time_both(before, after, timings and resolved_target is None)
-        comparison = compare(old, new, labels=("as it is", after.words), timing=measured)
+        comparison = compare(old, new, labels=("as it is", after.words), timing=measured, unmeasured=why_not)
         platform = next(record.platform for record in new if isinstance(record, records.Compiled))
-        on_cpu = after.on_cpu if platform == "cpu" else ""
-        return WhatIf(comparison, note="\n".join(filter(None, [why_not, on_cpu])))
+        return WhatIf(comparison, note=after.on_cpu if platform == "cpu" else "")
 
     return run_or_start_job(answer, background)
 
@@ -115,6 +114,6 @@ def _time_both(before: Program, after: Variant, is_requested: bool) -> tuple[Tim
         return None, ""
     why = after.unmeasured or before.host.unmeasured() or after.program.host.unmeasured()
     if why:
-        return None, f"not measured: {why}"
+        return None, why
     with inspection():
         return time_interleaved(before.host.runner(), after.program.host.runner()), ""

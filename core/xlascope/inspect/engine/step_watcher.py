@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import logging
-import threading
+import struct
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import tree
 from ...analysis.values.watched import WatchedValue
-from ...control.jit.events import call_listeners, dispatch_listeners
+from ...control.jit.events import call_listeners, dispatch_listeners, unrun_call_listeners
 from ...control.jit.jit_function import jit_function
 from ...control.jit.jitted import Jitted
+from ...dtypes import dtype_kind
 from ...records import Birth, ValueReport
+from ...trace.jaxpr_trace import JaxprTrace
+from ...trace.state import STATE
+from ...transforms.batch_trace import BatchTrace
+from ...transforms.jvp_trace import JVPTrace
+from ...transforms.linear_trace import LinearTrace
 from ...xla.arrays.memory_check import available_bytes
 from ...xla.devices.backend import ArrayImpl, default_device
 from ..inspection_scope import inspecting, inspection
@@ -34,8 +41,17 @@ MAX_LOST_SHARE, MAX_LOSS_SHARE = 0.035, 0.01
 #: The numbers of calls whose arguments are held to find the one that went wrong: few more than lie between two losses
 #: that are read, because calls are slower where the memory of earlier ones is not free again.
 MIN_HELD_CALLS, MAX_HELD_CALLS, MAX_LOSS_STRIDE = 3, 66, 64
+#: The largest number of bytes of the arguments between two losses that are read, if these are more than four calls:
+#: about what a core's cache holds.
+MAX_CACHED_BYTES, MIN_LOSS_STRIDE_LIMIT = 1 << 20, 4
 #: The largest number of programs of the step whose twins are kept.
 MAX_PROGRAMS = 8
+_TRANSFORMATIONS = (
+    (BatchTrace, "vmap"),
+    (JVPTrace, "grad or jvp"),
+    (LinearTrace, "grad or linearize"),
+    (JaxprTrace, "another jitted function or a loop"),
+)
 
 
 class _UnreadLoss(NamedTuple):
@@ -53,6 +69,27 @@ class _Held(NamedTuple):
     kwargs: dict[str, Any]
 
 
+#: Functions that read scalars of a dtype from the memory of a CPU, a third of the time of numpy.asarray.
+_UNPACK = {
+    np.dtype(name): struct.Struct(f"={letter}").unpack for name, letter in (("f4", "f"), ("f8", "d"), ("f2", "e"))
+}
+
+
+def _read_scalar(x: Any) -> float:
+    unpack = _UNPACK.get(x.dtype)
+    if unpack is not None:
+        try:
+            return float(unpack(x)[0])
+        except (BufferError, TypeError, RuntimeError):  # it is not on a CPU, or on several
+            pass
+    return float(np.asarray(x))
+
+
+def _is_loss(x: Any) -> bool:
+    """Return whether a result is a floating-point scalar on a device."""
+    return isinstance(x, ArrayImpl) and not x.shape and dtype_kind(x.dtype) == "f"
+
+
 def _is_deleted(call: _Held) -> bool:
     """Return whether an argument of a call was deleted after it."""
     return any(isinstance(leaf, ArrayImpl) and leaf.is_deleted() for leaf in tree.leaves((call.args, call.kwargs)))
@@ -66,6 +103,9 @@ class StepWatcher:
     after samples, losses and that; ``called`` is the jitted function, if it is known already. The calls themselves are
     the program's own.
     """
+
+    #: Places of calls that cannot be watched, among others.
+    OTHER_THREAD, DISABLED = "another thread", "disable_jit"
 
     def __init__(
         self,
@@ -85,9 +125,14 @@ class StepWatcher:
         self.bad_kind = ""
         self.report: ValueReport | None = None
         self.notes: dict[str, None] = {}
+        #: Calls that were not watched, by where they were made.
+        self.unwatched: Counter[str] = Counter()
         self._probe, self._changed = probe, changed
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         self._began = self._paused = 0.0
+        #: The same by the processor time of the whole process, of which other processes take nothing: when the loop
+        #: began, the pauses included, and what samples took.
+        self._processor_began = self._processor_lost = 0.0
         self._called: Any = called
         self._steps: dict[int, SampledStep] = {}
         self._most_held = 0
@@ -97,9 +142,16 @@ class StepWatcher:
         self._last_good = -1
         self._pending: deque[_UnreadLoss] = deque(maxlen=1024)
         self._held: deque[_Held] = deque(maxlen=0)
-        #: The seconds of reading a loss, smoothed, and the number of calls between two that are read.
-        self._read_seconds = 1e-5
-        self._loss_stride = self._since_sample = 1
+        self._twin_processor_seconds = 0.0
+        #: The number of calls until when the processor time is not asked again.
+        self._patient_until = 0
+        #: The shortest recent seconds of reading a loss and from call to call; when a loss was read last.
+        self._read_seconds, self._period = 1e-5, 1.0
+        self._read_at, self._read_call = 0.0, 0
+        self._loss_stride, self._stride_limit = 1, MAX_LOSS_STRIDE
+        #: The number of the next calls of which nothing is read, and the number of calls before the latest sample.
+        self._skips = self._sampled_at = 0
+        self._loss_index = -1
         self._is_due = True
         #: The program of a call that came through Python and is not dispatched yet.
         self._python_call: int | None = None
@@ -111,11 +163,12 @@ class StepWatcher:
 
     def start(self) -> None:
         """Start watching."""
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         call_listeners.append(self.announce_call)
         dispatch_listeners.append(self._after_python_call)
+        unrun_call_listeners.append(self._count_unrun_call)
         add_listener(self._after_call)
-        self._began = time.perf_counter()
+        self._began, self._processor_began = self._now()
         self._watches_each_call = self.every == 1
         self.jitted.call_watchers += self._watches_each_call
         if self._called is not None:
@@ -130,12 +183,13 @@ class StepWatcher:
         if self.announce_call in call_listeners:
             call_listeners.remove(self.announce_call)
             dispatch_listeners.remove(self._after_python_call)
+            unrun_call_listeners.remove(self._count_unrun_call)
         results, self._unread_results = self._unread_results, None
         try:
-            self._add_loss(self.calls - 1, tree.leaves(results))
+            self._add_loss(self.calls - 1, results)
             self._read_losses(wait=True)
         finally:
-            self._end = time.perf_counter()
+            self._end, self._processor_end = self._now()
             self._held.clear()
             self._pending.clear()
 
@@ -146,16 +200,22 @@ class StepWatcher:
 
     @property
     def lost_share(self) -> float:
-        """Return the share of the loop's time that watching took, without compiling and searching."""
-        return min(self.lost_seconds / self.elapsed_seconds, 1.0)
+        """Return the share of the loop's time that watching took, without compiling and searching.
+
+        Of the shares by the clock and by the processor time it is the larger one.
+        """
+        processor = getattr(self, "_processor_end", time.process_time()) - self._processor_began
+        share = self._processor_lost / processor if processor > 0 else 0.0
+        return min(max(self.lost_seconds / self.elapsed_seconds, share), 1.0)
 
     # Before a call that comes through Python ------------------------------------------------------------------------
 
     def announce_call(self, jitted: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note a call that comes through Python, before it runs; measure it if that is due."""
-        if jitted is not self.jitted or threading.get_ident() != self._thread or inspecting():
+        if jitted is not self.jitted or inspecting() or self.is_broken:
             return
-        if self.is_broken:
+        if get_ident() != self._thread:
+            self.unwatched[self.OTHER_THREAD] += 1
             return
         try:
             self._watch(args, kwargs)
@@ -165,20 +225,26 @@ class StepWatcher:
             raise
 
     def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        began, processor = self._now()
+        paused = self._processor_began
         with inspection():
             call = trace_call(self._function(), args, kwargs)
+        seconds = time.perf_counter() - began
         self.sampled_step = self._steps.get(call.traced.number)
         if self.sampled_step is None:
             self._prepare(call)
         if self._is_due:
-            self._is_due = False
+            self._is_due, self._skips = False, 0
+            self.lost_seconds += 2 * seconds  # the call itself came through Python, too
             self._sample(call, args, kwargs)
+            self._twin_processor_seconds = time.process_time() - processor - (self._processor_began - paused)
+            self._processor_lost += self._twin_processor_seconds
         self._hold(args, kwargs)
         self._python_call = call.traced.number
 
     def _prepare(self, call: InspectedCall) -> None:
         """Build the twin for the program of a call."""
-        began = time.perf_counter()
+        began = self._now()
         while len(self._steps) >= MAX_PROGRAMS:
             del self._steps[next(iter(self._steps))]
         self.sampled_step = self._steps[call.traced.number] = SampledStep(call)
@@ -204,6 +270,7 @@ class StepWatcher:
         size = sum(int(getattr(leaf, "nbytes", 0)) for leaf in call.arguments.operands)
         room = int(MAX_FREE_MEMORY_SHARE * (available_bytes(default_device()) or 0) // max(size, 1))
         self._most_held = 0 if self._is_donating else min(room, MAX_HELD_CALLS)
+        self._stride_limit = min(max(MAX_CACHED_BYTES // max(size, 1), MIN_LOSS_STRIDE_LIMIT), MAX_LOSS_STRIDE)
         if not self._most_held:
             why = "are donated" if self._is_donating else "take more than 5 % of the free memory"
             self.notes[f"arguments {why}: where NaN is born is found only at a call that is sampled"] = None
@@ -223,7 +290,7 @@ class StepWatcher:
         self.lost_seconds += sample.seconds
         self.twin_seconds = sample.seconds
         self.sample_count += 1
-        self._since_sample = 0
+        self._sampled_at = self.calls
         for (_, series), number in zip(self.samples, sample.numbers, strict=True):
             series.append(self.calls, number)
         if sample.is_bad:
@@ -236,15 +303,32 @@ class StepWatcher:
         if self._held.maxlen:
             self._held.append(_Held(self.calls, args, kwargs))
 
+    def _count_unrun_call(self, jitted: Jitted) -> None:
+        """Count a call that ran no program of its own."""
+        if jitted is not self.jitted or inspecting():
+            return
+        trace = STATE.trace
+        name = next((word for kind, word in _TRANSFORMATIONS if isinstance(trace, kind)), "another trace")
+        self.unwatched[self.DISABLED if trace is None else name] += 1
+
     # After a call ---------------------------------------------------------------------------------------------------
 
     def _after_python_call(self, number: int, results: Any) -> None:
-        if number == self._python_call and threading.get_ident() == self._thread:
+        if number == self._python_call and get_ident() == self._thread:
             self._python_call = self._unread_results = None
+            self._skips = 0
             self._note_call(results)
             self._is_due = self._is_due or self._is_time()
 
     def _after_call(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        if self._skips and function is self._called and get_ident() == self._thread and not inspecting():
+            # what short steps pay at most calls
+            self._skips -= 1
+            if self._held.maxlen:
+                self._held.append(_Held(self.calls, args, kwargs or {}))
+            self._unread_results = out
+            self.calls += 1
+            return
         if self.is_broken:
             return
         try:
@@ -259,40 +343,57 @@ class StepWatcher:
             if jitted_of(function) is not self.jitted:
                 return
             self._called = function
-        if threading.get_ident() != self._thread or inspecting():
+        if inspecting():
+            return
+        if get_ident() != self._thread:
+            self.unwatched[self.OTHER_THREAD] += 1
             return
         if self._held.maxlen:  # not timed: it frees the arguments of an earlier call, as the loop would have done
             self._held.append(_Held(self.calls, args, kwargs or {}))
         began, paused = time.perf_counter(), self._paused
-        reads = self.calls % self._loss_stride == 0
-        self._unread_results = None if reads or not self._has_loss() else out
-        self._note_call(tree.leaves(out) if reads else None)
+        self._unread_results = None
+        self._note_call(out)
         if self.calls == 1:
             paused = 0.0
         spent = time.perf_counter() - began - (self._paused - paused)
         self.lost_seconds += spent
-        if reads:
-            self._read_seconds += 0.1 * (min(spent, 4 * self._read_seconds) - self._read_seconds)
-            share = self._read_seconds * self.calls / self.elapsed_seconds
-            self._loss_stride = min(max(round(share / MAX_LOSS_SHARE), 1), MAX_LOSS_STRIDE)
-            self._resize_held()
-            began = time.perf_counter()
-            self._changed()
-            self.lost_seconds += time.perf_counter() - began
+        self._choose_stride(spent, began)
+        began = time.perf_counter()
+        self._changed()
+        self.lost_seconds += time.perf_counter() - began
+        self._skips = self._choose_skips()
         if (
             self._is_due or self._is_time()
         ):  # a due sample missed its call if another thread's came through Python first
             self._is_due = self.jitted.expects_miss = True
             function._clear_cache()
 
-    def _note_call(self, leaves: Any) -> None:
-        """Count a call, and keep its loss until it is ready."""
-        if leaves is not None:
-            self._add_loss(self.calls, leaves)
+    def _choose_stride(self, spent: float, began: float) -> None:
+        """Choose the number of calls between two losses that are read by the shortest recent times.
+
+        ``spent`` are the seconds of reading one now, from ``began`` on. Means would be those of whatever else the
+        machine does.
+        """
+        period = (began - self._read_at) / max(self.calls - self._read_call, 1)
+        self._read_at, self._read_call = began, self.calls
+        self._read_seconds = min(1.02 * self._read_seconds, spent)
+        self._period = min(1.02 * self._period, max(period, 1e-7))
+        stride = round(self._read_seconds / self._period / MAX_LOSS_SHARE)
+        self._loss_stride = min(max(stride, 1), self._stride_limit)
+        self._resize_held()
+
+    def _choose_skips(self) -> int:
+        """Return the number of calls of which nothing is read, up to the next loss or the next call to sample."""
+        skips = self._loss_stride - 1
+        return min(skips, max(self._sampled_at + self.every - self.calls - 1, 0)) if self.every else skips
+
+    def _note_call(self, results: Any) -> None:
+        """Count a call with these results, and keep its loss until it is ready."""
+        self._add_loss(self.calls, results)
         if not self.calls:  # the loop's time is that of calls whose program is compiled
             self._began, self._paused = time.perf_counter() - self.lost_seconds, 0.0
+            self._processor_began = time.process_time() - self._processor_lost
         self.calls += 1
-        self._since_sample += 1
         self._read_losses(wait=False)
         if self._pending:
             self._resize_held()
@@ -302,24 +403,39 @@ class StepWatcher:
         step = self.sampled_step
         return step is not None and (step.watched.loss is not None or len(self._steps) > 1)
 
-    def _add_loss(self, step: int, leaves: Sequence[Any]) -> None:
+    def _add_loss(self, step: int, results: Any) -> None:
         """Add the loss of a call with these results to the pending ones.
 
         Which of several programs of the step returned them is not known, so the loss is looked for among the results.
         """
         if not self._has_loss():
             return
-        loss = next((leaf for leaf in leaves if not leaf.shape and "float" in str(leaf.dtype)), None)
+        index = self._loss_index
+        if type(results) is tuple and 0 <= index < len(results) and _is_loss(results[index]):
+            self._pending.append(_UnreadLoss(step, results[index]))
+            return
+        loss = next(filter(_is_loss, tree.leaves(results)), None)
         if loss is not None:
             self._pending.append(_UnreadLoss(step, loss))
+        if type(results) is tuple:  # it is the first one among the leaves if no leaf before it is one
+            index = next((number for number, result in enumerate(results) if result is loss), -1)
+            self._loss_index = -1 if any(map(_is_loss, tree.leaves(results[: max(index, 0)]))) else index
 
     def _is_time(self) -> bool:
         step = self.sampled_step
         if step is None or step.reason or self.bad_step is not None or self._is_due:
             return False
         if self.every:
-            return self._since_sample >= self.every
-        return self.lost_seconds + 1.2 * self.twin_seconds <= MAX_LOST_SHARE * self.elapsed_seconds
+            return self.calls - self._sampled_at >= self.every
+        if self.lost_seconds + 1.2 * self.twin_seconds > MAX_LOST_SHARE * self.elapsed_seconds:
+            return False
+        if self.calls < self._patient_until:
+            return False
+        processor = time.process_time() - self._processor_began  # takes as long as a short step where threads are many
+        is_time = self._processor_lost + 1.2 * self._twin_processor_seconds <= MAX_LOST_SHARE * processor
+        if not is_time:
+            self._patient_until = self.calls + max(self.calls // 8, 16)
+        return is_time
 
     def _read_losses(self, wait: bool) -> None:
         while self._pending:
@@ -331,7 +447,7 @@ class StepWatcher:
                 return
             self._pending.popleft()
             try:
-                number = float(np.asarray(loss))
+                number = _read_scalar(loss)
             except Exception:  # the call failed: whoever uses its results gets the error
                 self.notes["the losses of calls that failed are missing"] = None
                 continue
@@ -346,7 +462,7 @@ class StepWatcher:
 
         Calls before the last finite loss are good. Of the others the one is bisected whose arguments are finite.
         """
-        began = time.perf_counter()
+        began = self._now()
         self.bad_step = step
         candidates = [call for call in calls if self._last_good <= call.step <= step and not _is_deleted(call)]
         low, high = 0, len(candidates)
@@ -364,8 +480,14 @@ class StepWatcher:
         self._pause(began)
         self._changed()
 
-    def _pause(self, began: float) -> None:
-        self._paused += time.perf_counter() - began
+    def _now(self) -> tuple[float, float]:
+        return time.perf_counter(), time.process_time()
+
+    def _pause(self, began: tuple[float, float]) -> None:
+        """Leave the time since ``began`` out of the loop's."""
+        seconds, processor = self._now()
+        self._paused += seconds - began[0]
+        self._processor_began += processor - began[1]
 
     @property
     def birth(self) -> Birth | None:

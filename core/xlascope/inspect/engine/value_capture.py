@@ -21,8 +21,10 @@ from ...operations.conversion import convert_element_type
 from ...operations.random_keys import random_unwrap
 from ...operations.selection import select
 from ...operations.shapes import broadcast_in_dim, full, reshape
+from ...operations.sharding_constraints import drop_explicit_sharding
 from ...records.paths import EquationPath
 from ...records.values import Position
+from ...settings import enable_x64
 from ...trace.values import aval_of
 from ...xla.arrays.key_array import keys_from_words
 from ..program import CapturedValue, QuestionError
@@ -59,6 +61,11 @@ class Capture:
     def needs_operands(self, results: Sequence[Any]) -> bool:
         """Return False: the interpreter chooses the value."""
         return False
+
+    @property
+    def marks_final(self) -> bool:
+        """Return True: the value is taken alone."""
+        return True
 
     def measure(self, x: Any) -> State:
         """Return the state of the value."""
@@ -102,7 +109,8 @@ class CaptureInterpreter(TwinInterpreter):
         probe = self.probe
         if isinstance(probe, Capture) and self.selection is not None and path in self.selection:
             value = (results if probe.position == "result" else operands)[probe.index]
-            self._add_state(self._measure(value, ()), Site(path, probe.position, probe.index))
+            with enable_x64(True):
+                self._add_state(probe.measure(drop_explicit_sharding(value)), Site(path, probe.position, probe.index))
         return results
 
     def _probe_equation(

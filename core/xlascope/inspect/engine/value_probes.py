@@ -7,8 +7,8 @@ each other, updated by every iteration of a loop, and passed out of branches and
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import ml_dtypes
@@ -21,6 +21,7 @@ from ...ir.avals import make_aval
 from ...ir.jaxpr import ClosedJaxpr
 from ...operations.arithmetic import abs as abs_
 from ...operations.arithmetic import add, mul
+from ...operations.barriers import optimization_barrier
 from ...operations.bits import bitwise_and, bitwise_or, bitwise_xor, shift_right_arithmetic, shift_right_logical
 from ...operations.comparisons import eq, ge, gt, le, lt, ne
 from ...operations.complex_numbers import imag, real
@@ -32,7 +33,7 @@ from ...operations.extremes import min as minimum
 from ...operations.indexing import ScatterAdd
 from ...operations.rounding import is_finite
 from ...operations.selection import select
-from ...operations.shapes import broadcast_in_dim, full, reshape
+from ...operations.shapes import broadcast_in_dim, broadcasted_iota, full, reshape
 from ...operations.slicing import concatenate, slice_in_dim
 from ...trace.bind import bind, bind1
 from ...trace.jaxpr_trace import stage
@@ -51,11 +52,17 @@ EVENT_KINDS = ("nan", "inf")
 #: The exponents that a histogram tells apart: 2**-127 (and less) to 2**127 (and more).
 MIN_EXPONENT, MAX_EXPONENT = -127, 127
 BINS = MAX_EXPONENT - MIN_EXPONENT + 1
-#: The number of elements from which a histogram is of every so many of them.
-MAX_HISTOGRAM_ELEMENTS, HISTOGRAM_STRIDE = 1 << 16, 8
-#: First columns of a row of sums: numbers of elements; then the sum, the sum of squares, and the histogram's bins.
+#: The number of elements from which a histogram is of every so many of them: an odd number, which meets all columns of
+#: a matrix.
+MAX_HISTOGRAM_ELEMENTS, HISTOGRAM_STRIDE = 1 << 12, 7
+#: First columns of a row of sums: numbers of elements; then the sum and the sum of squares.
 COUNTS = ("elements", "zeros", "subnormals", "nans", "infs", "negatives")
-_SUM_COLUMNS = len(COUNTS) + 2 + BINS
+_SUM_COLUMNS = len(COUNTS) + 2
+#: The same for a value in a loop, of whose every iteration a histogram is taken.
+MAX_LOOP_HISTOGRAM_ELEMENTS = 1 << 6
+#: The number of elements that are added to one partial sum; the least numbers of elements of a table, and of one of its
+#: rows, for which that pays.
+_PARTIAL_SUM_ELEMENTS, _MIN_SPLIT_ELEMENTS, _MIN_SPLIT_ROW = 16, 1 << 11, 1 << 7
 
 
 def is_probed(aval: Any) -> bool:
@@ -76,16 +83,20 @@ class Magnitudes:
     first NaN, and of the first NaN or infinity, int32[n, 2, depth], outermost loop first).
     """
 
+    @property
+    def marks_final(self) -> bool:
+        """Return whether the state of a value depends on the results of its equation."""
+        return False
+
     def needs_operands(self, results: Sequence[Any]) -> bool:
         """Return whether the operands of an equation with these results are probed as well."""
         return False
 
     def measure(self, x: Any) -> State:
-        """Return the state of one value."""
-        size = aval_of(x).size
-        if not size:
-            return [np.full(1, RAN, np.uint32)]
-        return [reshape(bitwise_or(_largest_bits(x), RAN), (1,))]
+        """Return the state of the values of one dtype and size that are the rows of ``x``."""
+        rows, size = aval_of(x).shape
+        codes = full((rows,), RAN)
+        return [bitwise_or(_largest_bits(x), codes) if size else codes]
 
     def mark(self, state: State, results: Sequence[Any]) -> State:
         """Return the state of the operands and results of an equation with these results."""
@@ -128,12 +139,19 @@ class Magnitudes:
 class Statistics:
     """Probe of the second pass: full statistics of the results and operands of chosen equations.
 
-    The state is (sums, float64[n, 8 + bins]; minima and maxima of finite elements, float64[n]; whether the value is
-    final, bool[n]). In loops all iterations are taken together, or with ``until`` the latest counts, up to the first
-    one in which a result of the equation is NaN (``"nan"``), or NaN or infinite (``"inf"``).
+    The state is (sums, float64[n, 8]; histograms, uint32[n, bins], the largest number for more; minima and maxima of
+    finite elements, float64[n]; whether the value is final, bool[n]). In loops all iterations are taken together, or
+    with ``until`` the latest counts, up to the first one in which a result of the equation is NaN (``"nan"``), or NaN
+    or infinite (``"inf"``). ``is_in_loop`` has the histograms be of fewer elements.
     """
 
     until: str = ""
+    is_in_loop: bool = False
+
+    @property
+    def marks_final(self) -> bool:
+        """Return whether the state of a value depends on the results of its equation."""
+        return bool(self.until)
 
     def needs_operands(self, results: Sequence[Any]) -> bool:
         """Return whether the operands of an equation with these results are probed as well.
@@ -143,26 +161,32 @@ class Statistics:
         return bool(self.until) or any(is_probed(aval_of(x)) and aval_of(x).dtype.itemsize < 4 for x in results)
 
     def measure(self, x: Any) -> State:
-        """Return the state of one value."""
-        parts = [real(x), imag(x)] if dtype_kind(aval_of(x).dtype) == "c" else [x]
-        states = [_measure_real(part) for part in parts]
+        """Return the state of the values of one dtype and size that are the rows of ``x``."""
+        aval = aval_of(x)
+        if not aval.size:
+            return self.initial(aval.shape[0], 0)
+        parts = [real(x), imag(x)] if dtype_kind(aval.dtype) == "c" else [x]
+        most = MAX_LOOP_HISTOGRAM_ELEMENTS if self.is_in_loop else MAX_HISTOGRAM_ELEMENTS
+        states = [_measure_real(part, most) for part in parts]
         state = states[0] if len(states) == 1 else _merge(*states)
-        return [*state, np.zeros(1, np.bool_)]
+        return [*state, full(aval.shape[:1], np.bool_(False))]
 
     def mark(self, state: State, results: Sequence[Any]) -> State:
         """Return the state of values of an equation with these results: final if one of them is NaN or infinite."""
         probed = [x for x in results if is_probed(aval_of(x)) and aval_of(x).size]
         if not self.until or not probed:
             return state
-        worst = functools.reduce(maximum, map(_largest_bits, probed))
-        final = gt(worst, INFINITY_BITS) if self.until == "nan" else ge(worst, INFINITY_BITS)
-        return [*state[:3], broadcast_in_dim(final, (aval_of(state[1]).shape[0],), ())]
+        worst = functools.reduce(maximum, [_largest_bits(as_row(x)) for x in probed])
+        infinity = full((1,), INFINITY_BITS)
+        final = gt(worst, infinity) if self.until == "nan" else ge(worst, infinity)
+        return [*state[:-1], broadcast_in_dim(final, aval_of(state[-1]).shape, (0,))]
 
     def initial(self, count: int, depth: int) -> State:
         """Return the state of ``count`` values that were not computed."""
         infinities = full((count,), np.float64(np.inf))
         return [
             full((count, _SUM_COLUMNS), np.float64(0.0)),
+            full((count, BINS), np.uint32(0)),
             infinities,
             full((count,), np.float64(-np.inf)),
             full((count,), np.bool_(False)),
@@ -179,11 +203,11 @@ class Statistics:
     def update(self, old: State, new: State, count: int, depth: int) -> State:
         """Return the state after an iteration: ``old`` before it, ``new`` of it alone."""
         if not self.until:
-            return [*_merge(old[:3], new[:3]), bitwise_or(old[3], new[3])]
+            return [*_merge(old[:-1], new[:-1]), bitwise_or(old[-1], new[-1])]
         computed = gt(_first_column(new[0], count), np.float64(0.0))
-        takes_new = bitwise_and(eq(old[3], np.bool_(False)), computed)
-        rows = broadcast_in_dim(takes_new, (count, _SUM_COLUMNS), (0,))
-        return [select(rows, new[0], old[0]), *(select(takes_new, n, o) for n, o in zip(new[1:], old[1:], strict=True))]
+        takes_new = bitwise_and(eq(old[-1], np.bool_(False)), computed)
+        rows = (broadcast_in_dim(takes_new, aval_of(array).shape, (0,)) for array in new)
+        return [select(row, n, o) for row, n, o in zip(rows, new, old, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -194,21 +218,25 @@ class Sums:
     they are.
     """
 
+    @property
+    def marks_final(self) -> bool:
+        """Return whether the state of a value depends on the results of its equation."""
+        return False
+
     def needs_operands(self, results: Sequence[Any]) -> bool:
         """Return whether the operands of an equation with these results are probed as well."""
         return False
 
     def measure(self, x: Any) -> State:
-        """Return the state of one value."""
+        """Return the state of the values of one dtype and size that are the rows of ``x``."""
         aval = aval_of(x)
         if not aval.size:
-            return [np.zeros((1, 4))]
+            return self.initial(aval.shape[0], 0)
         parts = [real(x), imag(x)] if dtype_kind(aval.dtype) == "c" else [x]
         wides = [convert_element_type(part, np.float64) for part in parts]
         square = functools.reduce(add, [mul(wide, wide) for wide in wides])
-        zeros = convert_element_type(eq(square, np.float64(0.0)), np.float64)
-        sums = reduce_all([zeros, wides[0], square], [np.float64(0.0)] * 3, _sum_program)
-        return [reshape(concatenate([np.full(1, aval.size, np.float64), *(reshape(s, (1,)) for s in sums)], 0), (1, 4))]
+        zeros = convert_element_type(eq(square, full(aval.shape, np.float64(0.0))), np.float64)
+        return [_as_columns([full(aval.shape[:1], np.float64(aval.shape[1])), *_sum_all([zeros, wides[0], square])])]
 
     def mark(self, state: State, results: Sequence[Any]) -> State:
         """Return the state, to which the equation's results add nothing."""
@@ -234,6 +262,8 @@ class Sums:
 class Probe(Protocol):
     """What is measured of a value, and how loops reduce it."""
 
+    @property
+    def marks_final(self) -> bool: ...
     def needs_operands(self, results: Sequence[Any]) -> bool: ...
     def measure(self, x: Any) -> State: ...
     def mark(self, state: State, results: Sequence[Any]) -> State: ...
@@ -241,6 +271,11 @@ class Probe(Protocol):
     def pad(self, state: State, count: int, depth: int, new_depth: int) -> State: ...
     def enter_loop(self, state: State, count: int, depth: int, iteration: Any) -> State: ...
     def update(self, old: State, new: State, count: int, depth: int) -> State: ...
+
+
+def probe_in_loop(probe: Probe) -> Probe:
+    """Return the probe of the values in the body of a loop."""
+    return replace(probe, is_in_loop=True) if isinstance(probe, Statistics) else probe
 
 
 @functools.lru_cache(maxsize=16)
@@ -253,10 +288,9 @@ def _sum_program(count: int) -> ClosedJaxpr:
     return intern_program(stage(combine, [make_aval((), np.dtype(np.float64))] * (2 * count)))
 
 
-def reduce_all(operands: Sequence[Any], starts: Sequence[Any], program_of: Callable[[int], ClosedJaxpr]) -> list[Any]:
-    """Return arrays of one shape reduced together to numbers; ``program_of(count)`` combines two tuples of them."""
-    axes = tuple(range(aval_of(operands[0]).ndim))
-    return list(bind(Reduce(program_of(len(operands)), axes), *operands, *starts))
+def as_row(x: Any) -> Any:
+    """Return the elements of an array as a table of one row."""
+    return reshape(x, (1, aval_of(x).size))
 
 
 def concatenate_states(states: Sequence[State]) -> State:
@@ -282,25 +316,26 @@ def _first_column(x: Any, *shape: int) -> Any:
 
 
 def _largest_bits(x: Any) -> Any:
-    """Return the bits of max |x| in float32, of NaN if an element is NaN; of a float64 beyond its range, its largest.
+    """Return the bits of max |x| in float32 of each row, of NaN if an element is NaN, uint32[rows].
 
-    NaN is looked for by itself, in the same reduction: XLA's vectorized maximum of floats on CPUs loses it.
+    Of a float64 beyond float32's range they are those of its largest number. NaN is looked for by itself, in the same
+    reduction: XLA's vectorized maximum of floats on CPUs loses it.
     """
     dtype = aval_of(x).dtype
     if dtype_kind(dtype) == "c":
         return maximum(_largest_bits(real(x)), _largest_bits(imag(x)))
     wide = x if dtype in (np.float32, np.float64) else convert_element_type(x, np.float32)
-    dtype, size = aval_of(wide).dtype, aval_of(wide).size
-    flat = reshape(wide, (size,))
-    is_nan = ne(flat, flat)
+    dtype, shape = aval_of(wide).dtype, aval_of(wide).shape
+    is_nan = ne(wide, wide)
     zero = dtype.type(0)
-    magnitude = select(is_nan, full((size,), zero), abs_(flat))
-    any_nan, largest = bind(Reduce(_or_and_maximum(dtype), (0,)), is_nan, magnitude, np.bool_(False), zero)
+    magnitude = select(is_nan, full(shape, zero), abs_(wide))
+    any_nan, largest = bind(Reduce(_or_and_maximum(dtype), (1,)), is_nan, magnitude, np.bool_(False), zero)
     bits = bitcast_convert_type(convert_element_type(largest, np.float32), np.uint32)
+    rows = shape[:1]
     if dtype == np.float64:
-        overflows = bitwise_and(eq(bits, INFINITY_BITS), is_finite(largest))
-        bits = select(overflows, np.uint32(INFINITY_BITS - 1), bits)
-    return select(any_nan, MAGNITUDE_MASK, bits)
+        overflows = bitwise_and(eq(bits, full(rows, INFINITY_BITS)), is_finite(largest))
+        bits = select(overflows, full(rows, np.uint32(INFINITY_BITS - 1)), bits)
+    return select(any_nan, full(rows, MAGNITUDE_MASK), bits)
 
 
 @functools.lru_cache(maxsize=16)
@@ -310,8 +345,8 @@ def _or_and_maximum(dtype: Any) -> ClosedJaxpr:
     return intern_program(stage(lambda p, x, q, y: [bitwise_or(p, q), maximum(x, y)], avals))
 
 
-def _measure_real(x: Any) -> State:
-    """Return sums, minimum and maximum of one array of real numbers, in two reductions and one scatter.
+def _measure_real(x: Any, max_histogram_elements: int) -> State:
+    """Return sums, histogram, minimum and maximum of each row of real numbers, in two reductions and one scatter.
 
     XLA's CPU back end vectorizes reductions of integers, whose order does not matter, and not those of floats: so
     counts, minimum and maximum are one reduction of integers, which orders floats by their bits. It takes a tenth of
@@ -319,68 +354,93 @@ def _measure_real(x: Any) -> State:
     for each bin; of many elements some are enough.
     """
     aval = aval_of(x)
-    if not aval.size:
-        return [np.zeros((1, _SUM_COLUMNS)), np.full(1, np.inf), np.full(1, -np.inf)]
-    flat = reshape(x, (aval.size,))
-    signed_bits = _bits_of(flat)
+    rows, size = aval.shape
+    signed_bits = _bits_of(x)
     bits = _magnitude_bits(signed_bits)
-    none, infinity = aval_of(bits).dtype.type(0), _infinity_bits(aval.dtype)
+    zero = _fill_like(bits, 0)
+    infinity, smallest = (_fill_like(bits, number(aval.dtype)) for number in (_infinity_bits, _smallest_normal_bits))
     finite = lt(bits, infinity)
     marks = (
-        eq(bits, none),
-        bitwise_and(gt(bits, none), lt(bits, _smallest_normal_bits(aval.dtype))),
+        eq(bits, zero),
+        bitwise_and(gt(bits, zero), lt(bits, smallest)),
         gt(bits, infinity),
         eq(bits, infinity),
-        bitwise_and(ne(signed_bits, bits), bitwise_and(gt(bits, none), le(bits, infinity))),
+        bitwise_and(ne(signed_bits, bits), bitwise_and(gt(bits, zero), le(bits, infinity))),
     )
-    counts, low, high = _count_and_bound(flat, finite, marks)
-    wide = select(finite, convert_element_type(flat, np.float64), full((aval.size,), np.float64(0.0)))
-    sums = reduce_all([wide, mul(wide, wide)], [np.float64(0.0)] * 2, _sum_program)
-    stride = HISTOGRAM_STRIDE if aval.size > MAX_HISTOGRAM_ELEMENTS else 1
+    counts, low, high = _count_and_bound(x, finite, marks)
+    wide = select(finite, convert_element_type(x, np.float64), full(aval.shape, np.float64(0.0)))
+    sums = _as_columns([full((rows,), np.float64(size)), *counts, *_sum_all([wide, mul(wide, wide)])])
+    stride = HISTOGRAM_STRIDE if size > max_histogram_elements else 1
     histogram = _exponent_histogram(_every(bits, stride), _every(finite, stride), aval.dtype)
-    row = [np.full(1, aval.size, np.float64), *(reshape(value, (1,)) for value in (*counts, *sums)), histogram]
-    return [reshape(concatenate(row, 0), (1, _SUM_COLUMNS)), reshape(low, (1,)), reshape(high, (1,))]
+    return [sums, histogram, low, high]
 
 
-def _count_and_bound(flat: Any, finite: Any, marks: Sequence[Any]) -> tuple[list[Any], Any, Any]:
-    """Return the numbers of marked elements, and minimum and maximum of the finite ones, all float64.
+def _as_columns(columns: Sequence[Any]) -> Any:
+    rows = aval_of(columns[0]).size
+    return concatenate([reshape(column, (rows, 1)) for column in columns], 1)
+
+
+def _sum_all(operands: Sequence[Any]) -> list[Any]:
+    """Return the sums of the rows of arrays of one shape, float64[rows] each.
+
+    Additions of floats that follow each other wait for each other. Of many, sums of 16 come first: LLVM unrolls a loop
+    of that length and vectorizes over the sums, which takes a quarter of the time.
+    """
+    (rows, size), starts = aval_of(operands[0]).shape, [np.float64(0.0)] * len(operands)
+    program = _sum_program(len(operands))
+    if size < _MIN_SPLIT_ROW or rows * size < _MIN_SPLIT_ELEMENTS:
+        return list(bind(Reduce(program, (1,)), *operands, *starts))
+    count = size // _PARTIAL_SUM_ELEMENTS
+    split = count * _PARTIAL_SUM_ELEMENTS
+    tables = [reshape(slice_in_dim(x, 0, split, 1, 1), (rows, _PARTIAL_SUM_ELEMENTS, count)) for x in operands]
+    partial = bind(Reduce(program, (1,)), *tables, *starts)
+    sums = _sum_all(optimization_barrier(list(partial)))
+    if split == size:
+        return sums
+    rest = bind(Reduce(program, (1,)), *(slice_in_dim(x, split, size, 1, 1) for x in operands), *starts)
+    return [add(x, y) for x, y in zip(sums, rest, strict=True)]
+
+
+def _count_and_bound(x: Any, finite: Any, marks: Sequence[Any]) -> tuple[list[Any], Any, Any]:
+    """Return the numbers of marked elements of each row, and minimum and maximum of the finite ones, all float64[rows].
 
     Without a finite element these are inf and -inf. Integers have the width of the floats, of which there are fewer.
     """
-    wide = flat if aval_of(flat).dtype in (np.float32, np.float64) else convert_element_type(flat, np.float32)
-    size, dtype = aval_of(wide).size, aval_of(wide).dtype
+    wide = x if aval_of(x).dtype in (np.float32, np.float64) else convert_element_type(x, np.float32)
+    (rows, size), dtype = aval_of(wide).shape, aval_of(wide).dtype
     integer = np.dtype(f"int{8 * dtype.itemsize}")
     count_type = np.dtype(np.int64) if size > np.iinfo(np.int32).max else integer
     keys = convert_element_type(_swap_order(bitcast_convert_type(wide, integer)), count_type)
     limits = np.iinfo(count_type)
     highest, lowest = count_type.type(limits.max), count_type.type(limits.min)
-    bounds = [select(finite, keys, full((size,), highest)), select(finite, keys, full((size,), lowest))]
+    bounds = [select(finite, keys, _fill_like(keys, int(highest))), select(finite, keys, _fill_like(keys, int(lowest)))]
     operands = [*(convert_element_type(mark, count_type) for mark in marks), *bounds]
     starts = [*[count_type.type(0)] * len(marks), highest, lowest]
     program = _count_program(len(marks), count_type)
-    *counts, low, high = bind(Reduce(program, (0,)), *operands, *starts)
+    *counts, low, high = bind(Reduce(program, (1,)), *operands, *starts)
     is_empty = gt(low, high)
     numbers = []
     for key, otherwise in ((low, np.inf), (high, -np.inf)):
         number = bitcast_convert_type(_swap_order(convert_element_type(key, integer)), dtype)
-        numbers.append(select(is_empty, np.float64(otherwise), convert_element_type(number, np.float64)))
+        number = convert_element_type(number, np.float64)
+        numbers.append(select(is_empty, full((rows,), np.float64(otherwise)), number))
     return [convert_element_type(count, np.float64) for count in counts], *numbers
 
 
 def _swap_order(bits: Any) -> Any:
     """Return integers that are ordered as the floats with these bits are; the same function is its own inverse."""
-    aval = aval_of(bits)
-    width = 8 * aval.dtype.itemsize
-    sign = shift_right_arithmetic(bits, _fill_like(aval, width - 1))
-    return bitwise_xor(bits, bitwise_and(sign, _fill_like(aval, (1 << (width - 1)) - 1)))
+    width = 8 * aval_of(bits).dtype.itemsize
+    sign = shift_right_arithmetic(bits, _fill_like(bits, width - 1))
+    return bitwise_xor(bits, bitwise_and(sign, _fill_like(bits, (1 << (width - 1)) - 1)))
 
 
-def _fill_like(aval: Any, number: int) -> Any:
+def _fill_like(x: Any, number: int) -> Any:
+    aval = aval_of(x)
     return full(aval.shape, aval.dtype.type(number))
 
 
 def _every(x: Any, stride: int) -> Any:
-    return x if stride == 1 else slice_in_dim(x, 0, aval_of(x).size, 0, stride)
+    return x if stride == 1 else slice_in_dim(x, 0, aval_of(x).shape[1], 1, stride)
 
 
 @functools.lru_cache(maxsize=16)
@@ -431,24 +491,31 @@ def _smallest_normal_bits(dtype: Any) -> Any:
 
 
 def _exponent_histogram(bits: Any, finite: Any, dtype: Any) -> Any:
-    """Return how many finite elements other than 0 have each exponent, float64[bins]; ``bits`` are of magnitudes.
+    """Return how many finite elements other than 0 of each row have each exponent, uint32[rows, bins].
 
-    Subnormals have the exponent below that of the smallest normal number.
+    ``bits`` are of magnitudes. Subnormals have the exponent below that of the smallest normal number.
     """
-    limits, size, integer = _limits(_bits_dtype(dtype)[0]), aval_of(bits).size, aval_of(bits).dtype
-    fields = convert_element_type(shift_right_logical(bits, integer.type(limits.nmant)), np.int32)
-    bins = add(fields, np.int32(int(limits.minexp) - 1 - MIN_EXPONENT))
+    limits, shape = _limits(_bits_dtype(dtype)[0]), aval_of(bits).shape
+    fields = convert_element_type(shift_right_logical(bits, _fill_like(bits, int(limits.nmant))), np.int32)
+    bins = add(fields, full(shape, np.int32(int(limits.minexp) - 1 - MIN_EXPONENT)))
     bins = clamp(np.int32(0), bins, np.int32(BINS - 1))
-    bins = select(bitwise_and(finite, gt(bits, integer.type(0))), bins, full((size,), np.int32(BINS)))
+    if shape[0] > 1:
+        bins = add(bins, mul(broadcasted_iota(np.int32, shape, 0), full(shape, np.int32(BINS))))
+    is_counted = bitwise_and(finite, gt(bits, _fill_like(bits, 0)))
+    size = shape[0] * shape[1]
+    bins = select(is_counted, bins, full(shape, np.int32(shape[0] * BINS)))
     counts = bind1(
         ScatterAdd(ScatterDimensionNumbers((), (0,), (0,)), "drop"),
-        full((BINS,), np.int32(0)),
+        full((shape[0] * BINS,), np.uint32(0)),
         reshape(bins, (size, 1)),
-        full((size,), np.int32(1)),
+        full((size,), np.uint32(1)),
     )
-    return convert_element_type(counts, np.float64)
+    return reshape(counts, (shape[0], BINS))
 
 
 def _merge(first: State, second: State) -> State:
     """Return the statistics of two sets of elements together."""
-    return [add(first[0], second[0]), minimum(first[1], second[1]), maximum(first[2], second[2])]
+    histograms = add(first[1], second[1])
+    overflows = lt(histograms, first[1])
+    histograms = select(overflows, _fill_like(histograms, int(np.iinfo(np.uint32).max)), histograms)
+    return [add(first[0], second[0]), histograms, minimum(first[2], second[2]), maximum(first[3], second[3])]

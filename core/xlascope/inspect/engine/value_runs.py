@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -49,18 +49,23 @@ def run_first_pass(call: InspectedCall, selection: Selection) -> ProbedRun:
     codes = np.asarray(state[0])
     iterations = np.asarray(state[1]) if twin.depth else np.zeros((len(codes), 2, 0), np.int32)
     values = [_describe_code(*row) for row in zip(twin.sites, codes, iterations, strict=True)]
-    return ProbedRun(_join_devices(values), seconds, outputs)
+    return ProbedRun(_in_order(_join_devices(values)), seconds, outputs)
 
 
 def run_statistics(call: InspectedCall, selection: Selection, until: str) -> ProbedRun:
     """Run the twin with full statistics of the chosen equations; ``until`` is as for :class:`Statistics`."""
     twin = twin_of(call.traced.program, Statistics(until), selection)
     seconds, outputs, state = _run(call, twin)
-    rows = [np.asarray(array) for array in state[:3]] if twin.sites else [np.zeros((0, 0))] * 3
-    groups: dict[Site, list[tuple[Any, Any, Any]]] = {}
+    rows = [np.asarray(array) for array in state[:4]] if twin.sites else [np.zeros((0, 0))] * 4
+    groups: dict[Site, list[tuple[Any, ...]]] = {}
     for site, *row in zip(twin.sites, *rows, strict=True):
         groups.setdefault(site._replace(devices=()), []).append(tuple(row))
-    return ProbedRun([_describe_rows(site, rows) for site, rows in groups.items()], seconds, outputs)
+    return ProbedRun(_in_order(_describe_rows(site, rows) for site, rows in groups.items()), seconds, outputs)
+
+
+def _in_order(values: Iterable[ProbedValue]) -> list[ProbedValue]:
+    """Return values in the order of the program: arguments first, outputs last."""
+    return sorted(values, key=lambda value: (value.position == "output", value.path))
 
 
 def _run_original(call: InspectedCall, most: int) -> tuple[float, list[Any]]:
@@ -217,12 +222,12 @@ def _join_devices(described: Sequence[tuple[Site, ProbedValue]]) -> list[ProbedV
     return joined
 
 
-def _describe_rows(site: Site, rows: Sequence[tuple[Any, Any, Any]]) -> ProbedValue:
+def _describe_rows(site: Site, rows: Sequence[tuple[Any, ...]]) -> ProbedValue:
     """Return the statistics of one site, of all devices together."""
-    sums = np.sum([row[0] for row in rows], axis=0)
-    low, high = min(row[1] for row in rows), max(row[2] for row in rows)
+    sums, histogram = (np.sum([row[index] for row in rows], axis=0) for index in (0, 1))
+    low, high = min(row[2] for row in rows), max(row[3] for row in rows)
     counts = dict(zip(COUNTS, map(int, sums), strict=False))
-    total, squares, histogram = sums[len(COUNTS)], sums[len(COUNTS) + 1], sums[len(COUNTS) + 2 :]
+    total, squares = sums[len(COUNTS) :]
     finite = counts["elements"] - counts["nans"] - counts["infs"]
     statistics = ValueStatistics(
         **counts,

@@ -27,6 +27,7 @@ from ...operations.arithmetic import add
 from ...operations.barriers import optimization_barrier
 from ...operations.shapes import reshape
 from ...operations.sharding_constraints import drop_explicit_sharding
+from ...operations.slicing import concatenate
 from ...records.paths import PROGRAM, EquationPath
 from ...records.traits import Trait
 from ...records.values import Position
@@ -38,10 +39,14 @@ from ...trace.values import aval_of
 from ...transforms.evaluate import evaluate
 from ...transforms.staging import stage_with_consts
 from ...xla.sharding.meshes import PartitionSpec
-from .value_probes import Magnitudes, Probe, State, Sums, concatenate_states, is_probed
+from .value_probes import Magnitudes, Probe, State, Sums, as_row, concatenate_states, is_probed, probe_in_loop
 
 #: The paths of the equations to probe, relative to a program; None for all.
 Selection = frozenset[EquationPath] | None
+
+#: The largest number of elements of values that are measured together with others, as rows of a table: measuring them
+#: one by one costs more for starting kernels. The largest number of such rows, and of bytes of values that wait.
+MAX_SMALL_ELEMENTS, MAX_TABLE_ROWS, MAX_WAITING_BYTES = 1 << 10, 256, 1 << 22
 
 #: Operations whose results are bad exactly where an operand is: nothing is born in them, so they are not probed.
 _TRANSPARENT_OPERATIONS = frozenset(
@@ -71,6 +76,13 @@ class Twin(NamedTuple):
     program: ClosedJaxpr
     sites: tuple[Site, ...]
     depth: int
+
+
+class _Small(NamedTuple):
+    """Small value that waits to be measured with others."""
+
+    site: Site
+    array: Any
 
 
 class _Probed(NamedTuple):
@@ -123,6 +135,8 @@ class TwinInterpreter:
     def __init__(self, probe: Probe, selection: Selection) -> None:
         self.probe, self.selection = probe, selection
         self.parts: list[_Probed] = []
+        self._small: dict[tuple[Any, int], list[_Small]] = {}
+        self._small_bytes = 0
 
     # Sites ----------------------------------------------------------------------------------------------------------
 
@@ -130,19 +144,42 @@ class TwinInterpreter:
         """Probe the constants and arguments, or the outputs, of a whole program."""
         for number, x in enumerate(values):
             if is_probed(aval_of(x)):
-                self._add_state(self._measure(x, ()), Site(PROGRAM, position, number))
+                self._add_value(x, (), Site(PROGRAM, position, number))
 
-    def _measure(self, x: Any, results: Sequence[Any]) -> State:
-        """Return the state of a value of an equation with these results; its sharding is left to XLA."""
+    def _add_value(self, x: Any, results: Sequence[Any], site: Site) -> None:
+        """Probe a value of an equation with these results; its sharding is left to XLA.
+
+        Small values wait for others of their dtype and size, with which they are measured as one table.
+        """
+        x, *results = map(drop_explicit_sharding, (x, *results))
+        aval = aval_of(x)
+        if aval.size <= MAX_SMALL_ELEMENTS and not self.probe.marks_final:
+            self._small.setdefault((aval.dtype, aval.size), []).append(_Small(site, x))
+            self._small_bytes += aval.size * aval.dtype.itemsize
+            if self._small_bytes > MAX_WAITING_BYTES:
+                self._measure_small()
+            return
         with enable_x64(True):
-            x, *results = map(drop_explicit_sharding, (x, *results))
-            return self.probe.mark(self.probe.measure(x), results)
+            state = self.probe.mark(self.probe.measure(as_row(x)), results)
+        self._add_state(state, site)
 
     def _add_state(self, state: State, site: Site) -> None:
         self.parts.append(_Probed(state, [site], 0))
 
+    def _measure_small(self) -> None:
+        """Measure the small values that wait."""
+        groups, self._small, self._small_bytes = self._small, {}, 0
+        with enable_x64(True):
+            for values in groups.values():
+                for first in range(0, len(values), MAX_TABLE_ROWS):
+                    part = values[first : first + MAX_TABLE_ROWS]
+                    rows = [as_row(value.array) for value in part]
+                    table = optimization_barrier([concatenate(rows, 0)])[0] if len(rows) > 1 else rows[0]
+                    self.parts.append(_Probed(self.probe.measure(table), [value.site for value in part], 0))
+
     def join_sites(self) -> _Probed:
-        """Return all sites so far, in order, with one state; it is ``[]`` if there are none."""
+        """Return all sites so far with one state; it is ``[]`` if there are none."""
+        self._measure_small()
         depth = max((part.depth for part in self.parts), default=0)
         sites = [site for part in self.parts for site in part.sites]
         if not sites:
@@ -218,13 +255,14 @@ class TwinInterpreter:
                 ("operand", index, x) for index, (x, literal) in numbered if not literal and is_probed(aval_of(x))
             ]
         for position, index, x in chosen:
-            self._add_state(self._measure(x, results), Site(path, position, index))
+            self._add_value(x, results, Site(path, position, index))
         return results
 
     # Equations that hold programs -----------------------------------------------------------------------------------
 
     def _body_twin(self, path: EquationPath, operation: Operation, body: int = 0) -> Twin:
-        return _get_twin(operation.bodies()[body], self.probe, self._selection_within(path, body))
+        probe = probe_in_loop(self.probe) if isinstance(operation, (Scan, While)) else self.probe
+        return _get_twin(operation.bodies()[body], probe, self._selection_within(path, body))
 
     def _add_body(self, path: EquationPath, body: int, twin: Twin, state: State, depth: int, loops: int = 0) -> None:
         """Add the sites of a body to those of this program; ``loops`` is 1 for the body of a loop."""

@@ -63,7 +63,7 @@ class CompletionTracker:
 
     def __init__(self, on_completion: CompletionListener) -> None:
         self._on_completion = on_completion
-        self._waiting: SimpleQueue[_Pending | None] = SimpleQueue()
+        self._waiting: SimpleQueue[_Pending | threading.Event | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._batch: deque[_Pending] = deque()
         self._latest: _Pending | None = None
@@ -103,6 +103,14 @@ class CompletionTracker:
             self._thread = threading.Thread(target=self._wait_for_results, name="xlascope-finishes", daemon=True)
             self._thread.start()
 
+    def drain(self, timeout: float) -> None:
+        """Pass all calls on and wait until their completions were reported, at most ``timeout`` seconds."""
+        self.flush()
+        if self._thread is not None:
+            marker = threading.Event()
+            self._waiting.put(marker)
+            marker.wait(timeout)
+
     def stop(self, timeout: float) -> None:
         """Report completed calls and end; wait at most ``timeout`` seconds."""
         self.flush()
@@ -112,6 +120,9 @@ class CompletionTracker:
 
     def _wait_for_results(self) -> None:
         while (pending := self._waiting.get()) is not None:
+            if isinstance(pending, threading.Event):
+                pending.set()
+                continue
             was_waited = pending.array is not None
             late = was_waited and _is_ready(pending.array)
             completion_time = pending.ready if pending.ready is not None else _wait_until_ready(pending.array)

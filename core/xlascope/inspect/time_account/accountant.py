@@ -24,6 +24,11 @@ NO_PROCESSOR_CLOCK = (
 )
 
 
+#: Seconds from the start to the first account of a thread that goes on, and from one to the next at least; a longer
+#: pause follows where making one takes long.
+PROGRESS_SECONDS, MIN_PAUSE_FACTOR = 2.0, 200
+
+
 class Moment(NamedTuple):
     """Moment on a thread: seconds since the epoch, of ``time.perf_counter``, and of the thread's processor clock."""
 
@@ -36,15 +41,22 @@ class TimeAccountant:
     """Accountant of a thread's time, by default the calling one's, from :meth:`start` to :meth:`stop`.
 
     ``read_calls`` returns the calls of functions that jaxlib repeated in C++ since the start. Stages, waits and
-    transfers are timed where they happen; repeated calls are counted, and timed in samples.
+    transfers are timed where they happen; repeated calls are counted, and timed in samples. ``on_progress`` is called
+    every few seconds while the account goes on, on a thread of its own: :meth:`build_snapshot` tells how far it is.
     """
 
-    def __init__(self, read_calls: Callable[[], CallTotals], thread: threading.Thread | None = None) -> None:
+    def __init__(
+        self,
+        read_calls: Callable[[], CallTotals],
+        thread: threading.Thread | None = None,
+        on_progress: Callable[[], None] = lambda: None,
+    ) -> None:
         self._read_calls = read_calls
         self._clock = ThreadClock(thread or threading.current_thread())
         self._ledger = SpanLedger(self._clock.thread, self._clock.delay_seconds)
         self._intervals = CallIntervals(self._ledger, self._classify, self._start_looking)
-        self._looks = ThreadLooks(self._clock, self._ledger, self._intervals, self._begin_series)
+        self._looks = ThreadLooks(self._clock, self._ledger, self._intervals, self._on_look)
+        self._on_progress, self._next_progress = on_progress, 0.0
         self._engines: list[ExecutionEngine] = []
         self._is_operation: dict[Any, bool] = {}
         self._undo = ExitStack()
@@ -64,6 +76,7 @@ class TimeAccountant:
         self._undo.callback(self._looks.stop)
         self._began = since or Moment(time.time(), time.perf_counter(), self._clock.processor_seconds() or 0.0)
         self._delay = self._clock.delay_seconds()
+        self._next_progress = time.perf_counter() + PROGRESS_SECONDS
 
     def stop(self) -> None:
         """End the account; jaxlib's functions and hooks are restored. Calling it again has no effect."""
@@ -100,11 +113,29 @@ class TimeAccountant:
         of which the time on the devices is taken.
         """
         assert self._times is not None, "the account has not ended"
+        return self._build(self._times, function, executed)
+
+    def build_snapshot(self, function: str, executed: Iterable[records.Executed] = ()) -> records.TimeAccount | None:
+        """Return the account until now as :meth:`build_record` does, from any thread.
+
+        None where the thread's clock cannot be read, or if the thread was just changing what is read.
+        """
+        now, processor = time.perf_counter(), self._clock.processor_seconds()
+        if processor is None or self._times is not None:
+            return None
+        try:
+            wall, used = now - self._began.clock, processor - self._began.processor
+            delay = self._clock.delay_seconds() - self._delay
+            return self._build(ThreadTimes(wall, used, delay, *self._ledger.until(now)), function, executed)
+        except RuntimeError:  # a dict has changed its size
+            return None
+
+    def _build(self, times: ThreadTimes, function: str, executed: Iterable[records.Executed]) -> records.TimeAccount:
         looks = self._looks
         blocked = looks.in_calls, looks.in_numpy, looks.by_line
         operations = self._intervals.operation_lines
         lines = SeenLines(*blocked, looks.waits, operations, looks.blocked_before, looks.has_started)
-        parts = build_parts(self._times, *self._called_functions(), lines)
+        parts = build_parts(times, *self._called_functions(), lines)
         devices = [
             records.DeviceShare(run.program, run.function, run.calls, run.running)
             for run in executed
@@ -115,12 +146,20 @@ class TimeAccountant:
             program=None,
             function=function,
             time=self._began.time,
-            seconds=self._times.wall,
-            processor=self._times.processor,
+            seconds=times.wall,
+            processor=times.processor,
             parts=parts,
             devices=tuple(devices),
             notes=() if self._clock.is_readable else (NO_PROCESSOR_CLOCK,),
         )
+
+    def _on_look(self) -> None:
+        self._begin_series()
+        began = time.perf_counter()
+        if began >= self._next_progress and self._times is None:
+            self._on_progress()
+            ended = time.perf_counter()
+            self._next_progress = ended + max(PROGRESS_SECONDS, MIN_PAUSE_FACTOR * (ended - began))
 
     def _start_looking(self) -> None:
         self._looks.start()

@@ -140,3 +140,23 @@ class SpanLedger:
         if self._wait_count:
             totals["wait", NO_PROGRAM] = SpanTotal(self._wait_seconds, self._wait_count)
         return totals
+
+    def until(self, now: float) -> tuple[OuterTotals, dict[SpanKey, SpanTotal]]:
+        """Return :meth:`outer` and :meth:`totals` with what has begun and not ended at ``now``; from any thread.
+
+        Raises RuntimeError if the ledger's thread adds a kind of span meanwhile.
+        """
+        open_spans, waiting_since = list(self._open), self.waiting_since
+        outer, totals = self.outer(now), self.totals()
+        ends = [*(began for _, began, *_ in open_spans[1:]), waiting_since or now]
+        going = [
+            (key, end - began - inner) for (key, began, _, _, (inner,)), end in zip(open_spans, ends, strict=False)
+        ]
+        if waiting_since:
+            going.append((("wait", NO_PROGRAM), now - waiting_since))
+        for key, seconds in going:
+            before = totals.get(key, SpanTotal())
+            totals[key] = SpanTotal(before.seconds + max(seconds, 0.0), before.spans + 1)
+        if waiting_since and not open_spans:
+            outer = outer._replace(wall=outer.wall + max(now - waiting_since, 0.0))
+        return outer, totals

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from ...dtypes import dtype_kind, to_canonical_dtype
+import numpy as np
+
+from ...dtypes import dtype_kind, is_floating, to_canonical_dtype
 from ...operations.exponentials import sqrt
 from ...operations.shapes import squeeze
 from ...trace.values import aval_of
@@ -17,6 +19,8 @@ from ..jit_wrapped import jit_wrapped
 from ..promotion import as_dtype, promote_inexact
 from ..shaping import shape_of
 from .decompositions import svd
+
+_FLOAT32 = np.dtype("float32")
 
 
 def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
@@ -35,6 +39,8 @@ def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
 @jit_wrapped("ord", "axis", "keepdims")
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     x = promote_inexact(x)
+    if _is_16_bit(x):
+        return as_dtype(_norm(as_dtype(x, _FLOAT32), ord=ord, axis=axis, keepdims=keepdims), aval_of(x).dtype)
     rank = len(shape_of(x))
     axes = tuple(range(rank)) if axis is None else axes_of(axis, rank)
     if ord is None or (len(axes) == 2 and ord == "fro"):
@@ -45,6 +51,11 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if len(axes) == 2:
         return _matrix_norm_over(x, ord, axes, keepdims)
     raise ValueError(f"norm with ord={ord!r} takes a vector or a matrix, got axes {axes} of shape {shape_of(x)}")
+
+
+def _is_16_bit(x: Any) -> bool:
+    """Return whether norms are computed in float32: squares of float16 overflow from 256 on."""
+    return is_floating(aval_of(x).dtype) and aval_of(x).dtype.itemsize == 2
 
 
 def _vector_norm_over(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -102,6 +113,8 @@ def vector_norm(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims:
 
 @jit_wrapped("ord", "axis", "keepdims")
 def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if _is_16_bit(x):
+        return as_dtype(_vector_norm(as_dtype(x, _FLOAT32), ord=ord, axis=axis, keepdims=keepdims), aval_of(x).dtype)
     rank = len(shape_of(x))
     axes = axes_of(range(rank) if axis is None else axis, rank)
     if dtype_kind(aval_of(x).dtype) in "biu" and ord not in (math.inf, -math.inf, 1):

@@ -62,8 +62,15 @@ def describe_executable(
         notes=(*notes, *read.notes, *_cost_notes(cost, unknown_loops)),
         kept=materialized_paths(materialized_ops),
         quick=is_quick,
+        processes=_processes_of(devices),
         **(sharding_facts or {}),
     )
+
+
+def _processes_of(devices: Sequence[Any]) -> tuple[int, ...]:
+    """Return the numbers of the processes that devices belong to; empty if all belong to one."""
+    numbers = tuple(getattr(device, "process_index", 0) for device in devices)
+    return numbers if len(set(numbers)) > 1 else ()
 
 
 def materialized_paths(names: Sequence[str]) -> tuple[records.EquationPath, ...]:

@@ -16,10 +16,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...errors import ProgramMismatchError
+from ...errors import PeerAbsentError, ProgramMismatchError
 from ...ir.user_frames import user_line, where_text
 from ...lru_cache import LRUCache
-from ...runtime.boot import compare_programs
+from ...records import SharedCalls, publish
+from ...records.watchers import watchers
+from ...runtime.boot import compare_programs, program_wait_seconds
 from ..processes.failure_state import require_healthy
 from ..processes.job import current_membership
 from ..processes.membership import Membership
@@ -74,7 +76,7 @@ def _compare(membership: Membership, processes: Sequence[int], name: str, module
     if (group, digest) in _agreed_programs:
         return
     store, me = membership.store, membership.process_id
-    where = _here()
+    where, began = _here(), time.time()
     store.write(f"programs/{group}/{digest}/{me}", json.dumps({"name": name, "where": where}), overwrite=True)
     store.write(f"waiting/{group}/{me}", digest, overwrite=True)
     meeting = _Meeting(membership, group, digest, f"{name}{where}", time.monotonic())
@@ -89,6 +91,9 @@ def _compare(membership: Membership, processes: Sequence[int], name: str, module
         raise ProgramMismatchError(meeting.explain(other.process, other.digest, texts)) from None
     store.write(f"waiting/{group}/{me}", "", overwrite=True)
     _agreed_programs[group, digest] = True
+    if watchers:
+        times = (0,), (began,), (time.time(),)
+        publish(SharedCalls(None, name, began, digest[:16], 1, *times, event="comparison"))
 
 
 @functools.lru_cache(64)
@@ -113,7 +118,7 @@ class _Meeting(NamedTuple):
     began: float
 
     def check(self, process: int) -> None:
-        """Raise if ``process`` will not come: it has left, or it waits at another program. Warn after a minute."""
+        """Raise if ``process`` has left, waits at another program, or has not come in time. Warn after a minute."""
         self.membership.require_presence(process)
         store, me = self.membership.store, self.membership.process_id
         other = store.read_folder(f"waiting/{self.group}").get(str(process), "")
@@ -123,7 +128,15 @@ class _Meeting(NamedTuple):
             and str(process) not in store.read_folder(f"programs/{self.group}/{self.digest}")  # it is ahead
         ):
             raise _OtherProgramError(process, other)
-        if time.monotonic() - self.began > _MAX_SILENT_SECONDS:
+        waited, limit = time.monotonic() - self.began, program_wait_seconds.value
+        if waited > limit:
+            raise PeerAbsentError(
+                f"process {me} has waited {limit} s for process {process} to come to the program {self.label}, which "
+                f"both run together. Process {process} is alive and does something else.\n"
+                "Let all processes call the same functions in the same order; no branch that depends on the process "
+                "may decide about this one. The setting program_wait_seconds is how long a process waits."
+            )
+        if waited > _MAX_SILENT_SECONDS:
             _warn_once(
                 f"process {me} has been waiting for more than {_MAX_SILENT_SECONDS:.0f} s for process {process} to "
                 f"come to the program {self.label}, which both run together"

@@ -30,6 +30,7 @@ from ..devices.array_patching import is_jax_array
 from ..devices.backend import ArrayImpl
 from ..lowering.callbacks import run_and_wait
 from ..mlir.builder import TOKEN
+from ..processes.coordinated_interrupt import begin_shared_call
 from ..processes.job import raise_if_lost
 from ..sharding.named_shardings import MultiDeviceSharding, aval_with_sharding, ranked_sharding
 from ..sharding.single_device import single_device_sharding
@@ -67,6 +68,7 @@ class Executable:
             "returns_keys",
             "handlers",
             "in_shardings",
+            "is_shared_on_cpu",
             "jaxpr",
         ),
         *("out_avals", "out_shardings", "operand_targets", "user_consts", "token_handler"),
@@ -87,6 +89,8 @@ class Executable:
             for c, target in zip(program.consts, self.operand_targets, strict=False)
         ]
         self.consts = [to_physical(c) for c in self.user_consts]
+        #: Whether processes run it together on CPUs: collectives run within the call, which fails when one is gone.
+        self.is_shared_on_cpu = _is_shared_on_cpu(compilation)
         self.donated_operands = donated
         self.jaxpr = program.jaxpr  # for errors; the program itself refers to this executable
         partition = compilation.partition
@@ -139,6 +143,8 @@ class Executable:
         ``avals`` are the types of the ``operands``. Donated operands are remembered for later errors, and deleted after
         the run.
         """
+        if self.is_shared_on_cpu:
+            begin_shared_call()
         require_live(self.jaxpr, (*self.consts, *operands), self.compilation.kept_operands)
         if self.donated_operands:
             record_donations(self.jaxpr, self.donated_operands)
@@ -175,13 +181,6 @@ class Executable:
         return wrap_key_results(results, self.out_avals) if self.returns_keys else results
 
     @property
-    def _reports_lost_processes(self) -> bool:
-        """Return whether a call fails when another process is gone: collectives on CPUs may run within the call."""
-        partition = self.compilation.partition
-        is_on_cpu = self.compilation.device.platform == "cpu"
-        return partition is not None and is_on_cpu and not partition.replicated_sharding.is_fully_addressable
-
-    @property
     def is_optimization_pending(self) -> bool:
         """Return whether this version was compiled quickly and an optimized one is being compiled."""
         better = self.compilation.replacement
@@ -197,7 +196,7 @@ class Executable:
         """
         if self.compilation.calls_python or self.is_optimization_pending or not _can_use_fastpath(operands):
             return None
-        if self._reports_lost_processes:
+        if self.is_shared_on_cpu:
             return None
         if checked_calls.value and calls_are_checked():
             return None
@@ -217,6 +216,13 @@ class Executable:
             layouts,
             self.consts,
         )
+
+
+def _is_shared_on_cpu(compilation: Compilation) -> bool:
+    """Return whether a program runs on CPUs of several processes."""
+    partition = compilation.partition
+    is_on_cpu = compilation.device.platform == "cpu"
+    return partition is not None and is_on_cpu and not partition.replicated_sharding.is_fully_addressable
 
 
 def _operand_targets(compilation: Compilation, consts: int, operands: int) -> Sequence[Any]:

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from typing import NoReturn
 
 from ... import bootstrap
@@ -21,6 +22,11 @@ from ...errors import DistributedError
 EXIT_STATUS = 75
 #: The main thread has this long to raise the error of a failure; then the process ends.
 MAX_DELIVERY_SECONDS = 10.0
+
+#: Functions that :func:`end_process` calls with its message before the process ends; the time they take is bounded.
+exit_listeners: list[Callable[[str], None]] = []
+#: These functions have this long together.
+MAX_LISTENER_SECONDS = 20.0
 
 _lock = threading.Lock()
 _delivered = threading.Event()
@@ -100,9 +106,18 @@ def _main_stack() -> str:
     return "".join(traceback.format_list(entries))
 
 
+def _notify_exit_listeners(message: str) -> None:
+    for listener in tuple(exit_listeners):
+        with contextlib.suppress(Exception):
+            listener(message)
+
+
 def end_process(message: str) -> NoReturn:
     """End the process at once with ``EXIT_STATUS``, after a message on standard error."""
     with contextlib.suppress(Exception):
         print(f"xlascope: {message}", file=sys.stderr, flush=True)
         sys.stdout.flush()
+    listeners = threading.Thread(target=_notify_exit_listeners, args=(message,), daemon=True)
+    listeners.start()
+    listeners.join(MAX_LISTENER_SECONDS)
     os._exit(EXIT_STATUS)

@@ -7,10 +7,11 @@ import sys
 
 from ..system.worker_thread import skip_destructors
 from .addresses import HostAndPort
-from .failure_state import failure, raise_failure
+from .failure_state import failure, raise_failure, stop_delivery
 from .membership import JobTimeouts, Membership
 
 _membership: Membership | None = None
+_waits_at_exit = True
 
 
 def current_membership() -> Membership | None:
@@ -54,11 +55,21 @@ def leave_job() -> None:
         membership.leave()
 
 
+def abandon_job_at_exit() -> None:
+    """Let this process exit without waiting for the others, as engines of a cluster do, which end together."""
+    global _waits_at_exit
+    _waits_at_exit = False
+
+
 def _leave_at_exit() -> None:
     """Leave the job as the process exits; after an error the others are told which one, and not waited for."""
     global _membership
     membership, _membership = _membership, None
     if membership is None:
+        return
+    if not _waits_at_exit:
+        stop_delivery()
+        skip_destructors()
         return
     error = getattr(sys, "last_value", None)
     membership.leave(None if error is None else f"{type(error).__name__}: {error}".strip())

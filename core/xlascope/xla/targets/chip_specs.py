@@ -21,7 +21,8 @@ class ChipSpecs:
     floating-point operations per second by the type of the factors of a matrix product (``float32`` is what XLA does
     with such factors unless asked for more precision), and ``vector`` those outside of matrix products. ``links`` are
     the bytes per second that it can send to other chips over all its links at once, to at most ``max_linked_chips``
-    chips (None: no limit).
+    chips (None: no limit). ``network`` is what it can send to chips of other hosts, and ``network_latency`` the seconds
+    until a message arrives there; None where no system is published that joins them.
     """
 
     name: str
@@ -31,3 +32,5 @@ class ChipSpecs:
     vector: Figure | None = None
     links: Figure | None = None
     max_linked_chips: int | None = None
+    network: Figure | None = None
+    network_latency: Figure | None = None

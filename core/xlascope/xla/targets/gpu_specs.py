@@ -22,6 +22,10 @@ _SMS_OF_L4 = "30.3 TFLOPS of FP32 (L4 data sheet) / (128 lanes x 2 x 2.04 GHz)"
 _SMS_OF_B200 = "as a B200 reports itself (CUDA's multiProcessorCount)"
 _AS_BF16 = "an A100 has no units for FP8: its factors are multiplied in BF16"
 _ADA_F64 = "1/64 of FP32, as NVIDIA's Ada whitepaper gives it"
+_DGX = "NVIDIA, DGX BasePOD reference architecture, core components: one ConnectX-7 of 400 Gb/s for each of 8 GPUs"
+_DGX_A100 = "NVIDIA, DGX A100 data sheet: one ConnectX-6 of 200 Gb/s for each of 8 GPUs"
+#: NCCL's cost model has this constant for a tree or ring over a network, with the protocol of large messages.
+_NETWORK_LATENCY = Figure(14e-6, "NVIDIA, NCCL's cost model (tuning.cc, hwLatencies of NET, protocol Simple)")
 _CLOCK = "FP32 peak / (multiprocessors x FP32 lanes x 2)"
 
 _KB, _MB, _GB, _TERA = 1024, 1024**2, 10**9, 10**12
@@ -127,6 +131,11 @@ def _nvlink_bandwidth(gigabytes: float, source: str) -> Figure:
     return Figure(gigabytes * _GB, f"{source}: half of NVLink's bandwidth, which counts both directions")
 
 
+def _network_bandwidth(gigabits: float, source: str) -> Figure:
+    """Return the bandwidth of a GPU's network adapter, ``gigabits`` Gb/s in each direction."""
+    return Figure(gigabits * _GB / 8, source)
+
+
 GPUS = {
     "h100": _make_gpu(
         ChipSpecs(
@@ -137,6 +146,8 @@ GPUS = {
             vector=Figure(66.9 * _TERA, _H100),
             links=_nvlink_bandwidth(450, _H100),
             max_linked_chips=8,
+            network=_network_bandwidth(400, _DGX),
+            network_latency=_NETWORK_LATENCY,
         ),
         (9, 0),
         multiprocessors=Figure(132, _H100),
@@ -154,6 +165,8 @@ GPUS = {
             vector=Figure(19.5 * _TERA, _A100),
             links=_nvlink_bandwidth(300, _A100),
             max_linked_chips=8,
+            network=_network_bandwidth(200, _DGX_A100),
+            network_latency=_NETWORK_LATENCY,
         ),
         (8, 0),
         multiprocessors=Figure(108, _A100),
@@ -186,6 +199,8 @@ GPUS = {
             vector=Figure(75 * _TERA, _B200),
             links=_nvlink_bandwidth(900, _B200),
             max_linked_chips=8,
+            network=_network_bandwidth(400, _DGX),
+            network_latency=_NETWORK_LATENCY,
         ),
         (10, 0),
         multiprocessors=Figure(148, _SMS_OF_B200),

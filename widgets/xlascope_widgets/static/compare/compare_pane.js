@@ -67,6 +67,7 @@ export class ComparePane {
     fill(
       this.host,
       diff.timing && drawDiffTiming(diff.timing),
+      diff.unmeasured && el("div", { class: "xs-compare-timing xs-muted" }, `not measured: ${diff.unmeasured}`),
       el(
         "div",
         { class: "xs-compare-rows", role: "table", "aria-label": `${diff.labels[0]} compared with ${diff.labels[1]}` },

@@ -12,6 +12,7 @@ import {
   describeCollective,
   formatEstimates,
   formatKernels,
+  rankUnmeasured,
   sortKernelsByTime,
   labelKernel,
 } from "../program/stage_labels.js";
@@ -43,7 +44,8 @@ export const KINDS = {
 const ORDERS = {
   time: {
     word: "time",
-    of: (program, kernel) => program.times.get(kernel.name) ?? kernel.estimate ?? kernel.cycles ?? -1,
+    of: (program, kernel) =>
+      program.times.get(kernel.name) ?? kernel.estimate ?? kernel.cycles ?? rankUnmeasured(kernel),
   },
   bytes: { word: "bytes read and written", of: (_, kernel) => kernel.read + kernel.written },
   saved: { word: "bytes saved", of: (_, kernel) => kernel.saved },

@@ -20,7 +20,7 @@ export function drawAccountBar({ live, accountOpen }) {
       type: "button",
       "aria-expanded": String(Boolean(accountOpen)),
       "aria-label": "where the time of this cell went",
-      title: `where ${formatTime(account.seconds)} of this cell’s thread went: ${longest.join(", ")}`,
+      title: `where ${formatTime(account.seconds)} of this cell’s thread went${live.finished ? "" : " so far"}: ${longest.join(", ")}`,
     },
     drawBar(account.seconds, toSegments(account)),
     el("span", { class: "xs-muted" }, formatTime(account.seconds)),

@@ -26,9 +26,10 @@ export function drawStrip(store, open) {
   );
   items.push(
     ...[drawEditSummary(store) ?? []].flat(),
-    ...drawRecomputation(store),
+    ...drawFinding(store),
     ...drawActiveStages(store),
     ...drawCompiling(store),
+    ...drawProcesses(store),
   );
   for (const failure of [...listOtherFailures(store), ...live.failures])
     items.push(
@@ -104,16 +105,34 @@ function drawActiveStages(store) {
     );
 }
 
-/** Draw the doctor's finding that something is computed in many kernels. @param {Store} store */
-function drawRecomputation({ live, measured }) {
-  const finding = live.doctor?.[String(measured?.number)]?.findings.find((item) => item.rule === "computed again");
+/** Draw how many processes ran the cell, and for whom the others wait. @param {Store} store */
+function drawProcesses({ live }) {
+  if (!live.job) return [];
+  const [count, ...lines] = live.job.lines;
+  return [
+    el(
+      "span",
+      { class: "xs-stage", title: [...live.job.lines, "More: the tab processes of the open panel"].join(". ") },
+      el("i", { class: `xs-dot ${live.job.slow ? "bad" : "run"}` }),
+      el("b", {}, count),
+      lines.length > 0 && el("span", { class: "xs-muted xs-medium" }, shorten(lines[0], 90)),
+    ),
+  ];
+}
+
+/** Findings that the strip shows: the first word, before how often it is. @type {Record<string, string>} */
+const FINDINGS = { "computed again": "computed", "fetched in a loop": "waits for a value" };
+
+/** Draw a finding of the doctor's: computed in many kernels, or fetched in each iteration. @param {Store} store */
+function drawFinding({ live, measured }) {
+  const finding = live.doctor?.[String(measured?.number)]?.findings.find((item) => FINDINGS[item.rule]);
   if (!finding) return [];
   return [
     el(
       "span",
       { class: "xs-stage", title: `${finding.says}. Do: ${finding.action}` },
       el("i", { class: "xs-dot bad" }),
-      el("span", {}, "computed"),
+      el("span", {}, FINDINGS[finding.rule]),
       el("b", {}, `${finding.evidence[0][1]} times`),
       el("span", { class: "xs-muted xs-medium" }, finding.where ?? ""),
     ),
@@ -166,7 +185,7 @@ function drawBusyBars(program) {
       el(
         "span",
         { class: "xs-muted" },
-        el("span", { class: "xs-medium" }, `${device.name} `),
+        el("span", { class: "xs-wide" }, `${device.name} `),
         `${formatPercent(device.busy)} busy`,
       ),
     );

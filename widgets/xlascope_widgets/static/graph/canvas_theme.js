@@ -15,6 +15,7 @@ const NAMES = [
   "upd",
   "again",
   "sel",
+  "onbar",
   "onheat",
   "heat0",
   "heat1",

@@ -7,6 +7,7 @@
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";
 import { pickLabels, scaleLetters } from "../layout/semantic_zoom.js";
+import { hatch } from "../program/hatching.js";
 import { buildHeatScale } from "../program/heat.js";
 import { formatOutTypes, SUB_LETTER } from "../program/labels.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
@@ -19,6 +20,7 @@ import {
   groupEdges,
   isHullInformative,
   listHullKernels,
+  SIDE,
 } from "./draw_svg.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
 /** @typedef {import("./marks.js").Mark} Mark */
@@ -221,7 +223,12 @@ function drawLeaf(context, picture, node, heat) {
   context.stroke();
   context.setLineDash([]);
   context.fillStyle = node.kind === "equation" ? colour : theme.ink2;
-  context.fillRect(left, top, 4, node.h);
+  context.fillRect(left, top, SIDE, node.h);
+  if (equation) {
+    context.strokeStyle = theme.onbar;
+    context.lineWidth = 1.3;
+    context.stroke(new Path2D(hatch(program.getPass(node.path), left, top, SIDE, node.h)));
+  }
   if (pickLabels(scaleLetters(k)) !== "none") drawLabels(context, picture, node, equation, heat);
   context.globalAlpha = 1;
 }

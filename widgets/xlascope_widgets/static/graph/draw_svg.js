@@ -5,6 +5,7 @@ import { el } from "../ground/element.js";
 import { round, shorten } from "../ground/format.js";
 import { pickLabels } from "../layout/semantic_zoom.js";
 import { FAR_LINE, placeFarLabels } from "./far_labels.js";
+import { hatch } from "../program/hatching.js";
 import { buildHeatScale } from "../program/heat.js";
 import {
   describeEquation,
@@ -20,6 +21,8 @@ import {
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 
+/** The width of the bar of a node that shows its phase. */
+export const SIDE = 6;
 /** Classes for what a comparison says of an equation. */
 const SIGN_MARKS = { "+": " sign-added", "−": " sign-removed", "~": " sign-changed" };
 
@@ -170,7 +173,8 @@ function drawNode(program, node, heat, look) {
       height: node.h,
       rx: 6,
     }),
-    el("rect", { class: "xs-side", x: round(left), y: round(top), width: 4, height: node.h, rx: 2 }),
+    el("rect", { class: "xs-side", x: round(left), y: round(top), width: SIDE, height: node.h, rx: 2 }),
+    equation && el("path", { class: "xs-hatch", d: hatch(program.getPass(node.path), left, top, SIDE, node.h) }),
     parts !== "none" &&
       el(
         "text",
@@ -214,7 +218,7 @@ export function getCardOffsets(equation) {
  * @param {GraphNode} node
  * @param {number} [up] how much larger than usual they are
  */
-export const countLetters = (node, up = 1) => Math.floor((node.w - 12) / SUB_LETTER / up);
+export const countLetters = (node, up = 1) => Math.floor((node.w - 16) / SUB_LETTER / up);
 
 /** @param {GraphNode} node @param {number} up */
 export const countTitleLetters = (node, up) => Math.max(3, Math.floor((node.w - 10) / TITLE_LETTER / up));

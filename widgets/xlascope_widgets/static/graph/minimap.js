@@ -5,7 +5,7 @@ import { el, fill, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
 import { HEAD } from "../layout/layout.js";
 import { formatEquation } from "../program/labels.js";
-import { PASS_COLOURS, readTheme } from "./canvas_theme.js";
+import { PASS_COLOURS, readTheme, watchColours } from "./canvas_theme.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */
 /** @typedef {import("../layout/layout.js").Scene} Scene */
@@ -37,6 +37,7 @@ export class Minimap {
     );
     /** What the crumbs were drawn for, and the map. */ this.said = "";
     /** @type {Scene|null} */ this.mapped = null;
+    /** Stops watching the colours. @type {(() => void)|undefined} */ this.unwatch = undefined;
     pane.pane.append(this.crumbs, this.map);
     this.crumbs.addEventListener("click", (event) => this.handleClick(/** @type {Element} */ (event.target)));
     for (const kind of /** @type {const} */ (["pointerdown", "pointermove"]))
@@ -70,6 +71,10 @@ export class Minimap {
     const { program } = this.pane.store;
     this.mapped = scene;
     if (!program) return;
+    this.unwatch ??= watchColours(/** @type {Element} */ (this.map.closest(".xs-root")), () => {
+      if (this.map.isConnected) this.drawMap(/** @type {Scene} */ (this.mapped));
+      else this.unwatch?.();
+    });
     const theme = readTheme(this.map);
     const scale = computeScale(scene);
     const canvas = /** @type {HTMLCanvasElement} */ (this.map.firstElementChild);

@@ -353,6 +353,8 @@ export interface Diff {
   equations: [sign: Sign, before: string | null, after: string | null, changed: string, detail: string][];
   kernels: [kind: string, before: string[], after: string[], detail: string][];
   timing?: { seconds: [number[], number[]]; words: [string, string]; verdict: string; source: string };
+  /** Why there is no timing. */
+  unmeasured?: string;
 }
 
 /** What moves while a cell runs, whole each time. */
@@ -376,6 +378,14 @@ export interface Live {
   doctor?: Record<string, Diagnosis>;
   script?: Script;
   account?: Account;
+  job?: Job;
+}
+
+/** The processes that ran the cell together: what the strip says, whether one lets the others wait, and what the panel shows. */
+export interface Job {
+  lines: string[];
+  slow: boolean;
+  tree: import("./element.js").Tree;
 }
 
 /**

@@ -17,6 +17,8 @@ import { groupNodes, readLevel, ROOMY } from "./level.js";
 const BAND_GAP = 32;
 const COLUMN_GAP = 48;
 export const PAD = 16;
+/** Above a scene: room for the name of a kernel that begins there. */
+const TOP = 24;
 /** Above what is in an open box: its title, and under it the name of a kernel that begins there. */
 export const HEAD = 42;
 const LEAF = 36;
@@ -30,6 +32,8 @@ const ROOMS = [
   { beside: 14, ends: false },
   { beside: 2, ends: false },
   { beside: 1, ends: false },
+  { beside: 1, ends: false, widest: 132 },
+  { beside: 1, ends: false, widest: 112 },
 ];
 const MOST_NARROWED = 80;
 
@@ -124,10 +128,10 @@ function sizeNode(program, node, open, room) {
   const least = node.kind === "equation" ? 124 : 76;
   const title = (words.title.length + (equation?.bodies ? 2 : 0)) * TITLE_LETTER;
   node.w = Math.min(
-    room.beside > 1 ? WIDEST : NARROWEST,
+    room.widest ?? (room.beside > 1 ? WIDEST : NARROWEST),
     Math.max(least, 22 + Math.max(title, words.sub.length * SUB_LETTER)),
   );
-  node.title = shorten(words.title, Math.floor((node.w - 14) / TITLE_LETTER) - (equation?.bodies ? 2 : 0));
+  node.title = shorten(words.title, Math.floor((node.w - 18) / TITLE_LETTER) - (equation?.bodies ? 2 : 0));
   node.h = LEAF;
 }
 
@@ -305,9 +309,9 @@ function flatten(level) {
     nodes: [],
     edges: [],
     width: level.width + 2 * PAD,
-    height: level.height + 2 * PAD,
+    height: level.height + TOP + PAD,
   };
-  flattenLevel(scene, level, PAD, PAD, 0);
+  flattenLevel(scene, level, PAD, TOP, 0);
   return scene;
 }
 

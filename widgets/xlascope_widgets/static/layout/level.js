@@ -21,9 +21,9 @@ import { computePhases } from "../program/phases.js";
 /** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
 
 /**
- * How a graph uses its room: how many nodes of a pass may stand side by side, and whether an overview shows what comes
- * in and goes out as nodes.
- * @typedef {{beside: number, ends: boolean}} Room
+ * How a graph uses its room: how many nodes of a pass may stand side by side, whether an overview shows what comes in
+ * and goes out as nodes, and how wide a node may be at most.
+ * @typedef {{beside: number, ends: boolean, widest?: number}} Room
  */
 
 /** Without a reason to be narrower. @type {Room} */

@@ -42,7 +42,7 @@ export const PALETTE = {
   ink2: "#5a6575",
   fwd: "#2f6fde",
   bwd: "#c0541b",
-  upd: "#7a5bd1",
+  upd: "#54309c",
   again: "#0f7b83",
   ok: "#1a7f4b",
   bad: "#b3261e",

@@ -93,7 +93,7 @@ function buildRunStage(executed) {
     pieces: [
       { text: calls === 1 ? "call" : "calls" },
       { text: time ? ` · ${time}` : "" },
-      { text: clock && clock !== "measured" ? ` (${clock})` : "", least: "medium" },
+      { text: clock && clock !== "measured" ? ` (${clock})` : "", least: "wide" },
       { text: period ? `, ${period}` : "" },
     ],
   };
@@ -126,9 +126,15 @@ function buildFailedStage(failure) {
  * @param {(kernel: Kernel) => number} [measure]
  * @returns {Kernel[]}
  */
-export function sortKernelsByTime(program, measure = (kernel) => program.times.get(kernel.name) ?? -1) {
+export function sortKernelsByTime(
+  program,
+  measure = (kernel) => program.times.get(kernel.name) ?? rankUnmeasured(kernel),
+) {
   return [...(program.heavy.kernels ?? [])].sort((a, b) => measure(b) - measure(a));
 }
+
+/** Return a number below zero, larger for a kernel of the user's operations. @param {Kernel} kernel */
+export const rankUnmeasured = (kernel) => (kernel.eqns.length ? -1 : -2);
 
 /** @param {Program} program */
 export function formatKernels(program) {

@@ -15,6 +15,7 @@ import { getTimeState } from "./time_state.js";
 
 const MOST_HOT = 60;
 const NUMBERS = new Set(["time a call", "FLOP/s", "B/s"]);
+/** @type {Record<string, string>} */ const HEADING_CLASSES = { operations: "xs-hot-ops" };
 const HOT_BY = ["kernels", "equations", "lines"];
 
 /** @param {Program} program */
@@ -82,7 +83,7 @@ export function drawHottest(store, state) {
 
 /** @param {string} text @param {string} [order] @param {string} [current] @param {string} [tip] */
 function drawHeading(text, order, current, tip) {
-  const side = NUMBERS.has(text) ? "xs-right" : null;
+  const side = NUMBERS.has(text) ? `xs-right${text.endsWith("/s") ? " xs-rate" : ""}` : HEADING_CLASSES[text];
   if (!order) return el("th", { class: side, title: tip, scope: "col" }, text);
   return el(
     "th",
@@ -130,8 +131,8 @@ function drawKernelRows(program, order) {
       ),
       el("td", { class: "xs-right", title: runs > 1.5 ? `${pluralize(runs, "run")} a call` : null }, formatTime(time)),
       drawShareCell(share),
-      el("td", { class: "xs-right" }, flops ? `${formatFlops(flops)}/s` : ""),
-      el("td", { class: "xs-right" }, bytes ? `${formatBytes(bytes)}/s` : ""),
+      el("td", { class: "xs-right xs-rate" }, flops ? `${formatFlops(flops)}/s` : ""),
+      el("td", { class: "xs-right xs-rate" }, bytes ? `${formatBytes(bytes)}/s` : ""),
       el("td", {}, bound ?? ""),
       el(
         "td",

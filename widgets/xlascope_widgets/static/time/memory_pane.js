@@ -121,7 +121,7 @@ export function drawMemory(store, state, width) {
         el("b", {}, peak ? "at the peak: " : "here: "),
         formatBytes(countLiveBytes(plan, at)),
         plan.per > 1 && !peak ? " or less" : "",
-        ` while ${shorten(kernel?.name ?? "nothing", 40)} runs (kernel ${formatInt(at + 1)} of ${formatInt(program.heavy.kernels?.length ?? 0)})`,
+        ` while ${kernel ? shorten(program.describeKernel(kernel.name), 60) : "nothing"} runs (kernel ${formatInt(at + 1)} of ${formatInt(program.heavy.kernels?.length ?? 0)})`,
       ),
       !peak && el("button", { class: "xs-pill", type: "button", "data-time": "moment peak" }, "peak"),
       el(
@@ -209,7 +209,10 @@ function drawBufferRow(program, [by, kind, bytes, first, last, argument, , , ...
     el(
       "td",
       { class: "xs-mono", title: shorten(maker, 200) },
-      shorten(argument < 0 ? maker : (formatArgument(program, argument) ?? maker), 36),
+      shorten(
+        argument < 0 ? (kernel ? program.getKernelTitle(maker) : maker) : (formatArgument(program, argument) ?? maker),
+        36,
+      ),
     ),
     el("td", { class: "xs-right" }, formatBytes(bytes)),
     el("td", {}, KIND_NAMES[kind]),
