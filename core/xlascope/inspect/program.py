@@ -155,6 +155,10 @@ class Host:
         self.check_callable()
         return lambda: None
 
+    def user_runner(self) -> Callable[[], None]:
+        """Return a function that makes the call as its user does, where that is possible, and waits for results."""
+        return self.runner()
+
     def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
         """Run the call as a twin that finds the range of each value; ``selection`` are equations, None for all."""
         raise QuestionError(NO_VALUES_REASON)

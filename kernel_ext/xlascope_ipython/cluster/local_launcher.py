@@ -26,6 +26,8 @@ from . import guard
 _QUIET = logging.CRITICAL
 #: Lines of ipyparallel's log, such as "2026-11-27 18:30:38.157 [IPEngine.1] …", and of jaxlib's.
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:.]+ \[|[IWEF]\d{4} ")
+#: Colors of a terminal, in tracebacks.
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 MAX_LAST_LINES, MAX_LINE_CHARS = 6, 300
 #: How long the guard may take to end what is left.
 MAX_GUARD_SECONDS = 15.0
@@ -106,7 +108,7 @@ def _read_status(process: psutil.Process) -> str:
 def _read_last_words(file: str) -> str:
     """Return the last lines that a process wrote itself to its log, indented, each on a line of its own."""
     with contextlib.suppress(OSError):
-        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = _ESCAPE.sub("", Path(file).read_text(encoding="utf-8", errors="replace")).splitlines()
         words = [line for line in lines if line.strip() and not _LOG_LINE.match(line)]
         return "".join(f"\n  {plain(line, MAX_LINE_CHARS)}" for line in words[-MAX_LAST_LINES:])
     return ""

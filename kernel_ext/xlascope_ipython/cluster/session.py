@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,7 +44,8 @@ class Cluster:
         self._connection = connection
         self._count = count
         self._coordinator_address = coordinator_address
-        self._devices = devices
+        #: The devices that the CPU of each process was asked to have, None for what it has without being asked.
+        self.devices = devices
         self._timeout = timeout
         self._has_started_engines = isinstance(connection, LocalEngines)
         self.processes: tuple[EngineProcess, ...] = ()
@@ -103,13 +105,13 @@ class Cluster:
             return
         for engine in engines:
             _require_free(engine, facts[engine])
-        count, timeout = len(engines), int(self._timeout)
+        count, timeout = len(engines), math.ceil(self._timeout)
         address = self._coordinator_address or self._choose_address(engines, facts)
         local = _number_within_hosts([facts[engine]["pid_space"] or facts[engine]["host"] for engine in engines])
         arguments = {
             engine: {
                 **{"address": address, "count": count, "rank": rank, "timeout": timeout},
-                **{"devices": self._devices, "local_device": local[rank]},
+                **{"devices": self.devices, "local_device": local[rank]},
             }
             for rank, engine in enumerate(engines)
         }

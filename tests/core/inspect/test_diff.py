@@ -17,6 +17,7 @@ from xlascope import inspect
 from xlascope.analysis.diff import compare, compare_timings, diff_from_json
 from xlascope.analysis.diff.sequences import align
 from xlascope.inspect.running import interleaved_timing
+from xlascope.xla.execution.executables import Executable
 
 X = np.ones((8, 16), np.float32)
 W = np.ones((16, 4), np.float32)
@@ -328,6 +329,18 @@ def test_equal_programs_seldom_seem_to_differ() -> None:
         a, b = ([draw.lognormvariate(0, 0.2) for _ in range(24)] for _ in range(2))
         wrong += not compare_timings(a, b, "made up").within_noise
     assert wrong <= 12  # 4 are expected
+
+
+def test_a_jitted_call_is_timed_as_its_user_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From C++ and not by Python code that takes longer than short programs."""
+    function = xs.jit(lambda x: jnp.sin(x) * 2)
+    x = jnp.arange(1000.0)
+    for _ in range(4):
+        function(x).block_until_ready()
+    called: list[Any] = []
+    monkeypatch.setattr(Executable, "__call__", called.append)
+    timing = inspect.diff((function, x), (function, x), timings=True).diff.timing
+    assert timing is not None and min(timing.calls) > 8 and not called
 
 
 def test_keywords_and_labels() -> None:

@@ -266,6 +266,11 @@ def deleted() -> Any:
         (deleted, "donated or deleted"),
         (lambda: xs.jit(inspect.look)(jnp.ones(3)), "this one is traced"),
         (lambda: xs.vmap(inspect.look)(jnp.ones(3)), "this one is traced"),
+        (lambda: [[1], [2, 3]], "NumPy makes no array of this list: setting an array element"),
+        (lambda: [xs.random.key(0)], "no array of this list: keys are no numbers"),
+        (lambda: np.ma.array([1.0, 9e9], mask=[0, 1]), r"x\.filled\(numpy\.nan\)"),
+        (lambda: np.ones(2, np.longdouble), r"got float\d+: look at x\.astype\('float64'\)"),
+        (lambda: np.ones(2, np.clongdouble), r"got complex\d+: look at x\.astype\('complex128'\)"),
     ],
 )
 def test_what_cannot_be_looked_at_is_refused(make: Any, words: str) -> None:
@@ -283,6 +288,21 @@ def test_a_look_prints_and_converts_to_json(name: str) -> None:
         assert looked.text.startswith("x: ")
         data = json.loads(json.dumps(looked.to_json(), allow_nan=False))["array"]
         assert data["shape"] == list(np.shape(ARRAYS[name])) and data["elements"] == looked.facts.statistics.elements
+
+
+def test_the_largest_complex_number_may_have_a_magnitude_beyond_its_dtype() -> None:
+    for dtype in (np.complex64, np.complex128):
+        top = np.finfo(dtype).max
+        looked = inspect.look(np.array([1, complex(top, top), complex(np.inf, 0)], dtype))
+        assert looked.facts.largest == (1,) and looked.facts.first_inf == (2,)
+        assert "|░█I|" in looked.text
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31m", "a\nb", "\ud800", "\u202eabc", "x" * 500])
+def test_a_name_is_one_line_without_control_characters(name: str) -> None:
+    first, *rest = inspect.look(np.ones(2), name).text.splitlines()
+    assert first.endswith(": f64[2], 16 B") and len(first) < 100 and first.encode() and len(rest) == 4
+    assert not {"\x1b", "\u202e"} & {*first}
 
 
 def test_a_look_is_saved_as_text_or_statistics(tmp_path: Any) -> None:

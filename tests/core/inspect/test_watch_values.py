@@ -103,6 +103,22 @@ def test_a_loss_that_is_not_read_is_read_at_the_end(bad: int, monkeypatch: pytes
     assert watched.history.bad_step == bad and watched.report is not None
 
 
+@pytest.mark.parametrize("every", [None, 1, 3, 50])
+@pytest.mark.parametrize("share", [1e-9, 1e9], ids=["few losses are read", "all losses are read"])
+def test_of_several_bad_calls_with_finite_arguments_the_first_is_found(
+    every: int | None, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_watcher, "MAX_LOSS_SHARE", share)
+    step = xs.jit(lambda w: (w * 1e3, (w**4).sum()))
+    w, losses = jnp.ones(3), []
+    with xs.watch_values(step, every=every) as watched:
+        for _ in range(60):
+            w, loss = step(w)
+            losses.append(loss)
+    first = int(np.argmin(np.isfinite(losses)))
+    assert first == 4 and watched.history.bad_step == first  # arguments are finite up to call 12
+
+
 def test_donated_arguments_are_looked_at_before_the_call() -> None:
     step = make_step(donate_argnums=0)
     with xs.watch_values(step, every=1) as watched:

@@ -166,7 +166,7 @@ class _Sums:
             return
         if values.dtype.kind == "f" and max(self.maximum or 0, -(self.minimum or 0)) <= self.largest:
             return  # the bounds so far, this piece included, are no larger
-        magnitude = np.abs(values) if values.dtype.kind in "fc" else _integer_magnitude(values)
+        magnitude = float_magnitude(values) if values.dtype.kind in "fc" else _integer_magnitude(values)
         if values.dtype.kind in "fc":
             magnitude = np.where(np.isfinite(magnitude), magnitude, -1)
         number = int(magnitude.argmax())
@@ -210,6 +210,21 @@ def _parts(values: Any) -> Iterator[Any]:
         yield values.imag
     else:
         yield values.view(np.uint8) if values.dtype.kind == "b" else values
+
+
+def float_magnitude(values: Any) -> Any:
+    """Return magnitudes of real or complex numbers; those of finite complex numbers are finite, as wide as needed.
+
+    >>> float(float_magnitude(np.array([3e38 + 3e38j], np.complex64))[0])
+    4.2426...e+38
+    """
+    if values.dtype.kind != "c":
+        return np.abs(values)
+    with np.errstate(over="ignore"):
+        magnitude = np.abs(values)
+    if not np.any(np.isinf(magnitude) & np.isfinite(values)):
+        return magnitude
+    return np.abs(values.astype(np.complex128 if values.dtype.itemsize == 8 else np.clongdouble))
 
 
 def _exact_sum(values: Any) -> int:

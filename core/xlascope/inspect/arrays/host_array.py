@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dtypes import dtype_kind
 from ...errors import TracerError
+from ...records.plain import plain
 from ...xla.arrays.memory_check import available_bytes
 
 #: What the elements of an array are.
@@ -23,6 +24,8 @@ UNKNOWN_FREE_BYTES = 1 << 32
 CHUNK_SIZE = 1 << 17
 
 _KINDS: dict[str, Kind] = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
+#: The bytes of the widest elements whose statistics are exact: long doubles are wider.
+MAX_ITEM_BYTES: dict[Kind, int] = {"float": 8, "complex": 16, "int": 8, "bool": 1, "key": 8}
 #: One index of an array: an integer or a slice for each axis.
 Index = tuple[int | slice, ...]
 
@@ -61,12 +64,7 @@ class HostArray:
         physical = self._parts[0][1]
         if words is None:
             self.dtype = str(physical.dtype)
-            kind = _KINDS.get(dtype_kind(physical.dtype))
-            if kind is None:
-                raise UnviewableArrayError(
-                    f"look takes an array of numbers, booleans or keys, got elements of type {self.dtype}"
-                )
-            self.kind = kind
+            self.kind = _kind_of(physical.dtype)
         self.shape: tuple[int, ...] = tuple(getattr(array if words is None else words, "shape", physical.shape))
         self.physical_dtype = physical.dtype
         self.size = int(np.prod(self.shape, dtype=np.int64))
@@ -95,6 +93,17 @@ class HostArray:
         """Yield all elements in order, in flat pieces of at most ``most``, each with the number of its first."""
         for index, first in _chunk_indices(self.shape, most):
             yield first, np.ravel(self.read(index))
+
+
+def _kind_of(dtype: Any) -> Kind:
+    """Return what elements of a dtype are; raise UnviewableArrayError for those without statistics."""
+    kind = _KINDS.get(dtype_kind(dtype))
+    if kind is None:
+        raise UnviewableArrayError(f"look takes an array of numbers, booleans or keys, got elements of type {dtype}")
+    if dtype.itemsize > MAX_ITEM_BYTES[kind]:
+        fix = np.dtype(np.complex128 if kind == "complex" else np.float64)
+        raise UnviewableArrayError(f"look takes numbers of 64 bits at most, got {dtype}: look at x.astype({str(fix)!r})")
+    return kind
 
 
 def to_numbers(values: Any) -> Any:
@@ -141,12 +150,21 @@ def _read_parts(array: Any) -> list[Part]:
         if not hasattr(array, "__array__") and not isinstance(array, bool | int | float | complex | list | tuple):
             name = type(array).__name__
             raise UnviewableArrayError(f"look takes an array of numbers, booleans or keys, got {name}")
+        if isinstance(array, np.ma.MaskedArray):
+            raise UnviewableArrayError(
+                "look takes an array without masked elements: look at x.filled(numpy.nan), or at all elements, x.data"
+            )
         values = np.asarray(array)
+    except UnviewableArrayError:
+        raise
     except TracerError:
         raise UnviewableArrayError(
             "look takes an array with values, and this one is traced: call it outside of jit, grad and vmap, or run "
             "%values f(x), whose values can be looked into"
         ) from None
+    except Exception as error:
+        name = type(array).__name__
+        raise UnviewableArrayError(f"NumPy makes no array of this {name}: {plain(str(error))}") from error
     return [(tuple((0, size) for size in values.shape), values)]
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ...records.plain import plain
 from ...records.store import VERSION
 from ..inspection_scope import inspection
 from ..result import Inspection
 from .array_statistics import measure_array
-from .array_store import ArrayStore, describe_array, encode_facts
+from .array_store import MAX_NAME_CHARS, ArrayStore, describe_array, encode_facts
 from .host_array import HostArray
 from .look_text import describe_look, draw_look
 
@@ -23,6 +24,7 @@ class Look(Inspection):
     """Result of :func:`look`: an inspection without records; ``facts`` has the statistics of ``array``."""
 
     def __init__(self, array: Any, name: str) -> None:
+        name = plain(str(name or ""), MAX_NAME_CHARS)
         with inspection():
             host = HostArray(array)
             self.facts = measure_array(host)

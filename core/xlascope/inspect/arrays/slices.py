@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from .array_statistics import float_magnitude
 from .host_array import CHUNK_SIZE, HostArray, to_numbers
 
 #: The largest numbers of rows and columns of cells that are sent, whatever is asked for.
@@ -132,8 +133,17 @@ def _select_part(array: HostArray, values: Any, part: ComplexPart) -> Any:
     if array.kind != "complex":
         return to_numbers(values)
     if part == "abs":
-        return np.abs(values)
+        return _bounded_magnitude(values)
     return values.real if part == "real" else values.imag
+
+
+def _bounded_magnitude(values: Any) -> Any:
+    """Return magnitudes of complex numbers; the largest float64 for those of finite numbers that are beyond it."""
+    magnitude = float_magnitude(values)
+    if magnitude.dtype.itemsize <= 8:
+        return magnitude
+    is_finite = np.isfinite(magnitude)
+    return np.where(is_finite, np.minimum(magnitude, np.finfo(np.float64).max), magnitude).astype(np.float64)
 
 
 def _reduce_rows(read: Any, first: int, window: tuple[int, int, int, int], block: tuple[int, int]) -> tuple[Any, ...]:

@@ -110,7 +110,7 @@ def _timed_call(subject: Query | Program | Sequence[Any], program: Program, dead
     """Return a call as its user wrote it: a function that is not jitted runs operation by operation."""
     written = written_call_of(_as_query(subject))
     if written is None:
-        return _TimedCall(program.host.runner(), "")
+        return _TimedCall(program.host.user_runner(), "")
     run = written.make_runner()  # makes the call once, after which all of it is counted
     deadline.check()
     with prints_discarded(), count_dispatches() as count:

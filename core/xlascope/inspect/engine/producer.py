@@ -154,6 +154,10 @@ class EngineCallHost(Host):
         """Return a function that makes the call itself, with its arguments on the device already."""
         return make_runner(self.call, self.call.executable())
 
+    def user_runner(self) -> Callable[[], None]:
+        """Return a function that makes the call as its user does, repeated by jaxlib in C++ where that is possible."""
+        return make_user_call(self.call)
+
     def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
         """Run the call as a twin that finds the range of each value; see :meth:`.Host.probed_ranges`."""
         with inspection():

@@ -460,7 +460,8 @@ class StepWatcher:
     def _note_bad(self, step: int, calls: list[_Held]) -> None:
         """Note the first call that computes NaN or infinity; find where, among the calls up to it that are held.
 
-        Calls before the last finite loss are good. Of the others the one is bisected whose arguments are finite.
+        Calls before the last finite loss are good. Of the others the first one is bisected whose results are not
+        finite; several such calls may have finite arguments.
         """
         began = self._now()
         self.bad_step = step
@@ -472,8 +473,7 @@ class StepWatcher:
             report = self._probe(self._function(), call.args, call.kwargs)
             births = [birth for birth in report.births if birth.reaches_results]
             if births and not births[0].is_argument:
-                self.bad_step, self.report = call.step, report
-                break
+                self.bad_step, self.report = call.step, report  # unless an earlier call does, too
             low, high = (low, middle) if births else (middle + 1, high)
         self._most_held = 0
         self._held = deque(maxlen=0)
