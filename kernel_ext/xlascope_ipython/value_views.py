@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from xlascope import tree
 from xlascope.inspect.arrays.array_store import ArrayStore
 from xlascope.inspect.arrays.host_array import MAX_FREE_MEMORY_SHARE, free_bytes
 from xlascope.inspect.arrays.look import ARRAYS, Look
@@ -46,6 +45,8 @@ class ValueViews:
 
     def hold(self, query: Query, report: ValueReport) -> None:
         """Hold the arguments of a call whose values were asked for, if there is memory for them."""
+        from xlascope import tree  # late: it loads the engine, which a notebook that watches jax alone has not
+
         size = sum(int(getattr(leaf, "nbytes", 0)) for leaf in tree.leaves((query.args, query.kwargs)))
         limit = MAX_FREE_MEMORY_SHARE * free_bytes()
         with self._lock:

@@ -43,7 +43,7 @@ def ask(program: int, path: str = "0", **more: Any) -> Any:
         ("w", "w: f32[8,4], 128 B"),
         ("jnp.asarray(w)[0] * 2", "jnp.asarray(w)[0] * 2: f32[4], 16 B, cpu:0"),
         ("--text w[0, 0]", "w[0, 0]: f32[], 4 B"),
-        ("xs.random.key(1)", "1 key, 1 of them different"),
+        ("xs.random.key(1)", "1 key"),
         ("3.5", "1 element, 3.5 to 3.5"),
     ],
 )

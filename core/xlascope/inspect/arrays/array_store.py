@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
-from ...dtypes import finfo
 from ...records.programs import Variable
 from .array_statistics import ArrayFacts, measure_array
 from .host_array import MAX_FREE_MEMORY_SHARE, HostArray, free_bytes
@@ -139,7 +139,7 @@ def _mantissa_bits(host: HostArray) -> int | None:
     dtype = host.physical_dtype
     if host.kind == "complex":
         return 23 if dtype.itemsize == 8 else 52
-    return None if host.kind != "float" else int(finfo(dtype).nmant)
+    return None if host.kind != "float" else int(ml_dtypes.finfo(dtype).nmant)  # type: ignore[no-untyped-call]
 
 
 def encode_facts(host: HostArray, facts: ArrayFacts) -> JSON:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
+import ml_dtypes
 import numpy as np
 
-from ...dtypes import dtype_kind
-from ...errors import TracerError
 from ...records.plain import plain
 from ...xla.arrays.memory_check import available_bytes
 
@@ -102,8 +101,26 @@ def _kind_of(dtype: Any) -> Kind:
         raise UnviewableArrayError(f"look takes an array of numbers, booleans or keys, got elements of type {dtype}")
     if dtype.itemsize > MAX_ITEM_BYTES[kind]:
         fix = np.dtype(np.complex128 if kind == "complex" else np.float64)
-        raise UnviewableArrayError(f"look takes numbers of 64 bits at most, got {dtype}: look at x.astype({str(fix)!r})")
+        raise UnviewableArrayError(
+            f"look takes numbers of 64 bits at most, got {dtype}: look at x.astype({str(fix)!r})"
+        )
     return kind
+
+
+def dtype_kind(dtype: np.dtype[Any]) -> str:
+    """Return the kind of a dtype as NumPy has it, and ``"f"``, ``"i"`` or ``"u"`` for the types that NumPy lacks.
+
+    It needs no engine: where programs of jax are watched, none is loaded.
+    """
+    if dtype.kind != "V" or dtype.fields:
+        return dtype.kind
+    for limits, kind in ((ml_dtypes.finfo, "f"), (ml_dtypes.iinfo, "i")):
+        try:
+            info: Any = limits(dtype)
+        except ValueError:
+            continue
+        return "u" if kind == "i" and info.min == 0 else kind
+    return dtype.kind
 
 
 def to_numbers(values: Any) -> Any:
@@ -157,15 +174,20 @@ def _read_parts(array: Any) -> list[Part]:
         values = np.asarray(array)
     except UnviewableArrayError:
         raise
-    except TracerError:
-        raise UnviewableArrayError(
-            "look takes an array with values, and this one is traced: call it outside of jit, grad and vmap, or run "
-            "%values f(x), whose values can be looked into"
-        ) from None
     except Exception as error:
+        if _is_of_a_tracer(error):
+            raise UnviewableArrayError(
+                "look takes an array with values, and this one is traced: call it outside of jit, grad and vmap, or "
+                "run %values f(x), whose values can be looked into"
+            ) from None
         name = type(array).__name__
         raise UnviewableArrayError(f"NumPy makes no array of this {name}: {plain(str(error))}") from error
     return [(tuple((0, size) for size in values.shape), values)]
+
+
+def _is_of_a_tracer(error: Exception) -> bool:
+    """Return whether the engine's error, or jax's, says that a value is traced; neither engine need be loaded."""
+    return any(base.__name__.startswith("Tracer") for base in type(error).__mro__)
 
 
 def _read_shards(array: Any) -> list[Part]:

@@ -9,9 +9,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...ir.avals import ShapedArray
+if TYPE_CHECKING:  # who looks into jax's arrays reads the free memory and has no engine
+    from ...ir.avals import ShapedArray
 
 if sys.platform != "win32":
     import resource
