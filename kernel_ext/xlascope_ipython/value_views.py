@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import xlascope
 from xlascope.inspect.arrays.array_store import ArrayStore
 from xlascope.inspect.arrays.host_array import MAX_FREE_MEMORY_SHARE, free_bytes
 from xlascope.inspect.arrays.look import ARRAYS, Look
@@ -45,9 +46,8 @@ class ValueViews:
 
     def hold(self, query: Query, report: ValueReport) -> None:
         """Hold the arguments of a call whose values were asked for, if there is memory for them."""
-        from xlascope import tree  # late: it loads the engine, which a notebook that watches jax alone has not
-
-        size = sum(int(getattr(leaf, "nbytes", 0)) for leaf in tree.leaves((query.args, query.kwargs)))
+        leaves = xlascope.tree.leaves((query.args, query.kwargs))  # loads the engine, which watching jax alone does not
+        size = sum(int(getattr(leaf, "nbytes", 0)) for leaf in leaves)
         limit = MAX_FREE_MEMORY_SHARE * free_bytes()
         with self._lock:
             self._calls.pop(report.program, None)
