@@ -28,10 +28,11 @@ class watch_values:  # noqa: N801 -- it is called like a function
     """Watch the values of a jitted training step while a ``with`` block calls it.
 
     The loss (the first floating-point scalar among the results, float) is recorded at each call, of steps shorter than
-    about a millisecond at every few. Now and then a twin of the step runs before a call and measures the norm of the gradient by each argument and the share of zeros of each
-    relu: at every ``every``-th call (int), or without it as often as takes about 5 % of the loop's time. At the first
-    call that computes NaN or infinity it is found where that was born, from the arguments of the latest calls, which
-    are held below 5 % of the free memory and never where they are donated. The step's results are its own, unchanged.
+    about a millisecond at every few. Now and then a twin of the step runs before a call and measures the norm of the
+    gradient by each argument and the share of zeros of each relu: at every ``every``-th call (int), or without it as
+    often as takes about 5 % of the loop's time. At the first call that computes NaN or infinity it is found where that
+    was born, from the arguments of the latest calls, which are held below 5 % of the free memory and never where they
+    are donated. The step's results are its own, unchanged.
 
     ``history`` is the :class:`~xlascope.records.ValueHistory` so far, with at most 10,000 points a curve, ``report``
     the :class:`~xlascope.records.ValueReport` of the bad call or None; :meth:`to_json` and :meth:`save` write both.

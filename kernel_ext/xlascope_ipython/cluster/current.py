@@ -67,9 +67,7 @@ def _check_timeout(timeout: Any) -> None:
         raise ValueError(f"xs.cluster.start: timeout is a number of seconds above 0, got {timeout!r}")
 
 
-def _return_running(
-    cluster: Cluster, n: int | None, connect: Any, profile: str | None, devices: int | None
-) -> Cluster:
+def _return_running(cluster: Cluster, n: int | None, connect: Any, profile: str | None, devices: int | None) -> Cluster:
     """Return the cluster that runs if it is what ``start`` is asked for; restart it if processes of it have ended."""
     is_other_count = n is not None and n != len(cluster.processes)
     has_other_devices = devices is not None and devices != cluster.devices

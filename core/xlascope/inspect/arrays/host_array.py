@@ -102,7 +102,9 @@ def _kind_of(dtype: Any) -> Kind:
         raise UnviewableArrayError(f"look takes an array of numbers, booleans or keys, got elements of type {dtype}")
     if dtype.itemsize > MAX_ITEM_BYTES[kind]:
         fix = np.dtype(np.complex128 if kind == "complex" else np.float64)
-        raise UnviewableArrayError(f"look takes numbers of 64 bits at most, got {dtype}: look at x.astype({str(fix)!r})")
+        raise UnviewableArrayError(
+            f"look takes numbers of 64 bits at most, got {dtype}: look at x.astype({str(fix)!r})"
+        )
     return kind
 
 
