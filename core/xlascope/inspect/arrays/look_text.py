@@ -37,9 +37,7 @@ def _describe(host: HostArray, facts: ArrayFacts, name: str) -> Iterator[str]:
     stats = facts.statistics
     if host.kind == "key":
         distinct = facts.distinct_keys
-        yield plural(stats.elements, "key") + (
-            "" if distinct is None or stats.elements < 2 else f", {distinct:,} of them different"
-        )
+        yield plural(stats.elements, "key") + ("" if distinct is None else f", {distinct:,} of them different")
     elif not stats.elements:
         yield "no elements"
     elif host.kind == "bool":
